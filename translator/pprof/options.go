@@ -1,0 +1,76 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+// Limits bound what one payload may cost. Each is checked before the memory that it bounds is taken. Zero or less
+// means the default of [DefaultLimits].
+type Limits struct {
+	// InflatedBytes is the size of the payload after all of its compression, nested compression included.
+	InflatedBytes int
+	// SampleTypes is the number of sample types, that is of OTLP profiles.
+	SampleTypes int
+	// Samples is the number of OTLP samples made: a pprof sample counts once per sample type that carries a value.
+	Samples int
+	// LocationsPerSample is the depth of one stack.
+	LocationsPerSample int
+	// LabelsPerSample is the number of labels on one sample.
+	LabelsPerSample int
+	// StringBytes is the length of one string of the string table.
+	StringBytes int
+}
+
+// DefaultLimits are generous for every known profiler and bound a hostile payload.
+func DefaultLimits() Limits {
+	return Limits{
+		InflatedBytes:      64 << 20,
+		SampleTypes:        256,
+		Samples:            1_000_000,
+		LocationsPerSample: 16_384,
+		LabelsPerSample:    1_024,
+		StringBytes:        4 << 20,
+	}
+}
+
+// LinkLabels names the two labels that tie a sample to a span. Span may be empty: the trace alone makes the link.
+type LinkLabels struct {
+	Trace string
+	Span  string
+}
+
+// DefaultLinkLabels are those of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
+func DefaultLinkLabels() []LinkLabels {
+	return []LinkLabels{
+		{Trace: "trace_id", Span: "span_id"},
+		{Trace: "trace id", Span: "span id"},
+		{Trace: "otel.traceid"},
+	}
+}
+
+// DecodeOptions configure a [Decoder]. The zero value is the default.
+type DecodeOptions struct {
+	Limits Limits
+	// LinkLabels are tried in order, the first pair found makes the link. Nil means [DefaultLinkLabels]; an empty
+	// slice that is not nil makes no links.
+	LinkLabels []LinkLabels
+	// KeepZeroValues carries the zero values of payloads with several sample types too, so that all profiles of a
+	// payload have equally many samples. Without it a zero is left out where the sample has another value.
+	KeepZeroValues bool
+	// KeepUnreferencedMappings carries mappings that no sample reaches.
+	KeepUnreferencedMappings bool
+	// IncludeOriginalPayload copies the payload as it was given to Decode into each profile.
+	IncludeOriginalPayload bool
+}
+
+// EncodeOptions configure an [Encoder]. The zero value is the default.
+type EncodeOptions struct {
+	// TimestampLabels writes one sample per timestamp, with the num label "timestamp" in nanoseconds. Without it the
+	// values of a sample are summed and its timestamps left out.
+	TimestampLabels bool
+	// LinkLabels names the labels that a link becomes. The zero value means trace_id and span_id.
+	LinkLabels LinkLabels
+	// ResourceComments writes the resource's attributes as comments "resource:key=value".
+	ResourceComments bool
+	// PreferOriginalPayload hands on original_payload where it holds a pprof, instead of writing the profile anew.
+	PreferOriginalPayload bool
+}
