@@ -1,0 +1,155 @@
+# Copyright The otelpprof Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Needs Go, a C compiler (test-race only), make, bash and git. `make help` lists what there is.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS   += --no-print-directory
+
+GO      ?= go
+BINARY  := $(CURDIR)/_build/otelcol-pprof
+TOOLS   := $(CURDIR)/.tools
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+# The alpha gate of the Collector that every pipeline of profiles needs.
+GATE    := --feature-gates=service.profilesSupport
+# The version is given by hand, so that a build in a bare copy of the tree works as well.
+export GOFLAGS += -buildvcs=false
+
+# What tests run on; narrow it for a part: make test PKGS=./translator/...
+PKGS      ?= ./...
+TESTFLAGS ?=
+# Executions of each fuzz target, and measurements of each benchmark.
+FUZZTIME  ?= 100000x
+BENCHCOUNT ?= 6
+# Uploads of the steady state run.
+N         ?= 20000
+
+GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
+
+##@ Use it
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: $(BINARY) ## Build the distribution as _build/otelcol-pprof
+
+.PHONY: run
+run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if needed)
+	@echo
+	@echo 'Post a pprof to  http://127.0.0.1:4040/v1/pprof'
+	@echo 'Files appear in  ./profiles/<service.name>/'
+	@echo 'In another terminal:'
+	@echo
+	@echo "  curl -i --data-binary @testdata/pprof/cpu.pb.gz 'http://127.0.0.1:4040/v1/pprof?service.name=checkout'"
+	@echo '  go tool pprof -top profiles/checkout/cpu/*.pb.gz'
+	@echo
+	@echo 'Ctrl-C stops it.'
+	@echo
+	@exec $(BINARY) --config config/demo.yaml $(GATE)
+
+.PHONY: demo
+demo: $(BINARY) ## Do the same without a person: upload, compare what was written, show it, stop
+	@$(GO) run ./internal/demo -binary $(BINARY)
+
+##@ Prove it
+
+.PHONY: test
+test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
+	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+
+.PHONY: test-race
+test-race: ## The same under the race detector, without the binary
+	@CGO_ENABLED=1 $(GO) test -json -race $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+
+.PHONY: test-386
+test-386: ## The heart's tests as a 32-bit program (amd64 Linux runs it)
+	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TESTFLAGS) $(HEART) | $(GO) run ./internal/testsummary
+
+# The packages that read hostile bytes, and the integers that overflow on 32 bits.
+HEART := ./internal/pprofwire/... ./internal/inflate/... ./internal/dictionary/... ./translator/...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
+	@for package in $$($(GO) list $(PKGS)); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+		done; \
+	done
+
+.PHONY: soak
+soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
+
+.PHONY: bench
+bench: ## Run the translator's benchmarks and write docs/performance.md (BENCHCOUNT=6)
+	@mkdir -p _build
+	$(GO) test ./translator/pprof -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) -timeout 120m | tee _build/bench.txt
+	@$(GO) run ./internal/benchtable -count $(BENCHCOUNT) <_build/bench.txt >_build/performance.md
+	@mv _build/performance.md docs/performance.md
+	@echo 'Wrote docs/performance.md'
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## Lint and check the format of all code
+	@$(TOOLS)/golangci-lint run $(PKGS)
+
+.PHONY: validate
+validate: $(BINARY) ## Check each YAML under config/ and each configuration in a README with the built binary
+	@$(GO) run ./internal/validateconfigs -binary $(BINARY)
+
+##@ Work on it
+
+.PHONY: format
+format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
+	@git ls-files -co --exclude-standard '*.go' | xargs $(TOOLS)/gofumpt -w
+	@git ls-files -co --exclude-standard '*.go' | xargs $(TOOLS)/goimports -w -local github.com/otelpprof/otelpprof
+
+.PHONY: generate
+generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
+	@PATH="$(TOOLS):$$PATH" $(GO) generate ./...
+	@$(MAKE) format
+
+.PHONY: check-generated
+check-generated: ## Generate, and fail if that changed or added a file
+	@before=$$(git status --porcelain -uall; git diff HEAD | git hash-object --stdin); \
+	$(MAKE) generate; \
+	after=$$(git status --porcelain -uall; git diff HEAD | git hash-object --stdin); \
+	if [ "$$before" != "$$after" ]; then \
+		git status --short; git --no-pager diff --stat; \
+		echo 'Generated files are out of date: run `make generate` and commit'; exit 1; \
+	fi
+
+.PHONY: tidy
+tidy: ## Tidy the go.mod files
+	@$(GO) mod tidy
+	@cd internal/tools && $(GO) mod tidy
+
+.PHONY: check-tidy
+check-tidy: ## Fail if a go.mod is not tidy
+	@$(GO) mod tidy -diff
+	@cd internal/tools && $(GO) mod tidy -diff
+
+.PHONY: clean
+clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r .tools)
+	@rm -rf _build profiles
+
+# The builder resolves the modules when the manifest or go.mod changed; else it only writes the few files of the main
+# package again (the version is in there) and compiles.
+$(BINARY): _build/modules $(GO_SOURCES) $(TOOLS)/builder
+	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.yaml --skip-get-modules
+
+_build/modules: builder-config.yaml go.mod go.sum $(TOOLS)/builder
+	@$(TOOLS)/builder --config builder-config.yaml --skip-strict-versioning=false --skip-compilation
+	@touch $@
+
+# Each tool is built once, and again when its version changes. `go tool` would link it on every use.
+tool_package = $(shell cd internal/tools && $(GO) list -f '{{.ImportPath}}' tool | grep '/$(1)$$')
+$(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
+	@echo "Building $* into .tools/"
+	@cd internal/tools && $(GO) build -trimpath -o $@ $(call tool_package,$*)
+	@touch $@
