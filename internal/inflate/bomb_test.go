@@ -1,0 +1,78 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inflate
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	bombSize  = 1 << 30
+	bombLimit = 64 << 20
+)
+
+// TestBombs refuses 1 GiB of zeros in every form, and takes less memory for it than the limit allows.
+func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compresses several GiB")
+	}
+	gz := gzipStream(t, zeros(bombSize), gzip.DefaultCompression)
+	zs := zstdStream(t, zeros(bombSize))
+	for name, src := range map[string][]byte{
+		"gzip":         gz,
+		"zstd":         zs,
+		"gzip in gzip": gzipped(t, gz),
+		"zstd in zstd": zstdAll(t, zs),
+		"gzip in zstd": zstdAll(t, gz),
+		"zstd in gzip": gzipped(t, zs),
+		"huge outer":   gzipStream(t, io.MultiReader(bytes.NewReader(zs), zeros(bombSize)), gzip.DefaultCompression),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Logf("%d bytes", len(src))
+			before := allocated()
+			_, err := Append(nil, src, bombLimit)
+			require.ErrorIs(t, err, ErrTooLarge)
+			assert.Less(t, allocated()-before, uint64(bombLimit), "bytes allocated in all")
+		})
+	}
+}
+
+// TestLargeAndDense lets through what is dense, but within the limit, without taking much more than it needs.
+func TestLargeAndDense(t *testing.T) {
+	const size = 40 << 20
+	gz := gzipStream(t, zeros(size), gzip.BestSpeed)
+	for name, src := range map[string][]byte{
+		"gzip":         gz,
+		"gzip members": join(gz, gzipped(t, []byte("end"))),
+		"zstd":         zstdStream(t, zeros(size)),
+	} {
+		before := allocated()
+		got, err := Append(nil, src, bombLimit)
+		require.NoError(t, err, name)
+		assert.GreaterOrEqual(t, len(got), size, name)
+		assert.Less(t, allocated()-before, uint64(2*size), "%s: bytes allocated in all", name)
+	}
+}
+
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }

@@ -1,0 +1,149 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inflate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+const (
+	// likelyRatio is how much a profile grows at most, as a rule. What grows more is not believed at once.
+	likelyRatio = 16
+	// smallest is the least room that a layer is given.
+	smallest = 4 << 10
+	// countAbove is the room from which on a layer is counted before it gets more.
+	countAbove = 8 << 20
+)
+
+// gzipReader is a reader with all that it needs, so that a call takes no memory.
+type gzipReader struct {
+	src     bytes.Reader
+	gz      gzip.Reader
+	discard [16 << 10]byte
+}
+
+var gzipReaders = sync.Pool{New: func() any { return new(gzipReader) }}
+
+func appendGzip(dst, src []byte, limit int) ([]byte, error) {
+	reader := gzipReaders.Get().(*gzipReader)
+	dst, err := reader.append(dst, src, limit)
+	reader.src.Reset(nil)
+	gzipReaders.Put(reader)
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		err = corrupt("gzip", err)
+	}
+	return dst, err
+}
+
+func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
+	base := len(dst)
+	dst = grow(dst, gzipRoom(src, limit))
+	if err := r.reset(src); err != nil {
+		return dst, err
+	}
+	for {
+		room := dst[len(dst) : base+min(cap(dst)-base, limit)]
+		n, err := readFull(&r.gz, room)
+		dst = dst[:len(dst)+n]
+		if err != nil {
+			return dst, notEOF(err)
+		}
+		// The room is full. Mostly that was all of it.
+		n, err = readFull(&r.gz, r.discard[:])
+		switch {
+		case len(dst)-base+n > limit:
+			return dst, tooLarge(limit)
+		case n == 0:
+			return dst, notEOF(err)
+		case len(dst)-base >= countAbove:
+			return r.appendCounted(dst[:base], src, limit)
+		}
+		dst = grow(dst, min(max(len(dst)-base, n), limit-(len(dst)-base)))
+		dst = append(dst, r.discard[:n]...)
+		if err != nil {
+			return dst, notEOF(err)
+		}
+	}
+}
+
+// appendCounted inflates src twice: first to learn its size, then into exactly that much room. This costs time, not
+// memory, and concerns only what is large and much larger than expected.
+func (r *gzipReader) appendCounted(dst, src []byte, limit int) ([]byte, error) {
+	if err := r.reset(src); err != nil {
+		return dst, err
+	}
+	size, err := count(&r.gz, r.discard[:], limit)
+	if err != nil {
+		return dst, err
+	}
+	dst = grow(dst, size)
+	if err := r.reset(src); err != nil {
+		return dst, err
+	}
+	n, err := io.ReadFull(&r.gz, dst[len(dst):len(dst)+size])
+	return dst[:len(dst)+n], err
+}
+
+func (r *gzipReader) reset(src []byte) error {
+	r.src.Reset(src)
+	err := r.gz.Reset(&r.src)
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// gzipRoom guesses how much src yields: what the trailer of its last member claims, within reason.
+func gzipRoom(src []byte, limit int) int {
+	reason := limit
+	if len(src) < limit/likelyRatio {
+		reason = max(len(src)*likelyRatio, min(smallest, limit))
+	}
+	claim := uint32(0)
+	if len(src) >= 4 {
+		claim = binary.LittleEndian.Uint32(src[len(src)-4:])
+	}
+	if uint64(claim) > uint64(reason) {
+		return reason
+	}
+	return int(claim)
+}
+
+// count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit.
+func count(r io.Reader, scratch []byte, limit int) (int, error) {
+	size := 0
+	for {
+		n, err := r.Read(scratch)
+		if n > limit-size {
+			return 0, tooLarge(limit)
+		}
+		size += n
+		if err != nil {
+			return size, notEOF(err)
+		}
+	}
+}
+
+// readFull fills room. The error is io.EOF when r ended before, and nil when room is full.
+func readFull(r io.Reader, room []byte) (n int, err error) {
+	for n < len(room) && err == nil {
+		var got int
+		got, err = r.Read(room[n:])
+		n += got
+	}
+	return n, err
+}
+
+func notEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inflate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+const testLimit = 1 << 20
+
+func TestAppend(t *testing.T) {
+	text := []byte(strings.Repeat("a profile of something, somewhere. ", 1000))
+	noise := randomBytes(300_000)
+	for _, plain := range [][]byte{nil, []byte("x"), text, noise, make([]byte, testLimit)} {
+		cases := map[string][]byte{
+			"plain":               plain,
+			"gzip":                gzipped(t, plain),
+			"zstd":                zstdAll(t, plain),
+			"zstd of a stream":    zstdStream(t, bytes.NewReader(plain)),
+			"zstd in gzip":        gzipped(t, zstdAll(t, plain)),
+			"gzip in zstd":        zstdAll(t, gzipped(t, plain)),
+			"four times gzip":     gzipped(t, gzipped(t, gzipped(t, gzipped(t, plain)))),
+			"two members":         join(gzipped(t, half(plain, 0)), gzipped(t, half(plain, 1))),
+			"empty first member":  join(gzipped(t, nil), gzipped(t, plain), gzipped(t, nil)),
+			"two frames":          join(zstdAll(t, half(plain, 0)), zstdAll(t, half(plain, 1))),
+			"two streamed frames": join(zstdStream(t, bytes.NewReader(half(plain, 0))), zstdStream(t, bytes.NewReader(half(plain, 1)))),
+			"skippable frame":     join(zstdAll(t, plain), []byte("\x50\x2a\x4d\x18\x03\x00\x00\x00abc")),
+		}
+		for name, src := range cases {
+			t.Run(name, func(t *testing.T) {
+				got, err := Append([]byte("before:"), src, testLimit)
+				require.NoError(t, err)
+				assert.True(t, bytes.Equal(join([]byte("before:"), plain), got), "%d bytes, want %d", len(got), len(plain))
+
+				reused, err := Append(got[:0], src, testLimit)
+				require.NoError(t, err)
+				assert.True(t, bytes.Equal(plain, reused))
+			})
+		}
+	}
+}
+
+// TestLimitIsExact holds every form against the limit that it just meets and the one below.
+func TestLimitIsExact(t *testing.T) {
+	for _, size := range []int{1, 100, 5000, 200_000} {
+		for _, plain := range [][]byte{make([]byte, size), randomBytes(size)} {
+			for name, src := range map[string][]byte{
+				"plain":       plain,
+				"gzip":        gzipped(t, plain),
+				"members":     join(gzipped(t, half(plain, 0)), gzipped(t, half(plain, 1))),
+				"zstd":        zstdAll(t, plain),
+				"zstd stream": zstdStream(t, bytes.NewReader(plain)),
+				"frames":      join(zstdStream(t, bytes.NewReader(half(plain, 0))), zstdStream(t, bytes.NewReader(half(plain, 1)))),
+			} {
+				for _, room := range []int{0, size, 4 * size} {
+					got, err := Append(make([]byte, 0, room), src, size)
+					require.NoError(t, err, "%s of %d bytes into %d", name, size, room)
+					require.True(t, bytes.Equal(plain, got), name)
+
+					_, err = Append(make([]byte, 0, room), src, size-1)
+					require.ErrorIs(t, err, ErrTooLarge, "%s of %d bytes into %d", name, size, room)
+					require.NotErrorIs(t, err, ErrCorrupt)
+				}
+			}
+		}
+	}
+}
+
+func TestTooLargeNamesTheLimit(t *testing.T) {
+	_, err := Append(nil, gzipped(t, make([]byte, 1235)), 1234)
+	require.ErrorContains(t, err, "1234")
+	_, err = Append(nil, []byte("x"), -5)
+	require.ErrorIs(t, err, ErrTooLarge)
+	_, err = Append([]byte("before"), gzipped(t, []byte("y")), math.MaxInt)
+	require.NoError(t, err)
+}
+
+func TestTooDeep(t *testing.T) {
+	src := []byte("x")
+	for range MaxDepth {
+		src = gzipped(t, src)
+	}
+	_, err := Append(nil, src, testLimit)
+	require.NoError(t, err)
+	_, err = Append(nil, gzipped(t, src), testLimit)
+	require.ErrorIs(t, err, ErrTooLarge)
+	require.ErrorContains(t, err, "4 layers")
+}
+
+// TestTruncated cuts small payloads behind each byte. What is left of the magic alone is plain.
+func TestTruncated(t *testing.T) {
+	plain := []byte(strings.Repeat("a profile of something, somewhere. ", 20))
+	for name, src := range map[string][]byte{
+		"gzip":        gzipped(t, plain),
+		"members":     join(gzipped(t, plain), gzipped(t, plain)),
+		"zstd":        zstdAll(t, plain),
+		"zstd stream": zstdStream(t, bytes.NewReader(plain)),
+		"nested":      gzipped(t, zstdAll(t, plain)),
+	} {
+		whole := map[int]bool{}
+		if name == "members" {
+			whole[len(src)/2] = true
+		}
+		for end := 4; end < len(src); end++ {
+			_, err := Append(nil, src[:end], testLimit)
+			if whole[end] {
+				require.NoError(t, err, "%s cut at %d", name, end)
+				continue
+			}
+			require.ErrorIs(t, err, ErrCorrupt, "%s cut at %d", name, end)
+		}
+	}
+}
+
+func TestCorrupt(t *testing.T) {
+	plain := randomBytes(2000)
+	flipped := func(src []byte, at int) []byte {
+		src = bytes.Clone(src)
+		src[at] ^= 0x10
+		return src
+	}
+	gz, zs := gzipped(t, plain), zstdAll(t, plain)
+	for name, src := range map[string][]byte{
+		"gzip header":              flipped(gz, 3),
+		"gzip checksum":            flipped(gz, len(gz)-6),
+		"gzip size":                flipped(gz, len(gz)-1),
+		"gzip then text":           join(gz, []byte("trailing garbage")),
+		"gzip then a byte":         join(gz, []byte{0}),
+		"gzip then zstd":           join(gz, zs),
+		"zstd checksum":            flipped(zs, len(zs)-1),
+		"zstd then text":           join(zs, []byte("trailing garbage")),
+		"zstd then a byte":         join(zs, []byte{0}),
+		"zstd then gzip":           join(zs, gz),
+		"zstd claims too much":     join([]byte(zstdMagic), []byte{0xa0, 0xff, 0xff, 0xff, 0x7f}, []byte{1, 0, 0}),
+		"zstd unknown dictionary":  join([]byte(zstdMagic), []byte{0x21, 7, 0}, []byte{1, 0, 0}),
+		"zstd reserved block type": join([]byte(zstdMagic), []byte{0x00, 0x00}, []byte{7, 0, 0}),
+	} {
+		before := []byte("before")
+		got, err := Append(before, src, math.MaxInt32)
+		require.ErrorIs(t, err, ErrCorrupt, name)
+		require.NotErrorIs(t, err, ErrTooLarge, name)
+		require.Equal(t, before, got, name)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	assert.True(t, Plain(nil))
+	assert.True(t, Plain([]byte{0x1f}))
+	assert.True(t, Plain([]byte{0x0a, 0x04, 0x08, 0x01}))
+	assert.False(t, Plain(gzipped(t, nil)))
+	assert.False(t, Plain(zstdAll(t, nil)))
+}
+
+// TestTakesNoMemory inflates into a destination that is large enough, again and again.
+func TestTakesNoMemory(t *testing.T) {
+	plain := bytes.Repeat(randomBytes(1000), 200)
+	for name, src := range map[string][]byte{
+		"plain":        plain,
+		"gzip":         gzipped(t, plain),
+		"zstd":         zstdAll(t, plain),
+		"zstd stream":  zstdStream(t, bytes.NewReader(plain)),
+		"zstd in gzip": gzipped(t, zstdAll(t, plain)),
+	} {
+		dst, err := Append(nil, src, testLimit)
+		require.NoError(t, err)
+		dst = dst[:0]
+		got := testing.AllocsPerRun(100, func() {
+			if _, err := Append(dst, src, testLimit); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Less(t, got, 1.0, name)
+	}
+}
+
+// TestOneAllocation inflates a payload of an ordinary ratio into nothing: the room is right at once.
+func TestOneAllocation(t *testing.T) {
+	plain := bytes.Repeat(randomBytes(1000), 200)[:20_000]
+	for name, src := range map[string][]byte{"gzip": gzipped(t, join(plain, randomBytes(5000))), "zstd": zstdAll(t, plain)} {
+		got := testing.AllocsPerRun(100, func() {
+			if _, err := Append(nil, src, testLimit); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Less(t, got, 2.0, name)
+	}
+}
+
+func randomBytes(n int) []byte {
+	seed := rand.NewPCG(1, 2)
+	out := make([]byte, 0, n+8)
+	for len(out) < n {
+		out = binary.LittleEndian.AppendUint64(out, seed.Uint64())
+	}
+	return out[:n]
+}
+
+func half(b []byte, which int) []byte {
+	if which == 0 {
+		return b[:len(b)/2]
+	}
+	return b[len(b)/2:]
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+func gzipped(tb testing.TB, plain []byte) []byte {
+	return gzipStream(tb, bytes.NewReader(plain), gzip.DefaultCompression)
+}
+
+func gzipStream(tb testing.TB, plain io.Reader, level int) []byte {
+	var out bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&out, level)
+	require.NoError(tb, err)
+	_, err = io.Copy(writer, plain)
+	require.NoError(tb, err)
+	require.NoError(tb, writer.Close())
+	return out.Bytes()
+}
+
+func zstdAll(tb testing.TB, plain []byte) []byte {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
+	require.NoError(tb, err)
+	out := encoder.EncodeAll(plain, nil)
+	require.NoError(tb, encoder.Close())
+	return out
+}
+
+// zstdStream makes a frame that does not tell its size.
+func zstdStream(tb testing.TB, plain io.Reader) []byte {
+	var out bytes.Buffer
+	encoder, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
+	require.NoError(tb, err)
+	_, err = io.Copy(encoder, plain)
+	require.NoError(tb, err)
+	require.NoError(tb, encoder.Close())
+	return out.Bytes()
+}
