@@ -1,0 +1,67 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+func TestRender(t *testing.T) {
+	input, err := os.Open("testdata/bench.txt")
+	require.NoError(t, err)
+	defer input.Close()
+	res, err := parse(input)
+	require.NoError(t, err)
+	assert.Equal(t, 3, res.count)
+	assert.Equal(t, []string{"go-cpu-100KB", "deep"}, res.order)
+
+	got, err := render(res, "make bench", "go1.26.0")
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.WriteFile("testdata/performance.golden.md", []byte(got), 0o600))
+	}
+	want, err := os.ReadFile("testdata/performance.golden.md")
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestRefused(t *testing.T) {
+	const decode = "BenchmarkDecode/profile=p/op=otelpprof-2 10 100 ns/op 5 B/op 1 allocs/op\n"
+	for _, test := range []struct{ name, input, want string }{
+		{name: "empty", input: "", want: "cannot find a benchmark"},
+		{name: "failed run", input: decode + "--- FAIL: BenchmarkEncode\n", want: "a run that failed"},
+		{name: "not a number", input: strings.Replace(decode, "100 ns", "x ns", 1), want: "cannot read a value of Decode/profile=p/op=otelpprof"},
+		{name: "without its reference", input: decode, want: "BenchmarkDecode/profile=p/op=limit"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res, err := parse(strings.NewReader(test.input))
+			if err == nil {
+				_, err = render(res, "make bench", "go1.26.0")
+			}
+			require.ErrorContains(t, err, test.want)
+		})
+	}
+}
+
+func TestMedian(t *testing.T) {
+	assert.InDelta(t, 0, median(nil), 0)
+	assert.InDelta(t, 2, median([]float64{9, 1, 2}), 0)
+	assert.InDelta(t, 2.5, median([]float64{9, 1, 2, 3}), 0)
+}
+
+func TestNumbers(t *testing.T) {
+	assert.Equal(t, "12,345,678", thousands(12345678))
+	assert.Equal(t, "999", thousands(999))
+	assert.Equal(t, "1.5 µs", duration(1500))
+	assert.Equal(t, "2.50 ms", duration(2.5e6))
+	assert.Equal(t, "3.00 s", duration(3e9))
+}

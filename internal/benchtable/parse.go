@@ -1,0 +1,122 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// results hold what one run of benchmarks printed.
+type results struct {
+	// header has goos, goarch and cpu as the test binary printed them.
+	header map[string]string
+	// order lists the profiles as they came.
+	order []string
+	// measured has the measurements of one benchmark by its name, such as "Decode/profile=go-cpu/op=limit".
+	measured map[string]*measurement
+	// count is the largest number of measurements of one benchmark.
+	count int
+}
+
+// measurement collects what -count repeated.
+type measurement struct {
+	nanoseconds, bytes, allocations, megabytesPerSecond []float64
+}
+
+// processors is the suffix that a benchmark's name gets from GOMAXPROCS.
+var processors = regexp.MustCompile(`-\d+$`)
+
+func parse(r io.Reader) (*results, error) {
+	res := &results{header: map[string]string{}, measured: map[string]*measurement{}}
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		if err := res.line(scanner.Text()); err != nil {
+			return nil, err
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read benchmarks: %w", err)
+	}
+	if len(res.measured) == 0 {
+		return nil, errors.New("cannot find a benchmark in the input")
+	}
+	return res, nil
+}
+
+func (res *results) line(text string) error {
+	if key, value, found := strings.Cut(text, ": "); found && slices.Contains([]string{"goos", "goarch", "cpu"}, key) {
+		res.header[key] = strings.TrimSpace(value)
+		return nil
+	}
+	if strings.HasPrefix(text, "--- FAIL") || strings.HasPrefix(text, "FAIL") {
+		return fmt.Errorf("cannot make a table of a run that failed: %q", text)
+	}
+	fields := strings.Fields(text)
+	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
+		return nil
+	}
+	name := processors.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
+	return res.add(name, fields[2:])
+}
+
+// add records one line's values, which come in pairs of number and unit.
+func (res *results) add(name string, pairs []string) error {
+	m := res.measured[name]
+	if m == nil {
+		m = &measurement{}
+		res.measured[name] = m
+		if profile := part(name, "profile"); profile != "" && !slices.Contains(res.order, profile) {
+			res.order = append(res.order, profile)
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		value, err := strconv.ParseFloat(pairs[i], 64)
+		if err != nil {
+			return fmt.Errorf("cannot read a value of %s: %w", name, err)
+		}
+		switch pairs[i+1] {
+		case "ns/op":
+			m.nanoseconds = append(m.nanoseconds, value)
+		case "B/op":
+			m.bytes = append(m.bytes, value)
+		case "allocs/op":
+			m.allocations = append(m.allocations, value)
+		case "MB/s":
+			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
+		}
+	}
+	res.count = max(res.count, len(m.nanoseconds))
+	return nil
+}
+
+// part returns the value of key in a name of the form Group/key=value/key=value.
+func part(name, key string) string {
+	for element := range strings.SplitSeq(name, "/") {
+		if value, found := strings.CutPrefix(element, key+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// median of values, 0 where there is none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

@@ -1,0 +1,169 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// comparison is a ratio between two operations on the same profile, and what it must stay within.
+type comparison struct {
+	group     string
+	title     string
+	ours      string
+	reference string
+	// value takes what is compared from a measurement.
+	value func(*measurement) float64
+	// medianTarget bounds the median over the profiles, anyTarget each profile. 0: no such target.
+	medianTarget, anyTarget float64
+	// strict: below the target, not at it.
+	strict bool
+}
+
+func nanoseconds(m *measurement) float64 { return median(m.nanoseconds) }
+func allocations(m *measurement) float64 { return median(m.allocations) }
+
+var comparisons = []comparison{
+	{group: "Decode", title: "time ÷ limit", ours: "otelpprof", reference: "limit", value: nanoseconds, medianTarget: 1.1, anyTarget: 1.25},
+	{group: "Decode", title: "allocations ÷ limit", ours: "otelpprof", reference: "limit", value: allocations, anyTarget: 1, strict: true},
+	{group: "Decode", title: "time ÷ ParseData", ours: "otelpprof", reference: "parsedata", value: nanoseconds, medianTarget: 0.55, anyTarget: 0.7},
+	{group: "Encode", title: "time ÷ Write (both gzip)", ours: "otelpprof-gzip", reference: "google-gzip", value: nanoseconds, anyTarget: 0.45},
+	{group: "Encode", title: "time ÷ WriteUncompressed", ours: "otelpprof", reference: "google", value: nanoseconds, anyTarget: 0.5},
+}
+
+const intro = `# Performance
+
+Made by ` + "`%s`" + ` (` + "`internal/benchtable`" + ` reads what the benchmarks print); do not edit.
+Medians of %d measurements each, all in one run: %s, %s/%s, %s.
+The profiles that come from the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
+
+`
+
+func render(res *results, command, goVersion string) (string, error) {
+	var out strings.Builder
+	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["goos"], res.header["goarch"], goVersion)
+	for _, section := range []struct{ group, title, text string }{
+		{"Decode", "pprof to OTLP", "`otelpprof` is `Decoder.Decode` of the gzipped payload. `limit` is klauspost's gunzip and pdata's unmarshalling of the OTLP message that comes out: nothing that fills pdata does much less. `parsedata` is google/pprof's `profile.ParseData` of the same payload, which ends at its own structs."},
+		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start at google/pprof's structs, not at OTLP."},
+	} {
+		fmt.Fprintf(&out, "## %s\n\n%s\n\n", section.title, section.text)
+		if err := renderMeasurements(&out, res, section.group); err != nil {
+			return "", err
+		}
+		if err := renderRatios(&out, res, section.group); err != nil {
+			return "", err
+		}
+	}
+	if err := renderScale(&out, res); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n", nil
+}
+
+// operations of a group in the order in which they came up in comparisons.
+func operations(group string) []string {
+	var names []string
+	for _, c := range comparisons {
+		for _, name := range []string{c.ours, c.reference} {
+			if c.group == group && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func find(res *results, group, profile, operation string) (*measurement, error) {
+	name := fmt.Sprintf("%s/profile=%s/op=%s", group, profile, operation)
+	m := res.measured[name]
+	if m == nil || nanoseconds(m) == 0 {
+		return nil, fmt.Errorf("cannot find a measurement of Benchmark%s", name)
+	}
+	return m, nil
+}
+
+func renderMeasurements(out *strings.Builder, res *results, group string) error {
+	out.WriteString("| profile | operation | time | memory | allocations |\n|---|---|---:|---:|---:|\n")
+	for _, profile := range res.order {
+		for _, operation := range operations(group) {
+			m, err := find(res, group, profile, operation)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", profile, operation,
+				duration(nanoseconds(m)), thousands(median(m.bytes))+" B", thousands(allocations(m)))
+		}
+	}
+	out.WriteString("\n")
+	return nil
+}
+
+// renderRatios has a row per profile and one for the median and the target, and a column per comparison.
+func renderRatios(out *strings.Builder, res *results, group string) error {
+	var rows [4]strings.Builder // title, rule, median, target
+	profiles := make([]strings.Builder, len(res.order))
+	for _, c := range comparisons {
+		if c.group != group {
+			continue
+		}
+		fmt.Fprintf(&rows[0], " %s |", c.title)
+		rows[1].WriteString("---:|")
+		var ratios []float64
+		for i, profile := range res.order {
+			ratio, err := c.ratio(res, profile)
+			if err != nil {
+				return err
+			}
+			ratios = append(ratios, ratio)
+			fmt.Fprintf(&profiles[i], " %.2f%s |", ratio, c.missed(ratio, c.anyTarget))
+		}
+		middle := median(ratios)
+		fmt.Fprintf(&rows[2], " **%.2f**%s |", middle, c.missed(middle, c.medianTarget))
+		fmt.Fprintf(&rows[3], " %s |", c.target())
+	}
+	fmt.Fprintf(out, "| profile |%s\n|---|%s\n", rows[0].String(), rows[1].String())
+	for i, profile := range res.order {
+		fmt.Fprintf(out, "| %s |%s\n", profile, profiles[i].String())
+	}
+	fmt.Fprintf(out, "| **median** |%s\n| target |%s\n\n", rows[2].String(), rows[3].String())
+	return nil
+}
+
+func (c comparison) ratio(res *results, profile string) (float64, error) {
+	ours, err := find(res, c.group, profile, c.ours)
+	if err != nil {
+		return 0, err
+	}
+	reference, err := find(res, c.group, profile, c.reference)
+	if err != nil {
+		return 0, err
+	}
+	if c.value(reference) == 0 {
+		return 0, fmt.Errorf("cannot compare %s of %s: the reference is 0", c.title, profile)
+	}
+	return c.value(ours) / c.value(reference), nil
+}
+
+// missed marks a ratio that is over its target, as it stands and not as it is rounded.
+func (c comparison) missed(ratio, target float64) string {
+	if target == 0 || ratio < target || ratio == target && !c.strict {
+		return ""
+	}
+	return " ✗"
+}
+
+func (c comparison) target() string {
+	sign := "≤ "
+	if c.strict {
+		sign = "< "
+	}
+	var parts []string
+	if c.medianTarget != 0 {
+		parts = append(parts, "median "+sign+strconv.FormatFloat(c.medianTarget, 'g', -1, 64))
+	}
+	return strings.Join(append(parts, "any "+sign+strconv.FormatFloat(c.anyTarget, 'g', -1, 64)), ", ")
+}

@@ -1,0 +1,147 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// event is one line of `go test -json`, as `go doc test2json` describes it; a build that fails has events of its own.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string
+	Test       string
+	Output     string
+}
+
+// testName identifies a test or subtest; the package itself has an empty test.
+type testName struct{ pkg, test string }
+
+type summary struct {
+	out io.Writer
+	// output holds what each running test printed, until it ends.
+	output map[testName][]string
+	// built holds the compiler's words, by package.
+	built map[string][]string
+	// failedIn counts the failed tests of a package, to tell a panic or a leak in TestMain from a failed test.
+	failedIn map[string]int
+
+	passed, failed, skipped int
+	// skips has one line per skipped test.
+	skips []string
+}
+
+func newSummary(out io.Writer) *summary {
+	return &summary{out: out, output: map[testName][]string{}, built: map[string][]string{}, failedIn: map[string]int{}}
+}
+
+func (s *summary) good() bool { return s.failed == 0 && s.passed > 0 }
+
+// read consumes events; what is no event, such as a message of the go command itself, is passed on.
+func (s *summary) read(r io.Reader) error {
+	reader := bufio.NewReader(r)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				fmt.Fprint(s.out, string(line))
+			} else {
+				s.handle(e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read the events of go test: %w", err)
+		}
+	}
+}
+
+func (s *summary) handle(e event) {
+	name := testName{e.Package, e.Test}
+	switch e.Action {
+	case "output":
+		s.output[name] = append(s.output[name], e.Output)
+	case "build-output":
+		s.built[e.ImportPath] = append(s.built[e.ImportPath], e.Output)
+	case "build-fail":
+		fmt.Fprint(s.out, strings.Join(s.built[e.ImportPath], ""))
+	case "pass", "fail", "skip":
+		if e.Test == "" {
+			s.endPackage(e)
+		} else {
+			s.endTest(e)
+		}
+		delete(s.output, name)
+	}
+}
+
+func (s *summary) endTest(e event) {
+	output := strings.Join(s.output[testName{e.Package, e.Test}], "")
+	switch e.Action {
+	case "pass":
+		s.passed++
+	case "skip":
+		s.skipped++
+		s.skips = append(s.skips, fmt.Sprintf("%s %s: %s", e.Package, e.Test, reason(output)))
+	case "fail":
+		s.failed++
+		s.failedIn[e.Package]++
+		fmt.Fprint(s.out, output)
+	}
+}
+
+// endPackage prints the package's own line, and all of its words where it failed for another reason than a test.
+func (s *summary) endPackage(e event) {
+	output := s.output[testName{e.Package, ""}]
+	if e.Action == "fail" {
+		if s.failedIn[e.Package] == 0 {
+			s.failed++
+		}
+		s.unfinished(e.Package)
+		fmt.Fprint(s.out, strings.Join(output, ""))
+		return
+	}
+	for _, line := range output {
+		if strings.HasPrefix(line, "ok ") {
+			fmt.Fprint(s.out, line)
+		}
+	}
+}
+
+// unfinished prints what tests said that never ended: the process died in one of them.
+func (s *summary) unfinished(pkg string) {
+	for name, output := range s.output {
+		if name.pkg == pkg && name.test != "" {
+			fmt.Fprint(s.out, strings.Join(output, ""))
+		}
+	}
+}
+
+// reason is what a skipped test said, without the lines of the test runner.
+func reason(output string) string {
+	var words []string
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "===") && !strings.HasPrefix(line, "---") {
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// close prints the skipped tests and the closing line. Subtests count as tests; so does a package that could not run.
+func (s *summary) close() {
+	for _, skip := range s.skips {
+		fmt.Fprintln(s.out, "skipped", skip)
+	}
+	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+}
