@@ -1,0 +1,92 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command demo is `make demo`: it starts the built gateway with config/demo.yaml on free loopback ports, uploads a CPU, a
+// heap and a goroutine profile, waits for the files, compares each with its upload, shows `go tool pprof -top` of one,
+// and stops. It exits with 0, or says what differed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+// limit bounds the whole demo; it takes about two seconds.
+const limit = 2 * time.Minute
+
+func main() {
+	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	err := run(ctx, *binary)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+	fmt.Println("\nEach file holds the profile that was uploaded.")
+}
+
+func run(ctx context.Context, binary string) (err error) {
+	directory, err := os.MkdirTemp("", "otelpprof-demo-")
+	if err != nil {
+		return fmt.Errorf("cannot make a directory for the files: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
+
+	addresses, err := gateway.FreeAddresses(ctx, 4)
+	if err != nil {
+		return err
+	}
+	process, err := gateway.Start(ctx, gateway.Options{
+		Binary:    binary,
+		Configs:   append([]string{"config/demo.yaml"}, overrides(directory, addresses)...),
+		HealthURL: "http://" + addresses[1],
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The gateway runs as process %d and takes pprof at http://%s/v1/pprof\n", process.PID(), addresses[0])
+	defer func() { err = errors.Join(err, process.Stop(20*time.Second)) }()
+
+	if err := uploadAll(ctx, addresses[0], directory); err != nil {
+		return fmt.Errorf("%w\nThe gateway said:\n%s", err, process.Log())
+	}
+	return showTop(ctx, directory)
+}
+
+// overrides move what config/demo.yaml has at fixed places: the files to directory, the servers to addresses.
+func overrides(directory string, addresses []string) []string {
+	_, metricsPort, _ := net.SplitHostPort(addresses[3])
+	return []string{
+		"yaml:exporters::pprof::file::directory: " + directory,
+		"yaml:receivers::pprof::server::endpoint: " + addresses[0],
+		"yaml:extensions::health_check::endpoint: " + addresses[1],
+		"yaml:extensions::zpages::endpoint: " + addresses[2],
+		"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",
+	}
+}
+
+// showTop prints what a person would look at next.
+func showTop(ctx context.Context, directory string) error {
+	files, err := filepath.Glob(filepath.Join(directory, "demo-cpu", "*", "*.pb.gz"))
+	if err != nil || len(files) != 1 {
+		return fmt.Errorf("cannot find the one CPU profile: %d files, %w", len(files), err)
+	}
+	fmt.Printf("\n$ go tool pprof -top -nodecount 10 %s\n", filepath.Base(files[0]))
+	command := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "10", files[0])
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("cannot show the CPU profile: %w", err)
+	}
+	return nil
+}

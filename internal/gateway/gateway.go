@@ -1,0 +1,167 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gateway runs the built distribution as a process of its own, for the demo and the end-to-end tests: on free
+// loopback ports, bounded in time, and ended by process id by who started it.
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// featureGate lets the Collector carry profiles, which it does not by default.
+const featureGate = "--feature-gates=service.profilesSupport"
+
+// Options say what to run.
+type Options struct {
+	// Binary is the path of the distribution.
+	Binary string
+	// Configs are the values of --config, in order: paths, or "yaml:" and the text itself.
+	Configs []string
+	// HealthURL answers 200 once the pipelines run.
+	HealthURL string
+	// Directory is the working directory, "" for that of the caller.
+	Directory string
+}
+
+// Gateway is a running process.
+type Gateway struct {
+	command *exec.Cmd
+	log     *log
+	// ended is closed when the process is gone; result may be read from then on.
+	ended  chan struct{}
+	result error
+}
+
+// Start runs the binary and waits until it is healthy. The process is killed when ctx ends.
+func Start(ctx context.Context, options Options) (*Gateway, error) {
+	arguments := []string{featureGate}
+	for _, config := range options.Configs {
+		arguments = append(arguments, "--config", config)
+	}
+	g := &Gateway{command: exec.CommandContext(ctx, options.Binary, arguments...), log: &log{}, ended: make(chan struct{})}
+	g.command.Dir = options.Directory
+	g.command.Stdout, g.command.Stderr = g.log, g.log
+	if err := g.command.Start(); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", options.Binary, err)
+	}
+	go func() {
+		g.result = g.command.Wait()
+		close(g.ended)
+	}()
+	if err := g.waitHealthy(ctx, options.HealthURL); err != nil {
+		g.Kill()
+		return nil, fmt.Errorf("cannot start the gateway: %w; it said:\n%s", err, g.Log())
+	}
+	return g, nil
+}
+
+// PID is the process id.
+func (g *Gateway) PID() int { return g.command.Process.Pid }
+
+// Log is what the process has printed so far.
+func (g *Gateway) Log() string { return g.log.String() }
+
+// Running tells whether the process has not ended yet.
+func (g *Gateway) Running() bool {
+	select {
+	case <-g.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Terminate asks the process to stop and returns at once; Wait tells how it went.
+func (g *Gateway) Terminate() error {
+	if err := g.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("cannot stop the gateway: %w", err)
+	}
+	return nil
+}
+
+// Wait returns the process's result: nil when it exited with 0. A process that takes longer than limit is killed.
+func (g *Gateway) Wait(limit time.Duration) error {
+	select {
+	case <-g.ended:
+	case <-time.After(limit):
+		g.Kill()
+		return fmt.Errorf("cannot stop the gateway within %s: killed", limit)
+	}
+	if g.result != nil {
+		return fmt.Errorf("cannot stop the gateway cleanly: %w", g.result)
+	}
+	return nil
+}
+
+// Stop terminates the process and waits.
+func (g *Gateway) Stop(limit time.Duration) error {
+	if err := g.Terminate(); err != nil {
+		return err
+	}
+	return g.Wait(limit)
+}
+
+// Kill ends the process without a chance to clean up and waits until it is gone.
+func (g *Gateway) Kill() {
+	// An error means that it is gone already.
+	_ = g.command.Process.Kill()
+	<-g.ended
+}
+
+func (g *Gateway) waitHealthy(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		if healthy(ctx, url) {
+			return nil
+		}
+		select {
+		case <-g.ended:
+			return errors.Join(errors.New("it ended by itself"), g.result)
+		case <-ctx.Done():
+			return fmt.Errorf("it is not healthy at %s: %w", url, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func healthy(ctx context.Context, url string) bool {
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// log keeps what the process prints while it is read.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

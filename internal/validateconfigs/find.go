@@ -1,0 +1,113 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// configuration is the text of one Collector configuration, whole or in part.
+type configuration struct {
+	// place names the file, and the line where the text begins.
+	place      string
+	text       string
+	hasService bool
+}
+
+// find collects the configurations of a tree in lexical order. Directories with a leading dot or underscore are not
+// ours, and testdata has configurations that must fail.
+func find(tree fs.FS) ([]configuration, error) {
+	var found []configuration
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := entry.Name()
+		if entry.IsDir() {
+			if name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		isConfig := path.Ext(base) == ".yaml" && strings.HasPrefix(name, "config/")
+		if !isConfig && path.Ext(base) != ".md" {
+			return nil
+		}
+		content, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		blocks := []block{{line: 1, text: string(content)}}
+		if !isConfig {
+			blocks = yamlBlocks(string(content))
+		}
+		for _, b := range blocks {
+			c, err := b.configuration(name)
+			if err != nil {
+				return err
+			}
+			if c != nil {
+				found = append(found, *c)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot collect the configurations: %w", err)
+	}
+	return found, nil
+}
+
+// block is a piece of YAML in a document.
+type block struct {
+	line int
+	text string
+}
+
+// yamlBlocks returns the fenced blocks of a Markdown text that are marked as YAML.
+func yamlBlocks(text string) []block {
+	var blocks []block
+	var current *block
+	for i, line := range slices.Collect(strings.Lines(text)) {
+		fence := strings.TrimSpace(line)
+		switch {
+		case current == nil && (fence == "```yaml" || fence == "```yml"):
+			current = &block{line: i + 2}
+		case current != nil && fence == "```":
+			blocks = append(blocks, *current)
+			current = nil
+		case current != nil:
+			current.text += line
+		}
+	}
+	return blocks
+}
+
+// sections of a Collector configuration. A manifest of the builder has some of these names too, but lists below them.
+var sections = []string{"receivers", "processors", "exporters", "connectors", "extensions", "service"}
+
+// configuration returns nil when the block configures something else.
+func (b block) configuration(name string) (*configuration, error) {
+	place := fmt.Sprintf("%s:%d", name, b.line)
+	var root map[string]any
+	if err := yaml.Unmarshal([]byte(b.text), &root); err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	isConfiguration := false
+	for _, section := range sections {
+		if _, isMap := root[section].(map[string]any); isMap {
+			isConfiguration = true
+		}
+	}
+	if !isConfiguration {
+		return nil, nil
+	}
+	return &configuration{place: place, text: b.text, hasService: root["service"] != nil}, nil
+}

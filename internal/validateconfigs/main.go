@@ -1,0 +1,70 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command validateconfigs is `make validate`: it hands each YAML file under config/ and each block of YAML in a Markdown
+// file that configures a Collector to the built binary's `validate`, so that no example in the documents is out of date.
+//
+// A block without a service section, as in a component's README, is completed with a pipeline of its own: the Collector
+// checks the configuration of each component that is there, used or not.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+func main() {
+	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
+	root := flag.String("root", ".", "the directory whose configurations are checked")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	err := run(ctx, *binary, *root)
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "validateconfigs:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, binary, root string) error {
+	found, err := find(os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("cannot find a configuration below %s", root)
+	}
+	failed := 0
+	for _, c := range found {
+		if output, err := validate(ctx, binary, c); err != nil {
+			failed++
+			fmt.Printf("%s: %v\n%s\n", c.place, err, output)
+		}
+	}
+	fmt.Printf("%d configurations valid, %d not\n", len(found)-failed, failed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d configurations are not valid", failed, len(found))
+	}
+	return nil
+}
+
+// validate returns what the binary printed.
+func validate(ctx context.Context, binary string, c configuration) (string, error) {
+	arguments := []string{"validate", "--feature-gates=service.profilesSupport", "--config", "yaml:" + c.text}
+	if !c.hasService {
+		arguments = append(arguments, "--config", "yaml:"+pipeline)
+	}
+	output, err := exec.CommandContext(ctx, binary, arguments...).CombinedOutput()
+	return string(output), err
+}
+
+// pipeline completes a configuration that has components only.
+const pipeline = `
+receivers: {otlp/validate: {protocols: {grpc: {}}}}
+exporters: {nop/validate: {}}
+service: {pipelines: {profiles/validate: {receivers: [otlp/validate], exporters: [nop/validate]}}}
+`
