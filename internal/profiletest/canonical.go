@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -74,6 +75,30 @@ func canonicalDouble(f float64) uint64 {
 func appendString(dst []byte, s string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)
+}
+
+// validText tells whether every string in v is UTF-8.
+func validText(v pcommon.Value, depth int) bool {
+	if depth > maxValueDepth {
+		return true
+	}
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return utf8.ValidString(v.Str())
+	case pcommon.ValueTypeSlice:
+		for _, element := range v.Slice().All() {
+			if !validText(element, depth+1) {
+				return false
+			}
+		}
+	case pcommon.ValueTypeMap:
+		for key, element := range v.Map().All() {
+			if !utf8.ValidString(key) || !validText(element, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // interner numbers contents: equal ones get the same number, in order of their first appearance.

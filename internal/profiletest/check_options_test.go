@@ -140,6 +140,18 @@ func TestCheckNonNegativeLines(t *testing.T) {
 	require.ErrorContains(t, err, "location_table[1]: column -3 is negative")
 }
 
+func TestCheckWantsUTF8(t *testing.T) {
+	pd := newMessage()
+	pd.Dictionary().StringTable().SetAt(strMain, "main\xff")
+	require.EqualError(t, Check(pd), `string_table[1]: is not UTF-8: "main\xff"`)
+
+	for _, value := range []any{"\xff", []any{"a", "\xff"}, map[string]any{"\xff": 1}, map[string]any{"a": "\xff"}} {
+		pd = newMessage()
+		require.NoError(t, pd.Dictionary().AttributeTable().At(1).Value().FromRaw(value))
+		require.EqualError(t, Check(pd), "attribute_table[1]: holds text that is not UTF-8")
+	}
+}
+
 func TestCheckTimeRangeThatOverflows(t *testing.T) {
 	pd := newMessage()
 	firstProfile(pd).SetTime(math.MaxUint64 - 5)

@@ -3,7 +3,11 @@
 
 package profiletest
 
-import "go.opentelemetry.io/collector/pdata/pcommon"
+import (
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
 
 // The names of the dictionary's tables, as in profiles.proto.
 const (
@@ -60,12 +64,21 @@ func (c *checker) duplicates() {
 	}
 }
 
-// references: every index that an entry of a table holds exists, and no entry has two attributes of one key.
+// references: every index that an entry of a table holds exists, no entry has two attributes of one key, and text is
+// UTF-8, as protobuf wants it.
 func (c *checker) references() {
+	for i, s := range c.dict.StringTable().All() {
+		if !utf8.ValidString(s) {
+			c.report(place{stringTable, i}, "is not UTF-8: %q", s)
+		}
+	}
 	for i, kv := range c.dict.AttributeTable().All() {
 		at := place{attributeTable, i}
 		c.inRange(at, "key_strindex", kv.KeyStrindex(), stringTable, len(c.tables.strings))
 		c.inRange(at, "unit_strindex", kv.UnitStrindex(), stringTable, len(c.tables.strings))
+		if !validText(kv.Value(), 0) {
+			c.report(at, "holds text that is not UTF-8")
+		}
 	}
 	for i, f := range c.dict.FunctionTable().All() {
 		at := place{functionTable, i}
