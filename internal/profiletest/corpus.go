@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiletest
+
+import (
+	"bufio"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+const (
+	corpusVariable  = "OTELPPROF_CORPUS"
+	requireVariable = "OTELPPROF_REQUIRE_CORPUS"
+)
+
+// Corpus returns the folder that OTELPPROF_CORPUS names: real profiles, which belong to others and are not part of
+// this repository. Without it the test is skipped; with OTELPPROF_REQUIRE_CORPUS=1 or CI=true it fails.
+func Corpus(t testing.TB) string {
+	t.Helper()
+	folder := os.Getenv(corpusVariable)
+	switch {
+	case folder == "" && (os.Getenv(requireVariable) == "1" || os.Getenv("CI") == "true"):
+		t.Fatalf("%s is not set, and this run must not go without the corpus of real profiles", corpusVariable)
+	case folder == "":
+		t.Skipf("%s is not set: no corpus of real profiles here", corpusVariable)
+	}
+	info, err := os.Stat(filepath.Join(folder, "pprof"))
+	require.NoErrorf(t, err, "%s must name the folder that holds pprof and otlp", corpusVariable)
+	require.True(t, info.IsDir(), "%s is not a folder", folder)
+	return folder
+}
+
+// CorpusPprofs returns the files of the corpus below pprof in these folders, by default real, edge and synth, in order
+// of their names. It skips or fails as [Corpus] does.
+func CorpusPprofs(t testing.TB, folders ...string) []PprofFile {
+	t.Helper()
+	if len(folders) == 0 {
+		folders = []string{"real", "edge", "synth"}
+	}
+	root := filepath.Join(Corpus(t), "pprof")
+	var files []PprofFile
+	for _, folder := range folders {
+		files = append(files, pprofFiles(t, root, folder)...)
+	}
+	return files
+}
+
+// OwnPprofs returns the files of testdata/pprof, which need no corpus.
+func OwnPprofs(t testing.TB) []PprofFile {
+	t.Helper()
+	return pprofFiles(t, Testdata(t), "pprof")
+}
+
+func pprofFiles(t testing.TB, root, folder string) []PprofFile {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, folder))
+	require.NoError(t, err)
+	require.NotEmpty(t, entries, "%s holds no profiles", folder)
+	files := make([]PprofFile, 0, len(entries))
+	for _, entry := range entries {
+		files = append(files, PprofFile{Name: folder + "/" + entry.Name(), path: filepath.Join(root, folder, entry.Name())})
+	}
+	return files
+}
+
+// Message is an OTLP message of the corpus.
+type Message struct {
+	Name     string
+	Profiles pprofile.Profiles
+}
+
+// CorpusMessages returns the OTLP messages of the corpus that pdata reads: each line of a .jsonl file, each .pb file,
+// and each .json file. It skips or fails as [Corpus] does.
+func CorpusMessages(t testing.TB) []Message {
+	t.Helper()
+	var messages []Message
+	add := func(name string, pd pprofile.Profiles, err error) {
+		require.NoError(t, err, name)
+		messages = append(messages, Message{Name: name, Profiles: pd})
+	}
+	fromJSON, fromProto := &pprofile.JSONUnmarshaler{}, &pprofile.ProtoUnmarshaler{}
+	err := filepath.WalkDir(filepath.Join(Corpus(t), "otlp"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		switch name := entry.Name(); filepath.Ext(name) {
+		case ".pb":
+			pd, err := fromProto.UnmarshalProfiles(content)
+			add(name, pd, err)
+		case ".json":
+			pd, err := fromJSON.UnmarshalProfiles(content)
+			add(name, pd, err)
+		case ".jsonl":
+			lines := bufio.NewScanner(strings.NewReader(string(content)))
+			lines.Buffer(nil, len(content)+1)
+			for line := 1; lines.Scan(); line++ {
+				pd, err := fromJSON.UnmarshalProfiles(lines.Bytes())
+				add(name+":"+strconv.Itoa(line), pd, err)
+			}
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, messages)
+	return messages
+}
+
+// Testdata returns the path of an element of the repository's testdata folder.
+func Testdata(t testing.TB, elements ...string) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return filepath.Join(append([]string{folder, "testdata"}, elements...)...)
+		}
+		parent := filepath.Dir(folder)
+		require.NotEqual(t, folder, parent, "no go.mod above the working directory")
+		folder = parent
+	}
+}
