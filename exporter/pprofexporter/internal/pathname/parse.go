@@ -1,0 +1,151 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pathname
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxSegment is the longest file name that common file systems take, in bytes.
+	maxSegment = 255
+	// minValue is the least room for a value that leaves something legible of it beside the hash.
+	minValue = 32
+)
+
+// Parse reads a template: text with placeholders in braces, and slashes between its segments. It fails on what could
+// leave the directory, hide files, or not stand in a file name.
+func Parse(text string) (*Template, error) {
+	switch {
+	case !utf8.ValidString(text):
+		return nil, errors.New("is not UTF-8")
+	case strings.HasPrefix(text, "/"):
+		return nil, errors.New("must be relative, it begins with a slash")
+	}
+	segments, err := split(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, segment := range segments {
+		last := i == len(segments)-1
+		if err := check(segment, last); err != nil {
+			return nil, fmt.Errorf("segment %d: %w", i+1, err)
+		}
+		if err := share(segment, last); err != nil {
+			return nil, fmt.Errorf("segment %d: %w", i+1, err)
+		}
+	}
+	return &Template{segments: segments, pattern: pattern(segments)}, nil
+}
+
+// split cuts text into segments, and those into pieces. A slash inside braces belongs to the placeholder.
+func split(text string) ([][]piece, error) {
+	segments := [][]piece{nil}
+	for text != "" {
+		current := &segments[len(segments)-1]
+		end := strings.IndexAny(text, "{}/")
+		if end < 0 {
+			end = len(text)
+		}
+		if end > 0 {
+			*current = append(*current, piece{literal: text[:end]})
+			text = text[end:]
+			continue
+		}
+		switch text[0] {
+		case '/':
+			segments = append(segments, nil)
+			text = text[1:]
+		case '}':
+			return nil, errors.New("has a } without its {")
+		default:
+			key, rest, err := placeholder(text[1:])
+			if err != nil {
+				return nil, err
+			}
+			*current = append(*current, piece{key: key})
+			text = rest
+		}
+	}
+	return segments, nil
+}
+
+// placeholder reads a key up to its closing brace.
+func placeholder(text string) (key, rest string, err error) {
+	end := strings.IndexAny(text, "{}")
+	if end < 0 || text[end] == '{' {
+		return "", "", errors.New("has a { without its }")
+	}
+	key = text[:end]
+	if key == "" || key != strings.TrimSpace(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return "", "", fmt.Errorf("has the placeholder {%s}: want {time}, {profile.id}, {profile.type} or a resource attribute's key", key)
+	}
+	return key, text[end+1:], nil
+}
+
+// check tells what is wrong with the literal text of a segment.
+func check(segment []piece, last bool) error {
+	if len(segment) == 0 {
+		return errors.New("is empty")
+	}
+	for _, p := range segment {
+		if strings.ContainsAny(p.literal, `\<>:"|?*`) || strings.ContainsFunc(p.literal, unicode.IsControl) {
+			return fmt.Errorf(`%q has a character that file names should not have: \ < > : " | ? * or a control character`, p.literal)
+		}
+	}
+	first, end := segment[0].literal, segment[len(segment)-1].literal
+	switch {
+	case first == "." || first == "..":
+		return fmt.Errorf("%q would leave the directory's tree", first)
+	case strings.HasPrefix(first, "."):
+		return fmt.Errorf("%q begins with a dot, as temporary and hidden files do", first)
+	case last && !strings.HasSuffix(end, Suffix):
+		return errors.New("must end in " + Suffix)
+	case strings.HasSuffix(end, ".") || strings.HasSuffix(end, " "):
+		return fmt.Errorf("%q ends in a dot or blank, which Windows leaves out", end)
+	}
+	return nil
+}
+
+// share divides the bytes of a segment among its placeholders.
+func share(segment []piece, last bool) error {
+	free, values := maxSegment, 0
+	if last {
+		free -= suffixLength
+	}
+	for _, p := range segment {
+		free -= p.fixedLength()
+		if p.fixedLength() == 0 {
+			values++
+		}
+	}
+	if free < values*minValue {
+		return fmt.Errorf("is too long: at most %d bytes make a file name, which leaves %d for its %d values, each of which needs %d",
+			maxSegment, max(free, 0), values, minValue)
+	}
+	for i, p := range segment {
+		if p.fixedLength() == 0 {
+			segment[i].limit = free / values
+		}
+	}
+	return nil
+}
+
+// pattern is the regular expression of all paths of a template.
+func pattern(segments [][]piece) *regexp.Regexp {
+	names := make([]string, len(segments))
+	for i, segment := range segments {
+		for _, p := range segment {
+			names[i] += p.expression()
+		}
+	}
+	quoted := regexp.QuoteMeta(Suffix)
+	path := strings.TrimSuffix(strings.Join(names, "/"), quoted)
+	return regexp.MustCompile(fmt.Sprintf(`^%s(?:%s[0-9a-f]{16})?%s$`, path, mark, quoted))
+}

@@ -1,0 +1,174 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pathname
+
+import (
+	"crypto/sha256"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const standard = "{service.name}/{profile.type}/{time}-{profile.id}.pb.gz"
+
+func values(attributes map[string]any) Values {
+	resource := pcommon.NewMap()
+	if err := resource.FromRaw(attributes); err != nil {
+		panic(err)
+	}
+	return Values{
+		Resource:    resource,
+		ProfileType: "cpu",
+		ProfileID:   pprofile.ProfileID{0xab, 15: 0x01},
+		Time:        pcommon.NewTimestampFromTime(time.Date(2026, 11, 7, 23, 59, 58, 7, time.FixedZone("", 3600))),
+	}
+}
+
+func TestPath(t *testing.T) {
+	const stem = "20261107T225958.000000007Z-ab000000000000000000000000000001.pb.gz"
+	for _, test := range []struct {
+		name, template string
+		attributes     map[string]any
+		want           string
+	}{
+		{"default", standard, map[string]any{"service.name": "checkout"}, "checkout/cpu/" + stem},
+		{"missing service", standard, nil, "unknown_service/cpu/" + stem},
+		{"empty service", standard, map[string]any{"service.name": ""}, "unknown_service/cpu/" + stem},
+		{"missing attribute", "{k8s.pod.name}/x.pb.gz", nil, "unknown/x.pb.gz"},
+		{"key with a slash", "{app.kubernetes.io/name}.pb.gz", map[string]any{"app.kubernetes.io/name": "shop"}, "shop.pb.gz"},
+		{"number", "{process.pid}.pb.gz", map[string]any{"process.pid": 4711}, "4711.pb.gz"},
+		{"several in one segment", "a-{x}-{y}b/{time}.pb.gz", map[string]any{"x": "1", "y": "2"}, "a-1-2b/20261107T225958.000000007Z.pb.gz"},
+		{"no placeholder", "latest.pb.gz", nil, "latest.pb.gz"},
+		{"hostile", standard, map[string]any{"service.name": "../../etc"}, "_._.._etc~" + hash("../../etc") + "/cpu/" + stem},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			template, err := Parse(test.template)
+			require.NoError(t, err)
+			path := template.Path(values(test.attributes), false)
+			assert.Equal(t, test.want, path)
+			assert.True(t, filepath.IsLocal(path))
+			assert.True(t, template.Matches(path))
+			assert.True(t, template.Matches(WithSuffix(path, sha256.Sum256(nil))))
+			assert.Equal(t, strings.Count(path, "/")+1, template.Depth())
+		})
+	}
+}
+
+func hash(value string) string { return strings.TrimPrefix(clean(value, 100, false), "_._.._etc~") }
+
+func TestTimeSortsAndNeverOverflows(t *testing.T) {
+	template, err := Parse("{time}.pb.gz")
+	require.NoError(t, err)
+	previous := ""
+	for _, nanos := range []pcommon.Timestamp{0, 1, 1e9, 1778191198000000007, math.MaxInt64, math.MaxUint64} {
+		path := template.Path(Values{Resource: pcommon.NewMap(), Time: nanos}, false)
+		assert.Greater(t, path, previous)
+		assert.True(t, template.Matches(path), path)
+		previous = path
+	}
+	assert.Equal(t, "25540721T233433.709551615Z.pb.gz", previous)
+}
+
+// The longest values still give segments that a file system takes, and paths that retention knows again.
+func TestLongValues(t *testing.T) {
+	for _, text := range []string{standard, "{a}/{a}{b}{c}-{profile.id}.pb.gz", "x{a}y/{b}-{time}-{profile.id}.pb.gz"} {
+		template, err := Parse(text)
+		require.NoError(t, err)
+		long := strings.Repeat("é/", 1000)
+		path := template.Path(values(map[string]any{"service.name": long, "a": long, "b": long, "c": long}), false)
+		path = WithSuffix(path, sha256.Sum256([]byte("other")))
+		assert.True(t, template.Matches(path), path)
+		for segment := range strings.SplitSeq(path, "/") {
+			assert.LessOrEqual(t, len(segment), maxSegment)
+		}
+	}
+}
+
+func TestMatchesOnlyItsOwn(t *testing.T) {
+	template, err := Parse(standard)
+	require.NoError(t, err)
+	const stem = "20261107T225958.000000007Z-ab000000000000000000000000000001"
+	for _, path := range []string{"checkout/cpu/" + stem + ".pb.gz", "checkout/cpu/" + stem + "~0123456789abcdef.pb.gz"} {
+		assert.True(t, template.Matches(path), path)
+	}
+	for _, path := range []string{
+		"", "baseline.pb.gz", "checkout/cpu/baseline.pb.gz", stem + ".pb.gz", "checkout/" + stem + ".pb.gz",
+		"checkout/cpu/" + stem + ".pb", "checkout/cpu/" + stem + ".pb.gz.bak", "checkout/cpu/old-" + stem + ".pb.gz",
+		"checkout/cpu/sub/" + stem + ".pb.gz", ".git/cpu/" + stem + ".pb.gz", "checkout/cpu/" + stem + "~0123.pb.gz",
+	} {
+		assert.False(t, template.Matches(path), path)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for template, want := range map[string]string{
+		"":                                             "segment 1: is empty",
+		"/var/{profile.id}.pb.gz":                      "must be relative",
+		"../{profile.id}.pb.gz":                        "would leave the directory's tree",
+		"a/../{profile.id}.pb.gz":                      "segment 2: \"..\" would leave",
+		"./{profile.id}.pb.gz":                         "would leave",
+		"a//{profile.id}.pb.gz":                        "segment 2: is empty",
+		"a/":                                           "segment 2: is empty",
+		".hidden/{profile.id}.pb.gz":                   "begins with a dot",
+		"a./{profile.id}.pb.gz":                        "ends in a dot or blank",
+		`a\b/{profile.id}.pb.gz`:                       "has a character",
+		"C:/{profile.id}.pb.gz":                        "has a character",
+		"a\x00/{profile.id}.pb.gz":                     "has a character",
+		"{profile.id}.pprof":                           "must end in .pb.gz",
+		"{profile.id}.pb.gz/{time}":                    "must end in .pb.gz",
+		"{profile.id":                                  "has a { without its }",
+		"{{profile.id}}.pb.gz":                         "has a { without its }",
+		"profile.id}.pb.gz":                            "has a } without its {",
+		"{}/{profile.id}.pb.gz":                        "has the placeholder {}",
+		"{ service.name }/{profile.id}.pb.gz":          "has the placeholder { service.name }",
+		"{a\n}.pb.gz":                                  "has the placeholder",
+		"\xff/{profile.id}.pb.gz":                      "is not UTF-8",
+		strings.Repeat("x", 250) + ".pb.gz":            "is too long",
+		strings.Repeat("{a}", 8) + "/{time}.pb.gz":     "leaves 255 for its 8 values",
+		strings.Repeat("x", 225) + "{a}/{b}.pb.gz":     "leaves 30 for its 1 values",
+		"{a}{b}{c}{d}{e}{f}-{time}-{profile.id}.pb.gz": "for its 6 values",
+	} {
+		_, err := Parse(template)
+		assert.ErrorContains(t, err, want, "%q", template)
+	}
+}
+
+// FuzzPath fails on a template that is accepted and makes a path that leaves the tree, or that it does not know again.
+func FuzzPath(f *testing.F) {
+	f.Add(standard, "checkout", "cpu")
+	f.Add("{a}{b}/x{a}-{time}.pb.gz", "../..", "nul")
+	f.Add("a/../{a}.pb.gz", "\x00", "..")
+	f.Fuzz(func(t *testing.T, text, value, profileType string) {
+		if len(text)+len(value)+len(profileType) > 5_000 {
+			t.Skip()
+		}
+		template, err := Parse(text)
+		if err != nil {
+			return
+		}
+		v := values(map[string]any{"service.name": value, "a": value, "b": profileType})
+		v.ProfileType = profileType
+		for _, foldCase := range []bool{false, true} {
+			path := template.Path(v, foldCase)
+			require.True(t, filepath.IsLocal(path), "%q", path)
+			require.Equal(t, filepath.ToSlash(filepath.Clean(path)), path)
+			require.True(t, template.Matches(path), "%q", path)
+			require.True(t, template.Matches(WithSuffix(path, sha256.Sum256(nil))), "%q", path)
+			for segment := range strings.SplitSeq(path, "/") {
+				require.LessOrEqual(t, len(segment), maxSegment)
+				require.NotEqual(t, byte('.'), segment[0])
+			}
+		}
+	})
+}
