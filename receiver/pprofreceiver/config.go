@@ -1,0 +1,194 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// Config is the configuration of the receiver. What stands here, outside the sections of the ways in, holds for all of
+// them.
+type Config struct {
+	// Server takes profiles over HTTP. It is on unless the configuration says otherwise.
+	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
+
+	// ResourceAttributes are set on the resource of every profile, unless a more exact source names the same key.
+	ResourceAttributes map[string]any `mapstructure:"resource_attributes"`
+
+	// Limits bound what one payload may hold.
+	Limits LimitsConfig `mapstructure:"limits"`
+
+	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
+	LinkLabels []LinkLabelsConfig `mapstructure:"link_labels"`
+
+	// ZeroValues says what becomes of the zero values of payloads with several sample types.
+	ZeroValues ZeroValues `mapstructure:"zero_values"`
+
+	// KeepUnreferencedMappings carries mappings that no sample reaches.
+	KeepUnreferencedMappings bool `mapstructure:"keep_unreferenced_mappings"`
+
+	// IncludeOriginalPayload copies each payload, as it came, into the profiles made of it.
+	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LimitsConfig bounds one payload. A payload that exceeds any of these is refused as too large.
+type LimitsConfig struct {
+	// InflatedBytes is the size of a payload after all of its compression.
+	InflatedBytes int `mapstructure:"inflated_bytes"`
+	// Samples is the number of samples made of a payload: each counts once per sample type that has a value.
+	Samples int `mapstructure:"samples"`
+	// SampleTypes is the number of sample types.
+	SampleTypes int `mapstructure:"sample_types"`
+	// LocationsPerSample is the depth of one stack.
+	LocationsPerSample int `mapstructure:"locations_per_sample"`
+	// LabelsPerSample is the number of labels of one sample.
+	LabelsPerSample int `mapstructure:"labels_per_sample"`
+	// StringBytes is the length of one string.
+	StringBytes int `mapstructure:"string_bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LinkLabelsConfig names a pair of labels. Span may be empty: the trace alone makes the link.
+type LinkLabelsConfig struct {
+	Trace string `mapstructure:"trace"`
+	Span  string `mapstructure:"span"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// ZeroValues says what becomes of zero values. Its values are ZeroValuesDrop and ZeroValuesKeep.
+type ZeroValues string
+
+const (
+	// ZeroValuesDrop leaves a zero out where the sample has another value. The way back to pprof fills it in.
+	ZeroValuesDrop ZeroValues = "drop"
+	// ZeroValuesKeep carries every zero, so that all profiles of a payload have equally many samples.
+	ZeroValuesKeep ZeroValues = "keep"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (z *ZeroValues) UnmarshalText(text []byte) error {
+	switch word := ZeroValues(text); word {
+	case ZeroValuesDrop, ZeroValuesKeep:
+		*z = word
+		return nil
+	default:
+		return fmt.Errorf("unknown zero_values %q, known are %q and %q", text, ZeroValuesDrop, ZeroValuesKeep)
+	}
+}
+
+var _ confmap.Validator = (*Config)(nil)
+
+func createDefaultConfig() component.Config {
+	limits := pprof.DefaultLimits()
+	cfg := &Config{
+		Server: configoptional.Some(defaultServerConfig()),
+		Limits: LimitsConfig{
+			InflatedBytes:      limits.InflatedBytes,
+			Samples:            limits.Samples,
+			SampleTypes:        limits.SampleTypes,
+			LocationsPerSample: limits.LocationsPerSample,
+			LabelsPerSample:    limits.LabelsPerSample,
+			StringBytes:        limits.StringBytes,
+		},
+		ZeroValues: ZeroValuesDrop,
+	}
+	for _, pair := range pprof.DefaultLinkLabels() {
+		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span})
+	}
+	return cfg
+}
+
+// Validate checks what holds for all ways in; the sections check themselves.
+func (cfg *Config) Validate() error {
+	var errs []error
+	if !cfg.Server.HasValue() {
+		errs = append(errs, errors.New("nothing to do: server is disabled and there is no other way in"))
+	}
+	if _, err := cfg.resourceDefaults(); err != nil {
+		errs = append(errs, err)
+	}
+	for i, pair := range cfg.LinkLabels {
+		if pair.Trace == "" {
+			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Validate refuses limits that would refuse everything.
+func (l *LimitsConfig) Validate() error {
+	var errs []error
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{
+		{"inflated_bytes", l.InflatedBytes},
+		{"samples", l.Samples},
+		{"sample_types", l.SampleTypes},
+		{"locations_per_sample", l.LocationsPerSample},
+		{"labels_per_sample", l.LabelsPerSample},
+		{"string_bytes", l.StringBytes},
+	} {
+		if limit.value <= 0 {
+			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// resourceDefaults returns resource_attributes as attributes, in an order that does not change.
+func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
+	attributes := pcommon.NewMap()
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(cfg.ResourceAttributes)) {
+		value := cfg.ResourceAttributes[key]
+		if _, nested := value.(map[string]any); nested || value == nil {
+			errs = append(errs, fmt.Errorf("resource_attributes: %q must be a string, number, boolean or list", key))
+			continue
+		}
+		if err := attributes.PutEmpty(key).FromRaw(value); err != nil {
+			errs = append(errs, fmt.Errorf("resource_attributes: cannot use %q: %w", key, err))
+		}
+	}
+	return attributes, errors.Join(errs...)
+}
+
+// decodeOptions returns what the translator is to do.
+func (cfg *Config) decodeOptions() pprof.DecodeOptions {
+	links := make([]pprof.LinkLabels, 0, len(cfg.LinkLabels)) // Empty is not nil: it means no links.
+	for _, pair := range cfg.LinkLabels {
+		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span})
+	}
+	return pprof.DecodeOptions{
+		Limits: pprof.Limits{
+			InflatedBytes:      cfg.Limits.InflatedBytes,
+			Samples:            cfg.Limits.Samples,
+			SampleTypes:        cfg.Limits.SampleTypes,
+			LocationsPerSample: cfg.Limits.LocationsPerSample,
+			LabelsPerSample:    cfg.Limits.LabelsPerSample,
+			StringBytes:        cfg.Limits.StringBytes,
+		},
+		LinkLabels:               links,
+		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
+		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
+		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,
+	}
+}

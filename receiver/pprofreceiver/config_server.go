@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+const (
+	defaultEndpoint              = "localhost:4040"
+	defaultPath                  = "/v1/pprof"
+	defaultMaxRequestBodySize    = 20 << 20
+	defaultReadTimeout           = 30 * time.Second
+	defaultReadHeaderTimeout     = 10 * time.Second
+	defaultWriteTimeout          = time.Minute
+	defaultMaxConcurrentRequests = 64
+	defaultConcurrencyWait       = 5 * time.Second
+	defaultRetryAfter            = 5 * time.Second
+)
+
+// ServerConfig configures the HTTP server.
+type ServerConfig struct {
+	// HTTP is what every HTTP server of the Collector has: endpoint, TLS, authentication, CORS, timeouts and the size
+	// of request bodies.
+	HTTP confighttp.ServerConfig `mapstructure:",squash"`
+
+	// Path is where raw pprof is taken.
+	Path string `mapstructure:"path"`
+
+	// MaxConcurrentRequests is how many requests are read and worked on at a time.
+	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
+
+	// ConcurrencyWait is how long a request above that number waits for its turn before it is refused.
+	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
+
+	// RetryAfter is what a sender is told to wait after a refusal that will pass.
+	RetryAfter time.Duration `mapstructure:"retry_after"`
+
+	// LegacyFormats takes the text and binary formats, older than profile.proto, that google/pprof still reads.
+	LegacyFormats bool `mapstructure:"legacy_formats"`
+
+	// ResourceHeaders maps names of request headers to the resource attributes that they set.
+	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var _ confmap.Validator = (*ServerConfig)(nil)
+
+func defaultServerConfig() ServerConfig {
+	http := confighttp.NewDefaultServerConfig()
+	http.NetAddr.Endpoint = defaultEndpoint
+	http.MaxRequestBodySize = defaultMaxRequestBodySize
+	// A sender that is slower than this holds one of the places; see MaxConcurrentRequests.
+	http.ReadTimeout = defaultReadTimeout
+	http.ReadHeaderTimeout = defaultReadHeaderTimeout
+	// Runs from the end of the header: it must outlast ReadTimeout, or the answer to a slow sender is never sent.
+	http.WriteTimeout = defaultWriteTimeout
+	return ServerConfig{
+		HTTP:                  http,
+		Path:                  defaultPath,
+		MaxConcurrentRequests: defaultMaxConcurrentRequests,
+		ConcurrencyWait:       defaultConcurrencyWait,
+		RetryAfter:            defaultRetryAfter,
+	}
+}
+
+// Validate checks the options of our own; confighttp checks its own.
+func (cfg *ServerConfig) Validate() error {
+	var errs []error
+	if cfg.HTTP.NetAddr.Endpoint == "" {
+		errs = append(errs, errors.New("endpoint must be set"))
+	}
+	if cfg.HTTP.MaxRequestBodySize <= 0 {
+		errs = append(errs, fmt.Errorf("max_request_body_size must be above 0, is %d", cfg.HTTP.MaxRequestBodySize))
+	}
+	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
+		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
+	}
+	if cfg.MaxConcurrentRequests <= 0 {
+		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))
+	}
+	if cfg.ConcurrencyWait < 0 {
+		errs = append(errs, fmt.Errorf("concurrency_wait must not be negative, is %s", cfg.ConcurrencyWait))
+	}
+	if cfg.RetryAfter < time.Second {
+		errs = append(errs, fmt.Errorf("retry_after must be at least 1s, is %s", cfg.RetryAfter))
+	}
+	for header, attribute := range cfg.ResourceHeaders {
+		if header == "" || attribute == "" {
+			errs = append(errs, fmt.Errorf("resource_headers: %q: %q needs a header and an attribute", header, attribute))
+		}
+	}
+	return errors.Join(errs...)
+}

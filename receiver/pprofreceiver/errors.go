@@ -1,0 +1,131 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"go.opentelemetry.io/collector/consumer/consumererror"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// class is what went wrong with a request, as far as the answer and the metrics care.
+type class int
+
+const (
+	classInternal class = iota
+	classMalformed
+	classNotPprof
+	classUnknownEncoding
+	classTooLarge
+	classBadQuery
+	classWrongMethod
+	classUnknownPath
+	classNotAllowed
+	classTooSlow
+	classAborted
+	classBusy
+	classConsumerUnavailable
+	classConsumerRejected
+	classCount
+)
+
+// answer is what a class means to the sender and to the metrics.
+type answer struct {
+	status int
+	// reason is the value of the attribute of receiver_pprof_refusals.
+	reason string
+	// retryable: the same request may succeed later. The answer carries Retry-After.
+	retryable bool
+}
+
+// answers is the one table of all that is not a success. An API whose clients want another status starts from here.
+var answers = [classCount]answer{
+	classInternal:            {status: http.StatusInternalServerError, reason: "internal"},
+	classMalformed:           {status: http.StatusBadRequest, reason: "malformed"},
+	classNotPprof:            {status: http.StatusUnsupportedMediaType, reason: "not_pprof"},
+	classUnknownEncoding:     {status: http.StatusUnsupportedMediaType, reason: "unknown_encoding"},
+	classTooLarge:            {status: http.StatusRequestEntityTooLarge, reason: "too_large"},
+	classBadQuery:            {status: http.StatusBadRequest, reason: "bad_query"},
+	classWrongMethod:         {status: http.StatusMethodNotAllowed, reason: "wrong_method"},
+	classUnknownPath:         {status: http.StatusNotFound, reason: "unknown_path"},
+	classNotAllowed:          {status: http.StatusUnauthorized, reason: "not_allowed"},
+	classTooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow"},
+	classAborted:             {status: http.StatusBadRequest, reason: "aborted"},
+	classBusy:                {status: http.StatusServiceUnavailable, reason: "busy", retryable: true},
+	classConsumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", retryable: true},
+	classConsumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected"},
+}
+
+// refusal is an error with its class.
+type refusal struct {
+	class class
+	err   error
+}
+
+// refuse makes an error of the class. format and args are those of fmt.Errorf.
+func refuse(c class, format string, args ...any) error {
+	return &refusal{class: c, err: fmt.Errorf(format, args...)}
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+
+func (r *refusal) Unwrap() error { return r.err }
+
+// classify finds the class of an error: its own, or that of what it wraps.
+func classify(err error) class {
+	if own, ok := errors.AsType[*refusal](err); ok {
+		return own.class
+	}
+	switch {
+	case errors.Is(err, pprof.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge):
+		return classTooLarge
+	case errors.Is(err, pprof.ErrMalformed), errors.Is(err, inflate.ErrCorrupt):
+		return classMalformed
+	case errors.Is(err, pprof.ErrNotPprof):
+		return classNotPprof
+	default:
+		return classInternal
+	}
+}
+
+// bodyError gives an error of reading a request's body its class.
+func bodyError(err error) error {
+	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return bodyTooLarge(tooMany.Limit)
+	}
+	broken, network := errors.AsType[net.Error](err)
+	switch {
+	case network && broken.Timeout():
+		return refuse(classTooSlow, "the body did not arrive within read_timeout: %w", err)
+	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
+		return refuse(classAborted, "the body ended early: %w", err)
+	default:
+		// What is left comes from the framing of chunks and from the decoders of Content-Encoding.
+		return refuse(classMalformed, "cannot read the body: %w", err)
+	}
+}
+
+func bodyTooLarge(limit int64) error {
+	return refuse(classTooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
+}
+
+// consumerError gives an error of the next consumer its class.
+func consumerError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return refuse(classAborted, "the sender did not wait for the answer: %w", err)
+	case consumererror.IsPermanent(err):
+		return refuse(classConsumerRejected, "%w", err)
+	default:
+		return refuse(classConsumerUnavailable, "%w", err)
+	}
+}

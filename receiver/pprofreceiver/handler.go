@@ -1,0 +1,148 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.uber.org/zap"
+)
+
+// format is what the standard metrics and spans of a receiver call the data.
+const format = "pprof"
+
+// api is one protocol of the server: where it is, what a request means, and the form of its answers.
+type api struct {
+	paths []string
+	// take does what a request asks for. body is only valid until it returns.
+	take func(ctx context.Context, r *http.Request, body []byte) (samples int, err error)
+	// succeed and fail write the answer, behind headers that are set already.
+	succeed func(w http.ResponseWriter)
+	fail    func(w http.ResponseWriter, status int, text string)
+}
+
+// apis lists the protocols.
+func (s *server) apis() []api {
+	return []api{s.rawAPI()}
+}
+
+// handler routes requests to the APIs.
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	var paths []string
+	for _, protocol := range s.apis() {
+		for _, path := range protocol.paths {
+			mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, &protocol) })
+			paths = append(paths, path)
+		}
+	}
+	known := strings.Join(paths, ", ")
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, failText, refuse(classUnknownPath, "unknown path %.256q, known: %s", r.URL.Path, known))
+	})
+	return mux
+}
+
+// exactly is the pattern of a path and of nothing below it.
+func exactly(path string) string {
+	if path == "/" {
+		return "/{$}"
+	}
+	return path
+}
+
+func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, protocol *api) {
+	ctx := s.obs.StartProfilesOp(r.Context())
+	samples, err := s.takeRequest(ctx, w, r, protocol)
+	s.obs.EndProfilesOp(ctx, format, samples, err)
+	if err != nil {
+		s.refuse(w, r, protocol.fail, err)
+		return
+	}
+	protocol.succeed(w)
+}
+
+// takeRequest reads a request and has it worked on, in a place that it holds from its first byte to its answer.
+func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http.Request, protocol *api) (samples int, err error) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return 0, refuse(classWrongMethod, "method %.16s not allowed, supported: [POST]", r.Method)
+	}
+	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
+		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
+	}
+	first, err := firstByte(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.places.take(ctx); err != nil {
+		return 0, err
+	}
+	defer s.places.leave()
+	body, err := s.bodies.read(r, first)
+	if err != nil {
+		return 0, err
+	}
+	defer s.bodies.put(body)
+	return protocol.take(ctx, r, *body)
+}
+
+// refuse counts what went wrong and answers it.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, fail func(http.ResponseWriter, int, string), err error) {
+	class := classify(err)
+	answer := answers[class]
+	s.intake.telemetry.refused(r.Context(), class)
+	s.set.Logger.Debug("Refused a request", zap.String("reason", answer.reason), zap.Error(err))
+	if answer.retryable {
+		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
+	}
+	fail(w, answer.status, err.Error())
+}
+
+// seconds rounds up: a sender that comes back too early is refused once more.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+func succeedEmpty(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
+
+func failText(w http.ResponseWriter, status int, text string) { http.Error(w, text, status) }
+
+// refuseEarly answers what confighttp refuses before a request comes to an API: failed authentication, and encodings
+// that are unknown or broken at their start. It is told no more than a text.
+func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string, status int) {
+	class := classMalformed
+	switch {
+	case status != http.StatusBadRequest:
+		class = classNotAllowed
+	case strings.HasPrefix(text, "unsupported Content-Encoding"):
+		class = classUnknownEncoding
+	case strings.Contains(text, "too large"), strings.Contains(text, "exceeds max request body size"):
+		class = classTooLarge
+	}
+	s.refuse(w, r, failText, refuse(class, "%s", text))
+}
+
+// decoders takes gzip and zstd away from confighttp where they are allowed: their bodies pass as they came, and the
+// translator inflates them with the payload's own compression, under one limit and in one pass.
+func (s *server) decoders() []confighttp.ToServerOption {
+	asItCame := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
+	var options []confighttp.ToServerOption
+	for encoding, aliases := range map[string][]string{"": {"identity"}, "gzip": {"gzip", "x-gzip"}, "zstd": {"zstd"}} {
+		if allowed := s.cfg.HTTP.CompressionAlgorithms; allowed != nil && !slices.Contains(allowed, encoding) {
+			continue
+		}
+		for _, alias := range aliases {
+			options = append(options, confighttp.WithDecoder(alias, asItCame))
+		}
+	}
+	return options
+}

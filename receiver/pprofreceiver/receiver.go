@@ -1,0 +1,56 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/receiver"
+)
+
+// pprofReceiver starts and stops the ways in that the configuration names.
+type pprofReceiver struct {
+	intake  *intake
+	sources []component.Component
+}
+
+func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*pprofReceiver, error) {
+	in, err := newIntake(set, cfg, next)
+	if err != nil {
+		return nil, err
+	}
+	r := &pprofReceiver{intake: in}
+	if section := cfg.Server.Get(); section != nil {
+		source, err := newServer(set, section, in)
+		if err != nil {
+			return nil, err
+		}
+		r.sources = append(r.sources, source)
+	}
+	return r, nil
+}
+
+// Start opens the ways in. If one cannot be opened, those before it are closed again.
+func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
+	for _, source := range r.sources {
+		if err := source.Start(ctx, host); err != nil {
+			return errors.Join(err, r.Shutdown(ctx))
+		}
+	}
+	return nil
+}
+
+// Shutdown closes the ways in and waits, as long as ctx allows, for what is on its way. It may be called without Start,
+// and more than once.
+func (r *pprofReceiver) Shutdown(ctx context.Context) error {
+	var errs []error
+	for _, source := range r.sources {
+		errs = append(errs, source.Shutdown(ctx))
+	}
+	r.intake.close()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,95 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+const (
+	// maxQueryAttributes is how many resource attributes one query may set. Setting one looks at all that are there.
+	maxQueryAttributes = 128
+
+	queryResourcePrefix = "resource."
+	queryServiceName    = "service.name"
+	queryProfileName    = "profile.name"
+)
+
+// headerAttribute says which attribute a header sets.
+type headerAttribute struct {
+	header    string
+	attribute string
+}
+
+// headerAttributes returns resource_headers in an order that does not change.
+func headerAttributes(configured map[string]string) []headerAttribute {
+	sorted := make([]headerAttribute, 0, len(configured))
+	for _, header := range slices.Sorted(maps.Keys(configured)) {
+		sorted = append(sorted, headerAttribute{header: http.CanonicalHeaderKey(header), attribute: configured[header]})
+	}
+	return sorted
+}
+
+// setFromHeaders sets the attributes that are named for headers of the request. An empty header sets nothing; of a
+// header that comes several times, the first one counts.
+func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) {
+	for _, name := range named {
+		if value := header.Get(name.header); value != "" {
+			resource.PutStr(name.attribute, validText(value))
+		}
+	}
+}
+
+// setFromQuery sets what the query says of the resource, resource.<key>=<value> and service.name=<value>, and returns
+// what it says of the profile, profile.name=<value>. Parameters are taken in their order, so that the last one of a
+// key counts. Empty values set nothing, other parameters mean nothing.
+func setFromQuery(resource pcommon.Map, query string) (profileName string, err error) {
+	count := 0
+	for parameter := range strings.SplitSeq(query, "&") {
+		name, value, err := unescape(parameter)
+		if err != nil {
+			return "", err
+		}
+		key, isResource := strings.CutPrefix(name, queryResourcePrefix)
+		switch {
+		case name == queryProfileName:
+			profileName = value
+			continue
+		case name == queryServiceName:
+			key = name
+		case !isResource:
+			continue
+		case key == "":
+			return "", refuse(classBadQuery, "the query parameter %q names no attribute", name)
+		}
+		if value == "" {
+			continue
+		}
+		if count++; count > maxQueryAttributes {
+			return "", refuse(classBadQuery, "the query sets more than %d resource attributes", maxQueryAttributes)
+		}
+		resource.PutStr(key, value)
+	}
+	return profileName, nil
+}
+
+func unescape(parameter string) (name, value string, err error) {
+	name, value, _ = strings.Cut(parameter, "=")
+	if name, err = url.QueryUnescape(name); err == nil {
+		value, err = url.QueryUnescape(value)
+	}
+	if err != nil {
+		return "", "", refuse(classBadQuery, "cannot read the query parameter %.64q: %w", parameter, err)
+	}
+	return validText(name), validText(value), nil
+}
+
+// validText makes text fit for OTLP, whose strings are UTF-8.
+func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

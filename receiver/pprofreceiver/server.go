@@ -1,0 +1,89 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.uber.org/zap"
+)
+
+// server takes profiles over HTTP. Its file is its life; handler.go is what happens to a request.
+type server struct {
+	cfg     *ServerConfig
+	set     component.TelemetrySettings
+	intake  *intake
+	obs     *receiverhelper.ObsReport
+	bodies  bodies
+	places  *places
+	headers []headerAttribute
+
+	http    *http.Server
+	address net.Addr
+	serving sync.WaitGroup
+}
+
+func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, error) {
+	obs, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{
+		ReceiverID:             set.ID,
+		Transport:              "http",
+		ReceiverCreateSettings: set,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &server{
+		cfg:     cfg,
+		set:     set.TelemetrySettings,
+		intake:  in,
+		obs:     obs,
+		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.ConcurrencyWait),
+		headers: headerAttributes(cfg.ResourceHeaders),
+	}, nil
+}
+
+// Start listens. Requests are served from then on.
+func (s *server) Start(ctx context.Context, host component.Host) error {
+	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
+	server, err := s.cfg.HTTP.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), options...)
+	if err != nil {
+		return err
+	}
+	listener, err := s.cfg.HTTP.ToListener(ctx)
+	if err != nil {
+		return err
+	}
+	s.http, s.address = server, listener.Addr()
+	s.set.Logger.Info("Listening for profiles", zap.Stringer("endpoint", s.address), zap.String("path", s.cfg.Path))
+	s.serving.Go(func() { s.serve(listener, host) })
+	return nil
+}
+
+func (s *server) serve(listener net.Listener, host component.Host) {
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+	}
+}
+
+// Shutdown stops listening and waits for the requests that are being served. When ctx ends first, they are cut off.
+func (s *server) Shutdown(ctx context.Context) error {
+	if s.http == nil {
+		return nil
+	}
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	s.serving.Wait()
+	return err
+}
