@@ -1,0 +1,195 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// baseConfig is a gateway from HTTP to files. The exporter's queue is on by default, as a user has it.
+const baseConfig = `yaml:
+receivers:
+  pprof:
+    server:
+      endpoint: %s
+exporters:
+  pprof:
+    file:
+      directory: %s
+extensions:
+  health_check:
+    endpoint: %s
+  pprof:
+    endpoint: %s
+service:
+  extensions: [health_check, pprof]
+  pipelines:
+    profiles:
+      receivers: [pprof]
+      exporters: [pprof]
+  telemetry:
+    metrics:
+      readers:
+        - pull:
+            exporter:
+              prometheus:
+                host: 127.0.0.1
+                port: %s
+                without_scope_info: true
+                without_type_suffix: true
+                without_units: true
+`
+
+// patience is how long anything may take that the gateway does by itself.
+const patience = 30 * time.Second
+
+// tester is a running gateway with what a test wants to know of it.
+type tester struct {
+	*gateway.Gateway
+	// intake, metrics and profiling are the addresses of the receiver, the Collector's metrics and its own profiles.
+	intake, metrics, profiling string
+	// directory is where the files go.
+	directory string
+	client    *http.Client
+}
+
+// start runs the binary with baseConfig and these values of --config on top, and stops it when the test ends.
+func start(t *testing.T, overrides ...string) *tester {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test`"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	addresses, err := gateway.FreeAddresses(t.Context(), 4)
+	require.NoError(t, err)
+	_, metricsPort, err := net.SplitHostPort(addresses[1])
+	require.NoError(t, err)
+	g := &tester{
+		intake:    addresses[0],
+		metrics:   addresses[1],
+		profiling: addresses[2],
+		directory: filepath.Join(t.TempDir(), "profiles"),
+		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
+	}
+	config := fmt.Sprintf(baseConfig, g.intake, g.directory, addresses[3], g.profiling, metricsPort)
+	// The test's own context ends before its cleanups run, and would kill the process.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g.Gateway, err = gateway.Start(ctx, gateway.Options{
+		Binary:    binary,
+		Configs:   append([]string{config}, overrides...),
+		HealthURL: "http://" + addresses[3],
+	})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		if g.Running() {
+			assert.NoError(t, g.Stop(patience))
+		}
+		if t.Failed() {
+			t.Logf("the gateway said:\n%s", g.Log())
+		}
+	})
+	return g
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// post uploads a body to the receiver. suffix is what follows /v1/pprof, headers are pairs.
+func (g *tester) post(t *testing.T, suffix string, body []byte, headers ...string) answer {
+	t.Helper()
+	return g.send(t, http.MethodPost, "/v1/pprof"+suffix, body, headers...)
+}
+
+func (g *tester) send(t *testing.T, method, path string, body []byte, headers ...string) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+g.intake+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := g.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return answer{status: response.StatusCode, header: response.Header, text: string(text)}
+}
+
+// accept uploads a body that must be taken.
+func (g *tester) accept(t *testing.T, suffix string, body []byte, headers ...string) {
+	t.Helper()
+	got := g.post(t, suffix, body, headers...)
+	require.Equal(t, http.StatusNoContent, got.status, got.text)
+}
+
+// files returns every file below the exporter's directory, finished or not, by its path from there.
+func (g *tester) files(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(g.directory, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(g.directory, path)
+		found = append(found, name)
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	return found
+}
+
+// waitForFiles returns the files once there are n and each is finished.
+func (g *tester) waitForFiles(t *testing.T, n int) []string {
+	t.Helper()
+	var found []string
+	require.Eventually(t, func() bool {
+		found = g.files(t)
+		return len(found) == n && len(unfinished(found)) == 0
+	}, patience, 20*time.Millisecond, "want %d files", n)
+	return found
+}
+
+// unfinished are those that do not have a profile's name.
+func unfinished(files []string) []string {
+	var rest []string
+	for _, name := range files {
+		if !strings.HasSuffix(name, ".pb.gz") {
+			rest = append(rest, name)
+		}
+	}
+	return rest
+}

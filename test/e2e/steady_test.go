@@ -1,0 +1,101 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	shortRun = 2000
+	// uploaders send at the same time.
+	uploaders = 4
+	// slack is what the resident memory may vary by, next to a tenth: the rhythm of the garbage collector.
+	slack = 16 << 20
+)
+
+// TestSteadyState uploads many profiles and holds that the gateway ends as it was after the first tenth: the same
+// memory, no goroutine and no socket more, and a file for each accepted upload. `make soak` runs it with 20,000.
+func TestSteadyState(t *testing.T) {
+	uploads := shortRun
+	if text := os.Getenv("OTELPPROF_SOAK_UPLOADS"); text != "" {
+		var err error
+		uploads, err = strconv.Atoi(text)
+		require.NoError(t, err, "OTELPPROF_SOAK_UPLOADS")
+	}
+	g := start(t)
+	begin := time.Now()
+	early := g.uploadMany(t, 0, uploads/10)
+	g.waitForFiles(t, uploads/10)
+	goroutines, openFiles := g.goroutines(t), g.process(t).Files
+
+	late := g.uploadMany(t, uploads/10, uploads)
+	g.waitForFiles(t, uploads)
+	t.Logf("%d uploads in %s; resident memory at most %d MiB in the first tenth, %d MiB after it; %d goroutines",
+		uploads, time.Since(begin).Round(time.Millisecond), early>>20, late>>20, goroutines)
+	assert.LessOrEqual(t, late, early+early/10+slack, "resident memory")
+	g.waitForGoroutines(t, goroutines)
+	assert.LessOrEqual(t, g.process(t).Files, openFiles, "open files and sockets")
+}
+
+// uploadMany sends the uploads from first to before end, each until it is accepted, and returns the most resident memory
+// seen meanwhile.
+func (g *tester) uploadMany(t *testing.T, first, end int) (most int64) {
+	t.Helper()
+	payloads := [][]byte{readProfile(t, "cpu"), readProfile(t, "heap"), readProfile(t, "goroutine")}
+	transport := &http.Transport{MaxIdleConnsPerHost: uploaders}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: patience}
+
+	var next, resident atomic.Int64
+	next.Store(int64(first))
+	var group sync.WaitGroup
+	for range uploaders {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < end && !t.Failed(); i = int(next.Add(1)) - 1 {
+				assert.NoError(t, g.uploadUntilAccepted(client, i, payloads[i%len(payloads)]), "upload %d", i)
+				process, err := g.Process()
+				assert.NoError(t, err)
+				for seen := resident.Load(); process.Resident > seen && !resident.CompareAndSwap(seen, process.Resident); {
+					seen = resident.Load()
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.False(t, t.Failed())
+	return resident.Load()
+}
+
+// uploadUntilAccepted repeats an upload for as long as it is told to come back.
+func (g *tester) uploadUntilAccepted(client *http.Client, i int, payload []byte) error {
+	// The resource makes each upload another profile, with an id and a file of its own.
+	target := fmt.Sprintf("http://%s/v1/pprof?service.name=soak-%d&resource.upload=%d", g.intake, i%20, i)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		response, err := client.Post(target, "", bytes.NewReader(payload))
+		if err != nil {
+			return err
+		}
+		response.Body.Close()
+		switch response.StatusCode {
+		case http.StatusNoContent:
+			return nil
+		case http.StatusServiceUnavailable:
+		default:
+			return fmt.Errorf("the gateway answers %s", response.Status)
+		}
+	}
+	return fmt.Errorf("the gateway refuses for %s", patience)
+}
