@@ -75,10 +75,10 @@ HEART := ./internal/pprofwire/... ./internal/inflate/... ./internal/dictionary/.
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
-	@for package in $$($(GO) list $(PKGS)); do \
-		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-			echo "$$package $$target"; \
-			$(GO) test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r directory; do \
+		for target in $$($(GO) test -list '^Fuzz' $$directory | grep '^Fuzz'); do \
+			echo "== $$directory $$target"; \
+			$(GO) test $$directory -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
 		done; \
 	done
 
@@ -151,5 +151,5 @@ _build/modules: builder-config.yaml go.mod go.sum $(TOOLS)/builder
 tool_package = $(shell cd internal/tools && $(GO) list -f '{{.ImportPath}}' tool | grep '/$(1)$$')
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "Building $* into .tools/"
-	@cd internal/tools && $(GO) build -trimpath -o $@ $(call tool_package,$*)
+	@cd internal/tools && $(GO) build -o $@ $(call tool_package,$*)
 	@touch $@
