@@ -54,7 +54,7 @@ func TestSteadyState(t *testing.T) {
 // seen meanwhile.
 func (g *tester) uploadMany(t *testing.T, first, end int) (most int64) {
 	t.Helper()
-	payloads := [][]byte{readProfile(t, "cpu"), readProfile(t, "heap"), readProfile(t, "goroutine")}
+	payloads := steadyPayloads(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: uploaders}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: patience}
@@ -77,6 +77,21 @@ func (g *tester) uploadMany(t *testing.T, first, end int) (most int64) {
 	group.Wait()
 	require.False(t, t.Failed())
 	return resident.Load()
+}
+
+// steadyPayloads are a hundred uploads, as a fleet sends them: many small profiles, some of 100 kB, one of 600 kB.
+func steadyPayloads(t *testing.T) [][]byte {
+	t.Helper()
+	small := [][]byte{readProfile(t, "goroutine"), readProfile(t, "labelled"), readProfile(t, "mutex"), readProfile(t, "block")}
+	payloads := make([][]byte, 100)
+	for i := range payloads {
+		payloads[i] = small[i%len(small)]
+		if i%10 == 0 {
+			payloads[i] = readProfile(t, "cpu")
+		}
+	}
+	payloads[50] = readProfile(t, "heap")
+	return payloads
 }
 
 // uploadUntilAccepted repeats an upload for as long as it is told to come back.
