@@ -25,6 +25,9 @@ type CheckOptions struct {
 	AllowMixedShapes bool
 	// AllowTimestampsOutside accepts timestamps outside of the profile's time range.
 	AllowTimestampsOutside bool
+	// Untidy accepts duplicates, orphans and attribute lists in any order: messages that keep the rules of the protocol
+	// and have not gone through one of our components.
+	Untidy bool
 	// Deduplicated asks for more: samples of equal identity and shape in one profile are one sample, and equal
 	// resources, and equal scopes of one resource, are joined.
 	Deduplicated bool
@@ -45,9 +48,11 @@ func (o CheckOptions) Check(pd pprofile.Profiles) error {
 	c := &checker{options: o, dict: pd.Dictionary(), tables: ids.resolve(pd.Dictionary())}
 	c.zeroEntries()
 	c.references()
-	c.duplicates()
 	c.resources(pd)
-	c.orphans(pd)
+	if !o.Untidy {
+		c.duplicates()
+		c.orphans(pd)
+	}
 	return c.err()
 }
 
