@@ -4,8 +4,12 @@
 package pprof
 
 import (
+	"sync"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
 // ValueType names a sample type and its unit, such as cpu and nanoseconds.
@@ -38,18 +42,80 @@ type DecodeStats struct {
 	Repairs Repairs
 }
 
-// Decoder translates pprof payloads to OTLP profiles. Safe for concurrent use.
-type Decoder struct{}
-
-// NewDecoder returns a Decoder with these options.
-func NewDecoder(opts DecodeOptions) *Decoder { return &Decoder{} }
-
-// Decode translates one payload: profile.proto bytes, plain or in gzip or zstd, nested too.
-func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
-	return pprofile.Profiles{}, DecodeStats{}, ErrNotPprof
+// Repairs counts what a [Decoder] tolerated in a payload. None of it is an error; all of it is unusual.
+type Repairs struct {
+	// UnknownFields were skipped.
+	UnknownFields int
+	// InvalidUTF8 counts strings whose invalid bytes were replaced by U+FFFD.
+	InvalidUTF8 int
+	// NoSampleType counts payloads without any sample type, NoValues samples without any value: they get 0.
+	NoSampleType int
+	NoValues     int
+	// RepeatedEntries counts functions, locations and mappings that are given twice with equal content.
+	RepeatedEntries int
+	// UnknownMappings counts locations in a mapping that does not exist: they get none.
+	UnknownMappings int
+	// NoFunction counts lines without a function.
+	NoFunction int
+	// NegativeTimes counts times and durations below zero: they become 0.
+	NegativeTimes int
+	// FirstString counts payloads whose string table does not begin with the empty string.
+	FirstString int
 }
 
-// Repairs counts what a [Decoder] tolerated in a payload.
-type Repairs struct {
-	UnknownFields int
+// Decoder translates pprof payloads to OTLP profiles. Safe for concurrent use.
+type Decoder struct {
+	opts DecodeOptions
+	pool sync.Pool
+}
+
+// NewDecoder returns a Decoder with these options.
+func NewDecoder(opts DecodeOptions) *Decoder {
+	opts.Limits = opts.Limits.withDefaults()
+	if opts.LinkLabels == nil {
+		opts.LinkLabels = DefaultLinkLabels()
+	}
+	return &Decoder{opts: opts}
+}
+
+// Decode translates one payload: profile.proto bytes, plain, in gzip or in zstd, nested too. The result has one
+// resource, one scope and one profile per sample type, the default sample type first, and shares no memory with payload.
+// Without a pprof time_nanos the profile ids are random; else equal payloads of equal sources have equal ids.
+//
+// The error is ErrMalformed, ErrTooLarge or ErrNotPprof, see errors.Is; the result is then empty.
+func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
+	t, _ := d.pool.Get().(*decoding)
+	if t == nil {
+		t = &decoding{}
+	}
+	pd, stats, err := d.decode(t, payload, src)
+	if t.release() {
+		d.pool.Put(t)
+	}
+	return pd, stats, err
+}
+
+func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
+	raw := payload
+	if !inflate.Plain(payload) {
+		var err error
+		t.inflated, err = inflate.Append(t.inflated[:0], payload, d.opts.Limits.InflatedBytes)
+		if err != nil {
+			return pprofile.Profiles{}, DecodeStats{}, inflateError(err)
+		}
+		raw = t.inflated
+	}
+	if len(raw) > d.opts.Limits.InflatedBytes {
+		return pprofile.Profiles{}, DecodeStats{}, tooLarge("bytes of the payload", len(raw), d.opts.Limits.InflatedBytes)
+	}
+	t.begin(&d.opts, src)
+	if err := t.wire.Read(raw, d.opts.Limits.wire()); err != nil {
+		if IsLegacy(raw) {
+			err = ErrNotPprof
+		}
+		return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
+	}
+	pd, err := t.translate(payload)
+	t.stats.InflatedBytes = len(raw)
+	return pd, t.stats, err
 }

@@ -3,15 +3,37 @@
 
 package pprof
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
 
 // The classes of errors that [Decoder.Decode] returns; test with errors.Is. All are permanent: the same payload fails
 // again.
 var (
-	// ErrMalformed: the payload breaks the format. The text names the field and the number that is wrong.
-	ErrMalformed = errors.New("malformed pprof")
-	// ErrTooLarge: a limit was exceeded. The text names the limit, its value and what was found.
-	ErrTooLarge = errors.New("pprof exceeds a limit")
-	// ErrNotPprof: the payload is something else, such as one of the older text formats.
+	// ErrMalformed says that the payload breaks the format. The text names the field and the number that is wrong.
+	ErrMalformed = pprofwire.ErrMalformed
+	// ErrTooLarge says that a limit was exceeded. The text names the limit, its value and what was found.
+	ErrTooLarge = pprofwire.ErrTooLarge
+	// ErrNotPprof says that the payload is something else: one of the older text or binary formats of profiles.
 	ErrNotPprof = errors.New("not a pprof in profile.proto form")
 )
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+func tooLarge(what string, got, limit int) error {
+	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
+}
+
+// inflateError gives an error of decompression its class.
+func inflateError(err error) error {
+	if errors.Is(err, inflate.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %w", ErrMalformed, err)
+}

@@ -3,6 +3,8 @@
 
 package pprof
 
+import "github.com/otelpprof/otelpprof/internal/pprofwire"
+
 // Limits bound what one payload may cost. Each is checked before the memory that it bounds is taken. Zero or less
 // means the default of [DefaultLimits].
 type Limits struct {
@@ -32,17 +34,48 @@ func DefaultLimits() Limits {
 	}
 }
 
+func (l Limits) withDefaults() Limits {
+	defaults := DefaultLimits()
+	set := func(limit *int, value int) {
+		if *limit <= 0 {
+			*limit = value
+		}
+	}
+	set(&l.InflatedBytes, defaults.InflatedBytes)
+	set(&l.SampleTypes, defaults.SampleTypes)
+	set(&l.Samples, defaults.Samples)
+	set(&l.LocationsPerSample, defaults.LocationsPerSample)
+	set(&l.LabelsPerSample, defaults.LabelsPerSample)
+	set(&l.StringBytes, defaults.StringBytes)
+	return l
+}
+
+func (l Limits) wire() pprofwire.Limits {
+	return pprofwire.Limits{
+		Samples:            l.Samples,
+		SampleTypes:        l.SampleTypes,
+		LocationsPerSample: l.LocationsPerSample,
+		LabelsPerSample:    l.LabelsPerSample,
+		StringBytes:        l.StringBytes,
+	}
+}
+
 // LinkLabels names the two labels that tie a sample to a span. Span may be empty: the trace alone makes the link.
 type LinkLabels struct {
 	Trace string
 	Span  string
+	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hex.
+	Decimal bool
 }
+
+// defaultLinkNames are the labels that a link becomes, and those whose canonical form needs no attribute beside the link.
+var defaultLinkNames = LinkLabels{Trace: "trace_id", Span: "span_id"}
 
 // DefaultLinkLabels are those of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
 func DefaultLinkLabels() []LinkLabels {
 	return []LinkLabels{
-		{Trace: "trace_id", Span: "span_id"},
-		{Trace: "trace id", Span: "span id"},
+		defaultLinkNames,
+		{Trace: "trace id", Span: "span id", Decimal: true},
 		{Trace: "otel.traceid"},
 	}
 }

@@ -1,0 +1,120 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"math"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Attribute is an entry of the attribute table. Key and Unit are string indices.
+type Attribute struct {
+	Key, Unit int32
+	// Kind tells where the value is: in Text for a string, in Number for an int, bool (0 or 1) or double (its bits), in
+	// Value for all else, and nowhere for an empty one.
+	Kind   pcommon.ValueType
+	Number uint64
+	Text   string
+	Value  pcommon.Value
+}
+
+// StringAttribute returns the index of the attribute with a string value. value is kept.
+func (b *Builder) StringAttribute(key, unit int32, value string) int32 {
+	return b.attribute(Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: value})
+}
+
+// StringBytesAttribute is StringAttribute for bytes, which are copied when the attribute is new.
+func (b *Builder) StringBytesAttribute(key, unit int32, value []byte) int32 {
+	h := mix(hashAttribute(key, unit, pcommon.ValueTypeStr), hashBytes(value))
+	entry, slot := b.attributeIndex.first(h)
+	for ; entry >= 0; entry, slot = b.attributeIndex.next(h, slot) {
+		a := &b.attributes[entry]
+		if a.Key == key && a.Unit == unit && a.Kind == pcommon.ValueTypeStr && a.Text == string(value) {
+			return entry
+		}
+	}
+	return b.addAttribute(h, slot, Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: b.keep(value)})
+}
+
+// IntAttribute returns the index of the attribute with an int value.
+func (b *Builder) IntAttribute(key, unit int32, value int64) int32 {
+	return b.attribute(Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeInt, Number: uint64(value)})
+}
+
+// BoolAttribute returns the index of the attribute with a bool value.
+func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
+	a := Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeBool}
+	if value {
+		a.Number = 1
+	}
+	return b.attribute(a)
+}
+
+// Attribute returns the index of the attribute with this value. A bytes, slice or map value is borrowed: it must stay
+// as it is until WriteTo or Reset.
+func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
+	a := Attribute{Key: key, Unit: unit, Kind: value.Type()}
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		a.Text = value.Str()
+	case pcommon.ValueTypeInt:
+		a.Number = uint64(value.Int())
+	case pcommon.ValueTypeBool:
+		return b.BoolAttribute(key, unit, value.Bool())
+	case pcommon.ValueTypeDouble:
+		a.Number = math.Float64bits(value.Double())
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		a.Value = value
+	case pcommon.ValueTypeEmpty:
+	}
+	return b.attribute(a)
+}
+
+func (b *Builder) attribute(a Attribute) int32 {
+	h := hashAttribute(a.Key, a.Unit, a.Kind)
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		h = mix(h, hashString(a.Text))
+	case pcommon.ValueTypeDouble:
+		h = mix(h, hashDouble(math.Float64frombits(a.Number)))
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		h = mix(h, hashValue(a.Value))
+	default:
+		h = mix(h, a.Number)
+	}
+	entry, slot := b.attributeIndex.first(h)
+	for ; entry >= 0; entry, slot = b.attributeIndex.next(h, slot) {
+		if equalAttributes(&b.attributes[entry], &a) {
+			return entry
+		}
+	}
+	return b.addAttribute(h, slot, a)
+}
+
+func (b *Builder) addAttribute(h, slot uint64, a Attribute) int32 {
+	b.attributeIndex.insert(h, slot, len(b.attributes))
+	b.attributes = append(b.attributes, a)
+	return int32(len(b.attributes) - 1)
+}
+
+func hashAttribute(key, unit int32, kind pcommon.ValueType) uint64 {
+	return mix(uint64(uint32(key))<<32|uint64(uint32(unit)), uint64(kind))
+}
+
+func equalAttributes(a, b *Attribute) bool {
+	if a.Key != b.Key || a.Unit != b.Unit || a.Kind != b.Kind {
+		return false
+	}
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		return a.Text == b.Text
+	case pcommon.ValueTypeDouble:
+		return equalDoubles(math.Float64frombits(a.Number), math.Float64frombits(b.Number))
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		return EqualValues(a.Value, b.Value)
+	default:
+		return a.Number == b.Number
+	}
+}

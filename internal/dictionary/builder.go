@@ -1,0 +1,135 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Builder collects the entries of one dictionary. Make it with [New]. Not safe for concurrent use.
+type Builder struct {
+	strings     []string
+	stringIndex hashIndex
+	chunk       *strings.Builder
+
+	functions     []Function
+	functionIndex hashIndex
+
+	mappings          []Mapping
+	mappingAttributes lists
+	mappingIndex      hashIndex
+
+	locations          []Location
+	lines              []Line
+	linesEnds          []int
+	locationAttributes lists
+	locationIndex      hashIndex
+
+	stacks     lists
+	stackIndex hashIndex
+
+	attributes     []Attribute
+	attributeIndex hashIndex
+
+	links     []Link
+	linkIndex hashIndex
+}
+
+// Sizes are the lengths of the tables that are to be expected. They only save growing.
+type Sizes struct {
+	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
+}
+
+// New returns a Builder whose tables hold their zero entry.
+func New() *Builder {
+	b := &Builder{}
+	b.Reset(Sizes{})
+	return b
+}
+
+// Reset drops all entries but entry 0 and keeps the memory for the next dictionary.
+func (b *Builder) Reset(expect Sizes) {
+	clear(b.strings)
+	clear(b.attributes)
+	b.strings = b.strings[:0]
+	b.chunk = &strings.Builder{}
+	b.functions = b.functions[:0]
+	b.mappings = b.mappings[:0]
+	b.mappingAttributes.reset()
+	b.locations = b.locations[:0]
+	b.lines = b.lines[:0]
+	b.linesEnds = b.linesEnds[:0]
+	b.locationAttributes.reset()
+	b.stacks.reset()
+	b.attributes = b.attributes[:0]
+	b.links = b.links[:0]
+
+	b.stringIndex.reset(expect.Strings)
+	b.functionIndex.reset(expect.Functions)
+	b.mappingIndex.reset(expect.Mappings)
+	b.locationIndex.reset(expect.Locations)
+	b.stackIndex.reset(expect.Stacks)
+	b.attributeIndex.reset(expect.Attributes)
+	b.linkIndex.reset(expect.Links)
+
+	b.String("")
+	b.Function(Function{})
+	b.Mapping(Mapping{}, nil)
+	b.Location(Location{}, nil, nil)
+	b.Stack(nil)
+	b.attribute(Attribute{Kind: pcommon.ValueTypeEmpty})
+	b.Link(Link{})
+}
+
+// Len returns the lengths of the tables, entry 0 included.
+func (b *Builder) Len() Sizes {
+	return Sizes{
+		Strings:    len(b.strings),
+		Functions:  len(b.functions),
+		Mappings:   len(b.mappings),
+		Locations:  len(b.locations),
+		Stacks:     b.stacks.len(),
+		Attributes: len(b.attributes),
+		Links:      len(b.links),
+	}
+}
+
+// StringAt returns string i. It stays valid.
+func (b *Builder) StringAt(i int32) string { return b.strings[i] }
+
+// FunctionAt returns function i.
+func (b *Builder) FunctionAt(i int32) Function { return b.functions[i] }
+
+// MappingAt returns mapping i and its attributes, which are valid until the next call that adds a mapping.
+func (b *Builder) MappingAt(i int32) (Mapping, []int32) {
+	return b.mappings[i], b.mappingAttributes.at(int(i))
+}
+
+// LocationAt returns location i and its attributes, which are valid until the next call that adds a location.
+func (b *Builder) LocationAt(i int32) (Location, []int32) {
+	return b.locations[i], b.locationAttributes.at(int(i))
+}
+
+// LinesAt returns the lines of location i, valid until the next call that adds a location.
+func (b *Builder) LinesAt(i int32) []Line {
+	start := 0
+	if i > 0 {
+		start = b.linesEnds[i-1]
+	}
+	return b.lines[start:b.linesEnds[i]]
+}
+
+// StackAt returns the locations of stack i, valid until the next call that adds a stack.
+func (b *Builder) StackAt(i int32) []int32 { return b.stacks.at(int(i)) }
+
+// AttributeAt returns attribute i.
+func (b *Builder) AttributeAt(i int32) Attribute { return b.attributes[i] }
+
+// LinkAt returns link i.
+func (b *Builder) LinkAt(i int32) Link { return b.links[i] }
+
+func beUint64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

@@ -1,0 +1,53 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import "strings"
+
+// chunkBytes is the size of the pieces in which the bytes of new strings are kept: one allocation holds many strings.
+const chunkBytes = 32 << 10
+
+// String returns the index of s and keeps s.
+func (b *Builder) String(s string) int32 {
+	h := hashString(s)
+	entry, slot := b.stringIndex.first(h)
+	for ; entry >= 0; entry, slot = b.stringIndex.next(h, slot) {
+		if b.strings[entry] == s {
+			return entry
+		}
+	}
+	return b.addString(h, slot, s)
+}
+
+// StringBytes returns the index of the string with these bytes, which are copied when they are new.
+func (b *Builder) StringBytes(s []byte) int32 {
+	h := hashBytes(s)
+	entry, slot := b.stringIndex.first(h)
+	for ; entry >= 0; entry, slot = b.stringIndex.next(h, slot) {
+		if b.strings[entry] == string(s) {
+			return entry
+		}
+	}
+	return b.addString(h, slot, b.keep(s))
+}
+
+func (b *Builder) addString(h, slot uint64, s string) int32 {
+	b.stringIndex.insert(h, slot, len(b.strings))
+	b.strings = append(b.strings, s)
+	return int32(len(b.strings) - 1)
+}
+
+// keep copies s into the current chunk. A strings.Builder never writes to the bytes that it has handed out.
+func (b *Builder) keep(s []byte) string {
+	if len(s) > chunkBytes/4 {
+		return string(s)
+	}
+	if b.chunk.Cap()-b.chunk.Len() < len(s) {
+		b.chunk = &strings.Builder{}
+		b.chunk.Grow(chunkBytes)
+	}
+	start := b.chunk.Len()
+	b.chunk.Write(s)
+	return b.chunk.String()[start:]
+}

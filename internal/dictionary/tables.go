@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// Function is an entry of the function table; the names are string indices.
+type Function struct {
+	Name, SystemName, Filename int32
+	StartLine                  int64
+}
+
+// Mapping is an entry of the mapping table without its attributes; Filename is a string index.
+type Mapping struct {
+	Start, Limit, Offset uint64
+	Filename             int32
+}
+
+// Location is an entry of the location table without its lines and attributes.
+type Location struct {
+	Address uint64
+	Mapping int32
+}
+
+// Line is one line of a location.
+type Line struct {
+	Function     int32
+	Line, Column int64
+}
+
+// Link is an entry of the link table.
+type Link struct {
+	TraceID pcommon.TraceID
+	SpanID  pcommon.SpanID
+}
+
+// Function returns the index of f.
+func (b *Builder) Function(f Function) int32 {
+	h := mix(mix(uint64(uint32(f.Name))<<32|uint64(uint32(f.SystemName)), uint64(uint32(f.Filename))), uint64(f.StartLine))
+	entry, slot := b.functionIndex.first(h)
+	for ; entry >= 0; entry, slot = b.functionIndex.next(h, slot) {
+		if b.functions[entry] == f {
+			return entry
+		}
+	}
+	b.functionIndex.insert(h, slot, len(b.functions))
+	b.functions = append(b.functions, f)
+	return int32(len(b.functions) - 1)
+}
+
+// Mapping returns the index of m with these attributes. attributes is sorted and borrowed for the call only.
+func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
+	h := mix(mix(mix(m.Start, m.Limit), m.Offset), uint64(uint32(m.Filename)))
+	h = hashIndices(h, attributes)
+	entry, slot := b.mappingIndex.first(h)
+	for ; entry >= 0; entry, slot = b.mappingIndex.next(h, slot) {
+		if b.mappings[entry] == m && slices.Equal(b.mappingAttributes.at(int(entry)), attributes) {
+			return entry
+		}
+	}
+	b.mappingIndex.insert(h, slot, len(b.mappings))
+	b.mappings = append(b.mappings, m)
+	b.mappingAttributes.add(attributes)
+	return int32(len(b.mappings) - 1)
+}
+
+// Location returns the index of l with these lines, in this order, and attributes. attributes is sorted; both are
+// borrowed for the call only.
+func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
+	h := mix(mix(l.Address, uint64(uint32(l.Mapping))), uint64(len(lines)))
+	for i := range lines {
+		h = hashLine(h, &lines[i])
+	}
+	h = hashIndices(h, attributes)
+	entry, slot := b.locationIndex.first(h)
+	for ; entry >= 0; entry, slot = b.locationIndex.next(h, slot) {
+		if b.locations[entry] == l && slices.Equal(b.LinesAt(entry), lines) &&
+			slices.Equal(b.locationAttributes.at(int(entry)), attributes) {
+			return entry
+		}
+	}
+	b.locationIndex.insert(h, slot, len(b.locations))
+	b.locations = append(b.locations, l)
+	b.lines = append(b.lines, lines...)
+	b.linesEnds = append(b.linesEnds, len(b.lines))
+	b.locationAttributes.add(attributes)
+	return int32(len(b.locations) - 1)
+}
+
+// hashLine hashes a column only where there is one; a bit beside the function tells the two apart.
+func hashLine(h uint64, line *Line) uint64 {
+	function := uint64(uint32(line.Function)) << 1
+	if line.Column == 0 {
+		return mix(mix(h, function), uint64(line.Line))
+	}
+	return mix(mix(mix(h, function|1), uint64(line.Line)), uint64(line.Column))
+}
+
+// Stack returns the index of the stack of these locations, the leaf first. locations is borrowed for the call only.
+func (b *Builder) Stack(locations []int32) int32 {
+	h := hashIndices(0, locations)
+	entry, slot := b.stackIndex.first(h)
+	for ; entry >= 0; entry, slot = b.stackIndex.next(h, slot) {
+		if slices.Equal(b.stacks.at(int(entry)), locations) {
+			return entry
+		}
+	}
+	b.stackIndex.insert(h, slot, b.stacks.len())
+	b.stacks.add(locations)
+	return int32(b.stacks.len() - 1)
+}
+
+// Link returns the index of l.
+func (b *Builder) Link(l Link) int32 {
+	h := mix(mix(beUint64(l.TraceID[:8]), beUint64(l.TraceID[8:])), beUint64(l.SpanID[:]))
+	entry, slot := b.linkIndex.first(h)
+	for ; entry >= 0; entry, slot = b.linkIndex.next(h, slot) {
+		if b.links[entry] == l {
+			return entry
+		}
+	}
+	b.linkIndex.insert(h, slot, len(b.links))
+	b.links = append(b.links, l)
+	return int32(len(b.links) - 1)
+}

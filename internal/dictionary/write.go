@@ -1,0 +1,116 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"math"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// WriteTo appends all tables to those of dictionary, which should be empty, since indices count from its start. What
+// is written does not share memory with the Builder, except for strings.
+func (b *Builder) WriteTo(dictionary pprofile.ProfilesDictionary) {
+	dictionary.StringTable().FromRaw(b.strings)
+	b.writeFunctions(dictionary.FunctionTable())
+	b.writeMappings(dictionary.MappingTable())
+	b.writeLocations(dictionary.LocationTable())
+	b.writeStacks(dictionary.StackTable())
+	b.writeAttributes(dictionary.AttributeTable())
+	b.writeLinks(dictionary.LinkTable())
+}
+
+func (b *Builder) writeFunctions(table pprofile.FunctionSlice) {
+	table.EnsureCapacity(len(b.functions))
+	for i := range b.functions {
+		f, to := &b.functions[i], table.AppendEmpty()
+		to.SetNameStrindex(f.Name)
+		to.SetSystemNameStrindex(f.SystemName)
+		to.SetFilenameStrindex(f.Filename)
+		to.SetStartLine(f.StartLine)
+	}
+}
+
+func (b *Builder) writeMappings(table pprofile.MappingSlice) {
+	table.EnsureCapacity(len(b.mappings))
+	for i := range b.mappings {
+		m, to := &b.mappings[i], table.AppendEmpty()
+		to.SetMemoryStart(m.Start)
+		to.SetMemoryLimit(m.Limit)
+		to.SetFileOffset(m.Offset)
+		to.SetFilenameStrindex(m.Filename)
+		setIndices(to.AttributeIndices(), b.mappingAttributes.at(i))
+	}
+}
+
+func (b *Builder) writeLocations(table pprofile.LocationSlice) {
+	table.EnsureCapacity(len(b.locations))
+	for i := range b.locations {
+		l, to := &b.locations[i], table.AppendEmpty()
+		to.SetAddress(l.Address)
+		to.SetMappingIndex(l.Mapping)
+		setIndices(to.AttributeIndices(), b.locationAttributes.at(i))
+		lines := b.LinesAt(int32(i))
+		if len(lines) == 0 {
+			continue
+		}
+		toLines := to.Lines()
+		toLines.EnsureCapacity(len(lines))
+		for j := range lines {
+			toLine := toLines.AppendEmpty()
+			toLine.SetFunctionIndex(lines[j].Function)
+			toLine.SetLine(lines[j].Line)
+			toLine.SetColumn(lines[j].Column)
+		}
+	}
+}
+
+func (b *Builder) writeStacks(table pprofile.StackSlice) {
+	table.EnsureCapacity(b.stacks.len())
+	for i := range b.stacks.len() {
+		setIndices(table.AppendEmpty().LocationIndices(), b.stacks.at(i))
+	}
+}
+
+func (b *Builder) writeAttributes(table pprofile.KeyValueAndUnitSlice) {
+	table.EnsureCapacity(len(b.attributes))
+	for i := range b.attributes {
+		a, to := &b.attributes[i], table.AppendEmpty()
+		to.SetKeyStrindex(a.Key)
+		to.SetUnitStrindex(a.Unit)
+		a.writeValue(to.Value())
+	}
+}
+
+func (a *Attribute) writeValue(to pcommon.Value) {
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		to.SetStr(a.Text)
+	case pcommon.ValueTypeInt:
+		to.SetInt(int64(a.Number))
+	case pcommon.ValueTypeBool:
+		to.SetBool(a.Number != 0)
+	case pcommon.ValueTypeDouble:
+		to.SetDouble(math.Float64frombits(a.Number))
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		a.Value.CopyTo(to)
+	case pcommon.ValueTypeEmpty:
+	}
+}
+
+func (b *Builder) writeLinks(table pprofile.LinkSlice) {
+	table.EnsureCapacity(len(b.links))
+	for i := range b.links {
+		to := table.AppendEmpty()
+		to.SetTraceID(b.links[i].TraceID)
+		to.SetSpanID(b.links[i].SpanID)
+	}
+}
+
+func setIndices(to pcommon.Int32Slice, indices []int32) {
+	if len(indices) > 0 {
+		to.FromRaw(indices)
+	}
+}

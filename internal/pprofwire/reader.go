@@ -1,0 +1,232 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+import (
+	"fmt"
+	"math"
+)
+
+// Profile holds the tables of one payload. The zero value is ready for use.
+//
+// All of it is valid until the next call of Read or Reset, and only as long as the bytes given to Read are unchanged.
+type Profile struct {
+	SampleTypes []ValueType
+	Samples     []Sample
+	LocationIDs []uint64
+	Values      []int64
+	Labels      []Label
+	Mappings    []Mapping
+	Locations   []Location
+	Lines       []Line
+	Functions   []Function
+	Comments    []uint32
+
+	DropFrames, KeepFrames uint32
+	TimeNanos              int64
+	DurationNanos          int64
+	HasPeriodType          bool
+	PeriodType             ValueType
+	Period                 int64
+	DefaultSampleType      uint32
+	DocURL                 uint32
+
+	// UnknownFields counts the fields that were skipped.
+	UnknownFields int
+
+	raw     []byte
+	strings []span
+	hasTime bool
+}
+
+// NumStrings returns the length of the string table.
+func (p *Profile) NumStrings() int { return len(p.strings) }
+
+// String returns entry i of the string table as it stands on the wire: not checked to be UTF-8. It is borrowed from
+// the bytes given to Read. Every index in the tables is below NumStrings.
+func (p *Profile) String(i uint32) []byte {
+	s := p.strings[i]
+	return p.raw[s.start:s.end:s.end]
+}
+
+// LinesAt returns the lines of location i.
+func (p *Profile) LinesAt(i int) []Line {
+	start := uint32(0)
+	if i > 0 {
+		start = p.Locations[i-1].LinesEnd
+	}
+	return p.Lines[start:p.Locations[i].LinesEnd]
+}
+
+// Reset empties the tables, lets go of the bytes that were read, and keeps its own memory for the next Read.
+func (p *Profile) Reset() {
+	*p = Profile{
+		SampleTypes: p.SampleTypes[:0],
+		Samples:     p.Samples[:0],
+		LocationIDs: p.LocationIDs[:0],
+		Values:      p.Values[:0],
+		Labels:      p.Labels[:0],
+		Mappings:    p.Mappings[:0],
+		Locations:   p.Locations[:0],
+		Lines:       p.Lines[:0],
+		Functions:   p.Functions[:0],
+		Comments:    p.Comments[:0],
+		strings:     p.strings[:0],
+	}
+}
+
+// Read fills the tables from raw, one profile.proto message without compression, and drops what they held. raw must
+// not change while the tables are in use. The tables take at most 24 times the size of raw.
+//
+// The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number.
+func (p *Profile) Read(raw []byte, limits Limits) error {
+	p.Reset()
+	if len(raw) == 0 {
+		return malformed("the payload is empty")
+	}
+	if uint64(len(raw)) > math.MaxInt32 {
+		return tooLarge("bytes of the payload", len(raw), math.MaxInt32)
+	}
+	p.raw = raw
+	for i := 0; i < len(raw); {
+		next, err := p.readField(i, &limits)
+		if err != nil {
+			return err
+		}
+		i = next
+	}
+	return p.checkReferences()
+}
+
+// readField reads the field of Profile that begins at position i and returns the position behind it.
+//
+//	repeated ValueType sample_type = 1;    int64 drop_frames = 7;      int64 period = 12;
+//	repeated Sample sample = 2;            int64 keep_frames = 8;      repeated int64 comment = 13;
+//	repeated Mapping mapping = 3;          int64 time_nanos = 9;       int64 default_sample_type = 14;
+//	repeated Location location = 4;        int64 duration_nanos = 10;  int64 doc_url = 15;
+//	repeated Function function = 5;        ValueType period_type = 11;
+//	repeated string string_table = 6;
+func (p *Profile) readField(i int, limits *Limits) (int, error) {
+	tag := p.raw[i]
+	if tag&7 != wireBytes || tag >= 14<<3 {
+		return p.readNumber(i)
+	}
+	start, end := message(p.raw, i+1)
+	if end < 0 {
+		return 0, inField("Profile", int(tag>>3), fault(end))
+	}
+	b := p.raw[start:end]
+	var err error
+	switch tag >> 3 {
+	case 1:
+		if len(p.SampleTypes) >= limits.SampleTypes {
+			return 0, tooLarge("sample types", len(p.SampleTypes)+1, limits.SampleTypes)
+		}
+		var t ValueType
+		t, err = p.readValueType(b, ValueType{})
+		p.SampleTypes = append(p.SampleTypes, t)
+	case 2:
+		if len(p.Samples) >= limits.Samples {
+			return 0, tooLarge("samples", len(p.Samples)+1, limits.Samples)
+		}
+		err = p.readSample(b, limits)
+	case 3:
+		err = p.readMapping(b)
+	case 4:
+		err = p.readLocation(b)
+	case 5:
+		err = p.readFunction(b)
+	case 6:
+		if len(b) > limits.StringBytes {
+			return 0, tooLarge(fmt.Sprintf("bytes of string %d", len(p.strings)), len(b), limits.StringBytes)
+		}
+		p.strings = append(p.strings, span{uint32(start), uint32(end)})
+	case 11:
+		p.HasPeriodType = true
+		p.PeriodType, err = p.readValueType(b, p.PeriodType)
+	case 13:
+		err = p.readPackedComments(b)
+	default:
+		return 0, wrongWireType("Profile", int(tag>>3), wireBytes)
+	}
+	return end, err
+}
+
+// readNumber reads a field of Profile that is a number, or one that is not known.
+func (p *Profile) readNumber(i int) (int, error) {
+	tag := p.raw[i]
+	if tag&7 != wireVarint || tag < 7<<3 || tag == 11<<3 || tag >= 16<<3 {
+		return p.skipUnknown(p.raw, i, "Profile", 15)
+	}
+	field := int(tag >> 3)
+	v, next := uvarint(p.raw, i+1)
+	if next < 0 {
+		return 0, inField("Profile", field, fault(next))
+	}
+	var err error
+	switch field {
+	case 7:
+		p.DropFrames, err = stringIndex("drop_frames", v)
+	case 8:
+		p.KeepFrames, err = stringIndex("keep_frames", v)
+	case 9:
+		if p.hasTime {
+			err = malformed("time_nanos stands twice: these are several profiles, one behind the other")
+		}
+		p.TimeNanos, p.hasTime = int64(v), true
+	case 10:
+		p.DurationNanos = int64(v)
+	case 12:
+		p.Period = int64(v)
+	case 13:
+		err = p.addComment(v)
+	case 14:
+		p.DefaultSampleType, err = stringIndex("default_sample_type", v)
+	case 15:
+		p.DocURL, err = stringIndex("doc_url", v)
+	}
+	return next, err
+}
+
+func (p *Profile) readPackedComments(b []byte) error {
+	for i := 0; i < len(b); {
+		v, next := uvarint(b, i)
+		if next < 0 {
+			return inField("Profile", 13, fault(next))
+		}
+		if err := p.addComment(v); err != nil {
+			return err
+		}
+		i = next
+	}
+	return nil
+}
+
+func (p *Profile) addComment(v uint64) error {
+	index, err := stringIndex("comment", v)
+	p.Comments = append(p.Comments, index)
+	return err
+}
+
+// skipUnknown steps over the field that begins at b[i]. A field below or at known is one that the caller knows, so its
+// wire type is the wrong one.
+func (p *Profile) skipUnknown(b []byte, i int, message string, known uint64) (int, error) {
+	tag, next := uvarint(b, i)
+	if next < 0 {
+		return 0, malformed("cannot read a tag of %s: %s", message, fault(next))
+	}
+	field, wireType := tag>>3, int(tag&7)
+	if field == 0 {
+		return 0, malformed("%s has a field of number 0", message)
+	}
+	if field <= known || wireType > wireFixed32 || wireType == 3 || wireType == 4 {
+		return 0, wrongWireType(message, int(min(field, math.MaxInt32)), wireType)
+	}
+	end := skip(b, next, wireType)
+	if end < 0 {
+		return 0, inField(message, int(min(field, math.MaxInt32)), fault(end))
+	}
+	p.UnknownFields++
+	return end, nil
+}

@@ -1,0 +1,71 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+// ValueType is a ValueType message: two string indices.
+type ValueType struct {
+	Type, Unit uint32
+}
+
+// Sample is a Sample message. The fields are the ends of its parts in Profile.LocationIDs, Values and Labels; the
+// parts begin where those of the sample before it end.
+type Sample struct {
+	LocationsEnd, ValuesEnd, LabelsEnd uint32
+}
+
+// Label is a Label message: string indices and a number.
+type Label struct {
+	Key, Str, NumUnit uint32
+	Num               int64
+}
+
+// Mapping is a Mapping message.
+type Mapping struct {
+	ID, Start, Limit, Offset uint64
+	Filename, BuildID        uint32
+	HasFunctions             bool
+	HasFilenames             bool
+	HasLineNumbers           bool
+	HasInlineFrames          bool
+}
+
+// Location is a Location message. LinesEnd is the end of its lines in Profile.Lines; they begin where those of the
+// location before it end.
+type Location struct {
+	ID, MappingID, Address uint64
+	LinesEnd               uint32
+	IsFolded               bool
+}
+
+// Line is a Line message.
+type Line struct {
+	FunctionID   uint64
+	Line, Column int64
+}
+
+// Function is a Function message.
+type Function struct {
+	ID                         uint64
+	Name, SystemName, Filename uint32
+	StartLine                  int64
+}
+
+// Limits bound what [Profile.Read] takes. All must be positive.
+type Limits struct {
+	// Samples is the number of samples of the payload.
+	Samples int
+	// SampleTypes is the number of sample types.
+	SampleTypes int
+	// LocationsPerSample is the depth of one stack.
+	LocationsPerSample int
+	// LabelsPerSample is the number of labels of one sample.
+	LabelsPerSample int
+	// StringBytes is the length of one string.
+	StringBytes int
+}
+
+// span is a part of the bytes read.
+type span struct {
+	start, end uint32
+}

@@ -1,0 +1,112 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// addProfiles makes the resource, the scope and a profile without samples for each sample type.
+func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.SetSchemaUrl(schemaURL)
+	if t.src.Resource != (pcommon.Map{}) {
+		t.src.Resource.CopyTo(resource.Resource().Attributes())
+	}
+	scope := resource.ScopeProfiles().AppendEmpty()
+	scope.SetSchemaUrl(schemaURL)
+	t.describeScope(scope.Scope())
+
+	profiles := scope.Profiles()
+	profiles.EnsureCapacity(len(t.order))
+	ids := t.newProfileIDs(payload)
+	common := t.commonAttributes()
+	t.slices = zeroed(t.slices, len(t.types))
+	for position, original := range t.order {
+		profile := profiles.AppendEmpty()
+		profile.SetProfileID(ids.next(t.types[original]))
+		t.describeProfile(profile, t.types[original])
+		t.attributes = append(t.attributes[:0], common...)
+		if position == 0 {
+			t.addComments()
+		}
+		if t.attributes = dictionary.SortSet(t.attributes, 0); len(t.attributes) > 0 {
+			profile.AttributeIndices().FromRaw(t.attributes)
+		}
+		if t.opts.IncludeOriginalPayload {
+			profile.SetOriginalPayloadFormat(originalPayloadFormat)
+			profile.OriginalPayload().FromRaw(payload)
+		}
+		t.slices[original] = profile.Samples()
+		t.slices[original].EnsureCapacity(t.counts[original])
+	}
+}
+
+func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
+	scope.SetName(t.src.ScopeName)
+	scope.SetVersion(t.src.ScopeVersion)
+	if len(t.order) > 1 {
+		order := scope.Attributes().PutEmptySlice(scopeSampleTypeOrder)
+		order.EnsureCapacity(len(t.order))
+		for _, original := range t.order {
+			order.AppendEmpty().SetInt(int64(original))
+		}
+	}
+	if name := t.name(t.wire.DefaultSampleType); name != "" {
+		scope.Attributes().PutStr(scopeDefaultSampleType, name)
+	}
+}
+
+// describeProfile writes what all profiles of the payload share and the profile's type.
+func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
+	w := &t.wire
+	profile.SampleType().SetTypeStrindex(t.dict.String(v.Type))
+	profile.SampleType().SetUnitStrindex(t.dict.String(v.Unit))
+	if w.HasPeriodType {
+		profile.PeriodType().SetTypeStrindex(t.string(w.PeriodType.Type))
+		profile.PeriodType().SetUnitStrindex(t.string(w.PeriodType.Unit))
+	}
+	profile.SetPeriod(w.Period)
+	profile.SetTime(pcommon.Timestamp(max(w.TimeNanos, 0)))
+	profile.SetDurationNano(uint64(max(w.DurationNanos, 0)))
+}
+
+// commonAttributes returns the attributes that all profiles of the payload have.
+func (t *decoding) commonAttributes() []int32 {
+	w := &t.wire
+	var common []int32
+	if w.DropFrames != 0 {
+		common = append(common, t.textAttribute(profileDropFrames, w.DropFrames))
+	}
+	if w.KeepFrames != 0 {
+		common = append(common, t.textAttribute(profileKeepFrames, w.KeepFrames))
+	}
+	if w.DocURL != 0 {
+		common = append(common, t.textAttribute(profileDocURL, w.DocURL))
+	}
+	if t.src.ProfileName != "" {
+		common = append(common, t.dict.StringAttribute(t.dict.String(profileName), 0, t.src.ProfileName))
+	}
+	return common
+}
+
+func (t *decoding) textAttribute(key string, value uint32) int32 {
+	return t.dict.StringBytesAttribute(t.dict.String(key), 0, t.text(value))
+}
+
+// addComments adds the comments as one attribute, an array.
+func (t *decoding) addComments() {
+	if len(t.wire.Comments) == 0 {
+		return
+	}
+	comments := pcommon.NewValueSlice()
+	comments.Slice().EnsureCapacity(len(t.wire.Comments))
+	for _, c := range t.wire.Comments {
+		comments.Slice().AppendEmpty().SetStr(t.name(c))
+	}
+	t.attributes = append(t.attributes, t.dict.Attribute(t.dict.String(profileComment), 0, comments))
+}

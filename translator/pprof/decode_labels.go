@@ -1,0 +1,246 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// labelTranslation is the working memory for the labels of one sample, and what is known of the payload's keys.
+type labelTranslation struct {
+	// keys are the distinct keys of the payload in the order of their first use, byName and ofString find them: ofString
+	// by string of the payload, plus one, 0 says nothing yet.
+	keys     []labelKey
+	byName   map[string]int32
+	ofString []int32
+	// links holds the keys that were seen for each pair of link labels, -1 for those that were not.
+	links []linkKeys
+	// anyLink tells whether one of the keys names a trace.
+	anyLink bool
+	refs    []labelRef
+}
+
+// labelKey is a key and its index in the dictionary, which it gets on its first use in an attribute, plus one.
+type labelKey struct {
+	name  string
+	index int32
+}
+
+type linkKeys struct{ trace, span int32 }
+
+// labelRef is a label of the sample and the position of its key.
+type labelRef struct {
+	key   int32
+	label *pprofwire.Label
+}
+
+func (l *labelTranslation) reset(numStrings, numLinks int) {
+	clear(l.keys)
+	l.keys = l.keys[:0]
+	if l.byName == nil {
+		l.byName = map[string]int32{}
+	}
+	clear(l.byName)
+	l.ofString = zeroed(l.ofString, numStrings)
+	l.links = l.links[:0]
+	for range numLinks {
+		l.links = append(l.links, linkKeys{-1, -1})
+	}
+	l.anyLink = false
+}
+
+// fewLabels is the number up to which comparing each with each is cheaper than sorting.
+const fewLabels = 16
+
+// translateLabels appends the attributes of a sample to t.attributes, sorted, and returns its link.
+func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
+	refs := t.labels.refs[:0]
+	for i := range labels {
+		refs = append(refs, labelRef{t.labelKey(labels[i].Key), &labels[i]})
+	}
+	if len(refs) > fewLabels || anyKeyTwice(refs) {
+		slices.SortStableFunc(refs, func(a, b labelRef) int { return cmp.Compare(a.key, b.key) })
+	}
+	if t.labels.anyLink {
+		refs, link = t.takeLink(refs)
+	}
+	for start := 0; start < len(refs); {
+		end := start + 1
+		for end < len(refs) && refs[end].key == refs[start].key {
+			end++
+		}
+		t.attributes = append(t.attributes, t.labelAttribute(refs[start:end]))
+		start = end
+	}
+	t.attributes = dictionary.SortSet(t.attributes, 0)
+	clear(refs)
+	t.labels.refs = refs[:0]
+	return link
+}
+
+func anyKeyTwice(refs []labelRef) bool {
+	for i := range refs {
+		for j := range i {
+			if refs[i].key == refs[j].key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// labelKey returns the position of a key and notes whether it is part of a link. Unlike all other references, a key of 0
+// means string 0 where that is not empty: Splunk's Python agent writes such tables.
+func (t *decoding) labelKey(i uint32) int32 {
+	l := &t.labels
+	if key := l.ofString[i]; key != 0 {
+		return key - 1
+	}
+	text := t.text(i)
+	key, known := l.byName[string(text)]
+	if !known {
+		key = int32(len(l.keys))
+		name := string(text)
+		l.byName[name] = key
+		l.keys = append(l.keys, labelKey{name: name})
+		t.noteLinkKey(name, key)
+	}
+	l.ofString[i] = key + 1
+	return key
+}
+
+func (t *decoding) noteLinkKey(name string, key int32) {
+	for pair, names := range t.opts.LinkLabels {
+		if name == names.Trace {
+			t.labels.links[pair].trace = key
+			t.labels.anyLink = true
+		}
+		if name == names.Span {
+			t.labels.links[pair].span = key
+		}
+	}
+}
+
+// attributeKey returns the index of a key in the dictionary.
+func (t *decoding) attributeKey(key int32) int32 {
+	k := &t.labels.keys[key]
+	if k.index == 0 {
+		k.index = t.dict.String(k.name) + 1
+	}
+	return k.index - 1
+}
+
+// labelAttribute makes one attribute of all labels of one key: of its only value, or of an array of them, in order.
+func (t *decoding) labelAttribute(refs []labelRef) int32 {
+	key := t.attributeKey(refs[0].key)
+	if len(refs) == 1 {
+		l := refs[0].label
+		if l.Str != 0 {
+			return t.dict.StringBytesAttribute(key, 0, t.text(l.Str))
+		}
+		return t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+	}
+	unit, oneUnit := t.commonUnit(refs)
+	values := pcommon.NewValueSlice()
+	values.Slice().EnsureCapacity(len(refs))
+	for _, ref := range refs {
+		value := values.Slice().AppendEmpty()
+		if !oneUnit {
+			pair := value.SetEmptyMap()
+			if ref.label.Str == 0 {
+				pair.PutStr(kvUnit, t.name(ref.label.NumUnit))
+			}
+			value = pair.PutEmpty(kvValue)
+		}
+		if ref.label.Str != 0 {
+			value.SetStr(t.name(ref.label.Str))
+		} else {
+			value.SetInt(ref.label.Num)
+		}
+	}
+	return t.dict.Attribute(key, t.string(unit), values)
+}
+
+// kvValue and kvUnit are the keys of an array's items where the units of one label differ.
+const (
+	kvValue = "value"
+	kvUnit  = "unit"
+)
+
+// commonUnit returns the unit of all numbers among the labels; ok is false when they differ.
+func (t *decoding) commonUnit(refs []labelRef) (unit uint32, ok bool) {
+	found := false
+	for _, ref := range refs {
+		if ref.label.Str != 0 {
+			continue
+		}
+		if found && !bytes.Equal(t.wire.String(ref.label.NumUnit), t.wire.String(unit)) {
+			return 0, false
+		}
+		unit, found = ref.label.NumUnit, true
+	}
+	return unit, true
+}
+
+// takeLink makes a link of the first pair of labels that names one. Labels that say no more than the link are taken out
+// of refs.
+func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
+	for pair, keys := range t.labels.links {
+		names := t.opts.LinkLabels[pair]
+		traceLabel := onlyLabel(refs, keys.trace)
+		if traceLabel == nil {
+			continue
+		}
+		spanLabel := onlyLabel(refs, keys.span)
+		trace, span := t.idText(traceLabel, names), t.idText(spanLabel, names)
+		found, ok := names.parseLink(trace, span)
+		if !ok {
+			continue
+		}
+		if names == defaultLinkNames && canonical(trace, span) && !found.SpanID.IsEmpty() {
+			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
+				return ref.label == traceLabel || ref.label == spanLabel
+			})
+		}
+		return refs, t.dict.Link(found)
+	}
+	return refs, 0
+}
+
+// onlyLabel returns the label of this key, or nil if there is none or more than one.
+func onlyLabel(refs []labelRef, key int32) *pprofwire.Label {
+	var only *pprofwire.Label
+	for _, ref := range refs {
+		if ref.key != key {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = ref.label
+	}
+	return only
+}
+
+// idText returns the text of an id; a number is one only where ids are decimal.
+func (t *decoding) idText(l *pprofwire.Label, names LinkLabels) string {
+	switch {
+	case l == nil:
+		return ""
+	case l.Str != 0:
+		return string(t.wire.String(l.Str))
+	case names.Decimal:
+		return strconv.FormatUint(uint64(l.Num), 10)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import "go.opentelemetry.io/collector/pdata/pprofile"
+
+// addSamples adds every sample to the profiles of those types for which it has a value.
+func (t *decoding) addSamples() {
+	w := &t.wire
+	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels))
+	var locations, values, labels uint32
+	for i := range w.Samples {
+		s := &w.Samples[i]
+		stack := t.dict.Stack(t.frames[locations:s.LocationsEnd])
+		link := int32(0)
+		t.attributes = t.attributes[:0]
+		if labels < s.LabelsEnd {
+			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
+		}
+		t.addValues(stack, link, w.Values[values:s.ValuesEnd])
+		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
+	}
+}
+
+// addValues adds one sample to each profile for which there is a value. A zero says nothing next to another value; a
+// sample of zeros alone stands in the first profile.
+func (t *decoding) addValues(stack, link int32, values []int64) {
+	carried := false
+	for i, v := range values {
+		if v != 0 || t.opts.KeepZeroValues {
+			t.addSample(t.slices[i], stack, link, v)
+			carried = true
+		}
+	}
+	if !carried {
+		t.addSample(t.slices[t.order[0]], stack, link, 0)
+	}
+}
+
+func (t *decoding) addSample(samples pprofile.SampleSlice, stack, link int32, value int64) {
+	sample := samples.AppendEmpty()
+	sample.SetStackIndex(stack)
+	sample.SetLinkIndex(link)
+	sample.Values().Append(value)
+	if len(t.attributes) > 0 {
+		sample.AttributeIndices().FromRaw(t.attributes)
+	}
+}

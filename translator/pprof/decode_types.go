@@ -1,0 +1,114 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"fmt"
+	"slices"
+)
+
+// nameTypes finds out the sample types and the order in which OTLP shows them: the default one first, the others as they
+// stand. The default is what default_sample_type names, else the last.
+func (t *decoding) nameTypes() error {
+	w := &t.wire
+	t.types = t.types[:0]
+	for _, v := range w.SampleTypes {
+		t.types = append(t.types, ValueType{t.name(v.Type), t.name(v.Unit)})
+	}
+	if len(t.types) == 0 {
+		t.stats.Repairs.NoSampleType = 1
+		t.types = append(t.types, t.src.SampleTypes...)
+		for missing := t.widestSample() - len(t.types); missing > 0 && len(t.src.SampleTypes) == 0; missing-- {
+			t.types = append(t.types, ValueType{})
+		}
+	}
+	if len(t.types) == 0 {
+		t.types = append(t.types, ValueType{})
+	}
+	if limit := t.opts.Limits.SampleTypes; len(t.types) > limit {
+		return tooLarge("sample types", len(t.types), limit)
+	}
+	first := len(t.types) - 1
+	if name := t.name(w.DefaultSampleType); name != "" {
+		if i := slices.IndexFunc(t.types, func(v ValueType) bool { return v.Type == name }); i >= 0 {
+			first = i
+		}
+	}
+	t.order = append(t.order[:0], first)
+	for i := range t.types {
+		if i != first {
+			t.order = append(t.order, i)
+		}
+	}
+	return nil
+}
+
+// name returns string i of the payload as a string of its own.
+func (t *decoding) name(i uint32) string {
+	if i == 0 {
+		return ""
+	}
+	return string(t.text(i))
+}
+
+// widestSample returns the largest number of values that a sample has.
+func (t *decoding) widestSample() int {
+	widest, start := 0, uint32(0)
+	for i := range t.wire.Samples {
+		end := t.wire.Samples[i].ValuesEnd
+		widest = max(widest, int(end-start))
+		start = end
+	}
+	return widest
+}
+
+// countSamples checks the number of values of each sample and counts the OTLP samples of each type, so that their room is
+// taken once and not above the limit.
+func (t *decoding) countSamples() error {
+	w := &t.wire
+	t.counts = zeroed(t.counts, len(t.types))
+	start := uint32(0)
+	for i := range w.Samples {
+		end := w.Samples[i].ValuesEnd
+		values := w.Values[start:end]
+		start = end
+		if len(values) == 0 {
+			t.stats.Repairs.NoValues++
+			t.counts[t.order[0]]++
+			continue
+		}
+		if len(values) != len(t.types) {
+			return malformed("sample %d has %d values, there are %d sample types", i, len(values), len(t.types))
+		}
+		t.countValues(values)
+	}
+	total := 0
+	for _, n := range t.counts {
+		total += n
+	}
+	if limit := t.opts.Limits.Samples; total > limit {
+		return tooLarge(fmt.Sprintf("samples of all %d sample types", len(t.types)), total, limit)
+	}
+	t.stats.OTLPSamples = total
+	return nil
+}
+
+func (t *decoding) countValues(values []int64) {
+	if t.opts.KeepZeroValues {
+		for i := range values {
+			t.counts[i]++
+		}
+		return
+	}
+	carried := false
+	for i, v := range values {
+		if v != 0 {
+			t.counts[i]++
+			carried = true
+		}
+	}
+	if !carried {
+		t.counts[t.order[0]]++
+	}
+}

@@ -1,0 +1,88 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+// idTable finds the position of an entry by its pprof id. Ids that count from 1 need no memory, small ones an array,
+// all others (Julia's are 64-bit hashes) a map.
+type idTable struct {
+	n     int
+	dense bool
+	array []int32
+	byID  map[uint64]int32
+}
+
+// reset prepares the table for n entries with ids up to largest; dense says that entry i has id i+1.
+func (t *idTable) reset(n int, largest uint64, dense bool) {
+	t.n, t.dense = n, dense
+	t.array = t.array[:0]
+	clear(t.byID)
+	switch {
+	case dense:
+	case largest <= uint64(4*n+64):
+		if cap(t.array) <= int(largest) {
+			t.array = make([]int32, largest+1)
+		}
+		t.array = t.array[:largest+1]
+		clear(t.array)
+	case t.byID == nil:
+		t.byID = make(map[uint64]int32, n)
+	}
+}
+
+// add notes that entry i has this id. It returns the entry that has it already, or -1.
+func (t *idTable) add(id uint64, i int) (twin int) {
+	if twin, found := t.find(id); found {
+		return twin
+	}
+	if len(t.array) > 0 {
+		t.array[id] = int32(i + 1)
+	} else {
+		t.byID[id] = int32(i + 1)
+	}
+	return -1
+}
+
+// find returns the position of the entry with this id.
+func (t *idTable) find(id uint64) (int, bool) {
+	if t.dense {
+		return int(id - 1), id-1 < uint64(t.n)
+	}
+	if len(t.array) > 0 {
+		if id >= uint64(len(t.array)) {
+			return 0, false
+		}
+		return int(t.array[id]) - 1, t.array[id] != 0
+	}
+	i, found := t.byID[id]
+	return int(i) - 1, found
+}
+
+// fill enters all ids of a table. equal tells whether two entries with one id are the same entry given twice, which is
+// tolerated; twice counts them.
+func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (twice int, err error) {
+	largest, dense := uint64(0), true
+	for i := range n {
+		v := id(i)
+		if v == 0 {
+			return 0, malformed("%s %d has id 0, which is reserved", name, i)
+		}
+		largest = max(largest, v)
+		dense = dense && v == uint64(i+1)
+	}
+	t.reset(n, largest, dense)
+	if dense {
+		return 0, nil
+	}
+	for i := range n {
+		twin := t.add(id(i), i)
+		if twin < 0 {
+			continue
+		}
+		if !equal(twin, i) {
+			return twice, malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, twin)
+		}
+		twice++
+	}
+	return twice, nil
+}
