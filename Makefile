@@ -88,7 +88,7 @@ soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine le
 
 .PHONY: bench
 bench: ## Run the translator's benchmarks and write docs/performance.md (BENCHCOUNT=6)
-	@mkdir -p _build
+	@mkdir -p _build docs
 	$(GO) test ./translator/pprof -run '^$$' -bench . -benchmem -count $(BENCHCOUNT) -timeout 120m | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@mv _build/performance.md docs/performance.md

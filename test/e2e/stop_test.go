@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,15 +28,15 @@ func TestStopWhileUploading(t *testing.T) {
 	for i := range 20 {
 		g.accept(t, fmt.Sprintf("?service.name=queued&resource.upload=%d", i), upload)
 	}
-	connection := g.dial(t, header(len(upload))+string(upload[:half]))
-	// The request is under way when the gateway has a goroutine that reads its body.
-	require.Eventually(t, func() bool {
-		return strings.Contains(g.get(t, "http://"+g.profiling+"/debug/pprof/goroutine?debug=1"), "pprofreceiver")
-	}, patience, 20*time.Millisecond, "the request does not begin")
+	// The gateway says 100 when it begins to read the body: from then on the request is under way.
+	connection := g.dial(t, strings.Replace(header(len(upload)), "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1))
+	require.Equal(t, http.StatusContinue, readResponse(t, connection).StatusCode)
+	_, err := connection.Write(upload[:half])
+	require.NoError(t, err)
 
 	require.NoError(t, g.Terminate())
-	time.Sleep(200 * time.Millisecond)
-	_, err := connection.Write(upload[half:])
+	require.Eventually(t, func() bool { return g.refusesConnections(t) }, patience, 10*time.Millisecond, "it still listens")
+	_, err = connection.Write(upload[half:])
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusNoContent, readResponse(t, connection).StatusCode)
 	require.NoError(t, g.Wait(patience))
@@ -43,6 +44,18 @@ func TestStopWhileUploading(t *testing.T) {
 	files := g.files(t)
 	assert.Empty(t, unfinished(files))
 	assert.Len(t, files, 21)
+}
+
+// refusesConnections tells that the gateway no longer listens.
+func (g *tester) refusesConnections(t *testing.T) bool {
+	t.Helper()
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(t.Context(), "tcp", g.intake)
+	if err != nil {
+		return true
+	}
+	connection.Close()
+	return false
 }
 
 // TestKill: a reader never sees half a file, whenever the gateway dies, and the next one cleans up what it left.
