@@ -15,7 +15,7 @@ import (
 
 // TestAnswers holds what a sender is told for each way to go wrong, and that it is counted and leaves nothing behind.
 func TestAnswers(t *testing.T) {
-	g := start(t, "yaml:receivers::pprof::server::max_request_body_size: 100000")
+	g := start(t, "yaml:receivers::pprof::server::max_request_body_size: 1000000")
 	upload := readProfile(t, "cpu")
 	plain := inflated(t, upload)
 
@@ -44,7 +44,7 @@ func TestAnswers(t *testing.T) {
 			name: "encoding that the body does not have", body: plain, headers: []string{"Content-Encoding", "gzip"},
 			status: http.StatusBadRequest, reason: "malformed",
 		},
-		{name: "too many bytes on the wire", body: make([]byte, 100001), status: http.StatusRequestEntityTooLarge, reason: "too_large"},
+		{name: "too many bytes on the wire", body: make([]byte, 1000001), status: http.StatusRequestEntityTooLarge, reason: "too_large"},
 		{name: "query that is none", path: "/v1/pprof?service.name=%zz", body: upload, status: http.StatusBadRequest, reason: "bad_query"},
 	}
 	for _, test := range tests {

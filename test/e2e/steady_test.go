@@ -20,13 +20,15 @@ import (
 
 const (
 	shortRun = 2000
+	// warmUp is after how many uploads the gateway must have what it needs; in a short run, after half of them.
+	warmUp = 2000
 	// uploaders send at the same time.
 	uploaders = 4
 	// slack is what the resident memory may vary by, next to a tenth: the rhythm of the garbage collector.
 	slack = 16 << 20
 )
 
-// TestSteadyState uploads many profiles and holds that the gateway ends as it was after the first tenth: the same
+// TestSteadyState uploads many profiles and holds that the gateway ends as it was after the first of them: the same
 // memory, no goroutine and no socket more, and a file for each accepted upload. `make soak` runs it with 20,000.
 func TestSteadyState(t *testing.T) {
 	uploads := shortRun
@@ -37,14 +39,15 @@ func TestSteadyState(t *testing.T) {
 	}
 	g := start(t)
 	begin := time.Now()
-	early := g.uploadMany(t, 0, uploads/10)
-	g.waitForFiles(t, uploads/10)
+	first := min(warmUp, uploads/2)
+	early := g.uploadMany(t, 0, first)
+	g.waitForFiles(t, first)
 	goroutines, openFiles := g.goroutines(t), g.process(t).Files
 
-	late := g.uploadMany(t, uploads/10, uploads)
+	late := g.uploadMany(t, first, uploads)
 	g.waitForFiles(t, uploads)
-	t.Logf("%d uploads in %s; resident memory at most %d MiB in the first tenth, %d MiB after it; %d goroutines",
-		uploads, time.Since(begin).Round(time.Millisecond), early>>20, late>>20, goroutines)
+	t.Logf("%d uploads in %s; resident memory at most %d MiB in the first %d, %d MiB after them; %d goroutines",
+		uploads, time.Since(begin).Round(time.Millisecond), early>>20, first, late>>20, goroutines)
 	assert.LessOrEqual(t, late, early+early/10+slack, "resident memory")
 	g.waitForGoroutines(t, goroutines)
 	assert.LessOrEqual(t, g.process(t).Files, openFiles, "open files and sockets")
