@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -64,7 +65,21 @@ func TestBombs(t *testing.T) {
 			})
 		}
 	}
-	g.waitForMetric(t, float64(2*len(bombs)), "otelcol_receiver_pprof_refusals", `reason="too_large"`)
+	t.Run("four at once", func(t *testing.T) {
+		var senders sync.WaitGroup
+		for range 4 {
+			senders.Go(func() {
+				response, err := g.client.Post("http://"+g.intake+"/v1/pprof", "", bytes.NewReader(gzipBomb))
+				if assert.NoError(t, err) {
+					assert.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
+					response.Body.Close()
+				}
+			})
+		}
+		senders.Wait()
+		assert.Less(t, g.process(t).Peak, int64(memoryLimit), "peak of the resident memory")
+	})
+	g.waitForMetric(t, float64(2*len(bombs)+4), "otelcol_receiver_pprof_refusals", `reason="too_large"`)
 	assert.Len(t, g.files(t), 1)
 	t.Logf("peak of the resident memory: %d MiB", g.process(t).Peak>>20)
 }
