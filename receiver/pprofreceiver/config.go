@@ -68,6 +68,8 @@ type LimitsConfig struct {
 type LinkLabelsConfig struct {
 	Trace string `mapstructure:"trace"`
 	Span  string `mapstructure:"span"`
+	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hexadecimal.
+	Decimal bool `mapstructure:"decimal"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -111,7 +113,7 @@ func createDefaultConfig() component.Config {
 		ZeroValues: ZeroValuesDrop,
 	}
 	for _, pair := range pprof.DefaultLinkLabels() {
-		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span})
+		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
 	}
 	return cfg
 }
@@ -175,7 +177,7 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	links := make([]pprof.LinkLabels, 0, len(cfg.LinkLabels)) // Empty is not nil: it means no links.
 	for _, pair := range cfg.LinkLabels {
-		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span})
+		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
 	}
 	return pprof.DecodeOptions{
 		Limits: pprof.Limits{

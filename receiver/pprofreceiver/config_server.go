@@ -6,7 +6,9 @@ package pprofreceiver
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"reflect"
 	"strings"
 	"time"
 
@@ -54,7 +56,10 @@ type ServerConfig struct {
 	_ struct{}
 }
 
-var _ confmap.Validator = (*ServerConfig)(nil)
+var (
+	_ confmap.Validator   = (*ServerConfig)(nil)
+	_ confmap.Unmarshaler = (*ServerConfig)(nil)
+)
 
 func defaultServerConfig() ServerConfig {
 	http := confighttp.NewDefaultServerConfig()
@@ -72,6 +77,22 @@ func defaultServerConfig() ServerConfig {
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,
 	}
+}
+
+// Unmarshal reads the section and refuses keys that do not exist. Without it they would be ignored: confighttp, sharing
+// the section with keys that it does not know, lets everything pass.
+func (cfg *ServerConfig) Unmarshal(conf *confmap.Conf) error {
+	type fields ServerConfig
+	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
+		return err
+	}
+	rest := maps.Clone(conf.ToStringMap())
+	for field := range reflect.TypeFor[ServerConfig]().Fields() {
+		delete(rest, field.Tag.Get(confmap.MapstructureTag))
+	}
+	type httpFields confighttp.ServerConfig
+	var http httpFields
+	return confmap.NewFromStringMap(rest).Unmarshal(&http)
 }
 
 // Validate checks the options of our own; confighttp checks its own.

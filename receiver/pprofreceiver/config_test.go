@@ -1,0 +1,133 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// load reads a configuration as the Collector does.
+func load(conf *confmap.Conf) (*Config, error) {
+	cfg := createDefaultConfig().(*Config)
+	if err := conf.Unmarshal(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func loadFile(t *testing.T, name string) *Config {
+	t.Helper()
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	sub, err := conf.Sub(name)
+	require.NoError(t, err)
+	cfg, err := load(sub)
+	require.NoError(t, err)
+	return cfg
+}
+
+func TestDefaultConfig(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	require.NoError(t, confmap.Validate(cfg))
+	server := cfg.Server.Get()
+	require.NotNil(t, server)
+	assert.Equal(t, "localhost:4040", server.HTTP.NetAddr.Endpoint)
+	assert.Equal(t, "/v1/pprof", server.Path)
+	assert.EqualValues(t, 20<<20, server.HTTP.MaxRequestBodySize)
+	assert.Greater(t, server.HTTP.WriteTimeout, server.HTTP.ReadTimeout, "the answer to a slow sender must still go out")
+	assert.False(t, server.LegacyFormats)
+
+	options := cfg.decodeOptions()
+	assert.Equal(t, pprof.DefaultLimits(), options.Limits)
+	assert.Equal(t, pprof.DefaultLinkLabels(), options.LinkLabels)
+	assert.False(t, options.KeepZeroValues)
+	assert.False(t, options.KeepUnreferencedMappings)
+	assert.False(t, options.IncludeOriginalPayload)
+}
+
+func TestLoadDefaults(t *testing.T) {
+	for _, name := range []string{"pprof", "pprof/empty_server", "pprof/empty_server_section"} {
+		assert.Equal(t, createDefaultConfig(), loadFile(t, name), name)
+	}
+}
+
+func TestLoadContrib(t *testing.T) {
+	server := loadFile(t, "pprof/contrib").Server.Get()
+	require.NotNil(t, server)
+	assert.Equal(t, "0.0.0.0:8080", server.HTTP.NetAddr.Endpoint)
+	assert.EqualValues(t, 10485760, server.HTTP.MaxRequestBodySize)
+	assert.True(t, server.HTTP.IncludeMetadata)
+	assert.Equal(t, 20*time.Second, server.HTTP.ReadHeaderTimeout)
+	keepalive := server.HTTP.Keepalive.Get()
+	require.NotNil(t, keepalive)
+	assert.Equal(t, 2*time.Minute, keepalive.IdleTimeout)
+	assert.True(t, server.HTTP.TLS.HasValue())
+	assert.True(t, server.HTTP.CORS.HasValue())
+	assert.True(t, server.HTTP.Auth.HasValue())
+	assert.Equal(t, "/v1/pprof", server.Path)
+}
+
+func TestLoadAll(t *testing.T) {
+	cfg := loadFile(t, "pprof/all")
+	assert.Equal(t, pprof.DecodeOptions{
+		Limits: pprof.Limits{
+			InflatedBytes: 1 << 20, SampleTypes: 8, Samples: 1000,
+			LocationsPerSample: 128, LabelsPerSample: 16, StringBytes: 4096,
+		},
+		LinkLabels:               []pprof.LinkLabels{{Trace: "my.trace", Span: "my.span", Decimal: true}, {Trace: "only.trace"}},
+		KeepZeroValues:           true,
+		KeepUnreferencedMappings: true,
+		IncludeOriginalPayload:   true,
+	}, cfg.decodeOptions())
+
+	resource, err := cfg.resourceDefaults()
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{
+		"deployment.environment.name": "production", "replicas": int64(3), "zones": []any{"a", "b"},
+	}, resource.AsRaw())
+
+	server := cfg.Server.Get()
+	require.NotNil(t, server)
+	assert.Equal(t, "/profiles", server.Path)
+	assert.Equal(t, 7, server.MaxConcurrentRequests)
+	assert.Zero(t, server.ConcurrencyWait)
+	assert.Equal(t, 30*time.Second, server.RetryAfter)
+	assert.True(t, server.LegacyFormats)
+	assert.Equal(t, 5*time.Second, server.HTTP.ReadTimeout)
+	assert.Equal(t, []headerAttribute{{"X-Host", "host.name"}, {"X-Service", "service.name"}}, headerAttributes(server.ResourceHeaders))
+}
+
+func TestLoadNoLinks(t *testing.T) {
+	options := loadFile(t, "pprof/no_links").decodeOptions()
+	assert.NotNil(t, options.LinkLabels, "nil would mean the default")
+	assert.Empty(t, options.LinkLabels)
+}
+
+func TestLoadBad(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "bad_config.yaml"))
+	require.NoError(t, err)
+	var cases []struct {
+		Want  string         `yaml:"want"`
+		Pprof map[string]any `yaml:"pprof"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &cases))
+	require.NotEmpty(t, cases)
+	for _, c := range cases {
+		t.Run(c.Want, func(t *testing.T) {
+			_, err := load(confmap.NewFromStringMap(c.Pprof))
+			require.ErrorContains(t, err, c.Want)
+		})
+	}
+}

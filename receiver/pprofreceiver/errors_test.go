@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// TestClassify is the one test of the one table: what an error means to the sender and to the metrics.
+func TestClassify(t *testing.T) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	waiting := context.Background()
+	later := errors.New("data refused due to high memory usage")
+
+	for _, c := range []struct {
+		name      string
+		err       error
+		status    int
+		reason    string
+		retryable bool
+	}{
+		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed"},
+		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed"},
+		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof"},
+		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large"},
+		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large"},
+		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large"},
+		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow"},
+		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted"},
+		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted"},
+		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed"},
+		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", retryable: true},
+		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", retryable: true},
+		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected"},
+		{name: "sender gone meanwhile", err: consumerError(gone, later), status: 400, reason: "aborted"},
+		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
+				got := answers[classify(err)]
+				assert.Equal(t, answer{status: c.status, reason: c.reason, retryable: c.retryable}, got)
+			}
+		})
+	}
+}
+
+// TestAnswersAreComplete holds the table against the names that metadata.yaml promises.
+func TestAnswersAreComplete(t *testing.T) {
+	var reasons, kinds []string
+	for class, answer := range answers {
+		assert.GreaterOrEqual(t, answer.status, 400, "class %d", class)
+		assert.Equal(t, answer.status == http.StatusServiceUnavailable, answer.retryable, answer.reason)
+		reasons = append(reasons, answer.reason)
+	}
+	for _, repair := range repairKinds {
+		kinds = append(kinds, repair.kind)
+	}
+	text, err := os.ReadFile("metadata.yaml")
+	require.NoError(t, err)
+	var promised struct {
+		Attributes map[string]struct {
+			Enum []string `yaml:"enum"`
+		} `yaml:"attributes"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &promised))
+	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
+	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
+}

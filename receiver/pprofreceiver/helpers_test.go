@@ -1,0 +1,239 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
+)
+
+// running is a receiver that listens, and what it gave to the next consumer.
+type running struct {
+	url       string
+	address   string
+	sink      *sink
+	telemetry *componenttest.Telemetry
+	receiver  *pprofReceiver
+	client    *http.Client
+}
+
+// run starts a receiver on a free port. It ends with the test.
+func run(t testing.TB, change func(*Config, *ServerConfig)) *running {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	section := cfg.Server.Get()
+	section.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
+	if change != nil {
+		change(cfg, section)
+	}
+	r := &running{sink: &sink{}, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	set := metadatatest.NewSettings(r.telemetry)
+	set.BuildInfo.Version = "1.2.3"
+	var err error
+	r.receiver, err = newReceiver(set, cfg, r.sink)
+	require.NoError(t, err)
+	require.NoError(t, r.receiver.Start(t.Context(), componenttest.NewNopHost()))
+	r.address = r.receiver.sources[0].(*server).address.String()
+	r.url = "http://" + r.address
+	t.Cleanup(func() {
+		r.client.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, r.receiver.Shutdown(ctx))
+		require.NoError(t, r.telemetry.Shutdown(ctx))
+	})
+	return r
+}
+
+// reply is an answer, read whole.
+type reply struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// post sends body to the path and query, with pairs of header names and values.
+func (r *running) post(t testing.TB, target string, body []byte, headers ...string) reply {
+	t.Helper()
+	return r.do(t, http.MethodPost, target, bytes.NewReader(body), headers...)
+}
+
+func (r *running) do(t testing.TB, method, target string, body io.Reader, headers ...string) reply {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, r.url+target, body)
+	require.NoError(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := r.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return reply{status: response.StatusCode, header: response.Header, text: string(text)}
+}
+
+// assertRefusals compares the counts of refusals by reason.
+func (r *running) assertRefusals(t *testing.T, want map[string]int64) {
+	t.Helper()
+	if len(want) == 0 {
+		_, err := r.telemetry.GetMetric("otelcol_receiver_pprof_refusals")
+		assert.Error(t, err, "nothing was to be refused")
+		return
+	}
+	metadatatest.AssertEqualReceiverPprofRefusals(t, r.telemetry, points("reason", want), metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+}
+
+// refusals returns how many requests were refused for this reason. The counting may come after the answer.
+func (r *running) refusals(reason string) int64 {
+	metric, err := r.telemetry.GetMetric("otelcol_receiver_pprof_refusals")
+	if err != nil {
+		return 0
+	}
+	for _, point := range metric.Data.(metricdata.Sum[int64]).DataPoints {
+		if value, _ := point.Attributes.Value("reason"); value.AsString() == reason {
+			return point.Value
+		}
+	}
+	return 0
+}
+
+func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
+	var all []metricdata.DataPoint[int64]
+	for value, count := range values {
+		all = append(all, metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attribute.String(key, value)), Value: count})
+	}
+	return all
+}
+
+// sink keeps what it is given, or does what it is told.
+type sink struct {
+	mu      sync.Mutex
+	got     []pprofile.Profiles
+	ctx     []context.Context
+	consume func(context.Context) error
+}
+
+func (*sink) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	if s.consume != nil {
+		if err := s.consume(ctx); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, pd)
+	s.ctx = append(s.ctx, ctx)
+	return nil
+}
+
+func (s *sink) all() []pprofile.Profiles {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got
+}
+
+// one returns the only message and checks it against the rules.
+func (s *sink) one(t testing.TB) pprofile.Profiles {
+	t.Helper()
+	all := s.all()
+	require.Len(t, all, 1)
+	require.NoError(t, profiletest.Check(all[0]))
+	return all[0]
+}
+
+// resource returns the resource attributes of the only message.
+func (s *sink) resource(t testing.TB) map[string]any {
+	t.Helper()
+	return s.one(t).ResourceProfiles().At(0).Resource().Attributes().AsRaw()
+}
+
+// cpuProfile is a small profile of two sample types and n samples.
+func cpuProfile(n int) *profile.Profile {
+	function := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
+	location := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: function, Line: 7}}}
+	p := &profile.Profile{
+		SampleType:    []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		PeriodType:    &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+		Period:        10_000_000,
+		TimeNanos:     1_700_000_000_000_000_000,
+		DurationNanos: 1_000_000_000,
+		Function:      []*profile.Function{function},
+		Location:      []*profile.Location{location},
+	}
+	for i := range n {
+		p.Sample = append(p.Sample, &profile.Sample{
+			Location: []*profile.Location{location},
+			Value:    []int64{int64(i + 1), int64(i+1) * 10_000_000},
+			Label:    map[string][]string{"worker": {string(rune('a' + i))}},
+		})
+	}
+	return p
+}
+
+// plain returns a profile in its uncompressed form.
+func plain(t testing.TB, p *profile.Profile) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, p.WriteUncompressed(&out))
+	return out.Bytes()
+}
+
+func gzipped(t testing.TB, r io.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	writer := gzip.NewWriter(&out)
+	_, err := io.Copy(writer, r)
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	return out.Bytes()
+}
+
+func zstdOf(t testing.TB, r io.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	writer, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
+	require.NoError(t, err)
+	_, err = io.Copy(writer, r)
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	return out.Bytes()
+}
+
+func gz(t testing.TB, b []byte) []byte { return gzipped(t, bytes.NewReader(b)) }
+
+func zs(t testing.TB, b []byte) []byte { return zstdOf(t, bytes.NewReader(b)) }
+
+func zlibOf(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	writer := zlib.NewWriter(&out)
+	_, err := writer.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, writer.Close())
+	return out.Bytes()
+}

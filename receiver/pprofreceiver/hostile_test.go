@@ -1,0 +1,225 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang/snappy"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
+
+// TestBombs sends 1 GiB of zeros in every disguise. Each is answered with 413, and memory stays low.
+func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compresses several GiB")
+	}
+	const size = 1 << 30
+	gzipBomb, zstdBomb := gzipped(t, zeros(size)), zstdOf(t, zeros(size))
+	r := run(t, nil)
+	bombs := []struct {
+		name     string
+		body     []byte
+		encoding string
+	}{
+		{name: "gzip", body: gzipBomb},
+		{name: "zstd", body: zstdBomb},
+		{name: "gzip in gzip", body: gz(t, gzipBomb)},
+		{name: "gzip in zstd", body: zs(t, gzipBomb)},
+		{name: "zstd in gzip", body: gz(t, zstdBomb)},
+		{name: "under gzip", body: gzipBomb, encoding: "gzip"},
+		{name: "under zstd", body: zstdBomb, encoding: "zstd"},
+		{name: "gzip under gzip", body: gz(t, gzipBomb), encoding: "gzip"},
+		{name: "gzip under zstd", body: zs(t, gzipBomb), encoding: "zstd"},
+		{name: "zstd under snappy", body: snappy.Encode(nil, zstdBomb), encoding: "snappy"},
+		{name: "snappy", body: snappy.Encode(nil, make([]byte, 64<<20)), encoding: "snappy"},
+	}
+	for _, bomb := range bombs {
+		t.Run(bomb.name, func(t *testing.T) {
+			var headers []string
+			if bomb.encoding != "" {
+				headers = []string{"Content-Encoding", bomb.encoding}
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got := r.post(t, "/v1/pprof", bomb.body, headers...)
+			runtime.ReadMemStats(&after)
+			assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "bytes allocated for a body of %d", len(bomb.body))
+		})
+	}
+	assert.Empty(t, r.sink.all())
+	r.assertRefusals(t, map[string]int64{"too_large": int64(len(bombs))})
+}
+
+// TestLimits meets each limit of one payload with a profile that exceeds it and one that does not.
+func TestLimits(t *testing.T) {
+	p := cpuProfile(10) // 10 samples of 2 types, 1 label, 1 location, strings of up to 11 bytes
+	body := plain(t, p)
+	for name, change := range map[string]func(*LimitsConfig, int){
+		"inflated_bytes %d":       func(l *LimitsConfig, extra int) { l.InflatedBytes = len(body) + extra },
+		"samples %d":              func(l *LimitsConfig, extra int) { l.Samples = 20 + extra },
+		"sample_types %d":         func(l *LimitsConfig, extra int) { l.SampleTypes = 2 + extra },
+		"locations_per_sample %d": func(l *LimitsConfig, extra int) { l.LocationsPerSample = 3 + extra },
+		"labels_per_sample %d":    func(l *LimitsConfig, extra int) { l.LabelsPerSample = 2 + extra },
+		"string_bytes %d":         func(l *LimitsConfig, extra int) { l.StringBytes = len("nanoseconds") + extra },
+	} {
+		location := p.Sample[0].Location[0]
+		for _, sample := range p.Sample {
+			sample.Location = append(sample.Location[:0], location, location, location)
+			sample.Label["second"] = []string{"x"}
+		}
+		body = plain(t, p)
+		for extra, want := range map[int]int{0: http.StatusNoContent, -1: http.StatusRequestEntityTooLarge} {
+			t.Run(fmt.Sprintf(name, extra), func(t *testing.T) {
+				r := run(t, func(cfg *Config, _ *ServerConfig) { change(&cfg.Limits, extra) })
+				got := r.post(t, "/v1/pprof", gz(t, body))
+				assert.Equal(t, want, got.status, got.text)
+			})
+		}
+	}
+}
+
+// TestWireBytes meets max_request_body_size, with and without an announced length, and behind a Content-Encoding.
+func TestWireBytes(t *testing.T) {
+	body := plain(t, cpuProfile(10))
+	limit := int64(len(body))
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.MaxRequestBodySize = limit })
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+
+	longer := append(bytes.Clone(body), 0xf8, 0x07, 1)
+	for name, got := range map[string]reply{
+		"announced":   r.post(t, "/v1/pprof", longer),
+		"chunked":     r.do(t, http.MethodPost, "/v1/pprof", io.MultiReader(bytes.NewReader(longer))),
+		"behind zlib": r.post(t, "/v1/pprof", zlibOf(t, longer), "Content-Encoding", "zlib"),
+		"snappy":      r.post(t, "/v1/pprof", snappy.Encode(nil, longer), "Content-Encoding", "snappy"),
+	} {
+		assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, name)
+		assert.Empty(t, got.header.Get("Retry-After"), "it will not get smaller")
+		if name != "snappy" {
+			assert.Contains(t, got.text, fmt.Sprintf("max_request_body_size, %d bytes", limit), name)
+		}
+	}
+	r.assertRefusals(t, map[string]int64{"too_large": 4})
+}
+
+// TestGarbage sends what is no profile. It is refused with a reason, and nothing goes on.
+func TestGarbage(t *testing.T) {
+	body := plain(t, cpuProfile(5))
+	for _, c := range []struct {
+		name     string
+		body     []byte
+		encoding string
+		status   int
+		reason   string
+	}{
+		{name: "nothing", status: 400, reason: "malformed"},
+		{name: "text", body: []byte("hello, world"), status: 400, reason: "malformed"},
+		{name: "html", body: []byte("<!DOCTYPE html><html><body>404</body></html>"), status: 400, reason: "malformed"},
+		{name: "zeros", body: make([]byte, 1000), status: 400, reason: "malformed"},
+		{name: "truncated", body: body[:len(body)/2], status: 400, reason: "malformed"},
+		{name: "truncated gzip", body: gz(t, body)[:40], status: 400, reason: "malformed"},
+		{name: "trailing garbage", body: append(gz(t, body), "more"...), status: 400, reason: "malformed"},
+		{name: "not the encoding it says", body: body, encoding: "gzip", status: 400, reason: "malformed"},
+		{name: "unknown encoding", body: body, encoding: "br", status: 415, reason: "unknown_encoding"},
+		{name: "two encodings", body: gz(t, gz(t, body)), encoding: "gzip, gzip", status: 415, reason: "unknown_encoding"},
+		{name: "broken zlib", body: body, encoding: "zlib", status: 400, reason: "malformed"},
+		{name: "heap text", body: []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n"), status: 415, reason: "not_pprof"},
+		{name: "heap text in gzip", body: gz(t, []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n")), status: 415, reason: "not_pprof"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, nil)
+			var headers []string
+			if c.encoding != "" {
+				headers = []string{"Content-Encoding", c.encoding}
+			}
+			got := r.post(t, "/v1/pprof", c.body, headers...)
+			assert.Equal(t, c.status, got.status, got.text)
+			assert.NotEmpty(t, strings.TrimSpace(got.text))
+			assert.Equal(t, "text/plain; charset=utf-8", got.header.Get("Content-Type"))
+			assert.Empty(t, r.sink.all())
+			r.assertRefusals(t, map[string]int64{c.reason: 1})
+		})
+	}
+}
+
+// raw opens a connection and sends the beginning of a request.
+func (r *running) raw(t *testing.T, request string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", r.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, request)
+	require.NoError(t, err)
+	return conn
+}
+
+func TestSlowSender(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
+	conn := r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	assert.Contains(t, string(answer), "408 Request Timeout")
+	assert.Contains(t, string(answer), "read_timeout")
+	r.assertRefusals(t, map[string]int64{"too_slow": 1})
+}
+
+func TestAbortedUpload(t *testing.T) {
+	r := run(t, nil)
+	for _, beginning := range []string{
+		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
+		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc",
+		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
+	} {
+		conn := r.raw(t, beginning)
+		time.Sleep(10 * time.Millisecond)
+		require.NoError(t, conn.Close())
+	}
+	require.Eventually(t, func() bool { return r.refusals("aborted") == 3 }, 10*time.Second, 5*time.Millisecond)
+	assert.Empty(t, r.sink.all())
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "no place stayed taken")
+}
+
+func TestBrokenChunks(t *testing.T) {
+	r := run(t, nil)
+	conn := r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\nzz")
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	assert.Contains(t, string(answer), "400 Bad Request")
+	r.assertRefusals(t, map[string]int64{"malformed": 1})
+}
+
+// TestAnnouncedLengthIsNotTrusted announces 20 MB and sends 3 bytes, many times over.
+func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
+	r := run(t, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const senders = 20
+	for range senders {
+		r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\nabc")
+	}
+	places := r.receiver.sources[0].(*server).places
+	require.Eventually(t, func() bool { return len(places.taken) == senders }, 10*time.Second, 5*time.Millisecond)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(senders*(trustedLength+100_000)))
+}

@@ -1,0 +1,167 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+)
+
+func TestShutdownWithoutStart(t *testing.T) {
+	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), &sink{})
+	require.NoError(t, err)
+	require.NoError(t, r.Shutdown(t.Context()))
+	require.NoError(t, r.Shutdown(t.Context()))
+}
+
+func TestShutdownTwice(t *testing.T) {
+	r := run(t, nil)
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	_, err := net.Dial("tcp", r.address)
+	require.Error(t, err, "nobody listens")
+}
+
+func TestPortTaken(t *testing.T) {
+	r := run(t, nil)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Server.Get().HTTP.NetAddr.Endpoint = r.address
+	second, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, &sink{})
+	require.NoError(t, err)
+	require.ErrorContains(t, second.Start(t.Context(), componenttest.NewNopHost()), "address already in use")
+	require.NoError(t, second.Shutdown(t.Context()))
+}
+
+// TestShutdownDrains lets a request that is being served end well.
+func TestShutdownDrains(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := run(t, nil)
+	r.sink.consume = func(context.Context) error {
+		close(entered)
+		<-release
+		return nil
+	}
+	got := make(chan reply, 1)
+	go func() { got <- r.post(t, "/v1/pprof", plain(t, cpuProfile(1))) }()
+	<-entered
+	ended := make(chan error, 1)
+	go func() { ended <- r.receiver.Shutdown(context.Background()) }()
+	select {
+	case <-ended:
+		t.Fatal("did not wait for the request")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	require.NoError(t, <-ended)
+	assert.Equal(t, http.StatusNoContent, (<-got).status)
+	assert.Len(t, r.sink.all(), 1)
+}
+
+// TestShutdownIsBounded cuts off what does not end in time, and hands nothing on afterwards.
+func TestShutdownIsBounded(t *testing.T) {
+	r := run(t, nil)
+	r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+	places := r.receiver.sources[0].(*server).places
+	require.Eventually(t, func() bool { return len(places.taken) == 1 }, 10*time.Second, 5*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, r.receiver.Shutdown(ctx), context.DeadlineExceeded)
+	require.Eventually(t, func() bool { return len(places.taken) == 0 }, 10*time.Second, 5*time.Millisecond)
+
+	_, err := r.receiver.intake.take(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), false)
+	require.ErrorContains(t, err, "shutting down")
+	assert.Empty(t, r.sink.all())
+}
+
+// statusHost keeps the status that is reported to it.
+type statusHost struct {
+	component.Host
+	events chan *componentstatus.Event
+}
+
+func (h *statusHost) Report(event *componentstatus.Event) { h.events <- event }
+
+func TestServerFailureIsReported(t *testing.T) {
+	r := run(t, nil)
+	s := r.receiver.sources[0].(*server)
+	broken := &server{http: &http.Server{ReadHeaderTimeout: time.Second}}
+	listener := httptest.NewUnstartedServer(nil).Listener
+	require.NoError(t, listener.Close())
+	host := &statusHost{Host: componenttest.NewNopHost(), events: make(chan *componentstatus.Event, 1)}
+	broken.serve(listener, host)
+	event := <-host.events
+	assert.Equal(t, componentstatus.StatusFatalError, event.Status())
+	require.Error(t, event.Err())
+
+	// A regular end is no failure.
+	require.NoError(t, s.Shutdown(t.Context()))
+	broken.http = s.http
+	broken.serve(listener, host)
+	assert.Empty(t, host.events)
+}
+
+// TestConsumerErrors sees what the next consumer says in the answer of the server.
+func TestConsumerErrors(t *testing.T) {
+	later := errors.New("data refused due to high memory usage")
+	for _, c := range []struct {
+		err    error
+		status int
+		retry  string
+		reason string
+	}{
+		{err: later, status: 503, retry: "5", reason: "consumer_unavailable"},
+		{err: consumererror.NewRetryableError(later), status: 503, retry: "5", reason: "consumer_unavailable"},
+		{err: consumererror.NewPermanent(later), status: 400, reason: "consumer_rejected"},
+	} {
+		r := run(t, nil)
+		r.sink.consume = func(context.Context) error { return c.err }
+		got := r.post(t, "/v1/pprof", plain(t, cpuProfile(2)))
+		assert.Equal(t, c.status, got.status)
+		assert.Equal(t, c.retry, got.header.Get("Retry-After"))
+		assert.Contains(t, got.text, later.Error())
+		r.assertRefusals(t, map[string]int64{c.reason: 1})
+		assert.EqualValues(t, 4, r.standard(t, "otelcol_receiver_refused_profile_samples"))
+	}
+}
+
+// TestImpatientSender goes away while the next consumer is at work.
+func TestImpatientSender(t *testing.T) {
+	entered := make(chan struct{})
+	r := run(t, nil)
+	r.sink.consume = func(ctx context.Context) error {
+		close(entered)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	body := plain(t, cpuProfile(1))
+	ctx, cancel := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/pprof", strings.NewReader(string(body)))
+	require.NoError(t, err)
+	go func() {
+		<-entered
+		cancel()
+	}()
+	response, err := r.client.Do(request)
+	if err == nil {
+		response.Body.Close()
+	}
+	require.ErrorIs(t, err, context.Canceled)
+	require.Eventually(t, func() bool { return r.refusals("aborted") == 1 }, 10*time.Second, 5*time.Millisecond)
+}

@@ -1,0 +1,268 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/golang/snappy"
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// TestForms posts one profile in every form that a body may have. What comes out is always the same.
+func TestForms(t *testing.T) {
+	body := plain(t, cpuProfile(3))
+	want, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(body, pprof.Source{
+		ScopeName: "github.com/otelpprof/otelpprof/receiver/pprofreceiver", ScopeVersion: "1.2.3",
+	})
+	require.NoError(t, err)
+
+	for _, c := range []struct {
+		name     string
+		body     []byte
+		encoding string
+	}{
+		{name: "plain", body: body},
+		{name: "gzip", body: gz(t, body)},
+		{name: "zstd", body: zs(t, body)},
+		{name: "gzip in zstd", body: zs(t, gz(t, body))},
+		{name: "identity", body: gz(t, body), encoding: "identity"},
+		{name: "plain under gzip", body: gz(t, body), encoding: "gzip"},
+		{name: "plain under x-gzip", body: gz(t, body), encoding: "x-gzip"},
+		{name: "plain under zstd", body: zs(t, body), encoding: "zstd"},
+		{name: "gzip under gzip", body: gz(t, gz(t, body)), encoding: "gzip"},
+		{name: "gzip under zstd", body: zs(t, gz(t, body)), encoding: "zstd"},
+		{name: "zstd under gzip", body: gz(t, zs(t, body)), encoding: "gzip"},
+		{name: "plain under zlib", body: zlibOf(t, body), encoding: "zlib"},
+		{name: "plain under deflate", body: zlibOf(t, body), encoding: "deflate"},
+		{name: "plain under snappy", body: snappy.Encode(nil, body), encoding: "snappy"},
+		{name: "gzip under snappy", body: snappy.Encode(nil, gz(t, body)), encoding: "snappy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, nil)
+			var headers []string
+			if c.encoding != "" {
+				headers = []string{"Content-Encoding", c.encoding}
+			}
+			got := r.post(t, "/v1/pprof", c.body, headers...)
+			require.Equal(t, http.StatusNoContent, got.status, got.text)
+			assert.Empty(t, got.text)
+			assert.Empty(t, profiletest.Diff(want, r.sink.one(t), profiletest.IgnoreProfileID()))
+			r.assertRefusals(t, nil)
+		})
+	}
+}
+
+func TestPath(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.Path = "/in/here" })
+	body := plain(t, cpuProfile(1))
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/in/here", body).status)
+	for _, path := range []string{"/v1/pprof", "/", "/in/here/", "/in/here/below"} {
+		got := r.post(t, path, body)
+		assert.Equal(t, http.StatusNotFound, got.status, path)
+		assert.Contains(t, got.text, "/in/here", "an answer that helps")
+	}
+	r.assertRefusals(t, map[string]int64{"unknown_path": 4})
+}
+
+func TestRootPath(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.Path = "/" })
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/", plain(t, cpuProfile(1))).status)
+	assert.Equal(t, http.StatusNotFound, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status)
+}
+
+func TestMethod(t *testing.T) {
+	r := run(t, nil)
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+		got := r.do(t, method, "/v1/pprof", http.NoBody)
+		assert.Equal(t, http.StatusMethodNotAllowed, got.status)
+		assert.Equal(t, "POST", got.header.Get("Allow"))
+		assert.Equal(t, "method "+method+" not allowed, supported: [POST]\n", got.text)
+	}
+	r.assertRefusals(t, map[string]int64{"wrong_method": 3})
+}
+
+// TestResource checks where attributes come from and that the more exact source wins.
+func TestResource(t *testing.T) {
+	change := func(cfg *Config, s *ServerConfig) {
+		cfg.ResourceAttributes = map[string]any{"service.name": "from-config", "host.name": "from-config", "replicas": 3}
+		s.ResourceHeaders = map[string]string{"x-service": "service.name", "X-Host": "host.name", "X-Zone": "zone"}
+	}
+	for _, c := range []struct {
+		name    string
+		query   string
+		headers []string
+		want    map[string]any
+	}{
+		{
+			name: "config alone",
+			want: map[string]any{"service.name": "from-config", "host.name": "from-config", "replicas": int64(3)},
+		},
+		{
+			name:    "headers over config",
+			headers: []string{"X-Service", "from-header", "X-Zone", "a", "X-Other", "ignored"},
+			want:    map[string]any{"service.name": "from-header", "host.name": "from-config", "zone": "a", "replicas": int64(3)},
+		},
+		{
+			name:    "query over headers",
+			headers: []string{"X-Service", "from-header", "X-Host", "from-header"},
+			query:   "?service.name=from-query&resource.zone=b&resource.a%20key=a%26value&other=ignored&seconds=5",
+			want: map[string]any{
+				"service.name": "from-query", "host.name": "from-header", "zone": "b", "a key": "a&value", "replicas": int64(3),
+			},
+		},
+		{
+			name:  "the last of a key",
+			query: "?resource.service.name=first&service.name=second&resource.zone=x&resource.zone=y",
+			want:  map[string]any{"service.name": "second", "host.name": "from-config", "zone": "y", "replicas": int64(3)},
+		},
+		{
+			name:    "empty values set nothing",
+			headers: []string{"X-Host", ""},
+			query:   "?service.name=&resource.zone",
+			want:    map[string]any{"service.name": "from-config", "host.name": "from-config", "replicas": int64(3)},
+		},
+		{
+			name:  "what is not UTF-8",
+			query: "?resource.zone=a%ffb",
+			want:  map[string]any{"service.name": "from-config", "host.name": "from-config", "zone": "a\uFFFDb", "replicas": int64(3)},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := run(t, change)
+			got := r.post(t, "/v1/pprof"+c.query, plain(t, cpuProfile(1)), c.headers...)
+			require.Equal(t, http.StatusNoContent, got.status, got.text)
+			assert.Equal(t, c.want, r.sink.resource(t))
+		})
+	}
+}
+
+func TestBadQuery(t *testing.T) {
+	for query, want := range map[string]string{
+		"?resource.=x":            `"resource." names no attribute`,
+		"?resource.zone=%zz":      "%zz",
+		"?service.name=%":         "service.name=%",
+		"?" + manyAttributes(129): "more than 128 resource attributes",
+	} {
+		r := run(t, nil)
+		got := r.post(t, "/v1/pprof"+query, plain(t, cpuProfile(1)))
+		assert.Equal(t, http.StatusBadRequest, got.status, query)
+		assert.Contains(t, got.text, want)
+		assert.Empty(t, r.sink.all())
+		r.assertRefusals(t, map[string]int64{"bad_query": 1})
+	}
+	r := run(t, nil)
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof?"+manyAttributes(128), plain(t, cpuProfile(1))).status)
+}
+
+func manyAttributes(n int) string {
+	return strings.TrimSuffix(strings.Repeat("resource.zone=a&", n), "&")
+}
+
+func TestProfileName(t *testing.T) {
+	r := run(t, nil)
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof?profile.name=mutex", plain(t, cpuProfile(1))).status)
+	pd := r.sink.one(t)
+	profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	names := map[string]any{}
+	for _, index := range profile.AttributeIndices().All() {
+		attribute := pd.Dictionary().AttributeTable().At(int(index))
+		names[pd.Dictionary().StringTable().At(int(attribute.KeyStrindex()))] = attribute.Value().AsRaw()
+	}
+	assert.Equal(t, "mutex", names["profile.name"])
+}
+
+func TestClientMetadata(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.IncludeMetadata = true })
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), "X-Scope-OrgID", "tenant-7").status)
+	info := client.FromContext(r.sink.ctx[0])
+	assert.Equal(t, []string{"tenant-7"}, info.Metadata.Get("x-scope-orgid"))
+	assert.Equal(t, "127.0.0.1", info.Addr.String())
+}
+
+// TestConfigReachesTranslator checks one visible consequence of each option of the translator.
+func TestConfigReachesTranslator(t *testing.T) {
+	p := cpuProfile(1)
+	p.Sample[0].Value = []int64{1, 0}
+	p.Sample[0].Label["my.trace"] = []string{"0102030405060708090a0b0c0d0e0f10"}
+	p.Mapping = []*profile.Mapping{{ID: 1, File: "unreached.so", Start: 0x1000, Limit: 0x2000}}
+	body := gz(t, plain(t, p))
+	samples := func(pd pprofile.Profiles) (count int) {
+		for _, profile := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+			count += profile.Samples().Len()
+		}
+		return count
+	}
+
+	r := run(t, nil)
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+	assert.Equal(t, 1, samples(r.sink.one(t)), "the zero is dropped")
+	assert.Equal(t, 1, r.sink.one(t).Dictionary().LinkTable().Len())
+	assert.Equal(t, 1, r.sink.one(t).Dictionary().MappingTable().Len())
+
+	r = run(t, func(cfg *Config, _ *ServerConfig) {
+		cfg.ZeroValues = ZeroValuesKeep
+		cfg.LinkLabels = []LinkLabelsConfig{{Trace: "my.trace"}}
+		cfg.IncludeOriginalPayload = true
+		cfg.KeepUnreferencedMappings = true
+	})
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+	all := r.sink.all()
+	require.Len(t, all, 1)
+	require.NoError(t, profiletest.CheckOptions{AllowUnreferencedMappings: true}.Check(all[0]))
+	assert.Equal(t, 2, all[0].Dictionary().MappingTable().Len())
+	assert.Equal(t, 2, samples(all[0]), "the zero is kept")
+	assert.Equal(t, 2, all[0].Dictionary().LinkTable().Len())
+	first := all[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, body, first.OriginalPayload().AsRaw())
+}
+
+// TestReplays posts each pprof that a client was seen to send, and compares the sums of its values.
+func TestReplays(t *testing.T) {
+	r := run(t, nil)
+	for _, payload := range profiletest.ClientPayloads(t) {
+		t.Run(payload.File+"/"+payload.Part, func(t *testing.T) {
+			r.sink.got = nil
+			got := r.post(t, "/v1/pprof?service.name=checkout", payload.Data)
+			if payload.Legacy {
+				assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
+				return
+			}
+			require.Equal(t, http.StatusNoContent, got.status, got.text)
+			want := map[string]int64{}
+			for i, sampleType := range payload.SampleTypes {
+				want[sampleType] = payload.ValueSums[i]
+			}
+			assert.Equal(t, want, sums(r.sink.one(t)))
+			profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+			assert.EqualValues(t, payload.Time, profile.Time())
+			assert.EqualValues(t, payload.Duration, profile.DurationNano())
+		})
+	}
+}
+
+// sums adds up the values of each profile, by type/unit.
+func sums(pd pprofile.Profiles) map[string]int64 {
+	all := map[string]int64{}
+	text := pd.Dictionary().StringTable()
+	for _, profile := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		var sum int64
+		for _, sample := range profile.Samples().All() {
+			for _, value := range sample.Values().All() {
+				sum += value
+			}
+		}
+		all[text.At(int(profile.SampleType().TypeStrindex()))+"/"+text.At(int(profile.SampleType().UnitStrindex()))] = sum
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+var anyTime = []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
+
+func TestMetrics(t *testing.T) {
+	r := run(t, nil)
+	full, empty := plain(t, cpuProfile(3)), plain(t, cpuProfile(0))
+	compressed := gz(t, full)
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", compressed).status)
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", full).status)
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", empty).status)
+	require.Equal(t, http.StatusBadRequest, r.post(t, "/v1/pprof", full[:len(full)-1]).status)
+
+	wire, inflated := len(compressed)+2*len(full)-1+len(empty), 3*len(full)-1+len(empty)
+	metadatatest.AssertEqualReceiverPprofPayloads(t, r.telemetry, []metricdata.DataPoint[int64]{{Value: 4}}, anyTime...)
+	metadatatest.AssertEqualReceiverPprofBytes(t, r.telemetry,
+		points("form", map[string]int64{"wire": int64(wire), "inflated": int64(inflated)}), anyTime...)
+	metadatatest.AssertEqualReceiverPprofEmptyProfiles(t, r.telemetry, []metricdata.DataPoint[int64]{{Value: 1}}, anyTime...)
+	metadatatest.AssertEqualReceiverPprofTranslateDuration(t, r.telemetry,
+		[]metricdata.HistogramDataPoint[float64]{{Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
+	r.assertRefusals(t, map[string]int64{"malformed": 1})
+
+	// Of the receiver helper: 3 samples of 2 types, twice.
+	assert.EqualValues(t, 12, r.standard(t, "otelcol_receiver_accepted_profile_samples"))
+	assert.EqualValues(t, 0, r.standard(t, "otelcol_receiver_refused_profile_samples"))
+}
+
+// standard returns the value of a metric of the receiver helper.
+func (r *running) standard(t *testing.T, name string) int64 {
+	t.Helper()
+	metric, err := r.telemetry.GetMetric(name)
+	require.NoError(t, err)
+	all := metric.Data.(metricdata.Sum[int64]).DataPoints
+	require.Len(t, all, 1)
+	assert.Equal(t, attribute.NewSet(attribute.String("receiver", "pprof"), attribute.String("transport", "http")), all[0].Attributes)
+	return all[0].Value
+}
+
+// TestRepairs counts each kind once: every field of pprof.Repairs has a kind of its own.
+func TestRepairs(t *testing.T) {
+	r := run(t, nil)
+	var stats pprof.DecodeStats
+	stats.Samples = 1
+	fields := reflect.ValueOf(&stats.Repairs).Elem()
+	require.Equal(t, fields.NumField(), len(repairKinds), "a repair without a kind")
+	for i := range fields.NumField() {
+		fields.Field(i).SetInt(int64(i + 1))
+	}
+	r.receiver.intake.telemetry.accepted(t.Context(), &stats)
+	want := map[string]int64{}
+	for i, repair := range repairKinds {
+		want[repair.kind] = int64(i + 1)
+	}
+	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", want), anyTime...)
+}
+
+// TestRepairsOfPayload sees a repair from the wire to the metric.
+func TestRepairsOfPayload(t *testing.T) {
+	r := run(t, nil)
+	body := append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1) // Field 127, a varint.
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
+	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", map[string]int64{"unknown_field": 1}), anyTime...)
+}
