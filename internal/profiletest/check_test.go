@@ -314,6 +314,7 @@ func addAttribute(pd pprofile.Profiles, key int32) int32 {
 
 // putTwice gives m two entries with one key. Only a message from outside can have them.
 func putTwice(t *testing.T, m pcommon.Map) {
+	t.Helper()
 	const message = `{"resourceProfiles":[{"resource":{"attributes":[{"key":"twice"},{"key":"twice"}]}}]}`
 	pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(message))
 	require.NoError(t, err)

@@ -33,50 +33,50 @@ type Capture struct {
 }
 
 // Captures returns all of testdata/clients in order of their names.
-func Captures(t testing.TB) []Capture {
-	t.Helper()
+func Captures(tb testing.TB) []Capture {
+	tb.Helper()
 	const suffix = ".headers.txt"
-	root := Testdata(t, "clients")
+	root := Testdata(tb, "clients")
 	paths, err := filepath.Glob(filepath.Join(root, "*", "*"+suffix))
-	require.NoError(t, err)
-	require.NotEmpty(t, paths)
+	require.NoError(tb, err)
+	require.NotEmpty(tb, paths)
 	captures := make([]Capture, 0, len(paths))
 	for _, path := range paths {
 		name, err := filepath.Rel(root, strings.TrimSuffix(path, suffix))
-		require.NoError(t, err)
-		captures = append(captures, readCapture(t, root, filepath.ToSlash(name)))
+		require.NoError(tb, err)
+		captures = append(captures, readCapture(tb, root, filepath.ToSlash(name)))
 	}
 	return captures
 }
 
-func readCapture(t testing.TB, root, name string) Capture {
-	t.Helper()
+func readCapture(tb testing.TB, root, name string) Capture {
+	tb.Helper()
 	head, err := os.ReadFile(filepath.Join(root, name+".headers.txt"))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	startLine, headers, _ := strings.Cut(string(head), "\n")
 	header, err := textproto.NewReader(bufio.NewReader(strings.NewReader(strings.TrimRight(headers, "\n") + "\n\n"))).ReadMIMEHeader()
-	require.NoError(t, err, name)
+	require.NoError(tb, err, name)
 	body, err := os.ReadFile(filepath.Join(root, name+".body"))
 	if !os.IsNotExist(err) {
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	return Capture{Name: name, StartLine: startLine, Header: http.Header(header), Body: body}
 }
 
 // Payload returns the pprof in the body: part names the field of a multipart form, or series[0].samples[0] of a
 // PushRequest; "-" stands for the whole body.
-func (c Capture) Payload(t testing.TB, part string) []byte {
-	t.Helper()
+func (c Capture) Payload(tb testing.TB, part string) []byte {
+	tb.Helper()
 	mediaType, parameters, err := mime.ParseMediaType(c.Header.Get("Content-Type"))
-	require.NoError(t, err, c.Name)
+	require.NoError(tb, err, c.Name)
 	switch {
 	case part == "-":
 		return c.Body
 	case mediaType == "multipart/form-data":
-		return formField(t, c, parameters["boundary"], part)
+		return formField(tb, c, parameters["boundary"], part)
 	case mediaType == "application/proto":
 		// PushRequest.series = 1, RawProfileSeries.samples = 2, RawSample.raw_profile = 1.
-		return firstField(t, firstField(t, firstField(t, c.Body, 1), 2), 1)
+		return firstField(tb, firstField(tb, firstField(tb, c.Body, 1), 2), 1)
 	case mediaType == "application/json":
 		var push struct {
 			Series []struct {
@@ -85,43 +85,43 @@ func (c Capture) Payload(t testing.TB, part string) []byte {
 				} `json:"samples"`
 			} `json:"series"`
 		}
-		require.NoError(t, json.Unmarshal(c.Body, &push), c.Name)
+		require.NoError(tb, json.Unmarshal(c.Body, &push), c.Name)
 		return push.Series[0].Samples[0].RawProfile
 	}
-	t.Fatalf("%s: no part %q in a body of type %s", c.Name, part, mediaType)
+	tb.Fatalf("%s: no part %q in a body of type %s", c.Name, part, mediaType)
 	return nil
 }
 
-func formField(t testing.TB, c Capture, boundary, name string) []byte {
-	t.Helper()
+func formField(tb testing.TB, c Capture, boundary, name string) []byte {
+	tb.Helper()
 	form := multipart.NewReader(bytes.NewReader(c.Body), boundary)
 	for {
 		part, err := form.NextRawPart()
-		require.NoError(t, err, "%s: no field %q", c.Name, name)
+		require.NoError(tb, err, "%s: no field %q", c.Name, name)
 		if part.FormName() == name {
 			content, err := io.ReadAll(part)
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			return content
 		}
 	}
 }
 
 // firstField returns the first field of a protobuf message that has this number and holds bytes.
-func firstField(t testing.TB, message []byte, number protowire.Number) []byte {
-	t.Helper()
+func firstField(tb testing.TB, message []byte, number protowire.Number) []byte {
+	tb.Helper()
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
-		require.Positive(t, n)
+		require.Positive(tb, n)
 		message = message[n:]
 		if found == number && kind == protowire.BytesType {
 			content, n := protowire.ConsumeBytes(message)
-			require.Positive(t, n)
+			require.Positive(tb, n)
 			return content
 		}
 		n = protowire.ConsumeFieldValue(found, kind, message)
-		require.Positive(t, n)
+		require.Positive(tb, n)
 		message = message[n:]
 	}
-	t.Fatalf("no field %d", number)
+	tb.Fatalf("no field %d", number)
 	return nil
 }

@@ -39,20 +39,20 @@ type ClientPayload struct {
 }
 
 // ClientPayloads returns all pprofs that the captures hold.
-func ClientPayloads(t testing.TB) []ClientPayload {
-	t.Helper()
+func ClientPayloads(tb testing.TB) []ClientPayload {
+	tb.Helper()
 	captures := map[string]Capture{}
-	for _, c := range Captures(t) {
+	for _, c := range Captures(tb) {
 		captures[c.Name] = c
 	}
-	file, err := os.Open(Testdata(t, "clients", "EXPECTED.tsv"))
-	require.NoError(t, err)
+	file, err := os.Open(Testdata(tb, "clients", "EXPECTED.tsv"))
+	require.NoError(tb, err)
 	defer file.Close()
 	rows := csv.NewReader(file)
 	rows.Comma = '\t'
 	rows.LazyQuotes = true
 	records, err := rows.ReadAll()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 
 	payloads := make([]ClientPayload, 0, len(records)-1)
 	for _, record := range records[1:] {
@@ -63,23 +63,23 @@ func ClientPayloads(t testing.TB) []ClientPayload {
 			}
 		}
 		capture, ok := captures[row["file"]]
-		require.True(t, ok, "no capture %s", row["file"])
-		payload := clientPayload(t, row)
+		require.True(tb, ok, "no capture %s", row["file"])
+		payload := clientPayload(tb, row)
 		payload.Part = record[1]
-		payload.Data = capture.Payload(t, payload.Part)
+		payload.Data = capture.Payload(tb, payload.Part)
 		payloads = append(payloads, payload)
 	}
 	return payloads
 }
 
-func clientPayload(t testing.TB, row map[string]string) ClientPayload {
-	t.Helper()
+func clientPayload(tb testing.TB, row map[string]string) ClientPayload {
+	tb.Helper()
 	number := func(column string) int64 {
 		if row[column] == "" {
 			return 0
 		}
 		n, err := strconv.ParseInt(row[column], 10, 64)
-		require.NoError(t, err, "%s of %s", column, row["file"])
+		require.NoError(tb, err, "%s of %s", column, row["file"])
 		return n
 	}
 	count := func(column string) int { return int(number(column)) }
@@ -90,14 +90,14 @@ func clientPayload(t testing.TB, row map[string]string) ClientPayload {
 		Locations: count("locations"), Functions: count("functions"), Mappings: count("mappings"),
 		PeriodType: row["period_type"], Period: number("period"), Time: number("time_unix_nano"), Duration: number("duration_nano"),
 		DefaultSampleType: row["default_sample_type"],
-		StringLabels:      labelCounts(t, row["string_labels"]), NumLabels: labelCounts(t, row["num_labels"]),
+		StringLabels:      labelCounts(tb, row["string_labels"]), NumLabels: labelCounts(tb, row["num_labels"]),
 		SamplesWithSpanLabel: count("samples_with_span_label"), SamplesOfAllZero: count("samples_all_zero"),
 	}
 	if !p.Legacy {
 		p.SampleTypes = strings.Split(row["sample_types"], ",")
 		for sum := range strings.SplitSeq(row["value_sums"], ",") {
 			n, err := strconv.ParseInt(sum, 10, 64)
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			p.ValueSums = append(p.ValueSums, n)
 		}
 	}
@@ -105,13 +105,13 @@ func clientPayload(t testing.TB, row map[string]string) ClientPayload {
 }
 
 // labelCounts reads key=count,key=count.
-func labelCounts(t testing.TB, text string) map[string]int {
-	t.Helper()
+func labelCounts(tb testing.TB, text string) map[string]int {
+	tb.Helper()
 	counts := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {
 		if key, n, ok := strings.Cut(pair, "="); ok {
 			count, err := strconv.Atoi(n)
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			counts[key] = count
 		}
 	}

@@ -23,47 +23,47 @@ const (
 
 // Corpus returns the folder that OTELPPROF_CORPUS names: real profiles, which belong to others and are not part of
 // this repository. Without it the test is skipped; with OTELPPROF_REQUIRE_CORPUS=1 or CI=true it fails.
-func Corpus(t testing.TB) string {
-	t.Helper()
+func Corpus(tb testing.TB) string {
+	tb.Helper()
 	folder := os.Getenv(corpusVariable)
 	switch {
 	case folder == "" && (os.Getenv(requireVariable) == "1" || os.Getenv("CI") == "true"):
-		t.Fatalf("%s is not set, and this run must not go without the corpus of real profiles", corpusVariable)
+		tb.Fatalf("%s is not set, and this run must not go without the corpus of real profiles", corpusVariable)
 	case folder == "":
-		t.Skipf("%s is not set: no corpus of real profiles here", corpusVariable)
+		tb.Skipf("%s is not set: no corpus of real profiles here", corpusVariable)
 	}
 	info, err := os.Stat(filepath.Join(folder, "pprof"))
-	require.NoErrorf(t, err, "%s must name the folder that holds pprof and otlp", corpusVariable)
-	require.True(t, info.IsDir(), "%s is not a folder", folder)
+	require.NoErrorf(tb, err, "%s must name the folder that holds pprof and otlp", corpusVariable)
+	require.True(tb, info.IsDir(), "%s is not a folder", folder)
 	return folder
 }
 
 // CorpusPprofs returns the files of the corpus below pprof in these folders, by default real, edge and synth, in order
 // of their names. It skips or fails as [Corpus] does.
-func CorpusPprofs(t testing.TB, folders ...string) []PprofFile {
-	t.Helper()
+func CorpusPprofs(tb testing.TB, folders ...string) []PprofFile {
+	tb.Helper()
 	if len(folders) == 0 {
 		folders = []string{"real", "edge", "synth"}
 	}
-	root := filepath.Join(Corpus(t), "pprof")
+	root := filepath.Join(Corpus(tb), "pprof")
 	var files []PprofFile
 	for _, folder := range folders {
-		files = append(files, pprofFiles(t, root, folder)...)
+		files = append(files, pprofFiles(tb, root, folder)...)
 	}
 	return files
 }
 
 // OwnPprofs returns the files of testdata/pprof, which need no corpus.
-func OwnPprofs(t testing.TB) []PprofFile {
-	t.Helper()
-	return pprofFiles(t, Testdata(t), "pprof")
+func OwnPprofs(tb testing.TB) []PprofFile {
+	tb.Helper()
+	return pprofFiles(tb, Testdata(tb), "pprof")
 }
 
-func pprofFiles(t testing.TB, root, folder string) []PprofFile {
-	t.Helper()
+func pprofFiles(tb testing.TB, root, folder string) []PprofFile {
+	tb.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, folder))
-	require.NoError(t, err)
-	require.NotEmpty(t, entries, "%s holds no profiles", folder)
+	require.NoError(tb, err)
+	require.NotEmpty(tb, entries, "%s holds no profiles", folder)
 	files := make([]PprofFile, 0, len(entries))
 	for _, entry := range entries {
 		files = append(files, PprofFile{Name: folder + "/" + entry.Name(), path: filepath.Join(root, folder, entry.Name())})
@@ -79,15 +79,15 @@ type Message struct {
 
 // CorpusMessages returns the OTLP messages of the corpus that pdata reads: each line of a .jsonl file, each .pb file,
 // and each .json file. It skips or fails as [Corpus] does.
-func CorpusMessages(t testing.TB) []Message {
-	t.Helper()
+func CorpusMessages(tb testing.TB) []Message {
+	tb.Helper()
 	var messages []Message
 	add := func(name string, pd pprofile.Profiles, err error) {
-		require.NoError(t, err, name)
+		require.NoError(tb, err, name)
 		messages = append(messages, Message{Name: name, Profiles: pd})
 	}
 	fromJSON, fromProto := &pprofile.JSONUnmarshaler{}, &pprofile.ProtoUnmarshaler{}
-	err := filepath.WalkDir(filepath.Join(Corpus(t), "otlp"), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(Corpus(tb), "otlp"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -109,22 +109,22 @@ func CorpusMessages(t testing.TB) []Message {
 		}
 		return err
 	})
-	require.NoError(t, err)
-	require.NotEmpty(t, messages)
+	require.NoError(tb, err)
+	require.NotEmpty(tb, messages)
 	return messages
 }
 
 // Testdata returns the path of an element of the repository's testdata folder.
-func Testdata(t testing.TB, elements ...string) string {
-	t.Helper()
+func Testdata(tb testing.TB, elements ...string) string {
+	tb.Helper()
 	folder, err := os.Getwd()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	for {
 		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
 			return filepath.Join(append([]string{folder, "testdata"}, elements...)...)
 		}
 		parent := filepath.Dir(folder)
-		require.NotEqual(t, folder, parent, "no go.mod above the working directory")
+		require.NotEqual(tb, folder, parent, "no go.mod above the working directory")
 		folder = parent
 	}
 }

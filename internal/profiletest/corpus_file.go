@@ -18,11 +18,11 @@ import (
 type Form int
 
 const (
-	// Refused: google/pprof does not accept the file.
+	// Refused means that google/pprof does not accept the file.
 	Refused Form = iota
-	// Proto: profile.proto, plain or gzipped, that satisfies CheckValid.
+	// Proto is profile.proto, plain or gzipped, that satisfies CheckValid.
 	Proto
-	// Legacy: one of the older text and binary formats.
+	// Legacy is one of the older text and binary formats.
 	Legacy
 )
 
@@ -35,17 +35,17 @@ type PprofFile struct {
 }
 
 // Bytes returns the file as it stands.
-func (f PprofFile) Bytes(t testing.TB) []byte {
-	t.Helper()
+func (f PprofFile) Bytes(tb testing.TB) []byte {
+	tb.Helper()
 	content, err := os.ReadFile(f.path)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return content
 }
 
 // Parse returns what google/pprof reads from the file, nil where it refuses it.
-func (f PprofFile) Parse(t testing.TB) (*profile.Profile, Form) {
-	t.Helper()
-	return ParsePprof(f.Bytes(t))
+func (f PprofFile) Parse(tb testing.TB) (*profile.Profile, Form) {
+	tb.Helper()
+	return ParsePprof(f.Bytes(tb))
 }
 
 // ParsePprof reads a payload with google/pprof and tells its form, nil where it is refused.

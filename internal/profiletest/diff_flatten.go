@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -145,7 +146,7 @@ func (f *flatSample) data() string {
 	if len(f.events) > 0 {
 		return shown(f.events)
 	}
-	return fmt.Sprint(f.total)
+	return strconv.FormatInt(f.total, 10)
 }
 
 func (f *flatSample) describe() string {

@@ -34,7 +34,8 @@ func TestKindsAreTheFilesOfTestdata(t *testing.T) {
 			require.True(t, ok, "no file")
 			onDisk, form := file.Parse(t)
 			require.Equal(t, profiletest.Proto, form)
-			assert.Equal(t, encoded(t, kind), encoded(t, kind), "two runs differ")
+			first, second := encoded(t, kind), encoded(t, kind)
+			assert.Equal(t, first, second, "two runs differ")
 			assert.Empty(t, profiletest.DiffPprof(onDisk, kind.Make()))
 		})
 	}

@@ -16,19 +16,19 @@ func Pprof() *rapid.Generator[*profile.Profile] { return rapid.Custom(drawPprof)
 
 func drawPprof(t *rapid.T) *profile.Profile {
 	p := &profile.Profile{
-		TimeNanos:     rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "time"),
-		DurationNanos: rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, math.MaxInt64)).Draw(t, "duration"),
+		TimeNanos:     rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "time"),
+		DurationNanos: rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "duration"),
 		Period:        number().Draw(t, "period"),
-		Comments:      rapid.SliceOfN(text(), 0, 3).Draw(t, "comments"),
-		DropFrames:    text().Draw(t, "drop frames"),
-		KeepFrames:    text().Draw(t, "keep frames"),
-		DocURL:        text().Draw(t, "doc url"),
+		Comments:      rapid.SliceOfN(wireText(), 0, 3).Draw(t, "comments"),
+		DropFrames:    wireText().Draw(t, "drop frames"),
+		KeepFrames:    wireText().Draw(t, "keep frames"),
+		DocURL:        wireText().Draw(t, "doc url"),
 	}
 	if rapid.Bool().Draw(t, "has period type") {
 		p.PeriodType = valueType().Draw(t, "period type")
 	}
 	p.SampleType = rapid.SliceOfN(valueType(), 1, 4).Draw(t, "sample types")
-	p.DefaultSampleType = text().Draw(t, "default sample type")
+	p.DefaultSampleType = wireText().Draw(t, "default sample type")
 	if rapid.Bool().Draw(t, "default is one of them") {
 		p.DefaultSampleType = rapid.SampledFrom(p.SampleType).Draw(t, "default").Type
 	}
@@ -44,15 +44,15 @@ func drawTables(t *rapid.T, p *profile.Profile) {
 	for _, id := range drawIDs(t, "mapping ids", 4) {
 		p.Mapping = append(p.Mapping, &profile.Mapping{
 			ID: id, Start: address().Draw(t, "start"), Limit: address().Draw(t, "limit"), Offset: address().Draw(t, "offset"),
-			File: text().Draw(t, "mapping file"), BuildID: text().Draw(t, "build id"),
+			File: wireText().Draw(t, "mapping file"), BuildID: wireText().Draw(t, "build id"),
 			HasFunctions: rapid.Bool().Draw(t, "functions"), HasFilenames: rapid.Bool().Draw(t, "filenames"),
 			HasLineNumbers: rapid.Bool().Draw(t, "lines"), HasInlineFrames: rapid.Bool().Draw(t, "inline"),
 		})
 	}
 	for _, id := range drawIDs(t, "function ids", 5) {
 		p.Function = append(p.Function, &profile.Function{
-			ID: id, Name: text().Draw(t, "name"), SystemName: text().Draw(t, "system name"),
-			Filename: text().Draw(t, "file name"), StartLine: number().Draw(t, "start line"),
+			ID: id, Name: wireText().Draw(t, "name"), SystemName: wireText().Draw(t, "system name"),
+			Filename: wireText().Draw(t, "file name"), StartLine: number().Draw(t, "start line"),
 		})
 	}
 	for _, id := range drawIDs(t, "location ids", 6) {
@@ -84,12 +84,12 @@ func drawSample(t *rapid.T, p *profile.Profile) *profile.Sample {
 	if len(p.Location) > 0 {
 		s.Location = rapid.SliceOfN(rapid.SampledFrom(p.Location), 0, 5).Draw(t, "locations")
 	}
-	s.Label = rapid.MapOfN(labelKey(), rapid.SliceOfN(labelText(), 1, 3), 0, 3).Draw(t, "labels")
+	s.Label = rapid.MapOfN(labelKey(), rapid.SliceOfN(rapid.OneOf(labelText(), wireText()), 1, 3), 0, 3).Draw(t, "labels")
 	s.NumLabel = rapid.MapOfN(labelKey(), rapid.SliceOfN(number(), 1, 3), 0, 3).Draw(t, "numbers")
 	s.NumUnit = map[string][]string{}
 	for key, numbers := range s.NumLabel {
 		if rapid.Bool().Draw(t, "has units") {
-			s.NumUnit[key] = rapid.SliceOfN(text(), len(numbers), len(numbers)).Draw(t, "units")
+			s.NumUnit[key] = rapid.SliceOfN(wireText(), len(numbers), len(numbers)).Draw(t, "units")
 		}
 	}
 	return s
@@ -103,9 +103,12 @@ func text() *rapid.Generator[string] {
 	)
 }
 
+// wireText is text that need not be UTF-8.
+func wireText() *rapid.Generator[string] { return rapid.OneOf(text(), rapid.Just("a\xff\xfe")) }
+
 func valueType() *rapid.Generator[*profile.ValueType] {
 	return rapid.Custom(func(t *rapid.T) *profile.ValueType {
-		return &profile.ValueType{Type: text().Draw(t, "type"), Unit: text().Draw(t, "unit")}
+		return &profile.ValueType{Type: wireText().Draw(t, "type"), Unit: wireText().Draw(t, "unit")}
 	})
 }
 

@@ -6,6 +6,7 @@ package gen
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/google/pprof/profile"
 )
@@ -116,10 +117,11 @@ func (p *program) stack(depth int) []*profile.Location {
 
 // location returns the place in outer at which these lines, innermost first, were executing.
 func (p *program) location(outer *goFunction, lines []profile.Line) *profile.Location {
-	key := ""
+	var text strings.Builder
 	for _, line := range lines {
-		key += fmt.Sprintf("%d:%d ", line.Function.ID, line.Line)
+		fmt.Fprintf(&text, "%d:%d ", line.Function.ID, line.Line)
 	}
+	key := text.String()
 	if l, ok := p.locations[key]; ok {
 		return l
 	}
