@@ -1,0 +1,77 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestReadmeSnippets loads every YAML block.
+func TestReadmeSnippets(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	require.NotEmpty(t, blocks)
+	for i, block := range blocks {
+		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
+		require.NoError(t, err)
+		conf, err := retrieved.AsConf()
+		require.NoError(t, err)
+		sub, err := conf.Sub("receivers::pprof")
+		require.NoError(t, err)
+		cfg, err := load(sub)
+		require.NoError(t, err, "block %d", i)
+		if i == 0 {
+			assert.Equal(t, createDefaultConfig(), cfg)
+		}
+	}
+}
+
+// TestReadmeNamesEveryOption looks for each key of the configuration, with its default where that is a number or text.
+func TestReadmeNamesEveryOption(t *testing.T) {
+	text := readme(t)
+	cfg := createDefaultConfig().(*Config)
+	for _, section := range []any{*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get()} {
+		value := reflect.ValueOf(section)
+		for i := range value.NumField() {
+			key := value.Type().Field(i).Tag.Get(confmap.MapstructureTag)
+			if key == "" || strings.HasPrefix(key, ",") {
+				continue
+			}
+			assert.Contains(t, text, "`"+key+"`")
+			switch field := value.Field(i); field.Kind() {
+			case reflect.Int:
+				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %d", key, field.Int()))
+			case reflect.Bool:
+				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %t)", key, field.Bool()))
+			}
+		}
+	}
+}
+
+// TestReadmeNamesEveryAnswer looks for the row of each class.
+func TestReadmeNamesEveryAnswer(t *testing.T) {
+	text := readme(t)
+	for _, answer := range answers {
+		row := regexp.MustCompile(fmt.Sprintf(`(?m)^\|[^|]*\| %d[^|]*\| .%s. \|`, answer.status, answer.reason))
+		assert.Regexp(t, row, text)
+		if answer.retryable {
+			assert.Regexp(t, fmt.Sprintf(`%d, .Retry-After. \| .%s. \| yes`, answer.status, answer.reason), text)
+		}
+	}
+}
