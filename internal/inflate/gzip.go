@@ -94,7 +94,7 @@ func (r *gzipReader) appendCounted(dst, src []byte, limit int) ([]byte, error) {
 func (r *gzipReader) reset(src []byte) error {
 	r.src.Reset(src)
 	err := r.gz.Reset(&r.src)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
@@ -142,7 +142,7 @@ func readFull(r io.Reader, room []byte) (n int, err error) {
 }
 
 func notEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err

@@ -168,41 +168,6 @@ func TestPlain(t *testing.T) {
 	assert.False(t, Plain(zstdAll(t, nil)))
 }
 
-// TestTakesNoMemory inflates into a destination that is large enough, again and again.
-func TestTakesNoMemory(t *testing.T) {
-	plain := bytes.Repeat(randomBytes(1000), 200)
-	for name, src := range map[string][]byte{
-		"plain":        plain,
-		"gzip":         gzipped(t, plain),
-		"zstd":         zstdAll(t, plain),
-		"zstd stream":  zstdStream(t, bytes.NewReader(plain)),
-		"zstd in gzip": gzipped(t, zstdAll(t, plain)),
-	} {
-		dst, err := Append(nil, src, testLimit)
-		require.NoError(t, err)
-		dst = dst[:0]
-		got := testing.AllocsPerRun(100, func() {
-			if _, err := Append(dst, src, testLimit); err != nil {
-				t.Error(err)
-			}
-		})
-		assert.Less(t, got, 1.0, name)
-	}
-}
-
-// TestOneAllocation inflates a payload of an ordinary ratio into nothing: the room is right at once.
-func TestOneAllocation(t *testing.T) {
-	plain := bytes.Repeat(randomBytes(1000), 200)[:20_000]
-	for name, src := range map[string][]byte{"gzip": gzipped(t, join(plain, randomBytes(5000))), "zstd": zstdAll(t, plain)} {
-		got := testing.AllocsPerRun(100, func() {
-			if _, err := Append(nil, src, testLimit); err != nil {
-				t.Error(err)
-			}
-		})
-		assert.Less(t, got, 2.0, name)
-	}
-}
-
 func randomBytes(n int) []byte {
 	seed := rand.NewPCG(1, 2)
 	out := make([]byte, 0, n+8)
@@ -222,10 +187,12 @@ func half(b []byte, which int) []byte {
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
 func gzipped(tb testing.TB, plain []byte) []byte {
+	tb.Helper()
 	return gzipStream(tb, bytes.NewReader(plain), gzip.DefaultCompression)
 }
 
 func gzipStream(tb testing.TB, plain io.Reader, level int) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&out, level)
 	require.NoError(tb, err)
@@ -236,6 +203,7 @@ func gzipStream(tb testing.TB, plain io.Reader, level int) []byte {
 }
 
 func zstdAll(tb testing.TB, plain []byte) []byte {
+	tb.Helper()
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
 	require.NoError(tb, err)
 	out := encoder.EncodeAll(plain, nil)
@@ -245,6 +213,7 @@ func zstdAll(tb testing.TB, plain []byte) []byte {
 
 // zstdStream makes a frame that does not tell its size.
 func zstdStream(tb testing.TB, plain io.Reader) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	encoder, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithZeroFrames(true))
 	require.NoError(tb, err)

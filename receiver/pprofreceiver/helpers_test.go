@@ -40,8 +40,8 @@ type running struct {
 }
 
 // run starts a receiver on a free port. It ends with the test.
-func run(t testing.TB, change func(*Config, *ServerConfig)) *running {
-	t.Helper()
+func run(tb testing.TB, change func(*Config, *ServerConfig)) *running {
+	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	section := cfg.Server.Get()
 	section.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
@@ -53,16 +53,16 @@ func run(t testing.TB, change func(*Config, *ServerConfig)) *running {
 	set.BuildInfo.Version = "1.2.3"
 	var err error
 	r.receiver, err = newReceiver(set, cfg, r.sink)
-	require.NoError(t, err)
-	require.NoError(t, r.receiver.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(tb, err)
+	require.NoError(tb, r.receiver.Start(tb.Context(), componenttest.NewNopHost()))
 	r.address = r.receiver.sources[0].(*server).address.String()
 	r.url = "http://" + r.address
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		require.NoError(t, r.receiver.Shutdown(ctx))
-		require.NoError(t, r.telemetry.Shutdown(ctx))
+		require.NoError(tb, r.receiver.Shutdown(ctx))
+		require.NoError(tb, r.telemetry.Shutdown(ctx))
 	})
 	return r
 }
@@ -75,24 +75,45 @@ type reply struct {
 }
 
 // post sends body to the path and query, with pairs of header names and values.
-func (r *running) post(t testing.TB, target string, body []byte, headers ...string) reply {
-	t.Helper()
-	return r.do(t, http.MethodPost, target, bytes.NewReader(body), headers...)
+func (r *running) post(tb testing.TB, target string, body []byte, headers ...string) reply {
+	tb.Helper()
+	return r.do(tb, http.MethodPost, target, bytes.NewReader(body), headers...)
 }
 
-func (r *running) do(t testing.TB, method, target string, body io.Reader, headers ...string) reply {
+// postLater posts while the test goes on.
+func (r *running) postLater(t *testing.T, target string, body []byte) <-chan reply {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, r.url+target, body)
-	require.NoError(t, err)
+	got := make(chan reply, 1)
+	go func() {
+		answer, err := r.send(t.Context(), http.MethodPost, target, bytes.NewReader(body))
+		assert.NoError(t, err)
+		got <- answer
+	}()
+	return got
+}
+
+func (r *running) do(tb testing.TB, method, target string, body io.Reader, headers ...string) reply {
+	tb.Helper()
+	got, err := r.send(tb.Context(), method, target, body, headers...)
+	require.NoError(tb, err)
+	return got
+}
+
+func (r *running) send(ctx context.Context, method, target string, body io.Reader, headers ...string) (reply, error) {
+	request, err := http.NewRequestWithContext(ctx, method, r.url+target, body)
+	if err != nil {
+		return reply{}, err
+	}
 	for i := 0; i < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := r.client.Do(request)
-	require.NoError(t, err)
+	if err != nil {
+		return reply{}, err
+	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return reply{status: response.StatusCode, header: response.Header, text: string(text)}
+	return reply{status: response.StatusCode, header: response.Header, text: string(text)}, err
 }
 
 // assertRefusals compares the counts of refusals by reason.
@@ -158,18 +179,18 @@ func (s *sink) all() []pprofile.Profiles {
 }
 
 // one returns the only message and checks it against the rules.
-func (s *sink) one(t testing.TB) pprofile.Profiles {
-	t.Helper()
+func (s *sink) one(tb testing.TB) pprofile.Profiles {
+	tb.Helper()
 	all := s.all()
-	require.Len(t, all, 1)
-	require.NoError(t, profiletest.Check(all[0]))
+	require.Len(tb, all, 1)
+	require.NoError(tb, profiletest.Check(all[0]))
 	return all[0]
 }
 
 // resource returns the resource attributes of the only message.
-func (s *sink) resource(t testing.TB) map[string]any {
-	t.Helper()
-	return s.one(t).ResourceProfiles().At(0).Resource().Attributes().AsRaw()
+func (s *sink) resource(tb testing.TB) map[string]any {
+	tb.Helper()
+	return s.one(tb).ResourceProfiles().At(0).Resource().Attributes().AsRaw()
 }
 
 // cpuProfile is a small profile of two sample types and n samples.
@@ -196,44 +217,50 @@ func cpuProfile(n int) *profile.Profile {
 }
 
 // plain returns a profile in its uncompressed form.
-func plain(t testing.TB, p *profile.Profile) []byte {
-	t.Helper()
+func plain(tb testing.TB, p *profile.Profile) []byte {
+	tb.Helper()
 	var out bytes.Buffer
-	require.NoError(t, p.WriteUncompressed(&out))
+	require.NoError(tb, p.WriteUncompressed(&out))
 	return out.Bytes()
 }
 
-func gzipped(t testing.TB, r io.Reader) []byte {
-	t.Helper()
+func gzipped(tb testing.TB, r io.Reader) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	writer := gzip.NewWriter(&out)
 	_, err := io.Copy(writer, r)
-	require.NoError(t, err)
-	require.NoError(t, writer.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, writer.Close())
 	return out.Bytes()
 }
 
-func zstdOf(t testing.TB, r io.Reader) []byte {
-	t.Helper()
+func zstdOf(tb testing.TB, r io.Reader) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	writer, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	_, err = io.Copy(writer, r)
-	require.NoError(t, err)
-	require.NoError(t, writer.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, writer.Close())
 	return out.Bytes()
 }
 
-func gz(t testing.TB, b []byte) []byte { return gzipped(t, bytes.NewReader(b)) }
+func gz(tb testing.TB, b []byte) []byte {
+	tb.Helper()
+	return gzipped(tb, bytes.NewReader(b))
+}
 
-func zs(t testing.TB, b []byte) []byte { return zstdOf(t, bytes.NewReader(b)) }
+func zs(tb testing.TB, b []byte) []byte {
+	tb.Helper()
+	return zstdOf(tb, bytes.NewReader(b))
+}
 
-func zlibOf(t testing.TB, b []byte) []byte {
-	t.Helper()
+func zlibOf(tb testing.TB, b []byte) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	writer := zlib.NewWriter(&out)
 	_, err := writer.Write(b)
-	require.NoError(t, err)
-	require.NoError(t, writer.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, writer.Close())
 	return out.Bytes()
 }

@@ -58,8 +58,7 @@ func TestShutdownDrains(t *testing.T) {
 		<-release
 		return nil
 	}
-	got := make(chan reply, 1)
-	go func() { got <- r.post(t, "/v1/pprof", plain(t, cpuProfile(1))) }()
+	got := r.postLater(t, "/v1/pprof", plain(t, cpuProfile(1)))
 	<-entered
 	ended := make(chan error, 1)
 	go func() { ended <- r.receiver.Shutdown(context.Background()) }()

@@ -25,8 +25,7 @@ func TestBusy(t *testing.T) {
 		return nil
 	}
 	body := plain(t, cpuProfile(1))
-	first := make(chan reply, 1)
-	go func() { first <- r.post(t, "/v1/pprof", body) }()
+	first := r.postLater(t, "/v1/pprof", body)
 	<-entered
 
 	got := r.post(t, "/v1/pprof", body)
@@ -49,15 +48,11 @@ func TestWaitForPlace(t *testing.T) {
 		return nil
 	}
 	body := plain(t, cpuProfile(1))
-	replies := make(chan reply, 2)
-	for range 2 {
-		go func() { replies <- r.post(t, "/v1/pprof", body) }()
-	}
+	first, second := r.postLater(t, "/v1/pprof", body), r.postLater(t, "/v1/pprof", body)
 	<-entered
 	close(release)
-	for range 2 {
-		assert.Equal(t, http.StatusNoContent, (<-replies).status)
-	}
+	assert.Equal(t, http.StatusNoContent, (<-first).status)
+	assert.Equal(t, http.StatusNoContent, (<-second).status)
 }
 
 // TestIdleConnectionsHoldNoPlace opens requests whose body never begins. Others are served meanwhile.

@@ -1,0 +1,50 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package inflate
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTakesNoMemory inflates into a destination that is large enough, again and again. The race detector empties pools
+// at random, so this counts without it.
+func TestTakesNoMemory(t *testing.T) {
+	plain := bytes.Repeat(randomBytes(1000), 200)
+	for name, src := range map[string][]byte{
+		"plain":        plain,
+		"gzip":         gzipped(t, plain),
+		"zstd":         zstdAll(t, plain),
+		"zstd stream":  zstdStream(t, bytes.NewReader(plain)),
+		"zstd in gzip": gzipped(t, zstdAll(t, plain)),
+	} {
+		dst, err := Append(nil, src, testLimit)
+		require.NoError(t, err)
+		dst = dst[:0]
+		got := testing.AllocsPerRun(100, func() {
+			if _, err := Append(dst, src, testLimit); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Less(t, got, 1.0, name)
+	}
+}
+
+// TestOneAllocation inflates a payload of an ordinary ratio into nothing: the room is right at once.
+func TestOneAllocation(t *testing.T) {
+	plain := bytes.Repeat(randomBytes(1000), 200)[:20_000]
+	for name, src := range map[string][]byte{"gzip": gzipped(t, join(plain, randomBytes(5000))), "zstd": zstdAll(t, plain)} {
+		got := testing.AllocsPerRun(100, func() {
+			if _, err := Append(nil, src, testLimit); err != nil {
+				t.Error(err)
+			}
+		})
+		assert.Less(t, got, 2.0, name)
+	}
+}
