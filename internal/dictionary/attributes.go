@@ -5,6 +5,7 @@ package dictionary
 
 import (
 	"math"
+	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -117,4 +118,23 @@ func equalAttributes(a, b *Attribute) bool {
 	default:
 		return a.Number == b.Number
 	}
+}
+
+// AsString returns the value as text: numbers in decimal, bytes in base64, slices and maps as JSON, and nothing for the
+// empty value.
+func (a *Attribute) AsString() string {
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		return a.Text
+	case pcommon.ValueTypeInt:
+		return strconv.FormatInt(int64(a.Number), 10)
+	case pcommon.ValueTypeBool:
+		return strconv.FormatBool(a.Number != 0)
+	case pcommon.ValueTypeDouble:
+		return strconv.FormatFloat(math.Float64frombits(a.Number), 'g', -1, 64)
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		return a.Value.AsString()
+	case pcommon.ValueTypeEmpty:
+	}
+	return ""
 }

@@ -29,8 +29,7 @@ type Builder struct {
 	locationAttributes lists
 	locationIndex      hashIndex
 
-	stacks     lists
-	stackIndex hashIndex
+	stacks ListTable
 
 	attributes     []Attribute
 	attributeIndex hashIndex
@@ -64,7 +63,6 @@ func (b *Builder) Reset(expect Sizes) {
 	b.lines = b.lines[:0]
 	b.linesEnds = b.linesEnds[:0]
 	b.locationAttributes.reset()
-	b.stacks.reset()
 	b.attributes = b.attributes[:0]
 	b.links = b.links[:0]
 
@@ -72,7 +70,7 @@ func (b *Builder) Reset(expect Sizes) {
 	b.functionIndex.reset(expect.Functions)
 	b.mappingIndex.reset(expect.Mappings)
 	b.locationIndex.reset(expect.Locations)
-	b.stackIndex.reset(expect.Stacks)
+	b.stacks.Reset(expect.Stacks)
 	b.attributeIndex.reset(expect.Attributes)
 	b.linkIndex.reset(expect.Links)
 
@@ -92,7 +90,7 @@ func (b *Builder) Len() Sizes {
 		Functions:  len(b.functions),
 		Mappings:   len(b.mappings),
 		Locations:  len(b.locations),
-		Stacks:     b.stacks.len(),
+		Stacks:     b.stacks.Len(),
 		Attributes: len(b.attributes),
 		Links:      len(b.links),
 	}
@@ -124,7 +122,7 @@ func (b *Builder) LinesAt(i int32) []Line {
 }
 
 // StackAt returns the locations of stack i, valid until the next call that adds a stack.
-func (b *Builder) StackAt(i int32) []int32 { return b.stacks.at(int(i)) }
+func (b *Builder) StackAt(i int32) []int32 { return b.stacks.At(i) }
 
 // AttributeAt returns attribute i.
 func (b *Builder) AttributeAt(i int32) Attribute { return b.attributes[i] }

@@ -93,6 +93,9 @@ func (im *Importer) Reset(builder *Builder, source pprofile.ProfilesDictionary) 
 	im.links.reset("link", source.LinkTable().Len())
 }
 
+// Release lets go of the source.
+func (im *Importer) Release() { im.builder, im.source = nil, pprofile.ProfilesDictionary{} }
+
 // String carries string i over and returns its new index.
 func (im *Importer) String(i int32) (int32, error) {
 	index, ok, err := im.strings.find(i)

@@ -3,6 +3,8 @@
 
 package dictionary
 
+import "slices"
+
 // lists holds lists of indices back to back.
 type lists struct {
 	items []int32
@@ -26,3 +28,35 @@ func (l *lists) at(i int) []int32 {
 	}
 	return l.items[start:l.ends[i]]
 }
+
+// ListTable numbers lists of indices: equal lists have one number. Make it ready with Reset.
+type ListTable struct {
+	lists lists
+	index hashIndex
+}
+
+// Reset drops all lists and makes room for n.
+func (t *ListTable) Reset(n int) {
+	t.lists.reset()
+	t.index.reset(n)
+}
+
+// Len returns the number of lists.
+func (t *ListTable) Len() int { return t.lists.len() }
+
+// Index returns the number of a list, which is borrowed for the call only.
+func (t *ListTable) Index(list []int32) int32 {
+	h := hashIndices(0, list)
+	entry, slot := t.index.first(h)
+	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
+		if slices.Equal(t.lists.at(int(entry)), list) {
+			return entry
+		}
+	}
+	t.index.insert(h, slot, t.lists.len())
+	t.lists.add(list)
+	return int32(t.lists.len() - 1)
+}
+
+// At returns list number i, valid until the next call of Index or Reset.
+func (t *ListTable) At(i int32) []int32 { return t.lists.at(int(i)) }

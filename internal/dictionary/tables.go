@@ -102,18 +102,7 @@ func hashLine(h uint64, line *Line) uint64 {
 }
 
 // Stack returns the index of the stack of these locations, the leaf first. locations is borrowed for the call only.
-func (b *Builder) Stack(locations []int32) int32 {
-	h := hashIndices(0, locations)
-	entry, slot := b.stackIndex.first(h)
-	for ; entry >= 0; entry, slot = b.stackIndex.next(h, slot) {
-		if slices.Equal(b.stacks.at(int(entry)), locations) {
-			return entry
-		}
-	}
-	b.stackIndex.insert(h, slot, b.stacks.len())
-	b.stacks.add(locations)
-	return int32(b.stacks.len() - 1)
-}
+func (b *Builder) Stack(locations []int32) int32 { return b.stacks.Index(locations) }
 
 // Link returns the index of l.
 func (b *Builder) Link(l Link) int32 {

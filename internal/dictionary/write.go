@@ -68,9 +68,9 @@ func (b *Builder) writeLocations(table pprofile.LocationSlice) {
 }
 
 func (b *Builder) writeStacks(table pprofile.StackSlice) {
-	table.EnsureCapacity(b.stacks.len())
-	for i := range b.stacks.len() {
-		setIndices(table.AppendEmpty().LocationIndices(), b.stacks.at(i))
+	table.EnsureCapacity(b.stacks.Len())
+	for i := range b.stacks.Len() {
+		setIndices(table.AppendEmpty().LocationIndices(), b.stacks.At(int32(i)))
 	}
 }
 

@@ -4,7 +4,9 @@
 package pprof
 
 import (
+	"fmt"
 	"iter"
+	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -28,20 +30,80 @@ type Payload struct {
 	Profiles    int
 	Samples     int
 	OTLPSamples int
+	// Lost counts what pprof has no place for.
+	Lost Losses
 }
+
+// Losses count the parts of profiles that pprof has no place for.
+type Losses struct {
+	// Attributes of locations and mappings, such as profile.frame.type.
+	Attributes int
+	// Timestamps of samples, when they are not written as labels.
+	Timestamps int
+}
+
+// ProfileError tells which profile of a message could not be written, and why. It is permanent: the same input fails
+// again.
+type ProfileError struct {
+	// Resource, Scope and Profile are the positions of the profile in the message.
+	Resource, Scope, Profile int
+	ProfileID                pprofile.ProfileID
+	Err                      error
+}
+
+func (e *ProfileError) Error() string {
+	return fmt.Sprintf("cannot write profile %d of scope %d of resource %d as pprof: %s", e.Profile, e.Scope, e.Resource, e.Err)
+}
+
+func (e *ProfileError) Unwrap() error { return e.Err }
 
 // Encoder translates OTLP profiles to pprof. Safe for concurrent use.
-type Encoder struct{}
-
-// NewEncoder returns an Encoder with these options.
-func NewEncoder(opts EncodeOptions) *Encoder { return &Encoder{} }
-
-// All yields one payload per group of profiles. A profile that cannot be written yields an error (permanent: the same
-// input fails again) and costs only itself; the iteration goes on. pd is only read.
-func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
-	return func(yield func(Payload, error) bool) {}
+type Encoder struct {
+	opts EncodeOptions
+	pool sync.Pool
 }
 
-// AppendGzip appends the gzip form of pprof to dst. level is 1 (fastest) to 9 (smallest), 0 means the default, 6.
-// Writers are pooled. Safe for concurrent use.
-func AppendGzip(dst, pprof []byte, level int) ([]byte, error) { return dst, nil }
+// NewEncoder returns an Encoder with these options.
+func NewEncoder(opts EncodeOptions) *Encoder {
+	if opts.LinkLabels == (LinkLabels{}) {
+		opts.LinkLabels = defaultLinkNames
+	}
+	return &Encoder{opts: opts}
+}
+
+// All yields one payload per group of profiles: profiles of one scope with equal time, duration, period and attributes,
+// and different sample types. A profile that cannot be written yields a *[ProfileError] and costs only itself; the
+// iteration goes on. pd is only read.
+func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
+	return func(yield func(Payload, error) bool) {
+		t, _ := e.pool.Get().(*encoding)
+		if t == nil {
+			t = newEncoding()
+		}
+		t.begin(&e.opts, pd.Dictionary())
+		t.encode(pd, yield)
+		if t.release() {
+			e.pool.Put(t)
+		}
+	}
+}
+
+// encode yields the groups of each scope, until yield wants no more.
+func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
+	for i, resource := range pd.ResourceProfiles().All() {
+		for j, scope := range resource.ScopeProfiles().All() {
+			t.groupProfiles(scope.Profiles())
+			for _, fault := range t.faults {
+				fault.Resource, fault.Scope = i, j
+				if !yield(Payload{}, &fault) {
+					return
+				}
+			}
+			for g := range t.groups {
+				if !yield(t.writeGroup(&t.groups[g], resource.Resource(), scope.Scope())) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+// The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
+// repeated numbers packed and leave out what is zero, as proto3 does.
+
+// AppendSampleType appends an entry of sample_type.
+func AppendSampleType(dst []byte, t ValueType) []byte { return appendValueType(dst, 1, t) }
+
+// AppendPeriodType appends period_type.
+func AppendPeriodType(dst []byte, t ValueType) []byte { return appendValueType(dst, 11, t) }
+
+func appendValueType(dst []byte, field int, t ValueType) []byte {
+	dst, start := openMessage(dst, field)
+	dst = appendNumber(dst, 1, uint64(t.Type))
+	dst = appendNumber(dst, 2, uint64(t.Unit))
+	return closeMessage(dst, start)
+}
+
+// AppendSample appends a sample. labels is what AppendLabel made of its labels, one behind the other.
+func AppendSample(dst []byte, locationIDs []uint32, values []int64, labels []byte) []byte {
+	dst, start := openMessage(dst, 2)
+	if len(locationIDs) > 0 {
+		var packed int
+		dst, packed = openMessage(dst, 1)
+		for _, id := range locationIDs {
+			dst = appendUvarint(dst, uint64(id))
+		}
+		dst = closeMessage(dst, packed)
+	}
+	if len(values) > 0 {
+		var packed int
+		dst, packed = openMessage(dst, 2)
+		for _, v := range values {
+			dst = appendUvarint(dst, uint64(v))
+		}
+		dst = closeMessage(dst, packed)
+	}
+	dst = append(dst, labels...)
+	return closeMessage(dst, start)
+}
+
+// AppendLabel appends a label as a field of Sample.
+func AppendLabel(dst []byte, l Label) []byte {
+	dst, start := openMessage(dst, 3)
+	dst = appendNumber(dst, 1, uint64(l.Key))
+	dst = appendNumber(dst, 2, uint64(l.Str))
+	dst = appendNumber(dst, 3, uint64(l.Num))
+	dst = appendNumber(dst, 4, uint64(l.NumUnit))
+	return closeMessage(dst, start)
+}
+
+// AppendMapping appends a mapping.
+func AppendMapping(dst []byte, m Mapping) []byte {
+	dst, start := openMessage(dst, 3)
+	dst = appendNumber(dst, 1, m.ID)
+	dst = appendNumber(dst, 2, m.Start)
+	dst = appendNumber(dst, 3, m.Limit)
+	dst = appendNumber(dst, 4, m.Offset)
+	dst = appendNumber(dst, 5, uint64(m.Filename))
+	dst = appendNumber(dst, 6, uint64(m.BuildID))
+	dst = appendTrue(dst, 7, m.HasFunctions)
+	dst = appendTrue(dst, 8, m.HasFilenames)
+	dst = appendTrue(dst, 9, m.HasLineNumbers)
+	dst = appendTrue(dst, 10, m.HasInlineFrames)
+	return closeMessage(dst, start)
+}
+
+// AppendLocation appends a location with these lines; l.LinesEnd says nothing here.
+func AppendLocation(dst []byte, l Location, lines []Line) []byte {
+	dst, start := openMessage(dst, 4)
+	dst = appendNumber(dst, 1, l.ID)
+	dst = appendNumber(dst, 2, l.MappingID)
+	dst = appendNumber(dst, 3, l.Address)
+	for i := range lines {
+		var line int
+		dst, line = openMessage(dst, 4)
+		dst = appendNumber(dst, 1, lines[i].FunctionID)
+		dst = appendNumber(dst, 2, uint64(lines[i].Line))
+		dst = appendNumber(dst, 3, uint64(lines[i].Column))
+		dst = closeMessage(dst, line)
+	}
+	dst = appendTrue(dst, 5, l.IsFolded)
+	return closeMessage(dst, start)
+}
+
+// AppendFunction appends a function.
+func AppendFunction(dst []byte, f Function) []byte {
+	dst, start := openMessage(dst, 5)
+	dst = appendNumber(dst, 1, f.ID)
+	dst = appendNumber(dst, 2, uint64(f.Name))
+	dst = appendNumber(dst, 3, uint64(f.SystemName))
+	dst = appendNumber(dst, 4, uint64(f.Filename))
+	dst = appendNumber(dst, 5, uint64(f.StartLine))
+	return closeMessage(dst, start)
+}
+
+// AppendString appends an entry of string_table.
+func AppendString(dst []byte, s string) []byte {
+	dst = appendUvarint(append(dst, 6<<3|wireBytes), uint64(len(s)))
+	return append(dst, s...)
+}
+
+// Header holds the fields of Profile that are numbers; the unsigned ones are string indices.
+type Header struct {
+	DropFrames, KeepFrames    uint32
+	TimeNanos, DurationNanos  int64
+	Period                    int64
+	Comments                  []uint32
+	DefaultSampleType, DocURL uint32
+}
+
+// AppendHeader appends the fields of h.
+func AppendHeader(dst []byte, h Header) []byte {
+	dst = appendNumber(dst, 7, uint64(h.DropFrames))
+	dst = appendNumber(dst, 8, uint64(h.KeepFrames))
+	dst = appendNumber(dst, 9, uint64(h.TimeNanos))
+	dst = appendNumber(dst, 10, uint64(h.DurationNanos))
+	dst = appendNumber(dst, 12, uint64(h.Period))
+	if len(h.Comments) > 0 {
+		var packed int
+		dst, packed = openMessage(dst, 13)
+		for _, c := range h.Comments {
+			dst = appendUvarint(dst, uint64(c))
+		}
+		dst = closeMessage(dst, packed)
+	}
+	dst = appendNumber(dst, 14, uint64(h.DefaultSampleType))
+	return appendNumber(dst, 15, uint64(h.DocURL))
+}
+
+// openMessage appends the tag of a message and room for a length of one byte, the most common one.
+func openMessage(dst []byte, field int) (longer []byte, start int) {
+	dst = append(dst, byte(field<<3|wireBytes), 0)
+	return dst, len(dst)
+}
+
+// closeMessage writes the length of the message that began at start, and moves the message when that takes more bytes.
+func closeMessage(dst []byte, start int) []byte {
+	n := len(dst) - start
+	if n < 0x80 {
+		dst[start-1] = byte(n)
+		return dst
+	}
+	extra := 0
+	for rest := n >> 7; rest > 0; rest >>= 7 {
+		dst = append(dst, 0)
+		extra++
+	}
+	copy(dst[start+extra:], dst[start:start+n])
+	for i := range extra {
+		dst[start-1+i] = byte(n)&0x7f | 0x80
+		n >>= 7
+	}
+	dst[start-1+extra] = byte(n)
+	return dst
+}
+
+func appendNumber(dst []byte, field int, v uint64) []byte {
+	if v == 0 {
+		return dst
+	}
+	return appendUvarint(append(dst, byte(field<<3|wireVarint)), v)
+}
+
+func appendTrue(dst []byte, field int, v bool) []byte {
+	if !v {
+		return dst
+	}
+	return append(dst, byte(field<<3|wireVarint), 1)
+}
+
+func appendUvarint(dst []byte, v uint64) []byte {
+	for v >= 0x80 {
+		dst = append(dst, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(dst, byte(v))
+}

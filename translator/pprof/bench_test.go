@@ -1,0 +1,200 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// benchFile is a profile of the bench set, as it comes over the wire.
+type benchFile struct {
+	name    string
+	payload []byte
+}
+
+// benchSet returns two profiles of our own and, where the corpus is at hand, the deep and the large shape of OTEP 0239
+// and three real profiles. All are gzipped: what is plain in the corpus is compressed first.
+func benchSet(b *testing.B) []benchFile {
+	set := []benchFile{
+		readBench(b, "go-cpu-100KB", "../../testdata/pprof/cpu.pb.gz"),
+		readBench(b, "go-heap-600KB", "../../testdata/pprof/heap.pb.gz"),
+	}
+	corpus := os.Getenv("OTELPPROF_CORPUS")
+	if corpus == "" {
+		b.Log("OTELPPROF_CORPUS is not set: only the project's own profiles are measured")
+		return set
+	}
+	for _, file := range [][2]string{
+		{"ruby", "pprof/synth/synth-ruby.pb"},
+		{"large", "pprof/synth/synth-large.pb"},
+		{"apm-cpu-labels", "pprof/real/apm-mid-22labelsets.pgo"},
+		{"compiler-pgo", "pprof/real/go-compile-default.pgo"},
+		{"dd-big-heap", "pprof/real/ddgo-big-heap.pprof"},
+	} {
+		set = append(set, readBench(b, file[0], filepath.Join(corpus, file[1])))
+	}
+	return set
+}
+
+func readBench(b *testing.B, name, path string) benchFile {
+	payload, err := os.ReadFile(path)
+	require.NoError(b, err)
+	if !bytes.HasPrefix(payload, []byte{0x1f, 0x8b}) {
+		payload, err = pprof.AppendGzip(nil, payload, 6)
+		require.NoError(b, err)
+	}
+	return benchFile{name, payload}
+}
+
+func inflated(b *testing.B, payload []byte) []byte {
+	reader, err := gzip.NewReader(bytes.NewReader(payload))
+	require.NoError(b, err)
+	raw, err := io.ReadAll(reader)
+	require.NoError(b, err)
+	return raw
+}
+
+// BenchmarkDecode measures payload → pprofile.Profiles. op=limit is what nothing that fills pdata can do much faster
+// than: klauspost's gunzip and pdata's own unmarshalling of the same OTLP message. op=parsedata is google/pprof's parser
+// alone, without a step to OTLP.
+//
+//	go test ./translator/pprof -run '^$' -bench '^BenchmarkDecode$' -benchmem -count 6 -cpu 2
+func BenchmarkDecode(b *testing.B) {
+	for _, file := range benchSet(b) {
+		raw := inflated(b, file.payload)
+		decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+		pd, _, err := decoder.Decode(file.payload, pprof.Source{})
+		require.NoError(b, err)
+		message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+		require.NoError(b, err)
+
+		measure := func(op string, do func(b *testing.B)) {
+			b.Run("profile="+file.name+"/op="+op, func(b *testing.B) {
+				b.SetBytes(int64(len(raw)))
+				b.ReportAllocs()
+				for b.Loop() {
+					do(b)
+				}
+			})
+		}
+		measure("otelpprof", func(b *testing.B) {
+			_, _, err := decoder.Decode(file.payload, pprof.Source{})
+			require.NoError(b, err)
+		})
+		reader, buffer := new(gzip.Reader), make([]byte, len(raw))
+		measure("limit", func(b *testing.B) {
+			require.NoError(b, reader.Reset(bytes.NewReader(file.payload)))
+			_, err := io.ReadFull(reader, buffer)
+			require.NoError(b, err)
+			_, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
+			require.NoError(b, err)
+		})
+		measure("parsedata", func(b *testing.B) {
+			_, err := profile.ParseData(file.payload)
+			require.NoError(b, err)
+		})
+	}
+}
+
+// BenchmarkDecodeScale measures the cost per byte of one profile repeated: its samples, functions and locations stand
+// factor times in the payload, each time with names of their own.
+//
+//	go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 2
+func BenchmarkDecodeScale(b *testing.B) {
+	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
+	require.NoError(b, err)
+	one, err := profile.ParseData(payload)
+	require.NoError(b, err)
+	limits := pprof.DefaultLimits()
+	limits.Samples *= 10
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits})
+	for _, factor := range []int{1, 10, 100} {
+		var raw bytes.Buffer
+		require.NoError(b, multiply(b, one, factor).WriteUncompressed(&raw))
+		b.Run(fmt.Sprintf("factor=%d", factor), func(b *testing.B) {
+			b.SetBytes(int64(raw.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _, err := decoder.Decode(raw.Bytes(), pprof.Source{})
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// multiply returns a profile with the content of p factor times, all names different.
+func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
+	parts := make([]*profile.Profile, factor)
+	for i := range parts {
+		part := p.Copy()
+		for _, f := range part.Function {
+			f.Name = fmt.Sprintf("%s.%d", f.Name, i)
+			f.SystemName = f.Name
+		}
+		for _, l := range part.Location {
+			l.Address += uint64(i) << 40
+			l.Mapping = nil
+		}
+		part.Mapping = nil
+		parts[i] = part
+	}
+	merged, err := profile.Merge(parts)
+	require.NoError(b, err)
+	return merged
+}
+
+// BenchmarkEncode measures pprofile.Profiles → pprof, with and without gzip, against google/pprof's Profile.Write and
+// WriteUncompressed of the same profile.
+//
+//	go test ./translator/pprof -run '^$' -bench '^BenchmarkEncode$' -benchmem -count 6 -cpu 2
+func BenchmarkEncode(b *testing.B) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	for _, file := range benchSet(b) {
+		parsed, err := profile.ParseData(file.payload)
+		require.NoError(b, err)
+		pd, stats, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(file.payload, pprof.Source{})
+		require.NoError(b, err)
+
+		measure := func(op string, do func(b *testing.B)) {
+			b.Run("profile="+file.name+"/op="+op, func(b *testing.B) {
+				b.SetBytes(int64(stats.InflatedBytes))
+				b.ReportAllocs()
+				for b.Loop() {
+					do(b)
+				}
+			})
+		}
+		measure("otelpprof", func(b *testing.B) {
+			for _, err := range encoder.All(pd) {
+				require.NoError(b, err)
+			}
+		})
+		var compressed []byte
+		measure("otelpprof-gzip", func(b *testing.B) {
+			for payload, err := range encoder.All(pd) {
+				require.NoError(b, err)
+				compressed, err = pprof.AppendGzip(compressed[:0], payload.Pprof, 6)
+				require.NoError(b, err)
+			}
+		})
+		measure("google", func(b *testing.B) {
+			require.NoError(b, parsed.WriteUncompressed(io.Discard))
+		})
+		measure("google-gzip", func(b *testing.B) {
+			require.NoError(b, parsed.Write(io.Discard))
+		})
+	}
+}

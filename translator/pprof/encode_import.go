@@ -1,0 +1,232 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"fmt"
+	"math"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// encoding is the working memory of one translation, used again by the next.
+//
+// The order of work: the entries that a profile reaches are imported into dict, which joins what is equal by value;
+// profiles are put into groups; the samples of a group are joined; then the group is written, and each entry that it
+// reaches gets its pprof id on its first use.
+type encoding struct {
+	opts     *EncodeOptions
+	dict     *dictionary.Builder
+	importer dictionary.Importer
+
+	groups []group
+	open   map[groupKey]int
+	turns  map[typeKey]int
+	sets   dictionary.ListTable
+	faults []ProfileError
+	// samples are the imported samples of the scope, profile after profile; attributes their sets, back to back.
+	samples    []importedSample
+	attributes []int32
+
+	joined dictionary.SampleTable
+	values []int64
+	event  []int32
+
+	out       []byte
+	locals    locals
+	labels    labelWriter
+	frames    []uint32
+	wireLines []pprofwire.Line
+}
+
+// importedSample is a sample whose entries are in dict.
+type importedSample struct {
+	source     pprofile.Sample
+	id         dictionary.SampleIdentity
+	attributes span
+}
+
+type span struct{ start, end int }
+
+// group is what becomes one pprof.
+type group struct {
+	key      groupKey
+	profiles []groupedProfile
+}
+
+// groupKey holds what the profiles of a group have in common. attributes is the number of a set in encoding.sets.
+// Profiles of equal type cannot share a group: turn counts the groups that are alike in all else.
+type groupKey struct {
+	time, duration uint64
+	period         int64
+	periodType     typeIndices
+	attributes     int32
+	turn           int
+}
+
+// typeKey is a sample type among the profiles that are alike in all else.
+type typeKey struct {
+	group      groupKey
+	sampleType typeIndices
+}
+
+type typeIndices struct{ name, unit int32 }
+
+type groupedProfile struct {
+	source     pprofile.Profile
+	sampleType typeIndices
+	comments   int32
+	samples    span
+}
+
+func newEncoding() *encoding {
+	return &encoding{dict: dictionary.New(), open: map[groupKey]int{}, turns: map[typeKey]int{}}
+}
+
+func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary) {
+	t.opts = opts
+	t.dict.Reset(dictionary.Sizes{
+		Strings:    source.StringTable().Len(),
+		Functions:  source.FunctionTable().Len(),
+		Locations:  source.LocationTable().Len(),
+		Stacks:     source.StackTable().Len(),
+		Attributes: source.AttributeTable().Len(),
+	})
+	t.importer.Reset(t.dict, source)
+	// In their order, since pprof takes the first mapping for the main binary. One that is broken only matters to the
+	// profile that reaches it.
+	for i := range source.MappingTable().Len() {
+		_, _ = t.importer.Mapping(int32(i))
+	}
+	t.labels.begin(t)
+}
+
+// release drops what refers to the caller's data and tells whether the memory is worth keeping.
+func (t *encoding) release() bool {
+	clear(t.groups)
+	clear(t.faults)
+	clear(t.samples)
+	t.dict.Reset(dictionary.Sizes{})
+	t.importer.Release()
+	return cap(t.out)+64*cap(t.samples) <= maxPooledBytes
+}
+
+// groupProfiles imports the profiles of one scope and sorts them into groups, in the order of their first profiles.
+func (t *encoding) groupProfiles(profiles pprofile.ProfilesSlice) {
+	clear(t.open)
+	clear(t.turns)
+	t.sets.Reset(0)
+	t.groups, t.faults = t.groups[:0], t.faults[:0]
+	t.samples, t.attributes = t.samples[:0], t.attributes[:0]
+	for i, profile := range profiles.All() {
+		key, imported, err := t.importProfile(profile)
+		if err != nil {
+			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
+			continue
+		}
+		t.addToGroup(key, imported)
+	}
+}
+
+// addToGroup adds a profile to the group of its key. A sample type that the group has already goes to the next group of
+// that key.
+func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
+	ofType := typeKey{key, profile.sampleType}
+	key.turn = t.turns[ofType]
+	t.turns[ofType]++
+	g, found := t.open[key]
+	if !found {
+		g = len(t.groups)
+		t.open[key] = g
+		t.groups = append(t.groups, group{key: key})
+	}
+	t.groups[g].profiles = append(t.groups[g].profiles, profile)
+}
+
+// importProfile imports all that a profile reaches.
+func (t *encoding) importProfile(profile pprofile.Profile) (key groupKey, imported groupedProfile, err error) {
+	imported.source = profile
+	key.time, key.duration, key.period = uint64(profile.Time()), profile.DurationNano(), profile.Period()
+	if imported.sampleType, err = t.importType(profile.SampleType()); err != nil {
+		return key, imported, err
+	}
+	if key.periodType, err = t.importType(profile.PeriodType()); err != nil {
+		return key, imported, err
+	}
+	first := len(t.attributes)
+	if t.attributes, err = t.importer.AppendAttributes(t.attributes, profile.AttributeIndices()); err != nil {
+		return key, imported, err
+	}
+	key.attributes, imported.comments = t.splitComments(t.attributes[first:])
+	t.attributes = t.attributes[:first]
+
+	imported.samples.start = len(t.samples)
+	for i, sample := range profile.Samples().All() {
+		if err := t.importSample(sample); err != nil {
+			t.samples = t.samples[:imported.samples.start]
+			return key, imported, fmt.Errorf("sample %d: %w", i, err)
+		}
+	}
+	imported.samples.end = len(t.samples)
+	return key, imported, nil
+}
+
+// splitComments parts the comments from the other attributes, since only one profile of a group has them. Both
+// are returned as numbers in t.sets.
+func (t *encoding) splitComments(attributes []int32) (others, comments int32) {
+	var kept, taken []int32
+	for _, a := range attributes {
+		if isComment(t.dict.StringAt(t.dict.AttributeAt(a).Key)) {
+			taken = append(taken, a)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	return t.sets.Index(kept), t.sets.Index(taken)
+}
+
+func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err error) {
+	if indices.name, err = t.importer.String(v.TypeStrindex()); err != nil {
+		return indices, err
+	}
+	indices.unit, err = t.importer.String(v.UnitStrindex())
+	return indices, err
+}
+
+func (t *encoding) importSample(sample pprofile.Sample) (err error) {
+	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
+	if values > 0 && timestamps > 0 && values != timestamps {
+		return fmt.Errorf("%d values and %d timestamps, there must be equally many", values, timestamps)
+	}
+	imported := importedSample{source: sample}
+	if imported.id.Stack, err = t.importer.Stack(sample.StackIndex()); err != nil {
+		return err
+	}
+	if imported.id.Link, err = t.importer.Link(sample.LinkIndex()); err != nil {
+		return err
+	}
+	imported.attributes.start = len(t.attributes)
+	if t.attributes, err = t.importer.AppendAttributes(t.attributes, sample.AttributeIndices()); err != nil {
+		return err
+	}
+	imported.attributes.end = len(t.attributes)
+	t.samples = append(t.samples, imported)
+	return nil
+}
+
+// nanos turns an unsigned time into pprof's signed one; what is too far in the future becomes the last moment.
+func nanos(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
+
+// resourceComments are the attributes of a resource as comments.
+func resourceComments(attributes pcommon.Map) []string {
+	comments := make([]string, 0, attributes.Len())
+	for key, value := range attributes.All() {
+		comments = append(comments, "resource:"+key+"="+value.AsString())
+	}
+	return comments
+}

@@ -1,0 +1,202 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// labelWriter turns the attributes and the link of samples into labels. What an attribute becomes is kept for the
+// samples that have it too.
+type labelWriter struct {
+	t *encoding
+	// links are the pairs of labels in which a sample may say its link already, with the indices of their keys.
+	links []attributeLink
+	// encoded holds labels as written, at the places of their attributes.
+	encoded    []byte
+	generation uint32
+	places     []labelPlace
+	sample     []byte
+}
+
+type attributeLink struct {
+	names       LinkLabels
+	trace, span int32
+}
+
+// labelPlace is the place of an attribute's labels in labelWriter.encoded, good for one payload.
+type labelPlace struct{ generation, start, end uint32 }
+
+// begin prepares for another message.
+func (w *labelWriter) begin(t *encoding) {
+	w.t = t
+	w.links = w.links[:0]
+	for _, names := range append([]LinkLabels{t.opts.LinkLabels}, DefaultLinkLabels()...) {
+		w.links = append(w.links, attributeLink{names, t.dict.String(names.Trace), t.dict.String(names.Span)})
+	}
+}
+
+// beginPayload prepares for another pprof, whose strings have other indices.
+func (w *labelWriter) beginPayload(attributes int) {
+	w.encoded = w.encoded[:0]
+	w.generation++
+	if w.generation == 0 { // all generations were used
+		clear(w.places)
+		w.generation = 1
+	}
+	if attributes > len(w.places) {
+		w.places = append(w.places, make([]labelPlace, attributes-len(w.places))...)
+	}
+}
+
+// write returns the labels of a sample, valid until the next call.
+func (w *labelWriter) write(link int32, attributes []int32) []byte {
+	w.sample = w.sample[:0]
+	for _, a := range attributes {
+		place := &w.places[a]
+		if place.generation != w.generation {
+			start := len(w.encoded)
+			w.appendAttribute(w.t.dict.AttributeAt(a))
+			*place = labelPlace{w.generation, uint32(start), uint32(len(w.encoded))}
+		}
+		w.sample = append(w.sample, w.encoded[place.start:place.end]...)
+	}
+	if link != 0 {
+		w.appendLink(w.t.dict.LinkAt(link), attributes)
+	}
+	return w.sample
+}
+
+// appendLink writes a link as two labels, unless the sample's attributes say the same.
+func (w *labelWriter) appendLink(link dictionary.Link, attributes []int32) {
+	if w.saysLink(link, attributes) {
+		return
+	}
+	names := w.t.opts.LinkLabels
+	if !link.TraceID.IsEmpty() {
+		w.sample = w.appendText(w.sample, names.Trace, link.TraceID.String())
+	}
+	if !link.SpanID.IsEmpty() {
+		w.sample = w.appendText(w.sample, names.Span, link.SpanID.String())
+	}
+}
+
+func (w *labelWriter) appendText(dst []byte, key, value string) []byte {
+	return pprofwire.AppendLabel(dst, pprofwire.Label{Key: w.t.localText(key), Str: w.t.localText(value)})
+}
+
+func (w *labelWriter) saysLink(link dictionary.Link, attributes []int32) bool {
+	for _, pair := range w.links {
+		trace, span := "", ""
+		for _, a := range attributes {
+			attribute := w.t.dict.AttributeAt(a)
+			if attribute.Key == pair.trace {
+				trace = idText(attribute, pair.names)
+			}
+			if attribute.Key == pair.span && pair.names.Span != "" {
+				span = idText(attribute, pair.names)
+			}
+		}
+		if trace == "" {
+			continue
+		}
+		if said, ok := pair.names.parseLink(trace, span); ok && said == link {
+			return true
+		}
+	}
+	return false
+}
+
+// idText returns the text of an id in an attribute; a number is one only where ids are decimal.
+func idText(a dictionary.Attribute, names LinkLabels) string {
+	switch {
+	case a.Kind == pcommon.ValueTypeStr:
+		return a.Text
+	case a.Kind == pcommon.ValueTypeInt && names.Decimal:
+		return strconv.FormatUint(a.Number, 10)
+	default:
+		return ""
+	}
+}
+
+// appendAttribute writes what an attribute becomes: a label for a string or int, several for an array of those, and the
+// text of everything else.
+func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
+	key, unit := w.t.locals.string(a.Key), w.t.locals.string(a.Unit)
+	switch a.Kind {
+	case pcommon.ValueTypeInt:
+		w.appendNum(key, unit, int64(a.Number))
+	case pcommon.ValueTypeSlice:
+		if !isLabelArray(a.Value.Slice()) {
+			w.appendStr(key, a.AsString())
+			return
+		}
+		for _, item := range a.Value.Slice().All() {
+			w.appendItem(key, unit, item)
+		}
+	default:
+		w.appendStr(key, a.AsString())
+	}
+}
+
+func (w *labelWriter) appendNum(key, unit uint32, value int64) {
+	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Num: value, NumUnit: unit})
+}
+
+func (w *labelWriter) appendStr(key uint32, value string) {
+	str := w.t.locals.labelString(w.t.dict.String(value))
+	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Str: str})
+}
+
+// appendItem writes one item of an array that isLabelArray accepted.
+func (w *labelWriter) appendItem(key, unit uint32, item pcommon.Value) {
+	switch item.Type() {
+	case pcommon.ValueTypeInt:
+		w.appendNum(key, unit, item.Int())
+	case pcommon.ValueTypeMap:
+		if name, found := item.Map().Get(kvUnit); found {
+			unit = w.t.localText(name.Str())
+		}
+		value, _ := item.Map().Get(kvValue)
+		w.appendItem(key, unit, value)
+	default:
+		w.appendStr(key, item.Str())
+	}
+}
+
+// isLabelArray tells whether all items are what several labels of one key become: strings, ints, or either with a unit
+// of its own.
+func isLabelArray(items pcommon.Slice) bool {
+	for _, item := range items.All() {
+		if item.Type() == pcommon.ValueTypeMap {
+			value, ok := unitPair(item.Map())
+			if !ok {
+				return false
+			}
+			item = value
+		}
+		if item.Type() != pcommon.ValueTypeStr && item.Type() != pcommon.ValueTypeInt {
+			return false
+		}
+	}
+	return items.Len() > 0
+}
+
+// unitPair returns the value of a map that has a value and perhaps a unit, a string, and nothing else.
+func unitPair(m pcommon.Map) (pcommon.Value, bool) {
+	value, found := m.Get(kvValue)
+	if !found {
+		return value, false
+	}
+	unit, hasUnit := m.Get(kvUnit)
+	if !hasUnit {
+		return value, m.Len() == 1
+	}
+	return value, m.Len() == 2 && unit.Type() == pcommon.ValueTypeStr
+}

@@ -1,0 +1,118 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"slices"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// locals gives the entries that one pprof reaches their ids in it, in the order of first use.
+type locals struct {
+	strings   numbering
+	functions numbering
+	locations numbering
+	mappings  numbering
+	// emptyString is the string index of a second empty string, 0 if there is none: index 0 says that a label has no
+	// string, so a label that is the empty string needs another one.
+	emptyString uint32
+}
+
+// numbering numbers entries of a table of the dictionary from 1. What it knows of earlier pprofs is told apart by their
+// generation, so that beginning anew costs nothing.
+type numbering struct {
+	generation uint32
+	numbers    []stampedNumber
+	list       []int32
+}
+
+type stampedNumber struct{ generation, number uint32 }
+
+func (l *locals) begin(sizes dictionary.Sizes) {
+	l.strings.begin(sizes.Strings)
+	l.functions.begin(sizes.Functions)
+	l.locations.begin(sizes.Locations)
+	l.mappings.begin(sizes.Mappings)
+	l.emptyString = 0
+}
+
+func (n *numbering) begin(size int) {
+	n.list = n.list[:0]
+	n.generation++
+	if n.generation == 0 { // all generations were used
+		clear(n.numbers)
+		n.generation = 1
+	}
+	n.grow(size)
+}
+
+func (n *numbering) grow(size int) {
+	if size > len(n.numbers) {
+		n.numbers = append(n.numbers, make([]stampedNumber, size-len(n.numbers))...)
+	}
+}
+
+// local returns the number of an entry.
+func (n *numbering) local(entry int32) uint32 {
+	if int(entry) >= len(n.numbers) {
+		n.grow(2 * int(entry+1))
+	}
+	at := &n.numbers[entry]
+	if at.generation != n.generation {
+		n.list = append(n.list, entry)
+		*at = stampedNumber{n.generation, uint32(len(n.list))}
+	}
+	return at.number
+}
+
+// string returns the index of a string of the dictionary in the pprof's string table, where 0 is the empty string.
+func (l *locals) string(entry int32) uint32 {
+	if entry == 0 {
+		return 0
+	}
+	return l.strings.local(entry)
+}
+
+// labelString is string for the value of a label, where 0 would say that there is none.
+func (l *locals) labelString(entry int32) uint32 {
+	if entry != 0 {
+		return l.strings.local(entry)
+	}
+	if l.emptyString == 0 {
+		l.strings.list = append(l.strings.list, 0)
+		l.emptyString = uint32(len(l.strings.list))
+	}
+	return l.emptyString
+}
+
+// stringList returns the string table: entries of the dictionary.
+func (l *locals) stringList() []int32 {
+	l.strings.list = slices.Insert(l.strings.list, 0, 0)
+	return l.strings.list
+}
+
+// markMapping notes that a mapping is reached; 0 is none.
+func (l *locals) markMapping(entry int32) {
+	if entry != 0 {
+		l.mappings.local(entry)
+	}
+}
+
+// numberMappings gives all mappings that were marked their final ids, in the order of the dictionary, and returns them.
+func (l *locals) numberMappings() []int32 {
+	slices.Sort(l.mappings.list)
+	for i, entry := range l.mappings.list {
+		l.mappings.numbers[entry].number = uint32(i + 1)
+	}
+	return l.mappings.list
+}
+
+// mappingID returns the id of a mapping that was marked.
+func (l *locals) mappingID(entry int32) uint64 {
+	if entry == 0 {
+		return 0
+	}
+	return uint64(l.mappings.local(entry))
+}

@@ -1,0 +1,281 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// writeGroup joins the samples of a group and writes it as one pprof.
+func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (Payload, error) {
+	first := g.profiles[0].source
+	payload := Payload{
+		Resource:     resource,
+		Scope:        scope,
+		ProfileType:  t.profileType(g),
+		ProfileID:    first.ProfileID(),
+		Time:         first.Time(),
+		DurationNano: first.DurationNano(),
+		Profiles:     len(g.profiles),
+	}
+	for _, p := range g.profiles {
+		payload.OTLPSamples += p.samples.end - p.samples.start
+	}
+	if original, ok := t.original(g); ok {
+		payload.Pprof = original
+		return payload, nil
+	}
+	order := sampleTypeOrder(scope, len(g.profiles))
+	payload.Lost.Timestamps = t.joinSamples(g, order)
+	payload.Samples = t.joined.Len()
+
+	t.out = t.out[:0]
+	t.locals.begin(t.dict.Len())
+	t.writeSampleTypes(g, order)
+	t.writeSamples(len(g.profiles))
+	payload.Lost.Attributes = t.writeEntries()
+	t.writeHeader(g, resource, scope)
+	for _, s := range t.locals.stringList() {
+		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
+	}
+	payload.Pprof = t.out
+	return payload, nil
+}
+
+// writeSampleTypes writes the sample types in pprof's order. A lone type without a name that has no sample stands for a
+// pprof that had none.
+func (t *encoding) writeSampleTypes(g *group, order []int) {
+	if len(order) == 1 && t.joined.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
+		return
+	}
+	for _, position := range order {
+		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
+	}
+}
+
+// profileType is the name that a client gave the profile, else the default sample type: OTLP's first.
+func (t *encoding) profileType(g *group) string {
+	for _, a := range t.sets.At(g.key.attributes) {
+		attribute := t.dict.AttributeAt(a)
+		if t.dict.StringAt(attribute.Key) == profileName && attribute.Kind == pcommon.ValueTypeStr {
+			return attribute.Text
+		}
+	}
+	return t.dict.StringAt(g.profiles[0].sampleType.name)
+}
+
+// original returns the payload that the group was made of, where it is wanted and at hand.
+func (t *encoding) original(g *group) ([]byte, bool) {
+	if !t.opts.PreferOriginalPayload {
+		return nil, false
+	}
+	for _, p := range g.profiles {
+		if p.source.OriginalPayloadFormat() != originalPayloadFormat {
+			continue
+		}
+		var err error
+		t.out, err = inflate.Append(t.out[:0], p.source.OriginalPayload().AsRaw(), DefaultLimits().InflatedBytes)
+		return t.out, err == nil && len(t.out) > 0
+	}
+	return nil, false
+}
+
+// sampleTypeOrder returns for each pprof sample type the profile of the group that holds it: as the scope tells, if that
+// fits the group, else the first OTLP profile goes last, where pprof has its default.
+func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
+	order := make([]int, n)
+	if attribute, found := scope.Attributes().Get(scopeSampleTypeOrder); found && fillOrder(order, attribute) {
+		return order
+	}
+	for i := range order {
+		order[i] = (i + 1) % n
+	}
+	return order
+}
+
+// fillOrder inverts the original positions of the profiles; it reports false when they are no permutation.
+func fillOrder(order []int, originals pcommon.Value) bool {
+	if originals.Type() != pcommon.ValueTypeSlice || originals.Slice().Len() != len(order) {
+		return false
+	}
+	filled := make([]bool, len(order))
+	for position, original := range originals.Slice().All() {
+		i := original.Int()
+		if i < 0 || i >= int64(len(order)) || filled[i] {
+			return false
+		}
+		order[i], filled[i] = position, true
+	}
+	return true
+}
+
+func (t *encoding) valueType(v typeIndices) pprofwire.ValueType {
+	return pprofwire.ValueType{Type: t.locals.string(v.name), Unit: t.locals.string(v.unit)}
+}
+
+// writeHeader writes all that is not a table. Only what the group says counts, never another profile's.
+func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) {
+	if g.key.periodType != (typeIndices{}) {
+		t.out = pprofwire.AppendPeriodType(t.out, t.valueType(g.key.periodType))
+	}
+	h := pprofwire.Header{
+		TimeNanos:     nanos(g.key.time),
+		DurationNanos: nanos(g.key.duration),
+		Period:        g.key.period,
+	}
+	if name, found := scope.Attributes().Get(scopeDefaultSampleType); found {
+		h.DefaultSampleType = t.localText(name.AsString())
+	}
+	for _, p := range g.profiles {
+		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
+			break
+		}
+	}
+	for _, a := range t.sets.At(g.key.attributes) {
+		attribute := t.dict.AttributeAt(a)
+		text := t.localText
+		switch key := t.dict.StringAt(attribute.Key); key {
+		case profileDropFrames:
+			h.DropFrames = text(attribute.AsString())
+		case profileKeepFrames:
+			h.KeepFrames = text(attribute.AsString())
+		case profileDocURL:
+			h.DocURL = text(attribute.AsString())
+		case profileName:
+			// The destination shows it.
+		default:
+			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
+		}
+	}
+	if t.opts.ResourceComments {
+		for _, comment := range resourceComments(resource.Attributes()) {
+			h.Comments = append(h.Comments, t.localText(comment))
+		}
+	}
+	t.out = pprofwire.AppendHeader(t.out, h)
+}
+
+func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }
+
+// isComment tells whether an attribute is a comment: in today's form or, with a number behind it, in the older one.
+func isComment(key string) bool {
+	rest, found := strings.CutPrefix(key, profileComment)
+	return found && (rest == "" || rest[0] == '.')
+}
+
+// comments returns the comments of a profile in their order.
+func (t *encoding) comments(set int32) []uint32 {
+	var comments []uint32
+	for _, a := range t.sets.At(set) {
+		attribute := t.dict.AttributeAt(a)
+		if attribute.Kind != pcommon.ValueTypeSlice {
+			comments = append(comments, t.localText(attribute.AsString()))
+			continue
+		}
+		for _, item := range attribute.Value.Slice().All() {
+			comments = append(comments, t.localText(item.AsString()))
+		}
+	}
+	return comments
+}
+
+// writeEntries writes the locations, functions and mappings that were reached and returns how many of their attributes
+// pprof has no place for.
+func (t *encoding) writeEntries() (lost int) {
+	// Mappings first, though they are reached through locations: their ids follow their order in the dictionary.
+	locations := t.locals.locations.list
+	for _, l := range locations {
+		location, _ := t.dict.LocationAt(l)
+		t.locals.markMapping(location.Mapping)
+	}
+	for _, m := range t.locals.numberMappings() {
+		lost += t.writeMapping(m)
+	}
+	for i, l := range locations {
+		lost += t.writeLocation(l, uint64(i+1))
+	}
+	for i, f := range t.locals.functions.list {
+		function := t.dict.FunctionAt(f)
+		t.out = pprofwire.AppendFunction(t.out, pprofwire.Function{
+			ID:         uint64(i + 1),
+			Name:       t.locals.string(function.Name),
+			SystemName: t.locals.string(function.SystemName),
+			Filename:   t.locals.string(function.Filename),
+			StartLine:  function.StartLine,
+		})
+	}
+	return lost
+}
+
+func (t *encoding) writeLocation(l int32, id uint64) (lost int) {
+	location, attributes := t.dict.LocationAt(l)
+	wire := pprofwire.Location{ID: id, Address: location.Address, MappingID: t.locals.mappingID(location.Mapping)}
+	for _, a := range attributes {
+		attribute := t.dict.AttributeAt(a)
+		if t.dict.StringAt(attribute.Key) == locationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
+			wire.IsFolded = attribute.Number != 0
+		} else {
+			lost++
+		}
+	}
+	t.wireLines = t.wireLines[:0]
+	for _, line := range t.dict.LinesAt(l) {
+		t.wireLines = append(t.wireLines, pprofwire.Line{
+			FunctionID: uint64(t.locals.functions.local(line.Function)),
+			Line:       line.Line,
+			Column:     line.Column,
+		})
+	}
+	t.out = pprofwire.AppendLocation(t.out, wire, t.wireLines)
+	return lost
+}
+
+func (t *encoding) writeMapping(m int32) (lost int) {
+	mapping, attributes := t.dict.MappingAt(m)
+	wire := pprofwire.Mapping{
+		ID:       t.locals.mappingID(m),
+		Start:    mapping.Start,
+		Limit:    mapping.Limit,
+		Offset:   mapping.Offset,
+		Filename: t.locals.string(mapping.Filename),
+	}
+	for _, a := range attributes {
+		if !t.setMappingAttribute(&wire, t.dict.AttributeAt(a)) {
+			lost++
+		}
+	}
+	t.out = pprofwire.AppendMapping(t.out, wire)
+	return lost
+}
+
+// setMappingAttribute sets the field that an attribute stands for, if there is one.
+func (t *encoding) setMappingAttribute(m *pprofwire.Mapping, a dictionary.Attribute) bool {
+	key := t.dict.StringAt(a.Key)
+	if key == mappingBuildID && a.Kind == pcommon.ValueTypeStr {
+		m.BuildID = t.localText(a.Text)
+		return true
+	}
+	if a.Kind != pcommon.ValueTypeBool {
+		return false
+	}
+	switch key {
+	case mappingHasFunctions:
+		m.HasFunctions = a.Number != 0
+	case mappingHasFilenames:
+		m.HasFilenames = a.Number != 0
+	case mappingHasLineNumbers:
+		m.HasLineNumbers = a.Number != 0
+	case mappingHasInlineFrames:
+		m.HasInlineFrames = a.Number != 0
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// TestGeneratedPprofsRoundTrip: pprof → OTLP → pprof gives back the same for whatever CheckValid accepts.
+func TestGeneratedPprofsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		payload := written(t, gen.Pprof().Draw(t, "pprof"))
+		want, form := profiletest.ParsePprof(payload)
+		require.Equal(t, profiletest.Proto, form)
+		roundTrip(t, want, payload, pprof.DecodeOptions{
+			KeepZeroValues:           rapid.Bool().Draw(t, "keep zeros"),
+			KeepUnreferencedMappings: rapid.Bool().Draw(t, "keep mappings"),
+		})
+	})
+}
+
+// TestGeneratedPprofsInOTLP: the profile of the default type comes first, and of zeros only those are carried that say
+// something: one where a sample has nothing else.
+func TestGeneratedPprofsInOTLP(t *testing.T) {
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	rapid.Check(t, func(t *rapid.T) {
+		payload := written(t, gen.Pprof().Draw(t, "pprof"))
+		p, _ := profiletest.ParsePprof(payload)
+		pd, stats, err := decoder.Decode(payload, pprof.Source{})
+		require.NoError(t, err)
+
+		profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+		require.Equal(t, len(p.SampleType), profiles.Len())
+		first := p.SampleType[len(p.SampleType)-1]
+		for i := len(p.SampleType) - 1; i >= 0 && p.DefaultSampleType != ""; i-- {
+			if p.SampleType[i].Type == p.DefaultSampleType {
+				first = p.SampleType[i]
+			}
+		}
+		name := strings.ToValidUTF8(first.Type+"/"+first.Unit, "\uFFFD")
+		require.Equal(t, name, typeName(pd.Dictionary(), profiles.At(0).SampleType()))
+
+		carried := 0
+		for _, s := range p.Sample {
+			values := 0
+			for _, v := range s.Value {
+				if v != 0 {
+					values++
+				}
+			}
+			carried += max(values, 1)
+		}
+		require.Equal(t, carried, stats.OTLPSamples)
+	})
+}
+
+// TestGeneratedMessagesToPprof: every message that keeps the rules of the protocol, tidy or not, becomes pprofs without
+// an error. Every profile and sample is in one of them, the totals are the same, and what was made comes back.
+func TestGeneratedMessagesToPprof(t *testing.T) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "profiles")
+		before := marshalled(t, pd)
+		wantProfiles, wantSamples := countProfiles(pd)
+		profiles, samples, total := 0, 0, int64(0)
+		for payload, err := range encoder.All(pd) {
+			require.NoError(t, err)
+			profiles += payload.Profiles
+			samples += payload.OTLPSamples
+			made, form := profiletest.ParsePprof(payload.Pprof)
+			require.Equal(t, profiletest.Proto, form)
+			require.Len(t, made.SampleType, payload.Profiles)
+			require.Len(t, made.Sample, payload.Samples)
+			for _, s := range made.Sample {
+				for _, v := range s.Value {
+					total += v
+				}
+			}
+			roundTrip(t, made, bytes.Clone(payload.Pprof), pprof.DecodeOptions{})
+		}
+		require.Equal(t, wantProfiles, profiles)
+		require.Equal(t, wantSamples, samples)
+		require.Equal(t, totalOf(pd), total)
+		require.Equal(t, before, marshalled(t, pd), "the message was changed")
+	})
+}
+
+// TestArrangementDoesNotMatter: the order of a dictionary, its duplicates and orphans do not show in the pprof.
+func TestArrangementDoesNotMatter(t *testing.T) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "profiles")
+		other := gen.Disarrange(pd, random(t))
+		first, second := encodeAll(t, encoder, pd), encodeAll(t, encoder, other)
+		require.Len(t, second, len(first))
+		for i := range first {
+			want, _ := profiletest.ParsePprof(first[i])
+			got, _ := profiletest.ParsePprof(second[i])
+			want.Mapping, got.Mapping = nil, nil // their order is that of the table
+			require.Empty(t, profiletest.DiffPprof(want, got))
+		}
+	})
+}
+
+// TestBrokenMessages: a broken message costs only the profile that is broken, and never a panic. What is written in
+// spite of it is a valid pprof.
+func TestBrokenMessages(t *testing.T) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	for _, fault := range gen.Faults() {
+		t.Run(fault.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				pd := gen.Profiles().Draw(t, "profiles")
+				if _, ok := gen.Break(pd, fault, random(t)); !ok {
+					return
+				}
+				wantProfiles, _ := countProfiles(pd)
+				profiles, failed := 0, 0
+				for payload, err := range encoder.All(pd) {
+					if err != nil {
+						failed++
+						continue
+					}
+					profiles += payload.Profiles
+					_, form := profiletest.ParsePprof(payload.Pprof)
+					require.Equal(t, profiletest.Proto, form)
+				}
+				if fault.Index {
+					require.Positive(t, failed, "an index out of range must not go unnoticed")
+				}
+				require.Equal(t, wantProfiles, profiles+failed)
+			})
+		})
+	}
+}
+
+func encodeAll(t *rapid.T, encoder *pprof.Encoder, pd pprofile.Profiles) [][]byte {
+	var all [][]byte
+	for payload, err := range encoder.All(pd) {
+		require.NoError(t, err)
+		all = append(all, bytes.Clone(payload.Pprof))
+	}
+	return all
+}
+
+// totalOf sums all values; a timestamp without a value counts as 1.
+func totalOf(pd pprofile.Profiles) int64 {
+	total := int64(0)
+	for _, rp := range pd.ResourceProfiles().All() {
+		for _, sp := range rp.ScopeProfiles().All() {
+			for _, p := range sp.Profiles().All() {
+				for _, s := range p.Samples().All() {
+					if s.Values().Len() == 0 {
+						total += int64(s.TimestampsUnixNano().Len())
+					}
+					for _, v := range s.Values().All() {
+						total += v
+					}
+				}
+			}
+		}
+	}
+	return total
+}
+
+func random(t *rapid.T) *rand.Rand { return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)) }
