@@ -1,0 +1,96 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// Config is the configuration of one exporter: one destination, how profiles become pprofs, and how requests wait and
+// are repeated.
+type Config struct {
+	// TimeoutConfig bounds the time for one request. What was not written by then is written by the next attempt.
+	TimeoutConfig exporterhelper.TimeoutConfig                             `mapstructure:",squash"`
+	QueueConfig   configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
+	RetryConfig   configretry.BackOffConfig                                `mapstructure:"retry_on_failure"`
+
+	// File keeps each pprof as a file of a directory.
+	File configoptional.Optional[FileConfig] `mapstructure:"file"`
+
+	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
+	Timestamps Timestamps `mapstructure:"timestamps"`
+	// LinkLabels names the labels that the link of a sample to a span becomes.
+	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
+	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
+	ResourceComments bool `mapstructure:"resource_comments"`
+	// PreferOriginalPayload writes the pprof that a profile was made of, where the profile carries it.
+	PreferOriginalPayload bool `mapstructure:"prefer_original_payload"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LinkLabelsConfig names the labels that tie a sample to a span.
+type LinkLabelsConfig struct {
+	// Trace is the label of the trace ID (default: trace_id).
+	Trace string `mapstructure:"trace"`
+	// Span is the label of the span ID (default: span_id). Empty: not written.
+	Span string `mapstructure:"span"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// Timestamps says how samples with timestamps are written.
+type Timestamps string
+
+const (
+	// TimestampsTotal writes one sample with the sum of the values.
+	TimestampsTotal Timestamps = "total"
+	// TimestampsLabel writes one sample for each timestamp, which becomes the label "timestamp" in nanoseconds.
+	TimestampsLabel Timestamps = "label"
+)
+
+var _ component.Config = (*Config)(nil)
+
+// UnmarshalText takes total and label.
+func (t *Timestamps) UnmarshalText(text []byte) error {
+	switch value := Timestamps(text); value {
+	case TimestampsTotal, TimestampsLabel:
+		*t = value
+		return nil
+	default:
+		return fmt.Errorf("unknown timestamps %q: want %s or %s", text, TimestampsTotal, TimestampsLabel)
+	}
+}
+
+// Validate tells what is wrong with the options that are not a destination's own.
+func (c *Config) Validate() error {
+	var err error
+	if !c.File.HasValue() {
+		err = errors.New("no destination: set file")
+	}
+	if c.LinkLabels.Trace == "" {
+		err = errors.Join(err, errors.New("link_labels::trace must not be empty"))
+	}
+	return err
+}
+
+// encodeOptions are the options of the translator.
+func (c *Config) encodeOptions() pprof.EncodeOptions {
+	return pprof.EncodeOptions{
+		TimestampLabels:       c.Timestamps == TimestampsLabel,
+		LinkLabels:            pprof.LinkLabels{Trace: c.LinkLabels.Trace, Span: c.LinkLabels.Span},
+		ResourceComments:      c.ResourceComments,
+		PreferOriginalPayload: c.PreferOriginalPayload,
+	}
+}

@@ -1,0 +1,11 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
+
+// Package pprofexporter writes profiles as gzipped pprof, for go tool pprof and everything else that reads it.
+//
+// An exporter has one destination, a section of its configuration: file keeps each pprof as a file of a directory. Each
+// destination is an implementation of the interface of that name; what they share, turning a request into pprofs and
+// telling what to repeat from what is lost, is deliver.
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"

@@ -1,0 +1,72 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+)
+
+// NewFactory returns the factory of the pprof exporter.
+func NewFactory() xexporter.Factory {
+	return xexporter.NewFactory(
+		metadata.Type,
+		createDefaultConfig,
+		xexporter.WithProfiles(createProfiles, metadata.ProfilesStability),
+	)
+}
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig(),
+		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
+		RetryConfig:   configretry.NewDefaultBackOffConfig(),
+		File:          configoptional.Default(newDefaultFileConfig()),
+		Timestamps:    TimestampsTotal,
+		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+	}
+}
+
+func createProfiles(ctx context.Context, set exporter.Settings, config component.Config) (xexporter.Profiles, error) {
+	cfg := config.(*Config)
+	d, err := newDestination(set, cfg)
+	if err != nil {
+		return nil, err
+	}
+	profiles, err := xexporterhelper.NewProfiles(ctx, set, cfg, d.consume,
+		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
+		exporterhelper.WithTimeout(cfg.TimeoutConfig),
+		exporterhelper.WithRetry(cfg.RetryConfig),
+		exporterhelper.WithQueue(cfg.QueueConfig),
+		exporterhelper.WithStart(d.start),
+		exporterhelper.WithShutdown(d.shutdown),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &shutdownOnce{Profiles: profiles}, nil
+}
+
+// shutdownOnce makes a second Shutdown harmless; the helper's would panic.
+type shutdownOnce struct {
+	xexporter.Profiles
+	once sync.Once
+	err  error
+}
+
+func (s *shutdownOnce) Shutdown(ctx context.Context) error {
+	s.once.Do(func() { s.err = s.Profiles.Shutdown(ctx) })
+	return s.err
+}

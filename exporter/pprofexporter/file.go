@@ -1,0 +1,134 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// fileDestination writes each pprof to a file.
+type fileDestination struct {
+	options   filestore.Options
+	template  *pathname.Template
+	encoder   *pprof.Encoder
+	telemetry *telemetry
+	logger    *zap.Logger
+
+	// Both are set by start.
+	store  *filestore.Store
+	health *health
+}
+
+func newFileDestination(set exporter.Settings, cfg *Config) (*fileDestination, error) {
+	file := cfg.File.Get()
+	template, templateErr := pathname.Parse(file.Path)
+	fileMode, fileErr := parseMode(file.FileMode, 0)
+	directoryMode, directoryErr := parseMode(file.DirectoryMode, 0)
+	telemetry, err := newTelemetry(set)
+	if err := errors.Join(templateErr, fileErr, directoryErr, err); err != nil {
+		return nil, err
+	}
+	return &fileDestination{
+		options: filestore.Options{
+			Directory:     file.Directory,
+			FileMode:      fileMode,
+			DirectoryMode: directoryMode,
+			Level:         file.CompressionLevel,
+			Owns:          template.Matches,
+			Depth:         template.Depth(),
+			MaxAge:        file.MaxAge,
+			MaxTotalSize:  file.MaxTotalSize,
+			Removed:       telemetry.removed,
+			Trouble: func(err error) {
+				set.Logger.Warn("The directory of profiles is not as it should be.", zap.Error(err))
+			},
+		},
+		template:  template,
+		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
+		telemetry: telemetry,
+		logger:    set.Logger,
+	}, nil
+}
+
+func (d *fileDestination) start(_ context.Context, host component.Host) error {
+	store, err := filestore.Open(d.options) //nolint:contextcheck // its removal of old files outlives the start
+	if err != nil {
+		return err
+	}
+	d.store, d.health = store, newHealth(host, d.logger)
+	return d.telemetry.holds(store)
+}
+
+func (d *fileDestination) shutdown(context.Context) error {
+	d.telemetry.builder.Shutdown()
+	if d.store == nil {
+		return nil
+	}
+	return d.store.Close()
+}
+
+func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) error {
+	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
+		return d.write(ctx, payload)
+	})
+	for _, r := range refusals {
+		d.telemetry.refused(ctx, r)
+	}
+	if len(refusals) > 0 && !consumererror.IsPermanent(err) {
+		d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(refusals)))
+	}
+	return err
+}
+
+// write writes one file. Its error is a refusal if the same would happen again.
+func (d *fileDestination) write(ctx context.Context, payload pprof.Payload) error {
+	name := d.template.Path(pathname.Values{
+		Resource:    payload.Resource.Attributes(),
+		ProfileType: payload.ProfileType,
+		ProfileID:   identity(payload),
+		Time:        payload.Time,
+	}, d.store.FoldsCase())
+	result, err := d.store.Write(name, payload.Pprof)
+	if err == nil || result.Written() {
+		d.telemetry.wrote(ctx, result, payload)
+	}
+	if err == nil {
+		d.health.ok()
+		return nil
+	}
+	reason := failedOther
+	switch filestore.ClassOf(err) {
+	case filestore.ClassBlocked:
+		return &refusal{reason: refusedBlocked, profiles: payload.Profiles, err: err}
+	case filestore.ClassFull:
+		reason = failedFull
+	case filestore.ClassDenied:
+		reason = failedDenied
+	}
+	d.telemetry.failed(ctx, reason)
+	d.health.failed(err, reason == failedDenied)
+	return err
+}
+
+// identity is the profile's ID or, where it has none, one made of its content: a request that is repeated must find the
+// files that it made before.
+func identity(payload pprof.Payload) pprofile.ProfileID {
+	if !payload.ProfileID.IsEmpty() {
+		return payload.ProfileID
+	}
+	digest := sha256.Sum256(payload.Pprof)
+	return pprofile.ProfileID(digest[:16])
+}

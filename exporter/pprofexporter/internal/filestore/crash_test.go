@@ -1,0 +1,127 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// crashDirectory makes the test binary a process that writes until it is killed.
+const crashDirectory = "FILESTORE_TEST_CRASH_DIRECTORY"
+
+// content is large enough to take several writes of the file system, and tells whether all of it is there.
+func content(seed int) []byte {
+	data := bytes.Repeat(fmt.Appendf(nil, "%d:%x ", seed, seed*seed), 20_000)
+	return append(data, "end"...)
+}
+
+func writeUntilKilled() {
+	s, err := Open(Options{
+		Directory: os.Getenv(crashDirectory), FileMode: 0o640, DirectoryMode: 0o750, Level: 1, Depth: 3,
+		Trouble: func(error) {},
+	})
+	if err != nil {
+		panic(err)
+	}
+	var wait sync.WaitGroup
+	for writer := range 4 {
+		wait.Go(func() {
+			for i := 0; ; i++ {
+				if _, err := s.Write(fmt.Sprintf("s%d/t/%d-%d.pb.gz", i%5, writer, i), content(i)); err != nil {
+					panic(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// A killed process leaves whole files and temporary ones, which the next start removes. Other files stay.
+func TestCrash(t *testing.T) {
+	directory := t.TempDir()
+	command := exec.CommandContext(t.Context(), os.Args[0])
+	command.Env = append(os.Environ(), crashDirectory+"="+directory)
+	require.NoError(t, command.Start())
+	assert.Eventually(t, func() bool {
+		found, _ := filepath.Glob(filepath.Join(directory, "*", "*", "*.pb.gz"))
+		return len(found) > 20
+	}, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, command.Process.Kill())
+	require.Error(t, command.Wait())
+
+	leave(t, directory, "s0/.tmp-0123abcd-1", "half a file")
+	leave(t, directory, ".tmp-0123abcd-z9", "half a file")
+	leave(t, directory, ".tmp-notes", "not ours")
+	leave(t, directory, "s0/t/.hidden", "not ours")
+	s := newStore(t, newOptions(t, directory))
+	require.Eventually(t, func() bool {
+		left := 0
+		for name := range tree(t, directory) {
+			if s.isStale(filepath.Base(name)) {
+				left++
+			}
+		}
+		return left == 0
+	}, 10*time.Second, 5*time.Millisecond)
+	files := tree(t, directory)
+	assert.Contains(t, files, ".tmp-notes")
+	assert.Contains(t, files, "s0/t/.hidden")
+	for name, inflated := range files {
+		if strings.HasSuffix(name, ".pb.gz") {
+			assert.True(t, strings.HasSuffix(inflated, "end"), name)
+		}
+	}
+}
+
+func leave(t *testing.T, directory, name, content string) {
+	t.Helper()
+	path := filepath.Join(directory, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+}
+
+// Who reads while others write sees whole files only.
+func TestReadersSeeWholeFiles(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s := newStore(t, options)
+	var wait sync.WaitGroup
+	for writer := range 3 {
+		wait.Go(func() {
+			for i := range 25 {
+				_, err := s.Write(fmt.Sprintf("s%d/t/%d.pb.gz", writer, i), content(i))
+				assert.NoError(t, err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wait.Wait(); close(done) }()
+	read := map[string]bool{}
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false // and one more round
+		default:
+		}
+		require.NoError(t, fs.WalkDir(os.DirFS(options.Directory), ".", func(name string, entry fs.DirEntry, err error) error {
+			if strings.HasSuffix(name, ".pb.gz") && !read[name] {
+				read[name] = true
+				assert.True(t, strings.HasSuffix(inflate(t, filepath.Join(options.Directory, name)), "end"), name)
+			}
+			return nil
+		}))
+	}
+	assert.Len(t, read, 75)
+}

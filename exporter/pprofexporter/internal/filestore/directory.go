@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+)
+
+// directory is what the store does with its directory. Names have slashes, are relative, and cannot lead out of it.
+type directory interface {
+	Create(name string, mode fs.FileMode) (file, error)
+	Open(name string) (*os.File, error)
+	OpenRoot(name string) (*os.Root, error)
+	Mkdir(name string, mode fs.FileMode) error
+	Lstat(name string) (fs.FileInfo, error)
+	Stat(name string) (fs.FileInfo, error)
+	Link(from, to string) error
+	Rename(from, to string) error
+	Remove(name string) error
+	// Sync makes the names in a directory durable.
+	Sync(name string) error
+	Close() error
+}
+
+// file is what the store does with a file that it writes.
+type file interface {
+	Write(data []byte) (int, error)
+	Sync() error
+	Close() error
+}
+
+// rootDirectory is the directory of a file system.
+type rootDirectory struct{ *os.Root }
+
+func openRoot(name string) (directory, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	return rootDirectory{root}, nil
+}
+
+// Create makes a file that must not exist, not even as a symbolic link.
+func (d rootDirectory) Create(name string, mode fs.FileMode) (file, error) {
+	return d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+}
+
+func (d rootDirectory) Sync(name string) error {
+	if runtime.GOOS == "windows" { // does not open directories for that, and needs no sync of names
+		return nil
+	}
+	opened, err := d.Open(name)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	return opened.Sync()
+}
+
+// makeDirectories makes a directory and those above it, durably.
+func makeDirectories(d directory, name string, mode fs.FileMode) error {
+	if name == "." {
+		return nil
+	}
+	parent := path.Dir(name)
+	if err := makeDirectories(d, parent, mode); err != nil {
+		return err
+	}
+	switch err := d.Mkdir(name, mode); {
+	case err == nil:
+		return d.Sync(parent)
+	case isExist(err):
+		return nil
+	default:
+		return err
+	}
+}

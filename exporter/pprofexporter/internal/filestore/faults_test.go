@@ -1,0 +1,268 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// faultyDirectory fails some of its operations. Nothing else distinguishes it from a directory.
+type faultyDirectory struct {
+	directory
+	mu    sync.Mutex
+	steps []string
+	// fails tells whether the operation, which is the step'th so far, fails, and how.
+	fails func(step int, operation string) error
+}
+
+func (d *faultyDirectory) step(operation string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps = append(d.steps, operation)
+	if d.fails == nil {
+		return nil
+	}
+	if err := d.fails(len(d.steps), operation); err != nil {
+		return &fs.PathError{Op: operation, Path: "test", Err: err}
+	}
+	return nil
+}
+
+func (d *faultyDirectory) set(fails func(int, string) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps, d.fails = nil, fails
+}
+
+func (d *faultyDirectory) Create(name string, mode fs.FileMode) (file, error) {
+	if err := d.step("create"); err != nil {
+		return nil, err
+	}
+	f, err := d.directory.Create(name, mode)
+	return faultyFile{f, d}, err
+}
+
+func (d *faultyDirectory) Lstat(name string) (fs.FileInfo, error) {
+	if err := d.step("lstat"); err != nil {
+		return nil, err
+	}
+	return d.directory.Lstat(name)
+}
+
+func (d *faultyDirectory) Mkdir(name string, mode fs.FileMode) error {
+	if err := d.step("mkdir"); err != nil {
+		return err
+	}
+	return d.directory.Mkdir(name, mode)
+}
+
+func (d *faultyDirectory) Link(from, to string) error {
+	if err := d.step("link"); err != nil {
+		return err
+	}
+	return d.directory.Link(from, to)
+}
+
+func (d *faultyDirectory) Rename(from, to string) error {
+	if err := d.step("rename"); err != nil {
+		return err
+	}
+	return d.directory.Rename(from, to)
+}
+
+func (d *faultyDirectory) Remove(name string) error {
+	if err := d.step("remove"); err != nil {
+		return err
+	}
+	return d.directory.Remove(name)
+}
+
+func (d *faultyDirectory) Sync(name string) error {
+	if err := d.step("sync directory"); err != nil {
+		return err
+	}
+	return d.directory.Sync(name)
+}
+
+type faultyFile struct {
+	file
+	directory *faultyDirectory
+}
+
+// Write writes half of the data before it fails.
+func (f faultyFile) Write(data []byte) (int, error) {
+	if err := f.directory.step("write"); err != nil {
+		n, _ := f.file.Write(data[:len(data)/2])
+		return n, err
+	}
+	return f.file.Write(data)
+}
+
+func (f faultyFile) Sync() error {
+	if err := f.directory.step("sync"); err != nil {
+		return err
+	}
+	return f.file.Sync()
+}
+
+func (f faultyFile) Close() error {
+	return anyOf(f.file.Close(), f.directory.step("close"))
+}
+
+func anyOf(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+func newFaultyStore(t *testing.T, options Options) (*Store, *faultyDirectory) {
+	t.Helper()
+	faulty := &faultyDirectory{}
+	s, err := open(options, func(name string) (directory, error) {
+		var err error
+		faulty.directory, err = openRoot(name)
+		return faulty, err
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s, faulty
+}
+
+// Each operation of a write fails in turn, once or until the disk is well again. Whatever fails: the error is of the
+// right class, the next write succeeds, the file is counted once, and there is one file in the end.
+func TestEachOperationFails(t *testing.T) {
+	classes := map[error]Class{
+		syscall.ENOSPC: ClassFull, syscall.EDQUOT: ClassFull, syscall.EROFS: ClassDenied, syscall.EACCES: ClassDenied, syscall.EIO: ClassOther,
+	}
+	failed := map[string]bool{}
+	for cause, class := range classes {
+		for _, lasting := range []bool{false, true} {
+			for step := 1; ; step++ {
+				operations := failStep(t, step, lasting, cause, class)
+				if len(operations) < step {
+					require.Greater(t, step, 10)
+					break
+				}
+				failed[operations[step-1]] = true
+			}
+		}
+	}
+	for _, operation := range []string{"lstat", "create", "mkdir", "write", "sync", "close", "link", "remove", "sync directory"} {
+		assert.True(t, failed[operation], operation)
+	}
+}
+
+// failStep returns the operations of the write that met the failure.
+func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []string {
+	t.Helper()
+	options := newOptions(t, t.TempDir())
+	troubles := 0
+	options.Trouble = func(error) { troubles++ }
+	s, faulty := newFaultyStore(t, options)
+	faulty.set(func(n int, _ string) error {
+		if n == step || lasting && n > step {
+			return cause
+		}
+		return nil
+	})
+	what := fmt.Sprintf("step %d, lasting %t, %v", step, lasting, cause)
+	first, err := s.Write("a/b/c.pb.gz", content(step))
+	operations := faulty.steps
+	switch {
+	case err != nil:
+		assert.Equal(t, class, ClassOf(err), "%s: %v", what, err)
+	case len(operations) >= step: // the write could do without the operation
+		assert.Contains(t, []string{"link", "remove"}, operations[step-1], what)
+		assert.Equal(t, operations[step-1] == "remove", troubles == 1, what)
+	}
+	faulty.set(nil)
+	second, err := s.Write("a/b/c.pb.gz", content(step))
+	require.NoError(t, err, what)
+	assert.NotEqual(t, first.Written(), second.Written(), "%s: the file is written once", what)
+	left := tree(t, options.Directory)
+	assert.Equal(t, string(content(step)), left["a/b/c.pb.gz"], what)
+	for name := range left {
+		assert.True(t, name == "a/b/c.pb.gz" || strings.HasPrefix(name, "a/b/.tmp-"), "%s: %s", what, name)
+	}
+	if len(left) > 1 { // a temporary file that could not be removed
+		assert.Contains(t, strings.Join(operations, " "), "remove", what)
+		retention := newRetention(s)
+		s.token = "another0"
+		retention.walk(t.Context(), true)
+		assert.Len(t, tree(t, options.Directory), 1, what)
+	}
+	return operations
+}
+
+// A file system without hard links, such as FAT: still nothing is replaced.
+func TestWithoutLinks(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s, faulty := newFaultyStore(t, options)
+	faulty.set(func(_ int, operation string) error {
+		if operation == "link" {
+			return syscall.EPERM
+		}
+		return nil
+	})
+	var wait sync.WaitGroup
+	for i := range 16 {
+		wait.Go(func() {
+			_, err := s.Write("a/b/same.pb.gz", fmt.Appendf(nil, "profile %d", i/2))
+			assert.NoError(t, err)
+		})
+	}
+	wait.Wait()
+	contents := map[string]bool{}
+	for _, content := range tree(t, options.Directory) {
+		contents[content] = true
+	}
+	assert.Len(t, contents, 8)
+	assert.Len(t, tree(t, options.Directory), 8)
+}
+
+// A full disk does not keep the collector from starting; one that cannot be written to does.
+func TestOpenOnABadDisk(t *testing.T) {
+	for cause, starts := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EACCES: false, syscall.EROFS: false} {
+		s, err := open(newOptions(t, t.TempDir()), func(name string) (directory, error) {
+			d, err := openRoot(name)
+			return &faultyDirectory{directory: d, fails: func(int, string) error { return cause }}, err
+		})
+		if starts {
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			continue
+		}
+		require.ErrorIs(t, err, cause)
+		assert.ErrorContains(t, err, "cannot write to")
+		assert.Equal(t, ClassDenied, ClassOf(err))
+	}
+}
+
+func TestFoldsCase(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	assert.False(t, newStore(t, options).FoldsCase(), "the file systems that the tests run on")
+	s, err := open(options, func(name string) (directory, error) {
+		d, err := openRoot(name)
+		return foldingDirectory{d}, err
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	assert.True(t, s.FoldsCase())
+}
+
+// foldingDirectory takes A and a for the same name.
+type foldingDirectory struct{ directory }
+
+func (d foldingDirectory) Lstat(name string) (fs.FileInfo, error) {
+	return d.directory.Lstat(strings.ToLower(name))
+}

@@ -1,0 +1,280 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// age makes a file as if it were written that long ago.
+func age(t *testing.T, options Options, name string, ago time.Duration) {
+	t.Helper()
+	written := time.Now().Add(-ago)
+	require.NoError(t, os.Chtimes(filepath.Join(options.Directory, name), written, written))
+}
+
+// write writes a file and makes it that old.
+func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
+	t.Helper()
+	result, err := s.Write(name, []byte(name))
+	require.NoError(t, err)
+	age(t, s.options, name, ago)
+	return result.Size
+}
+
+// before writes files in an earlier run, which kept all.
+func before(t *testing.T, options Options, write func(s *Store)) {
+	t.Helper()
+	options.MaxAge, options.MaxTotalSize = 0, 0
+	s, err := Open(options)
+	require.NoError(t, err)
+	write(s)
+	require.NoError(t, s.Close())
+}
+
+func names(t *testing.T, options Options) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(tree(t, options.Directory)))
+}
+
+// removals counts what the store says that it removed.
+type removals struct {
+	mu    sync.Mutex
+	files map[Reason]int
+	bytes int64
+}
+
+func (r *removals) add(reason Reason, size int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.files == nil {
+		r.files = map[Reason]int{}
+	}
+	r.files[reason]++
+	r.bytes += size
+}
+
+func TestMaxAge(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	var removed removals
+	options.MaxAge, options.Removed = time.Hour, removed.add
+	leave(t, options.Directory, "a/cpu/foreign.txt", "")
+	synctest.Test(t, func(t *testing.T) {
+		var size int64
+		before(t, options, func(s *Store) {
+			age(t, options, "a/cpu/foreign.txt", 9*time.Hour)
+			write(t, s, "baseline.pb.gz", 9*time.Hour)
+			size = write(t, s, "a/cpu/1.pb.gz", 50*time.Minute) + write(t, s, "b/cpu/2.pb.gz", 30*time.Minute)
+		})
+		s := newStore(t, options)
+		write(t, s, "b/heap/3.pb.gz", 0)
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		assert.Len(t, names(t, options), 5, "nothing is due")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		assert.NotContains(t, names(t, options), "a/cpu/1.pb.gz")
+		assert.Contains(t, names(t, options), "a/cpu/foreign.txt", "nor its directory")
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/cpu/foreign.txt", "b/heap/3.pb.gz", "baseline.pb.gz"}, names(t, options), "and no empty directory")
+		assert.Equal(t, map[Reason]int{ReasonAge: 2}, removed.files)
+		assert.Equal(t, size, removed.bytes)
+		files, _, _ := s.Held()
+		assert.EqualValues(t, 1, files)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/cpu/foreign.txt", "baseline.pb.gz"}, names(t, options), "the last one too")
+	})
+}
+
+func TestMaxTotalSize(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	var removed removals
+	options.Removed = removed.add
+	leave(t, options.Directory, "a/b/foreign.txt", "")
+	synctest.Test(t, func(t *testing.T) {
+		var size int64
+		before(t, options, func(s *Store) {
+			size = write(t, s, "a/b/1.pb.gz", time.Hour)
+			for i := 2; i < 6; i++ {
+				require.Equal(t, size, write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute))
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			assert.Len(t, names(t, options), 6, "without bounds all is kept")
+			_, _, known := s.Held()
+			assert.False(t, known)
+		})
+		options.MaxTotalSize = 3 * size
+		s := newStore(t, options)
+		time.Sleep(2 * checkInterval)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/b/3.pb.gz", "a/b/4.pb.gz", "a/b/5.pb.gz", "a/b/foreign.txt"}, names(t, options), "what was there before counts")
+		write(t, s, "c/d/6.pb.gz", 0)
+		write(t, s, "c/d/7.pb.gz", 0)
+		write(t, s, "c/d/8.pb.gz", 0)
+		time.Sleep(2 * checkInterval)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/b/foreign.txt", "c/d/6.pb.gz", "c/d/7.pb.gz", "c/d/8.pb.gz"}, names(t, options))
+		assert.Equal(t, map[Reason]int{ReasonSize: 5}, removed.files)
+		files, bytes, known := s.Held()
+		assert.True(t, known)
+		assert.EqualValues(t, 3, files)
+		assert.Equal(t, 3*size, bytes)
+	})
+}
+
+// A bound that one file exceeds does not remove the file that was written last.
+func TestMaxTotalSizeKeepsTheLast(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	options.MaxTotalSize = 1
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, options)
+		for i := range 3 {
+			write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
+			time.Sleep(2 * checkInterval)
+			synctest.Wait()
+			assert.Equal(t, []string{fmt.Sprintf("a/b/%d.pb.gz", i)}, names(t, options))
+		}
+	})
+}
+
+// What others remove or change is noticed in time, and a file that changed is not taken for the old one.
+func TestOthersInTheDirectory(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	options.MaxAge = 3 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		before(t, options, func(s *Store) {
+			write(t, s, "a/b/1.pb.gz", 2*time.Hour)
+			write(t, s, "a/b/2.pb.gz", 2*time.Hour)
+			write(t, s, "a/b/3.pb.gz", 2*time.Hour)
+		})
+		s := newStore(t, options)
+		time.Sleep(time.Hour - checkInterval)
+		synctest.Wait()
+		require.NoError(t, os.Remove(filepath.Join(options.Directory, "a/b/1.pb.gz")))
+		age(t, options, "a/b/2.pb.gz", 0) // touched
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/b/2.pb.gz"}, names(t, options))
+		time.Sleep(recountInterval + checkInterval)
+		synctest.Wait()
+		files, _, known := s.Held()
+		assert.True(t, known)
+		assert.EqualValues(t, 1, files)
+	})
+}
+
+// A file that cannot be removed costs one attempt and one warning a minute, and the others go.
+func TestRemovalFails(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	troubles := 0
+	options.MaxAge, options.Trouble = time.Hour, func(error) { troubles++ }
+	synctest.Test(t, func(t *testing.T) {
+		before(t, options, func(s *Store) {
+			write(t, s, "a/b/1.pb.gz", 59*time.Minute)
+			write(t, s, "a/b/2.pb.gz", 58*time.Minute)
+		})
+		_, faulty := newFaultyStore(t, options)
+		faulty.set(func(_ int, operation string) error {
+			if operation == "remove" {
+				return syscall.EBUSY
+			}
+			return nil
+		})
+		time.Sleep(12 * time.Minute)
+		synctest.Wait()
+		assert.Len(t, names(t, options), 2)
+		assert.InDelta(t, 11, troubles, 1)
+		faulty.set(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		assert.Empty(t, names(t, options))
+	})
+}
+
+// The directory is replaced: the store counts anew.
+func TestHoldingsAfterTheDirectoryWasRemoved(t *testing.T) {
+	options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
+	options.MaxAge = time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, options)
+		write(t, s, "a/b/1.pb.gz", 0)
+		write(t, s, "a/b/2.pb.gz", 0)
+		require.NoError(t, os.RemoveAll(options.Directory))
+		write(t, s, "a/b/3.pb.gz", 0)
+		time.Sleep(2 * checkInterval)
+		synctest.Wait()
+		files, _, known := s.Held()
+		assert.True(t, known)
+		assert.EqualValues(t, 1, files)
+	})
+}
+
+// Each file is counted once, whether a walk or the writer sees it first.
+func TestCountDuringWalks(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	options.MaxAge = time.Hour
+	s := newStore(t, options)
+	require.Eventually(t, func() bool { _, _, known := s.Held(); return known }, 10*time.Second, time.Millisecond)
+	var wait sync.WaitGroup
+	for writer := range 3 {
+		wait.Go(func() {
+			for i := range 100 {
+				_, err := s.Write(fmt.Sprintf("s%d/t/%d.pb.gz", writer, i), []byte("profile"))
+				assert.NoError(t, err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wait.Wait(); close(done) }()
+	retention := newRetention(s)
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+			retention.walk(t.Context(), false)
+		}
+	}
+	files, bytes, _ := s.Held()
+	assert.EqualValues(t, 300, files)
+	newRetention(s).walk(t.Context(), false)
+	files, again, _ := s.Held()
+	assert.EqualValues(t, 300, files)
+	assert.Equal(t, bytes, again)
+}
+
+// However many files there are, a walk remembers the oldest and what it may know of the others.
+func TestRememberTheOldest(t *testing.T) {
+	now := time.Now()
+	all := make([]entry, 4*maxOldest+17)
+	for i := range all {
+		all[i] = entry{name: fmt.Sprint(i), time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
+	}
+	retention := &retention{bound: now.Add(time.Hour)}
+	for _, e := range all {
+		retention.remember(e)
+		require.LessOrEqual(t, len(retention.oldest), 2*maxOldest)
+	}
+	retention.trim()
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.name, b.name)) })
+	assert.Equal(t, all[:maxOldest], retention.oldest)
+	assert.Equal(t, all[maxOldest].time, retention.bound)
+}

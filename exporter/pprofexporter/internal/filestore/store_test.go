@@ -1,0 +1,254 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashDirectory) != "" {
+		writeUntilKilled()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// newOptions own every .pb.gz that is two directories deep. No trouble is expected.
+func newOptions(t *testing.T, directory string) Options {
+	t.Helper()
+	return Options{
+		Directory:     directory,
+		FileMode:      0o640,
+		DirectoryMode: 0o750,
+		Level:         1,
+		Owns:          func(path string) bool { return strings.HasSuffix(path, ".pb.gz") && strings.Count(path, "/") == 2 },
+		Depth:         3,
+		Removed:       func(Reason, int64) {},
+		Trouble:       func(err error) { t.Errorf("trouble: %v", err) },
+	}
+}
+
+func newStore(t *testing.T, options Options) *Store {
+	t.Helper()
+	s, err := Open(options)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+// tree returns the content of each file, inflated where its name ends in .pb.gz, and "dir" for empty directories.
+func tree(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		name, err := filepath.Rel(directory, path)
+		require.NoError(t, err)
+		name = filepath.ToSlash(name)
+		switch {
+		case entry.IsDir():
+			if inside, err := os.ReadDir(path); err == nil && len(inside) == 0 && path != directory {
+				found[name] = "dir"
+			}
+		case entry.Type().IsRegular() && strings.HasSuffix(path, ".pb.gz"):
+			found[name] = inflate(t, path)
+		default:
+			found[name] = entry.Type().String()
+		}
+		return nil
+	}))
+	return found
+}
+
+func inflate(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err, path)
+	data, err := io.ReadAll(r)
+	require.NoError(t, err, path)
+	return string(data)
+}
+
+func TestWrite(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "made", "by the store")
+	s := newStore(t, newOptions(t, directory))
+	result, err := s.Write("checkout/cpu/one.pb.gz", []byte("profile one"))
+	require.NoError(t, err)
+	info, err := os.Stat(filepath.Join(directory, "checkout/cpu/one.pb.gz"))
+	require.NoError(t, err)
+	assert.Equal(t, Result{Name: "checkout/cpu/one.pb.gz", Size: info.Size()}, result)
+	assert.Equal(t, fs.FileMode(0o640), info.Mode())
+	above, err := os.Stat(filepath.Join(directory, "checkout"))
+	require.NoError(t, err)
+	assert.Equal(t, fs.FileMode(0o750)|fs.ModeDir, above.Mode())
+	assert.Equal(t, map[string]string{"checkout/cpu/one.pb.gz": "profile one"}, tree(t, directory), "and no temporary file")
+}
+
+// A request that comes again makes no second file, whatever the compression was.
+func TestWriteAgain(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s := newStore(t, options)
+	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"))
+	require.NoError(t, err)
+	before, err := os.Stat(filepath.Join(options.Directory, "a/b/one.pb.gz"))
+	require.NoError(t, err)
+
+	options.Level = 9
+	for _, s := range []*Store{s, newStore(t, options)} {
+		result, err := s.Write("a/b/one.pb.gz", []byte("profile one"))
+		require.NoError(t, err)
+		assert.Equal(t, Result{Name: "a/b/one.pb.gz"}, result)
+	}
+	after, err := os.Stat(filepath.Join(options.Directory, "a/b/one.pb.gz"))
+	require.NoError(t, err)
+	assert.True(t, os.SameFile(before, after))
+	assert.Len(t, tree(t, options.Directory), 1)
+}
+
+// Another profile never takes the place of one that is there.
+func TestWriteOtherContent(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s := newStore(t, options)
+	names := map[string]bool{}
+	contents := []string{"one", "two", "one and more", "on", "", strings.Repeat("three", 50_000), strings.Repeat("three", 50_001)}
+	for range 2 {
+		for i, content := range contents {
+			result, err := s.Write("a/b/same.pb.gz", []byte(content))
+			require.NoError(t, err)
+			assert.Equal(t, i > 0, result.Renamed)
+			assert.Equal(t, content, inflate(t, filepath.Join(options.Directory, result.Name)))
+			names[result.Name] = true
+		}
+	}
+	assert.Len(t, names, len(contents))
+	assert.Len(t, tree(t, options.Directory), len(contents))
+	for name := range names {
+		assert.Regexp(t, `^a/b/same(~[0-9a-f]{16})?\.pb\.gz$`, name)
+	}
+}
+
+// What is there and cannot be shown to be the same profile is left alone.
+func TestWriteBesideForeignFiles(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s := newStore(t, options)
+	require.NoError(t, os.MkdirAll(filepath.Join(options.Directory, "a/b/directory.pb.gz"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(options.Directory, "a/b/text.pb.gz"), []byte("no gzip"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(options.Directory, "a/b/half.pb.gz"), []byte("\x1f\x8b\x08\x00"), 0o600))
+	for _, name := range []string{"a/b/directory.pb.gz", "a/b/text.pb.gz", "a/b/half.pb.gz"} {
+		result, err := s.Write(name, []byte("profile"))
+		require.NoError(t, err)
+		assert.True(t, result.Renamed)
+		assert.Equal(t, "profile", inflate(t, filepath.Join(options.Directory, result.Name)))
+	}
+	text, err := os.ReadFile(filepath.Join(options.Directory, "a/b/text.pb.gz"))
+	require.NoError(t, err)
+	assert.Equal(t, "no gzip", string(text))
+}
+
+// Many writers of few names, so that they meet: each content is there once, none is lost.
+func TestWriteConcurrently(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	options.MaxTotalSize = 1 << 40
+	s := newStore(t, options)
+	var written atomic.Int64
+	var wait sync.WaitGroup
+	const writers, rounds = 8, 60
+	for writer := range writers {
+		wait.Go(func() {
+			for round := range rounds {
+				// Two writers at a time write the same, four write other content under the same name.
+				name := fmt.Sprintf("s%d/t/%d.pb.gz", round%7, round)
+				result, err := s.Write(name, fmt.Appendf(nil, "%d of pair %d", round, writer/2))
+				assert.NoError(t, err)
+				if result.Written() {
+					written.Add(1)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	const want = rounds * writers / 2
+	assert.EqualValues(t, want, written.Load())
+	contents := map[string]bool{}
+	for _, content := range tree(t, options.Directory) {
+		contents[content] = true
+	}
+	assert.Len(t, contents, want)
+	assert.Len(t, tree(t, options.Directory), want)
+}
+
+// Someone clears the directory under a running collector: the next write makes it again.
+func TestDirectoryRemovedMeanwhile(t *testing.T) {
+	for _, test := range []struct{ name, remove string }{{"all", "."}, {"one service", "checkout"}} {
+		t.Run(test.name, func(t *testing.T) {
+			options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
+			s := newStore(t, options)
+			_, err := s.Write("checkout/cpu/one.pb.gz", []byte("one"))
+			require.NoError(t, err)
+			require.NoError(t, os.RemoveAll(filepath.Join(options.Directory, test.remove)))
+			_, err = s.Write("checkout/cpu/two.pb.gz", []byte("two"))
+			require.NoError(t, err)
+			assert.Equal(t, map[string]string{"checkout/cpu/two.pb.gz": "two"}, tree(t, options.Directory))
+		})
+	}
+}
+
+// Directories come and go while files are written into them, as they do under retention.
+func TestDirectoriesRemovedConcurrently(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	s := newStore(t, options)
+	old := make(chan string)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for name := range old {
+			assert.NoError(t, s.directory().Remove(name))
+			removeEmpty(s.directory(), "a/b")
+		}
+	})
+	for i := range 300 {
+		name := fmt.Sprintf("a/b/%d.pb.gz", i)
+		_, err := s.Write(name, []byte("profile"))
+		require.NoError(t, err)
+		old <- name
+	}
+	close(old)
+	wait.Wait()
+	assert.Empty(t, tree(t, options.Directory))
+}
+
+func TestOpenFails(t *testing.T) {
+	directory := t.TempDir()
+	file := filepath.Join(directory, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, name := range []string{file, filepath.Join(file, "below"), "bad\x00name"} {
+		_, err := Open(newOptions(t, name))
+		assert.ErrorContains(t, err, "cannot make the directory", name)
+	}
+}
+
+func TestWriteAfterClose(t *testing.T) {
+	s, err := Open(newOptions(t, t.TempDir()))
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	_, err = s.Write("a/b/c.pb.gz", []byte("profile"))
+	require.ErrorIs(t, err, fs.ErrClosed)
+	assert.Equal(t, ClassOther, ClassOf(err))
+}

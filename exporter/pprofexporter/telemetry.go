@@ -1,0 +1,95 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// The values of the attribute reason of refused profiles and of failed writes, as in metadata.yaml.
+const (
+	refusedInvalid = "invalid"
+	refusedBlocked = "blocked"
+
+	failedFull   = "full"
+	failedDenied = "denied"
+	failedOther  = "other"
+)
+
+// telemetry counts what the exporter does. Its metrics are described in documentation.md.
+type telemetry struct {
+	builder  *metadata.TelemetryBuilder
+	exporter attribute.KeyValue
+	plain    metric.MeasurementOption
+}
+
+func newTelemetry(set exporter.Settings) (*telemetry, error) {
+	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	t := &telemetry{builder: builder, exporter: attribute.String("exporter", set.ID.String())}
+	t.plain = metric.WithAttributeSet(attribute.NewSet(t.exporter))
+	return t, nil
+}
+
+func (t *telemetry) because(reason string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(t.exporter, attribute.String("reason", reason)))
+}
+
+// wrote counts a file that was written or was there already.
+func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload pprof.Payload) {
+	if !result.Written() {
+		t.builder.ExporterPprofFilesUnchanged.Add(ctx, 1, t.plain)
+		return
+	}
+	if result.Renamed {
+		t.builder.ExporterPprofFilesRenamed.Add(ctx, 1, t.plain)
+	}
+	t.builder.ExporterPprofFilesWritten.Add(ctx, 1, t.plain)
+	t.builder.ExporterPprofBytesWritten.Add(ctx, result.Size, t.plain)
+	t.builder.ExporterPprofProfilesWritten.Add(ctx, int64(payload.Profiles), t.plain)
+	t.builder.ExporterPprofSamplesWritten.Add(ctx, int64(payload.Samples), t.plain)
+}
+
+func (t *telemetry) failed(ctx context.Context, reason string) {
+	t.builder.ExporterPprofWriteFailures.Add(ctx, 1, t.because(reason))
+}
+
+func (t *telemetry) refused(ctx context.Context, r *refusal) {
+	t.builder.ExporterPprofProfilesRefused.Add(ctx, int64(r.profiles), t.because(r.reason))
+}
+
+func (t *telemetry) removed(reason filestore.Reason, size int64) {
+	because := t.because(string(reason))
+	t.builder.ExporterPprofFilesRemoved.Add(context.Background(), 1, because)
+	t.builder.ExporterPprofBytesRemoved.Add(context.Background(), size, because)
+}
+
+// holds reports what the store has, whenever metrics are read.
+func (t *telemetry) holds(store *filestore.Store) error {
+	err := t.builder.RegisterExporterPprofHeldFilesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		if files, _, known := store.Held(); known {
+			o.Observe(files, t.plain)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.builder.RegisterExporterPprofHeldBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		if _, bytes, known := store.Held(); known {
+			o.Observe(bytes, t.plain)
+		}
+		return nil
+	})
+}
