@@ -16,20 +16,23 @@ import (
 
 // encoding is the working memory of one translation, used again by the next.
 //
-// The order of work: the entries that a profile reaches are imported into dict, which joins what is equal by value;
-// profiles are put into groups; the samples of a group are joined; then the group is written, and each entry that it
-// reaches gets its pprof id on its first use.
+// The order of work: what a profile reaches is checked; profiles are put into groups; the samples of a group are joined;
+// then the group is written, and each entry that it reaches gets its pprof id on its first use.
+//
+// Strings, attributes and links are imported into dict, which joins what is equal by value. Stacks and what they are
+// made of are told apart by their index, which makes no difference where each stands in its table once.
 type encoding struct {
 	opts     *EncodeOptions
 	dict     *dictionary.Builder
 	importer dictionary.Importer
+	source   sourceTables
 
 	groups []group
 	open   map[groupKey]int
 	turns  map[typeKey]int
 	sets   dictionary.ListTable
 	faults []ProfileError
-	// samples are the imported samples of the scope, profile after profile; attributes their sets, back to back.
+	// samples are the checked samples of the scope, profile after profile; attributes their sets, back to back.
 	samples    []importedSample
 	attributes []int32
 
@@ -44,7 +47,7 @@ type encoding struct {
 	wireLines []pprofwire.Line
 }
 
-// importedSample is a sample whose entries are in dict.
+// importedSample is a sample whose link and attributes are in dict and whose stack was checked.
 type importedSample struct {
 	source     pprofile.Sample
 	id         dictionary.SampleIdentity
@@ -92,17 +95,11 @@ func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary
 	t.opts = opts
 	t.dict.Reset(dictionary.Sizes{
 		Strings:    source.StringTable().Len(),
-		Functions:  source.FunctionTable().Len(),
-		Locations:  source.LocationTable().Len(),
-		Stacks:     source.StackTable().Len(),
 		Attributes: source.AttributeTable().Len(),
+		Links:      source.LinkTable().Len(),
 	})
 	t.importer.Reset(t.dict, source)
-	// In their order, since pprof takes the first mapping for the main binary. One that is broken only matters to the
-	// profile that reaches it.
-	for i := range source.MappingTable().Len() {
-		_, _ = t.importer.Mapping(int32(i))
-	}
+	t.source.reset(source, &t.importer)
 	t.labels.begin(t)
 }
 
@@ -113,6 +110,7 @@ func (t *encoding) release() bool {
 	clear(t.samples)
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
+	t.source.release()
 	return cap(t.out)+64*cap(t.samples) <= maxPooledBytes
 }
 
@@ -148,7 +146,7 @@ func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	t.groups[g].profiles = append(t.groups[g].profiles, profile)
 }
 
-// importProfile imports all that a profile reaches.
+// importProfile checks all that a profile reaches.
 func (t *encoding) importProfile(profile pprofile.Profile) (key groupKey, imported groupedProfile, err error) {
 	imported.source = profile
 	key.time, key.duration, key.period = uint64(profile.Time()), profile.DurationNano(), profile.Period()
@@ -203,10 +201,11 @@ func (t *encoding) importSample(sample pprofile.Sample) (err error) {
 	if values > 0 && timestamps > 0 && values != timestamps {
 		return fmt.Errorf("%d values and %d timestamps, there must be equally many", values, timestamps)
 	}
-	imported := importedSample{source: sample}
-	if imported.id.Stack, err = t.importer.Stack(sample.StackIndex()); err != nil {
+	if err := t.source.checkStack(sample.StackIndex()); err != nil {
 		return err
 	}
+	imported := importedSample{source: sample}
+	imported.id.Stack = sample.StackIndex()
 	if imported.id.Link, err = t.importer.Link(sample.LinkIndex()); err != nil {
 		return err
 	}

@@ -3,13 +3,10 @@
 
 package pprof
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/otelpprof/otelpprof/internal/dictionary"
-)
-
-// locals gives the entries that one pprof reaches their ids in it, in the order of first use.
+// locals gives the entries that one pprof reaches their ids in it, in the order of first use. Strings are those of the
+// encoding's dictionary, all else stands in the tables of the message.
 type locals struct {
 	strings   numbering
 	functions numbering
@@ -30,11 +27,11 @@ type numbering struct {
 
 type stampedNumber struct{ generation, number uint32 }
 
-func (l *locals) begin(sizes dictionary.Sizes) {
-	l.strings.begin(sizes.Strings)
-	l.functions.begin(sizes.Functions)
-	l.locations.begin(sizes.Locations)
-	l.mappings.begin(sizes.Mappings)
+func (l *locals) begin(t *encoding) {
+	l.strings.begin(t.dict.Len().Strings)
+	l.functions.begin(t.source.functions.Len())
+	l.locations.begin(t.source.locations.Len())
+	l.mappings.begin(t.source.mappings.Len())
 	l.emptyString = 0
 }
 
@@ -100,7 +97,7 @@ func (l *locals) markMapping(entry int32) {
 	}
 }
 
-// numberMappings gives all mappings that were marked their final ids, in the order of the dictionary, and returns them.
+// numberMappings gives all mappings that were marked their final ids, in the order of their table, and returns them.
 func (l *locals) numberMappings() []int32 {
 	slices.Sort(l.mappings.list)
 	for i, entry := range l.mappings.list {

@@ -98,10 +98,17 @@ func (t *encoding) writeSamples(width int) {
 	for row := range t.joined.Len() {
 		id, attributes := t.joined.At(row)
 		t.frames = t.frames[:0]
-		for _, location := range t.dict.StackAt(id.Stack) {
-			t.frames = append(t.frames, t.locals.locations.local(location))
+		if id.Stack != 0 {
+			t.appendFrames(id.Stack)
 		}
 		labels := t.labels.write(id.Link, attributes)
 		t.out = pprofwire.AppendSample(t.out, t.frames, t.values[row*width:(row+1)*width], labels)
+	}
+}
+
+func (t *encoding) appendFrames(stack int32) {
+	locations := t.source.stacks.At(int(stack)).LocationIndices()
+	for i := range locations.Len() {
+		t.frames = append(t.frames, t.locals.locations.local(locations.At(i)))
 	}
 }

@@ -37,7 +37,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	payload.Samples = t.joined.Len()
 
 	t.out = t.out[:0]
-	t.locals.begin(t.dict.Len())
+	t.locals.begin(t)
 	t.writeSampleTypes(g, order)
 	t.writeSamples(len(g.profiles))
 	payload.Lost.Attributes = t.writeEntries()
@@ -189,11 +189,13 @@ func (t *encoding) comments(set int32) []uint32 {
 // writeEntries writes the locations, functions and mappings that were reached and returns how many of their attributes
 // pprof has no place for.
 func (t *encoding) writeEntries() (lost int) {
-	// Mappings first, though they are reached through locations: their ids follow their order in the dictionary.
+	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
+	// takes the first for the main binary.
 	locations := t.locals.locations.list
 	for _, l := range locations {
-		location, _ := t.dict.LocationAt(l)
-		t.locals.markMapping(location.Mapping)
+		if l != 0 {
+			t.locals.markMapping(t.source.locations.At(int(l)).MappingIndex())
+		}
 	}
 	for _, m := range t.locals.numberMappings() {
 		lost += t.writeMapping(m)
@@ -202,57 +204,86 @@ func (t *encoding) writeEntries() (lost int) {
 		lost += t.writeLocation(l, uint64(i+1))
 	}
 	for i, f := range t.locals.functions.list {
-		function := t.dict.FunctionAt(f)
-		t.out = pprofwire.AppendFunction(t.out, pprofwire.Function{
-			ID:         uint64(i + 1),
-			Name:       t.locals.string(function.Name),
-			SystemName: t.locals.string(function.SystemName),
-			Filename:   t.locals.string(function.Filename),
-			StartLine:  function.StartLine,
-		})
+		t.writeFunction(f, uint64(i+1))
 	}
 	return lost
 }
 
+// writeLocation writes a location; location 0 is one that says nothing.
 func (t *encoding) writeLocation(l int32, id uint64) (lost int) {
-	location, attributes := t.dict.LocationAt(l)
-	wire := pprofwire.Location{ID: id, Address: location.Address, MappingID: t.locals.mappingID(location.Mapping)}
-	for _, a := range attributes {
-		attribute := t.dict.AttributeAt(a)
-		if t.dict.StringAt(attribute.Key) == locationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
-			wire.IsFolded = attribute.Number != 0
-		} else {
-			lost++
-		}
-	}
+	wire := pprofwire.Location{ID: id}
 	t.wireLines = t.wireLines[:0]
-	for _, line := range t.dict.LinesAt(l) {
-		t.wireLines = append(t.wireLines, pprofwire.Line{
-			FunctionID: uint64(t.locals.functions.local(line.Function)),
-			Line:       line.Line,
-			Column:     line.Column,
-		})
+	if l != 0 {
+		location := t.source.locations.At(int(l))
+		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
+		wire.IsFolded, lost = t.isFolded(location.AttributeIndices())
+		lines := location.Lines()
+		for i := range lines.Len() {
+			line := lines.At(i)
+			t.wireLines = append(t.wireLines, pprofwire.Line{
+				FunctionID: uint64(t.locals.functions.local(line.FunctionIndex())),
+				Line:       line.Line(),
+				Column:     line.Column(),
+			})
+		}
 	}
 	t.out = pprofwire.AppendLocation(t.out, wire, t.wireLines)
 	return lost
 }
 
+func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost int) {
+	for _, i := range attributes.All() {
+		attribute := t.attribute(i)
+		if t.dict.StringAt(attribute.Key) == locationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
+			folded = attribute.Number != 0
+		} else {
+			lost++
+		}
+	}
+	return folded, lost
+}
+
+// writeFunction writes a function; function 0 is one without a name.
+func (t *encoding) writeFunction(f int32, id uint64) {
+	wire := pprofwire.Function{ID: id}
+	if f != 0 {
+		function := t.source.functions.At(int(f))
+		wire.Name = t.sourceString(function.NameStrindex())
+		wire.SystemName = t.sourceString(function.SystemNameStrindex())
+		wire.Filename = t.sourceString(function.FilenameStrindex())
+		wire.StartLine = function.StartLine()
+	}
+	t.out = pprofwire.AppendFunction(t.out, wire)
+}
+
 func (t *encoding) writeMapping(m int32) (lost int) {
-	mapping, attributes := t.dict.MappingAt(m)
+	mapping := t.source.mappings.At(int(m))
 	wire := pprofwire.Mapping{
 		ID:       t.locals.mappingID(m),
-		Start:    mapping.Start,
-		Limit:    mapping.Limit,
-		Offset:   mapping.Offset,
-		Filename: t.locals.string(mapping.Filename),
+		Start:    mapping.MemoryStart(),
+		Limit:    mapping.MemoryLimit(),
+		Offset:   mapping.FileOffset(),
+		Filename: t.sourceString(mapping.FilenameStrindex()),
 	}
-	for _, a := range attributes {
-		if !t.setMappingAttribute(&wire, t.dict.AttributeAt(a)) {
+	for _, i := range mapping.AttributeIndices().All() {
+		if !t.setMappingAttribute(&wire, t.attribute(i)) {
 			lost++
 		}
 	}
 	t.out = pprofwire.AppendMapping(t.out, wire)
 	return lost
+}
+
+// sourceString returns the pprof's index of string i of the message, which was checked.
+func (t *encoding) sourceString(i int32) uint32 {
+	index, _ := t.importer.String(i)
+	return t.locals.string(index)
+}
+
+// attribute returns attribute i of the message, which was checked.
+func (t *encoding) attribute(i int32) dictionary.Attribute {
+	index, _ := t.importer.Attribute(i)
+	return t.dict.AttributeAt(index)
 }
 
 // setMappingAttribute sets the field that an attribute stands for, if there is one.

@@ -1,0 +1,133 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// sourceTables are the tables of the message being written, with what is known of their entries. Index 0 is the zero
+// value in any case, whatever a producer put there. Each entry is checked once, on its first use.
+type sourceTables struct {
+	importer  *dictionary.Importer
+	stacks    pprofile.StackSlice
+	locations pprofile.LocationSlice
+	functions pprofile.FunctionSlice
+	mappings  pprofile.MappingSlice
+
+	stackChecks    checks
+	locationChecks checks
+	functionChecks checks
+	mappingChecks  checks
+}
+
+// checks notes which entries of a table are good, and why the others are not.
+type checks struct {
+	table string
+	good  []bool
+	bad   map[int32]error
+}
+
+func (c *checks) reset(table string, n int) {
+	c.table = table
+	c.good = zeroed(c.good, n)
+	clear(c.bad)
+}
+
+// check checks entry i with look, unless that was done before.
+func (c *checks) check(i int32, look func(i int) error) error {
+	if i == 0 {
+		return nil
+	}
+	if i < 0 || int(i) >= len(c.good) {
+		return &dictionary.IndexError{Table: c.table, Index: i, Len: len(c.good)}
+	}
+	if c.good[i] {
+		return nil
+	}
+	if err, found := c.bad[i]; found {
+		return err
+	}
+	if err := look(int(i)); err != nil {
+		if c.bad == nil {
+			c.bad = map[int32]error{}
+		}
+		err = fmt.Errorf("%s %d: %w", c.table, i, err)
+		c.bad[i] = err
+		return err
+	}
+	c.good[i] = true
+	return nil
+}
+
+func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dictionary.Importer) {
+	s.importer = importer
+	s.stacks, s.locations = source.StackTable(), source.LocationTable()
+	s.functions, s.mappings = source.FunctionTable(), source.MappingTable()
+	s.stackChecks.reset("stack", s.stacks.Len())
+	s.locationChecks.reset("location", s.locations.Len())
+	s.functionChecks.reset("function", s.functions.Len())
+	s.mappingChecks.reset("mapping", s.mappings.Len())
+}
+
+// release lets go of the message.
+func (s *sourceTables) release() {
+	s.stacks, s.locations = pprofile.StackSlice{}, pprofile.LocationSlice{}
+	s.functions, s.mappings = pprofile.FunctionSlice{}, pprofile.MappingSlice{}
+}
+
+// checkStack checks a stack and all that it reaches.
+func (s *sourceTables) checkStack(i int32) error { return s.stackChecks.check(i, s.lookAtStack) }
+
+func (s *sourceTables) lookAtStack(i int) error {
+	locations := s.stacks.At(i).LocationIndices()
+	good := s.locationChecks.good
+	for j := range locations.Len() {
+		location := locations.At(j)
+		if location > 0 && int(location) < len(good) && good[location] {
+			continue
+		}
+		if err := s.locationChecks.check(location, s.lookAtLocation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sourceTables) lookAtLocation(i int) error {
+	location := s.locations.At(i)
+	if err := s.mappingChecks.check(location.MappingIndex(), s.lookAtMapping); err != nil {
+		return err
+	}
+	for _, line := range location.Lines().All() {
+		if err := s.functionChecks.check(line.FunctionIndex(), s.lookAtFunction); err != nil {
+			return err
+		}
+	}
+	_, err := s.importer.AppendAttributes(nil, location.AttributeIndices())
+	return err
+}
+
+func (s *sourceTables) lookAtFunction(i int) error {
+	function := s.functions.At(i)
+	for _, index := range []int32{function.NameStrindex(), function.SystemNameStrindex(), function.FilenameStrindex()} {
+		if _, err := s.importer.String(index); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sourceTables) lookAtMapping(i int) error {
+	mapping := s.mappings.At(i)
+	if _, err := s.importer.String(mapping.FilenameStrindex()); err != nil {
+		return err
+	}
+	_, err := s.importer.AppendAttributes(nil, mapping.AttributeIndices())
+	return err
+}
