@@ -15,8 +15,8 @@ import (
 //
 // Ids and the order of samples, locations and functions do not count; samples of equal stack and labels are summed
 // first; what no sample reaches is left out. What OTLP cannot hold counts as what becomes of it: text that is not
-// UTF-8 is read with U+FFFD in place of the faulty bytes, a negative time or duration as 0, and a mapping without any
-// content as none. Both profiles must satisfy CheckValid.
+// UTF-8 is read with U+FFFD in place of the faulty bytes, a negative time or duration as 0, a mapping without any
+// content as none, and a lone sample type without name and samples as none. Both profiles must satisfy CheckValid.
 func DiffPprof(a, b *profile.Profile) string {
 	d := &differences{}
 	diffHeaders(d, a, b)
@@ -42,7 +42,7 @@ func DiffPprof(a, b *profile.Profile) string {
 }
 
 func diffHeaders(d *differences, a, b *profile.Profile) {
-	diffLists(d, "sample type", valueTypes(a.SampleType...), valueTypes(b.SampleType...))
+	diffLists(d, "sample type", sampleTypes(a), sampleTypes(b))
 	field(d, "", "default sample type", valid(a.DefaultSampleType), valid(b.DefaultSampleType))
 	diffLists(d, "period type", valueTypes(a.PeriodType), valueTypes(b.PeriodType))
 	field(d, "", "period", a.Period, b.Period)
@@ -66,6 +66,14 @@ func diffLists[T comparable](d *differences, name string, a, b []T) {
 			field(d, "", fmt.Sprintf("%s %d", name, i), a[i], b[i])
 		}
 	}
+}
+
+func sampleTypes(p *profile.Profile) []pprofValueType {
+	types := valueTypes(p.SampleType...)
+	if len(types) == 1 && types[0] == (pprofValueType{}) && len(p.Sample) == 0 {
+		return nil
+	}
+	return types
 }
 
 type pprofValueType struct{ Type, Unit string }

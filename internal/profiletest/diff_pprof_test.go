@@ -163,6 +163,14 @@ func TestDiffPprofPassesOver(t *testing.T) {
 	}
 }
 
+func TestDiffPprofTakesATypeThatSaysNothingForNone(t *testing.T) {
+	unnamed := &profile.Profile{SampleType: []*profile.ValueType{{}}}
+	require.Empty(t, DiffPprof(&profile.Profile{}, unnamed))
+	require.NotEmpty(t, DiffPprof(&profile.Profile{}, &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu"}}}))
+	unnamed.Sample = []*profile.Sample{{Value: []int64{1}}}
+	require.NotEmpty(t, DiffPprof(&profile.Profile{}, unnamed))
+}
+
 func TestDiffPprofReadsTextAsUTF8(t *testing.T) {
 	faulty, mended := newPprof(), newPprof()
 	faulty.Function[0].Name, mended.Function[0].Name = "a\xff\xfeb", "a\uFFFDb"
