@@ -118,7 +118,11 @@ func (t *decoding) labelKey(i uint32) int32 {
 	return key
 }
 
+// noteLinkKey notes which pairs of link labels a key is part of. The empty key is part of none, a pair may lack its span.
 func (t *decoding) noteLinkKey(name string, key int32) {
+	if name == "" {
+		return
+	}
 	for pair, names := range t.opts.LinkLabels {
 		if name == names.Trace {
 			t.labels.links[pair].trace = key
