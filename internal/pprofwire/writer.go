@@ -3,6 +3,11 @@
 
 package pprofwire
 
+import (
+	"encoding/binary"
+	"slices"
+)
+
 // The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
 // repeated numbers packed and leave out what is zero, as proto3 does.
 
@@ -25,10 +30,7 @@ func AppendSample(dst []byte, locationIDs []uint32, values []int64, labels []byt
 	if len(locationIDs) > 0 {
 		var packed int
 		dst, packed = openMessage(dst, 1)
-		for _, id := range locationIDs {
-			dst = appendUvarint(dst, uint64(id))
-		}
-		dst = closeMessage(dst, packed)
+		dst = closeMessage(appendIDs(dst, locationIDs), packed)
 	}
 	if len(values) > 0 {
 		var packed int
@@ -40,6 +42,24 @@ func AppendSample(dst []byte, locationIDs []uint32, values []int64, labels []byt
 	}
 	dst = append(dst, labels...)
 	return closeMessage(dst, start)
+}
+
+// appendIDs appends varints. Room for all of them is taken once, since this is where most of a profile's bytes come from.
+func appendIDs(dst []byte, ids []uint32) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, binary.MaxVarintLen32*len(ids))
+	room := dst[n:cap(dst)]
+	i := 0
+	for _, id := range ids {
+		for id >= 0x80 {
+			room[i] = byte(id) | 0x80
+			id >>= 7
+			i++
+		}
+		room[i] = byte(id)
+		i++
+	}
+	return dst[:n+i]
 }
 
 // AppendLabel appends a label as a field of Sample.

@@ -92,7 +92,7 @@ func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
 func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
 		for j, scope := range resource.ScopeProfiles().All() {
-			t.groupProfiles(scope.Profiles())
+			t.groupProfiles(scope.Scope(), scope.Profiles())
 			for _, fault := range t.faults {
 				fault.Resource, fault.Scope = i, j
 				if !yield(Payload{}, &fault) {

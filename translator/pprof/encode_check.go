@@ -104,10 +104,14 @@ func (s *sourceTables) lookAtLocation(i int) error {
 	if err := s.mappingChecks.check(location.MappingIndex(), s.lookAtMapping); err != nil {
 		return err
 	}
-	for _, line := range location.Lines().All() {
-		if err := s.functionChecks.check(line.FunctionIndex(), s.lookAtFunction); err != nil {
+	lines := location.Lines()
+	for j := range lines.Len() {
+		if err := s.functionChecks.check(lines.At(j).FunctionIndex(), s.lookAtFunction); err != nil {
 			return err
 		}
+	}
+	if location.AttributeIndices().Len() == 0 {
+		return nil
 	}
 	_, err := s.importer.AppendAttributes(nil, location.AttributeIndices())
 	return err

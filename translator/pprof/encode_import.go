@@ -47,11 +47,11 @@ type encoding struct {
 	wireLines []pprofwire.Line
 }
 
-// importedSample is a sample whose link and attributes are in dict and whose stack was checked.
+// importedSample is a sample whose link and attributes are in dict and whose stack was checked. Its attributes end at
+// attributesEnd in encoding.attributes; they begin where those of the sample before it end.
 type importedSample struct {
-	source     pprofile.Sample
-	id         dictionary.SampleIdentity
-	attributes span
+	id            dictionary.SampleIdentity
+	attributesEnd int32
 }
 
 type span struct{ start, end int }
@@ -85,6 +85,8 @@ type groupedProfile struct {
 	sampleType typeIndices
 	comments   int32
 	samples    span
+	// attributesStart is where the attributes of its first sample begin.
+	attributesStart int32
 }
 
 func newEncoding() *encoding {
@@ -107,7 +109,6 @@ func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary
 func (t *encoding) release() bool {
 	clear(t.groups)
 	clear(t.faults)
-	clear(t.samples)
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
@@ -115,7 +116,9 @@ func (t *encoding) release() bool {
 }
 
 // groupProfiles imports the profiles of one scope and sorts them into groups, in the order of their first profiles.
-func (t *encoding) groupProfiles(profiles pprofile.ProfilesSlice) {
+// Where the scope's order of sample types is that of all its profiles, they were one pprof, even if it names a type twice.
+func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice) {
+	_, wasOne := originalOrder(scope, profiles.Len())
 	clear(t.open)
 	clear(t.turns)
 	t.sets.Reset(0)
@@ -127,16 +130,22 @@ func (t *encoding) groupProfiles(profiles pprofile.ProfilesSlice) {
 			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
 			continue
 		}
+		if !wasOne {
+			key.turn = t.turn(key, imported.sampleType)
+		}
 		t.addToGroup(key, imported)
 	}
 }
 
-// addToGroup adds a profile to the group of its key. A sample type that the group has already goes to the next group of
-// that key.
-func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
-	ofType := typeKey{key, profile.sampleType}
-	key.turn = t.turns[ofType]
+// turn returns how many profiles there were with this key and sample type: no two of them share a group.
+func (t *encoding) turn(key groupKey, sampleType typeIndices) int {
+	ofType := typeKey{key, sampleType}
 	t.turns[ofType]++
+	return t.turns[ofType] - 1
+}
+
+// addToGroup adds a profile to the group of its key.
+func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	g, found := t.open[key]
 	if !found {
 		g = len(t.groups)
@@ -163,10 +172,11 @@ func (t *encoding) importProfile(profile pprofile.Profile) (key groupKey, import
 	key.attributes, imported.comments = t.splitComments(t.attributes[first:])
 	t.attributes = t.attributes[:first]
 
-	imported.samples.start = len(t.samples)
-	for i, sample := range profile.Samples().All() {
-		if err := t.importSample(sample); err != nil {
-			t.samples = t.samples[:imported.samples.start]
+	imported.samples.start, imported.attributesStart = len(t.samples), int32(len(t.attributes))
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		if err := t.importSample(samples.At(i)); err != nil {
+			t.samples, t.attributes = t.samples[:imported.samples.start], t.attributes[:imported.attributesStart]
 			return key, imported, fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
@@ -204,16 +214,14 @@ func (t *encoding) importSample(sample pprofile.Sample) (err error) {
 	if err := t.source.checkStack(sample.StackIndex()); err != nil {
 		return err
 	}
-	imported := importedSample{source: sample}
-	imported.id.Stack = sample.StackIndex()
+	imported := importedSample{id: dictionary.SampleIdentity{Stack: sample.StackIndex()}}
 	if imported.id.Link, err = t.importer.Link(sample.LinkIndex()); err != nil {
 		return err
 	}
-	imported.attributes.start = len(t.attributes)
 	if t.attributes, err = t.importer.AppendAttributes(t.attributes, sample.AttributeIndices()); err != nil {
 		return err
 	}
-	imported.attributes.end = len(t.attributes)
+	imported.attributesEnd = int32(len(t.attributes))
 	t.samples = append(t.samples, imported)
 	return nil
 }

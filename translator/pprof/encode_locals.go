@@ -3,7 +3,11 @@
 
 package pprof
 
-import "slices"
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
 
 // locals gives the entries that one pprof reaches their ids in it, in the order of first use. Strings are those of the
 // encoding's dictionary, all else stands in the tables of the message.
@@ -62,6 +66,20 @@ func (n *numbering) local(entry int32) uint32 {
 		*at = stampedNumber{n.generation, uint32(len(n.list))}
 	}
 	return at.number
+}
+
+// appendLocals appends the numbers of entries, which are all below the size that begin was told.
+func (n *numbering) appendLocals(dst []uint32, entries pcommon.Int32Slice) []uint32 {
+	numbers, generation := n.numbers, n.generation
+	for i := range entries.Len() {
+		entry := entries.At(i)
+		number := numbers[entry]
+		if number.generation != generation {
+			number.number = n.local(entry)
+		}
+		dst = append(dst, number.number)
+	}
+	return dst
 }
 
 // string returns the index of a string of the dictionary in the pprof's string table, where 0 is the empty string.

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
@@ -36,23 +37,28 @@ func (t *encoding) joinProfile(g *group, p *groupedProfile, column int) (lost in
 		perEvent = g.key.period
 	}
 	width := len(g.profiles)
-	for i := p.samples.start; i < p.samples.end; i++ {
-		sample := &t.samples[i]
-		attributes := t.attributes[sample.attributes.start:sample.attributes.end]
-		if t.opts.TimestampLabels && sample.source.TimestampsUnixNano().Len() > 0 {
-			t.joinEvents(sample, attributes, width, column, perEvent)
+	sources := p.source.Samples()
+	start := p.attributesStart
+	for i := range sources.Len() {
+		source, sample := sources.At(i), t.samples[p.samples.start+i]
+		attributes := t.attributes[start:sample.attributesEnd]
+		start = sample.attributesEnd
+		if t.opts.TimestampLabels && source.TimestampsUnixNano().Len() > 0 {
+			t.joinEvents(source, sample.id, attributes, width, column, perEvent)
 			continue
 		}
-		lost += sample.source.TimestampsUnixNano().Len()
-		t.add(sample, attributes, width, column, total(sample.source, perEvent))
+		lost += source.TimestampsUnixNano().Len()
+		t.add(sample.id, attributes, width, column, total(source, perEvent))
 	}
 	return lost
 }
 
 // joinEvents adds each event of a sample as a sample of its own.
-func (t *encoding) joinEvents(sample *importedSample, attributes []int32, width, column int, perEvent int64) {
-	values := sample.source.Values()
-	for i, at := range sample.source.TimestampsUnixNano().All() {
+func (t *encoding) joinEvents(
+	source pprofile.Sample, id dictionary.SampleIdentity, attributes []int32, width, column int, perEvent int64,
+) {
+	values := source.Values()
+	for i, at := range source.TimestampsUnixNano().All() {
 		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
 		t.event = append(append(t.event[:0], attributes...), label)
 		slices.Sort(t.event)
@@ -60,7 +66,7 @@ func (t *encoding) joinEvents(sample *importedSample, attributes []int32, width,
 		if values.Len() > 0 {
 			value = values.At(i)
 		}
-		t.add(sample, t.event, width, column, value)
+		t.add(id, t.event, width, column, value)
 	}
 }
 
@@ -69,8 +75,8 @@ const (
 	timestampUnit  = "nanoseconds"
 )
 
-func (t *encoding) add(sample *importedSample, attributes []int32, width, column int, value int64) {
-	row, added := t.joined.Index(sample.id, attributes)
+func (t *encoding) add(id dictionary.SampleIdentity, attributes []int32, width, column int, value int64) {
+	row, added := t.joined.Index(id, attributes)
 	if added {
 		for range width {
 			t.values = append(t.values, 0)
@@ -99,16 +105,10 @@ func (t *encoding) writeSamples(width int) {
 		id, attributes := t.joined.At(row)
 		t.frames = t.frames[:0]
 		if id.Stack != 0 {
-			t.appendFrames(id.Stack)
+			locations := t.source.stacks.At(int(id.Stack)).LocationIndices()
+			t.frames = t.locals.locations.appendLocals(t.frames, locations)
 		}
 		labels := t.labels.write(id.Link, attributes)
 		t.out = pprofwire.AppendSample(t.out, t.frames, t.values[row*width:(row+1)*width], labels)
-	}
-}
-
-func (t *encoding) appendFrames(stack int32) {
-	locations := t.source.stacks.At(int(stack)).LocationIndices()
-	for i := range locations.Len() {
-		t.frames = append(t.frames, t.locals.locations.local(locations.At(i)))
 	}
 }

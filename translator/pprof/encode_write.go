@@ -90,14 +90,20 @@ func (t *encoding) original(g *group) ([]byte, bool) {
 // sampleTypeOrder returns for each pprof sample type the profile of the group that holds it: as the scope tells, if that
 // fits the group, else the first OTLP profile goes last, where pprof has its default.
 func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
-	order := make([]int, n)
-	if attribute, found := scope.Attributes().Get(scopeSampleTypeOrder); found && fillOrder(order, attribute) {
-		return order
-	}
+	order, fits := originalOrder(scope, n)
 	for i := range order {
-		order[i] = (i + 1) % n
+		if !fits {
+			order[i] = (i + 1) % n
+		}
 	}
 	return order
+}
+
+// originalOrder returns the order of the sample types of the pprof that n profiles were made of, if the scope tells it.
+func originalOrder(scope pcommon.InstrumentationScope, n int) (order []int, fits bool) {
+	order = make([]int, n)
+	attribute, found := scope.Attributes().Get(scopeSampleTypeOrder)
+	return order, found && fillOrder(order, attribute)
 }
 
 // fillOrder inverts the original positions of the profiles; it reports false when they are no permutation.
