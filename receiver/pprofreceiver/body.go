@@ -12,62 +12,99 @@ import (
 )
 
 const (
+	// beginningBytes is what is read of a body before it needs a place. Most profiles are not longer.
+	beginningBytes = 64 << 10
 	// trustedLength is how much room a body is given because its Content-Length says so. More comes as bytes come.
 	trustedLength = 1 << 20
-	// leastRoom is the room that a body of unknown length begins with.
-	leastRoom = 16 << 10
 	// maxPooledBody is the largest buffer that is kept for another request.
 	maxPooledBody = 4 << 20
 )
 
-// bodies are the buffers of request bodies.
+// bodies reads the bodies of requests into buffers that are used again. Memory grows with what has arrived, not with
+// what was announced.
 type bodies struct {
-	pool sync.Pool
+	beginnings sync.Pool // of *[beginningBytes]byte
+	wholes     sync.Pool // of *[]byte
 }
 
-// read reads the rest of r's body, behind its first byte. The result is valid until it is given back with put.
-//
-// Memory grows with what has arrived, not with what was announced.
-func (b *bodies) read(r *http.Request, first byte) (*[]byte, error) {
-	buffer, ok := b.pool.Get().(*[]byte)
+// body is a body being read.
+type body struct {
+	bytes []byte
+	whole bool
+
+	// beginning and buffer are where bytes may lie.
+	beginning *[beginningBytes]byte
+	buffer    *[]byte
+}
+
+// begin reads until the body ends or its beginning is full. Until the first byte comes, a request costs a connection and
+// nothing else. The body must be given back with put.
+func (b *bodies) begin(r *http.Request) (*body, error) {
+	first, err := firstByte(r)
+	if err != nil {
+		return nil, err
+	}
+	beginning, ok := b.beginnings.Get().(*[beginningBytes]byte)
+	if !ok {
+		beginning = new([beginningBytes]byte)
+	}
+	started := &body{beginning: beginning, bytes: beginning[:1]}
+	started.bytes[0] = first
+	if err := started.fill(r); err != nil {
+		b.put(started)
+		return nil, err
+	}
+	return started, nil
+}
+
+// finish reads what begin has left.
+func (b *bodies) finish(r *http.Request, started *body) error {
+	if started.whole {
+		return nil
+	}
+	buffer, ok := b.wholes.Get().(*[]byte)
 	if !ok {
 		buffer = new([]byte)
 	}
-	body := slices.Grow((*buffer)[:0], firstRoom(r.ContentLength))
-	body = append(body, first)
+	// One more than announced, so that the end is seen without growing.
+	room := max(int(min(r.ContentLength, trustedLength))+1, 2*beginningBytes)
+	started.buffer = buffer
+	started.bytes = append(slices.Grow((*buffer)[:0], room), started.bytes...)
 	for {
-		n, err := r.Body.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		*buffer = body
+		err := started.fill(r)
+		*buffer = started.bytes
+		if err != nil || started.whole {
+			return err
+		}
+		started.bytes = slices.Grow(started.bytes, len(started.bytes))
+	}
+}
+
+// put gives the buffers of a body back. Its bytes must not be used any more.
+func (b *bodies) put(used *body) {
+	b.beginnings.Put(used.beginning)
+	if used.buffer != nil && cap(*used.buffer) <= maxPooledBody {
+		b.wholes.Put(used.buffer)
+	}
+}
+
+// fill reads until the room behind bytes is full or the body ends.
+func (b *body) fill(r *http.Request) error {
+	for len(b.bytes) < cap(b.bytes) {
+		n, err := r.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
 		if errors.Is(err, io.EOF) {
-			return buffer, nil
+			b.whole = true
+			return nil
 		}
 		if err != nil {
-			b.put(buffer)
-			return nil, bodyError(err)
-		}
-		if len(body) == cap(body) {
-			body = slices.Grow(body, len(body))
+			return bodyError(err)
 		}
 	}
+	return nil
 }
 
-// put gives a buffer back. It must not be used any more.
-func (b *bodies) put(buffer *[]byte) {
-	if cap(*buffer) <= maxPooledBody {
-		b.pool.Put(buffer)
-	}
-}
-
-// firstRoom is one more than a body of the announced length, so that its end is seen without growing.
-func firstRoom(announced int64) int {
-	if announced < 0 {
-		return leastRoom
-	}
-	return int(min(announced, trustedLength)) + 1
-}
-
-// firstByte waits until the body begins. Until then a request costs a connection and nothing else.
+// firstByte waits until the body begins.
 func firstByte(r *http.Request) (byte, error) {
 	var first [1]byte
 	for {

@@ -16,6 +16,9 @@ import (
 	"go.uber.org/zap"
 )
 
+// shutdownGrace is the time that a request has to arrive once the server is shut down.
+const shutdownGrace = time.Second
+
 // format is what the standard metrics and spans of a receiver call the data.
 const format = "pprof"
 
@@ -70,7 +73,7 @@ func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, protocol *api)
 	protocol.succeed(w)
 }
 
-// takeRequest reads a request and has it worked on, in a place that it holds from its first byte to its answer.
+// takeRequest reads a request and has it worked on.
 func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http.Request, protocol *api) (samples int, err error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -79,20 +82,37 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
-	first, err := firstByte(r)
+	defer s.hurryOnShutdown(w)()
+	body, err := s.bodies.begin(r)
 	if err != nil {
-		return 0, err
+		return 0, s.lateError(err)
 	}
+	defer s.bodies.put(body)
 	if err := s.places.take(ctx); err != nil {
 		return 0, err
 	}
 	defer s.places.leave()
-	body, err := s.bodies.read(r, first)
-	if err != nil {
-		return 0, err
+	if err := s.bodies.finish(r, body); err != nil {
+		return 0, s.lateError(err)
 	}
-	defer s.bodies.put(body)
-	return protocol.take(ctx, r, *body)
+	return protocol.take(ctx, r, body.bytes)
+}
+
+// hurryOnShutdown gives a request little time to arrive from the moment on when the server is shut down: a sender that
+// has nothing to say must not keep the rest of the Collector from ending. The result ends that.
+func (s *server) hurryOnShutdown(w http.ResponseWriter) (stop func() bool) {
+	return context.AfterFunc(s.stopping, func() {
+		// A connection that has no deadlines is served without.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
+	})
+}
+
+// lateError is an error of reading a body, seen in the light of a shutdown that may have caused it.
+func (s *server) lateError(err error) error {
+	if s.stopping.Err() != nil && classify(err) == classTooSlow {
+		return refuse(classBusy, "the receiver is shutting down: %w", err)
+	}
+	return err
 }
 
 // refuse counts what went wrong and answers it.

@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -42,6 +43,11 @@ type running struct {
 // run starts a receiver on a free port. It ends with the test.
 func run(tb testing.TB, change func(*Config, *ServerConfig)) *running {
 	tb.Helper()
+	return runOn(tb, componenttest.NewNopHost(), change)
+}
+
+func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfig)) *running {
+	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	section := cfg.Server.Get()
 	section.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
@@ -54,7 +60,7 @@ func run(tb testing.TB, change func(*Config, *ServerConfig)) *running {
 	var err error
 	r.receiver, err = newReceiver(set, cfg, r.sink)
 	require.NoError(tb, err)
-	require.NoError(tb, r.receiver.Start(tb.Context(), componenttest.NewNopHost()))
+	require.NoError(tb, r.receiver.Start(tb.Context(), host))
 	r.address = r.receiver.sources[0].(*server).address.String()
 	r.url = "http://" + r.address
 	tb.Cleanup(func() {

@@ -176,7 +176,7 @@ func (r *running) raw(t *testing.T, request string) net.Conn {
 
 func TestSlowSender(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
-	conn := r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+	conn := r.raw(t, unfinished(1000, 3))
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	assert.Contains(t, string(answer), "408 Request Timeout")
@@ -187,15 +187,16 @@ func TestSlowSender(t *testing.T) {
 func TestAbortedUpload(t *testing.T) {
 	r := run(t, nil)
 	for _, beginning := range []string{
-		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n",
-		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc",
+		unfinished(1000, 0),
+		unfinished(1000, 3),
+		unfinished(1_000_000, 100_000),
 		"POST /v1/pprof HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
 	} {
 		conn := r.raw(t, beginning)
 		time.Sleep(10 * time.Millisecond)
 		require.NoError(t, conn.Close())
 	}
-	require.Eventually(t, func() bool { return r.refusals("aborted") == 3 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return r.refusals("aborted") == 4 }, 10*time.Second, 5*time.Millisecond)
 	assert.Empty(t, r.sink.all())
 	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "no place stayed taken")
 }
@@ -209,17 +210,22 @@ func TestBrokenChunks(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 }
 
-// TestAnnouncedLengthIsNotTrusted announces 20 MB and sends 3 bytes, many times over.
+// TestAnnouncedLengthIsNotTrusted announces 20 MB and sends little more than what needs a place, many times over.
 func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	r := run(t, nil)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	const senders = 20
 	for range senders {
-		r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\nabc")
+		r.raw(t, unfinished(20_000_000, beginningBytes+1))
 	}
 	places := r.receiver.sources[0].(*server).places
 	require.Eventually(t, func() bool { return len(places.taken) == senders }, 10*time.Second, 5*time.Millisecond)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(senders*3*trustedLength), "20 MB each were announced")
+}
+
+// unfinished is a request that announces a length and sends less.
+func unfinished(announced, sent int) string {
+	return fmt.Sprintf("POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", announced, strings.Repeat("x", sent))
 }

@@ -65,7 +65,7 @@ func (in *intake) take(ctx context.Context, payload []byte, source pprof.Source,
 		return 0, err
 	}
 	if in.closed.Load() {
-		return stats.OTLPSamples, refuse(classConsumerUnavailable, "the receiver is shutting down")
+		return stats.OTLPSamples, refuse(classBusy, "the receiver is shutting down")
 	}
 	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
 		return stats.OTLPSamples, consumerError(ctx, err)

@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -76,17 +77,39 @@ func TestShutdownDrains(t *testing.T) {
 // TestShutdownIsBounded cuts off what does not end in time, and hands nothing on afterwards.
 func TestShutdownIsBounded(t *testing.T) {
 	r := run(t, nil)
-	r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc")
+	conn := r.raw(t, unfinished(1_000_000, 100_000))
 	places := r.receiver.sources[0].(*server).places
 	require.Eventually(t, func() bool { return len(places.taken) == 1 }, 10*time.Second, 5*time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, r.receiver.Shutdown(ctx), context.DeadlineExceeded)
+	_, err := io.ReadAll(conn)
+	require.NoError(t, err, "the connection is closed, without an answer or with one")
 	require.Eventually(t, func() bool { return len(places.taken) == 0 }, 10*time.Second, 5*time.Millisecond)
 
-	_, err := r.receiver.intake.take(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), false)
+	_, err = r.receiver.intake.take(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), false)
 	require.ErrorContains(t, err, "shutting down")
 	assert.Empty(t, r.sink.all())
+}
+
+// TestShutdownHurriesSenders ends, without a deadline of its own, soon after the shutdown: senders that have stopped in
+// the middle do not keep it until read_timeout.
+func TestShutdownHurriesSenders(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = time.Hour })
+	var conns []net.Conn
+	for _, sent := range []int{0, 3, 100_000} {
+		conns = append(conns, r.raw(t, unfinished(1_000_000, sent)))
+	}
+	places := r.receiver.sources[0].(*server).places
+	require.Eventually(t, func() bool { return len(places.taken) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, r.receiver.Shutdown(context.Background()))
+	for _, conn := range conns {
+		answer, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		assert.Contains(t, string(answer), "503 Service Unavailable")
+		assert.Contains(t, string(answer), "Retry-After: 5")
+	}
+	r.assertRefusals(t, map[string]int64{"busy": 3})
 }
 
 // statusHost keeps the status that is reported to it.

@@ -55,11 +55,12 @@ func TestWaitForPlace(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, (<-second).status)
 }
 
-// TestIdleConnectionsHoldNoPlace opens requests whose body never begins. Others are served meanwhile.
-func TestIdleConnectionsHoldNoPlace(t *testing.T) {
+// TestSlowSendersHoldNoPlace opens requests whose body does not begin, or does not get far. Others are served meanwhile.
+func TestSlowSendersHoldNoPlace(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, 0 })
 	for range 5 {
-		r.raw(t, "POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+		r.raw(t, unfinished(1_000_000, 0))
+		r.raw(t, unfinished(1_000_000, 1000))
 	}
 	time.Sleep(20 * time.Millisecond)
 	got := r.post(t, "/v1/pprof", plain(t, cpuProfile(1)))

@@ -31,6 +31,9 @@ type server struct {
 	http    *http.Server
 	address net.Addr
 	serving sync.WaitGroup
+	// stopping ends when Shutdown begins.
+	stopping context.Context
+	stop     context.CancelFunc
 }
 
 func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, error) {
@@ -42,14 +45,16 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 	if err != nil {
 		return nil, err
 	}
-	return &server{
+	s := &server{
 		cfg:     cfg,
 		set:     set.TelemetrySettings,
 		intake:  in,
 		obs:     obs,
 		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.ConcurrencyWait),
 		headers: headerAttributes(cfg.ResourceHeaders),
-	}, nil
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // Start listens. Requests are served from then on.
@@ -75,8 +80,10 @@ func (s *server) serve(listener net.Listener, host component.Host) {
 	}
 }
 
-// Shutdown stops listening and waits for the requests that are being served. When ctx ends first, they are cut off.
+// Shutdown stops listening and waits for the requests that are being served; those still arriving have a moment to do
+// so. When ctx ends first, all are cut off.
 func (s *server) Shutdown(ctx context.Context) error {
+	s.stop()
 	if s.http == nil {
 		return nil
 	}

@@ -65,7 +65,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ReceiverPprofBytes, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_bytes",
-		metric.WithDescription("Bytes of the payloads received, once as they came and once after decompression. [Alpha]"),
+		metric.WithDescription("Bytes of the payloads that came to the translator, once as they came and once after decompression. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
@@ -77,7 +77,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofPayloads, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_payloads",
-		metric.WithDescription("Payloads received whole, whatever became of them. [Alpha]"),
+		metric.WithDescription("Payloads that came to the translator, whatever became of them. [Alpha]"),
 		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)

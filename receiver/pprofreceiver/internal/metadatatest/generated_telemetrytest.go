@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualReceiverPprofBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_bytes",
-		Description: "Bytes of the payloads received, once as they came and once after decompression. [Alpha]",
+		Description: "Bytes of the payloads that came to the translator, once as they came and once after decompression. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualReceiverPprofEmptyProfiles(t *testing.T, tt *componenttest.Telem
 func AssertEqualReceiverPprofPayloads(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_payloads",
-		Description: "Payloads received whole, whatever became of them. [Alpha]",
+		Description: "Payloads that came to the translator, whatever became of them. [Alpha]",
 		Unit:        "{payload}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

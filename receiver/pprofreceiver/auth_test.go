@@ -1,0 +1,87 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+)
+
+var guardID = component.MustNewID("guard")
+
+// guard lets in who knows the word, and says who that is.
+type guard struct {
+	component.StartFunc
+	component.ShutdownFunc
+}
+
+type knownClient struct{ client.AuthData }
+
+func (guard) Authenticate(ctx context.Context, sources map[string][]string) (context.Context, error) {
+	if word := sources["X-Word"]; len(word) != 1 || word[0] != "sesame" {
+		return ctx, errors.New("not the word")
+	}
+	info := client.FromContext(ctx)
+	info.Auth = knownClient{}
+	return client.NewContext(ctx, info), nil
+}
+
+type guardedHost struct{ component.Host }
+
+func (guardedHost) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{guardID: guard{}}
+}
+
+func TestAuthentication(t *testing.T) {
+	r := runOn(t, guardedHost{componenttest.NewNopHost()}, func(_ *Config, s *ServerConfig) {
+		s.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}})
+	})
+	body := plain(t, cpuProfile(1))
+	got := r.post(t, "/v1/pprof", body)
+	assert.Equal(t, http.StatusUnauthorized, got.status)
+	assert.Equal(t, "not the word\n", got.text)
+	assert.Empty(t, got.header.Get("Retry-After"))
+	r.assertRefusals(t, map[string]int64{"not_allowed": 1})
+
+	got = r.post(t, "/v1/pprof", body, "X-Word", "sesame")
+	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Equal(t, knownClient{}, client.FromContext(r.sink.ctx[0]).Auth)
+}
+
+func TestMissingAuthenticator(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	section := cfg.Server.Get()
+	section.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
+	section.HTTP.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: guardID}})
+	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, &sink{})
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Start(t.Context(), componenttest.NewNopHost()), "guard")
+	require.NoError(t, r.Shutdown(t.Context()))
+}
+
+// TestCompressionAlgorithms allows some encodings only.
+func TestCompressionAlgorithms(t *testing.T) {
+	body := plain(t, cpuProfile(1))
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", gz(t, body)).status, "the profile's own compression")
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
+	for _, encoding := range []string{"gzip", "x-gzip", "zlib"} {
+		assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", gz(t, body), "Content-Encoding", encoding).status)
+	}
+	r.assertRefusals(t, map[string]int64{"unknown_encoding": 3})
+}
