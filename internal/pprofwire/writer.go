@@ -3,10 +3,7 @@
 
 package pprofwire
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "encoding/binary"
 
 // The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
 // repeated numbers packed and leave out what is zero, as proto3 does.
@@ -24,13 +21,13 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 	return closeMessage(dst, start)
 }
 
-// AppendSample appends a sample. labels is what AppendLabel made of its labels, one behind the other.
-func AppendSample(dst []byte, locationIDs []uint32, values []int64, labels []byte) []byte {
+// AppendSample appends a sample. locationIDs are packed, as AppendID writes them; labels is what AppendLabel made of its
+// labels, one behind the other.
+func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
 	dst, start := openMessage(dst, 2)
 	if len(locationIDs) > 0 {
-		var packed int
-		dst, packed = openMessage(dst, 1)
-		dst = closeMessage(appendIDs(dst, locationIDs), packed)
+		dst = appendUvarint(append(dst, 1<<3|wireBytes), uint64(len(locationIDs)))
+		dst = append(dst, locationIDs...)
 	}
 	if len(values) > 0 {
 		var packed int
@@ -44,22 +41,15 @@ func AppendSample(dst []byte, locationIDs []uint32, values []int64, labels []byt
 	return closeMessage(dst, start)
 }
 
-// appendIDs appends varints. Room for all of them is taken once, since this is where most of a profile's bytes come from.
-func appendIDs(dst []byte, ids []uint32) []byte {
-	n := len(dst)
-	dst = slices.Grow(dst, binary.MaxVarintLen32*len(ids))
-	room := dst[n:cap(dst)]
-	i := 0
-	for _, id := range ids {
-		for id >= 0x80 {
-			room[i] = byte(id) | 0x80
-			id >>= 7
-			i++
-		}
-		room[i] = byte(id)
-		i++
+// MaxIDBytes is the most that AppendID appends.
+const MaxIDBytes = binary.MaxVarintLen32
+
+// AppendID appends an id to packed ones.
+func AppendID(dst []byte, id uint32) []byte {
+	if id < 0x80 {
+		return append(dst, byte(id))
 	}
-	return dst[:n+i]
+	return appendUvarint(dst, uint64(id))
 }
 
 // AppendLabel appends a label as a field of Sample.

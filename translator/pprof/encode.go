@@ -93,17 +93,38 @@ func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool)
 	for i, resource := range pd.ResourceProfiles().All() {
 		for j, scope := range resource.ScopeProfiles().All() {
 			t.groupProfiles(scope.Scope(), scope.Profiles())
-			for _, fault := range t.faults {
+			if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
+				if fault == nil {
+					return yield(payload, nil)
+				}
 				fault.Resource, fault.Scope = i, j
-				if !yield(Payload{}, &fault) {
-					return
-				}
-			}
-			for g := range t.groups {
-				if !yield(t.writeGroup(&t.groups[g], resource.Resource(), scope.Scope())) {
-					return
-				}
+				return yield(Payload{}, fault)
+			}) {
+				return
 			}
 		}
 	}
+}
+
+// encodeScope yields the groups of one scope that was sorted, and the faults of its profiles.
+func (t *encoding) encodeScope(
+	resource pcommon.Resource, scope pcommon.InstrumentationScope, yield func(Payload, *ProfileError) bool,
+) bool {
+	for _, fault := range t.faults {
+		if !yield(Payload{}, &fault) {
+			return false
+		}
+	}
+	for i := range t.groups {
+		g := &t.groups[i]
+		for _, fault := range t.joinGroup(g) {
+			if !yield(Payload{}, &fault) {
+				return false
+			}
+		}
+		if len(g.profiles) > 0 && !yield(t.writeGroup(g, resource, scope), nil) {
+			return false
+		}
+	}
+	return true
 }

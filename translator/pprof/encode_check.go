@@ -20,7 +20,6 @@ type sourceTables struct {
 	functions pprofile.FunctionSlice
 	mappings  pprofile.MappingSlice
 
-	stackChecks    checks
 	locationChecks checks
 	functionChecks checks
 	mappingChecks  checks
@@ -69,7 +68,6 @@ func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dicti
 	s.importer = importer
 	s.stacks, s.locations = source.StackTable(), source.LocationTable()
 	s.functions, s.mappings = source.FunctionTable(), source.MappingTable()
-	s.stackChecks.reset("stack", s.stacks.Len())
 	s.locationChecks.reset("location", s.locations.Len())
 	s.functionChecks.reset("function", s.functions.Len())
 	s.mappingChecks.reset("mapping", s.mappings.Len())
@@ -81,22 +79,9 @@ func (s *sourceTables) release() {
 	s.functions, s.mappings = pprofile.FunctionSlice{}, pprofile.MappingSlice{}
 }
 
-// checkStack checks a stack and all that it reaches.
-func (s *sourceTables) checkStack(i int32) error { return s.stackChecks.check(i, s.lookAtStack) }
-
-func (s *sourceTables) lookAtStack(i int) error {
-	locations := s.stacks.At(i).LocationIndices()
-	good := s.locationChecks.good
-	for j := range locations.Len() {
-		location := locations.At(j)
-		if location > 0 && int(location) < len(good) && good[location] {
-			continue
-		}
-		if err := s.locationChecks.check(location, s.lookAtLocation); err != nil {
-			return err
-		}
-	}
-	return nil
+// checkLocation checks a location and all that it reaches.
+func (s *sourceTables) checkLocation(i int32) error {
+	return s.locationChecks.check(i, s.lookAtLocation)
 }
 
 func (s *sourceTables) lookAtLocation(i int) error {

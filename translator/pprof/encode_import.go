@@ -4,7 +4,6 @@
 package pprof
 
 import (
-	"fmt"
 	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -16,8 +15,8 @@ import (
 
 // encoding is the working memory of one translation, used again by the next.
 //
-// The order of work: what a profile reaches is checked; profiles are put into groups; the samples of a group are joined;
-// then the group is written, and each entry that it reaches gets its pprof id on its first use.
+// The order of work: profiles are put into groups; the samples of a group are joined, and each entry that they reach is
+// checked and gets its pprof id on its first use; then the group is written.
 //
 // Strings, attributes and links are imported into dict, which joins what is equal by value. Stacks and what they are
 // made of are told apart by their index, which makes no difference where each stands in its table once.
@@ -27,34 +26,18 @@ type encoding struct {
 	importer dictionary.Importer
 	source   sourceTables
 
-	groups []group
-	open   map[groupKey]int
-	turns  map[typeKey]int
-	sets   dictionary.ListTable
-	faults []ProfileError
-	// samples are the checked samples of the scope, profile after profile; attributes their sets, back to back.
-	samples    []importedSample
-	attributes []int32
-
-	joined dictionary.SampleTable
-	values []int64
-	event  []int32
+	groups  []group
+	open    map[groupKey]int
+	turns   map[typeKey]int
+	sets    dictionary.ListTable
+	faults  []ProfileError
+	joining joining
 
 	out       []byte
 	locals    locals
 	labels    labelWriter
-	frames    []uint32
 	wireLines []pprofwire.Line
 }
-
-// importedSample is a sample whose link and attributes are in dict and whose stack was checked. Its attributes end at
-// attributesEnd in encoding.attributes; they begin where those of the sample before it end.
-type importedSample struct {
-	id            dictionary.SampleIdentity
-	attributesEnd int32
-}
-
-type span struct{ start, end int }
 
 // group is what becomes one pprof.
 type group struct {
@@ -84,9 +67,8 @@ type groupedProfile struct {
 	source     pprofile.Profile
 	sampleType typeIndices
 	comments   int32
-	samples    span
-	// attributesStart is where the attributes of its first sample begin.
-	attributesStart int32
+	// position is that of the profile in its scope.
+	position int
 }
 
 func newEncoding() *encoding {
@@ -112,10 +94,10 @@ func (t *encoding) release() bool {
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
-	return cap(t.out)+64*cap(t.samples) <= maxPooledBytes
+	return cap(t.out)+cap(t.joining.packed)+8*cap(t.joining.values) <= maxPooledBytes
 }
 
-// groupProfiles imports the profiles of one scope and sorts them into groups, in the order of their first profiles.
+// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles.
 // Where the scope's order of sample types is that of all its profiles, they were one pprof, even if it names a type twice.
 func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice) {
 	_, wasOne := originalOrder(scope, profiles.Len())
@@ -123,9 +105,9 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 	clear(t.turns)
 	t.sets.Reset(0)
 	t.groups, t.faults = t.groups[:0], t.faults[:0]
-	t.samples, t.attributes = t.samples[:0], t.attributes[:0]
 	for i, profile := range profiles.All() {
-		key, imported, err := t.importProfile(profile)
+		key, imported, err := t.importHeader(profile)
+		imported.position = i
 		if err != nil {
 			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
 			continue
@@ -155,8 +137,8 @@ func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	t.groups[g].profiles = append(t.groups[g].profiles, profile)
 }
 
-// importProfile checks all that a profile reaches.
-func (t *encoding) importProfile(profile pprofile.Profile) (key groupKey, imported groupedProfile, err error) {
+// importHeader imports what a profile says beside its samples.
+func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, imported groupedProfile, err error) {
 	imported.source = profile
 	key.time, key.duration, key.period = uint64(profile.Time()), profile.DurationNano(), profile.Period()
 	if imported.sampleType, err = t.importType(profile.SampleType()); err != nil {
@@ -165,22 +147,11 @@ func (t *encoding) importProfile(profile pprofile.Profile) (key groupKey, import
 	if key.periodType, err = t.importType(profile.PeriodType()); err != nil {
 		return key, imported, err
 	}
-	first := len(t.attributes)
-	if t.attributes, err = t.importer.AppendAttributes(t.attributes, profile.AttributeIndices()); err != nil {
+	attributes, err := t.importer.AppendAttributes(nil, profile.AttributeIndices())
+	if err != nil {
 		return key, imported, err
 	}
-	key.attributes, imported.comments = t.splitComments(t.attributes[first:])
-	t.attributes = t.attributes[:first]
-
-	imported.samples.start, imported.attributesStart = len(t.samples), int32(len(t.attributes))
-	samples := profile.Samples()
-	for i := range samples.Len() {
-		if err := t.importSample(samples.At(i)); err != nil {
-			t.samples, t.attributes = t.samples[:imported.samples.start], t.attributes[:imported.attributesStart]
-			return key, imported, fmt.Errorf("sample %d: %w", i, err)
-		}
-	}
-	imported.samples.end = len(t.samples)
+	key.attributes, imported.comments = t.splitComments(attributes)
 	return key, imported, nil
 }
 
@@ -204,26 +175,6 @@ func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err er
 	}
 	indices.unit, err = t.importer.String(v.UnitStrindex())
 	return indices, err
-}
-
-func (t *encoding) importSample(sample pprofile.Sample) (err error) {
-	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
-	if values > 0 && timestamps > 0 && values != timestamps {
-		return fmt.Errorf("%d values and %d timestamps, there must be equally many", values, timestamps)
-	}
-	if err := t.source.checkStack(sample.StackIndex()); err != nil {
-		return err
-	}
-	imported := importedSample{id: dictionary.SampleIdentity{Stack: sample.StackIndex()}}
-	if imported.id.Link, err = t.importer.Link(sample.LinkIndex()); err != nil {
-		return err
-	}
-	if t.attributes, err = t.importer.AppendAttributes(t.attributes, sample.AttributeIndices()); err != nil {
-		return err
-	}
-	imported.attributesEnd = int32(len(t.attributes))
-	t.samples = append(t.samples, imported)
-	return nil
 }
 
 // nanos turns an unsigned time into pprof's signed one; what is too far in the future becomes the last moment.

@@ -3,11 +3,7 @@
 
 package pprof
 
-import (
-	"slices"
-
-	"go.opentelemetry.io/collector/pdata/pcommon"
-)
+import "slices"
 
 // locals gives the entries that one pprof reaches their ids in it, in the order of first use. Strings are those of the
 // encoding's dictionary, all else stands in the tables of the message.
@@ -68,18 +64,13 @@ func (n *numbering) local(entry int32) uint32 {
 	return at.number
 }
 
-// appendLocals appends the numbers of entries, which are all below the size that begin was told.
-func (n *numbering) appendLocals(dst []uint32, entries pcommon.Int32Slice) []uint32 {
-	numbers, generation := n.numbers, n.generation
-	for i := range entries.Len() {
-		entry := entries.At(i)
-		number := numbers[entry]
-		if number.generation != generation {
-			number.number = n.local(entry)
-		}
-		dst = append(dst, number.number)
+// find returns the number of an entry, if it has one already.
+func (n *numbering) find(entry int32) (number uint32, known bool) {
+	if uint(entry) >= uint(len(n.numbers)) {
+		return 0, false
 	}
-	return dst
+	at := n.numbers[entry]
+	return at.number, at.generation == n.generation
 }
 
 // string returns the index of a string of the dictionary in the pprof's string table, where 0 is the empty string.

@@ -13,8 +13,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// writeGroup joins the samples of a group and writes it as one pprof.
-func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (Payload, error) {
+// writeGroup writes a group whose samples were joined as one pprof.
+func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) Payload {
 	first := g.profiles[0].source
 	payload := Payload{
 		Resource:     resource,
@@ -26,37 +26,50 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 		Profiles:     len(g.profiles),
 	}
 	for _, p := range g.profiles {
-		payload.OTLPSamples += p.samples.end - p.samples.start
+		payload.OTLPSamples += p.source.Samples().Len()
 	}
+	payload.Samples = t.joining.rows.Len()
 	if original, ok := t.original(g); ok {
 		payload.Pprof = original
-		return payload, nil
+		return payload
 	}
+	payload.Lost.Timestamps = t.joining.lostTimestamps
 	order := sampleTypeOrder(scope, len(g.profiles))
-	payload.Lost.Timestamps = t.joinSamples(g, order)
-	payload.Samples = t.joined.Len()
-
 	t.out = t.out[:0]
-	t.locals.begin(t)
 	t.writeSampleTypes(g, order)
-	t.writeSamples(len(g.profiles))
+	t.writeSamples(order)
 	payload.Lost.Attributes = t.writeEntries()
 	t.writeHeader(g, resource, scope)
 	for _, s := range t.locals.stringList() {
 		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
 	}
 	payload.Pprof = t.out
-	return payload, nil
+	return payload
 }
 
 // writeSampleTypes writes the sample types in pprof's order. A lone type without a name that has no sample stands for a
 // pprof that had none.
 func (t *encoding) writeSampleTypes(g *group, order []int) {
-	if len(order) == 1 && t.joined.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
+	if len(order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
 		return
 	}
 	for _, position := range order {
 		t.out = pprofwire.AppendSampleType(t.out, t.valueType(g.profiles[position].sampleType))
+	}
+}
+
+// writeSamples writes the joined samples with their values in pprof's order.
+func (t *encoding) writeSamples(order []int) {
+	j := &t.joining
+	t.labels.beginPayload(t.dict.Len().Attributes)
+	inOrder := make([]int64, len(order))
+	for row := range j.rows.Len() {
+		id, attributes := j.rows.At(row)
+		values := j.values[row*j.width : (row+1)*j.width]
+		for i, position := range order {
+			inOrder[i] = values[position]
+		}
+		t.out = pprofwire.AppendSample(t.out, j.packedAt(row), inOrder, t.labels.write(id.Link, attributes))
 	}
 }
 
