@@ -49,6 +49,9 @@ func deliver(
 	resource := 0
 	for payload, err := range payloads {
 		resource = indexOf(pd, payload.Resource, resource)
+		if fault, found := errors.AsType[*pprof.ProfileError](err); found {
+			resource = fault.Resource
+		}
 		switch {
 		case err != nil:
 			err = &refusal{reason: refusedInvalid, profiles: 1, err: err}
@@ -74,7 +77,7 @@ func deliver(
 }
 
 // indexOf returns the index of a resource in pd. Payloads come in the order of their resources, so it looks only from a
-// given one on, and returns that one for a payload that does not tell its resource.
+// given one on, and returns that one where there is no payload.
 func indexOf(pd pprofile.Profiles, resource pcommon.Resource, from int) int {
 	for i := from; i < pd.ResourceProfiles().Len(); i++ {
 		if pd.ResourceProfiles().At(i).Resource() == resource {

@@ -81,6 +81,9 @@ func (d *fileDestination) shutdown(context.Context) error {
 }
 
 func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) error {
+	if d.store == nil {
+		return errors.New("cannot write profiles before the start")
+	}
 	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
 		return d.write(ctx, payload)
 	})

@@ -30,6 +30,8 @@ type telemetry struct {
 	builder  *metadata.TelemetryBuilder
 	exporter attribute.KeyValue
 	plain    metric.MeasurementOption
+	// lostAttributes and lostTimestamps have the attribute kind of parts that are left out.
+	lostAttributes, lostTimestamps metric.MeasurementOption
 }
 
 func newTelemetry(set exporter.Settings) (*telemetry, error) {
@@ -38,12 +40,18 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 		return nil, err
 	}
 	t := &telemetry{builder: builder, exporter: attribute.String("exporter", set.ID.String())}
-	t.plain = metric.WithAttributeSet(attribute.NewSet(t.exporter))
+	t.plain = t.with()
+	t.lostAttributes = t.with(attribute.String("kind", "attribute"))
+	t.lostTimestamps = t.with(attribute.String("kind", "timestamp"))
 	return t, nil
 }
 
+func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.exporter)...))
+}
+
 func (t *telemetry) because(reason string) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(t.exporter, attribute.String("reason", reason)))
+	return t.with(attribute.String("reason", reason))
 }
 
 // wrote counts a file that was written or was there already.
@@ -59,6 +67,8 @@ func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload 
 	t.builder.ExporterPprofBytesWritten.Add(ctx, result.Size, t.plain)
 	t.builder.ExporterPprofProfilesWritten.Add(ctx, int64(payload.Profiles), t.plain)
 	t.builder.ExporterPprofSamplesWritten.Add(ctx, int64(payload.Samples), t.plain)
+	t.builder.ExporterPprofPartsLost.Add(ctx, int64(payload.Lost.Attributes), t.lostAttributes)
+	t.builder.ExporterPprofPartsLost.Add(ctx, int64(payload.Lost.Timestamps), t.lostTimestamps)
 }
 
 func (t *telemetry) failed(ctx context.Context, reason string) {

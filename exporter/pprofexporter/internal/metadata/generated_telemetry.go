@@ -36,6 +36,7 @@ type TelemetryBuilder struct {
 	ExporterPprofFilesWritten    metric.Int64Counter
 	ExporterPprofHeldBytes       metric.Int64ObservableGauge
 	ExporterPprofHeldFiles       metric.Int64ObservableGauge
+	ExporterPprofPartsLost       metric.Int64Counter
 	ExporterPprofProfilesRefused metric.Int64Counter
 	ExporterPprofProfilesWritten metric.Int64Counter
 	ExporterPprofSamplesWritten  metric.Int64Counter
@@ -157,6 +158,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_pprof_held_files",
 		metric.WithDescription("The exporter's files in the directory. Reported where max_age or max_total_size is set. [Alpha]"),
 		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterPprofPartsLost, err = builder.meter.Int64Counter(
+		"otelcol_exporter_pprof_parts_lost",
+		metric.WithDescription("Parts of the profiles written that pprof has no place for. [Alpha]"),
+		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofProfilesRefused, err = builder.meter.Int64Counter(

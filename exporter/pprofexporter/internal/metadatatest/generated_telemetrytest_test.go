@@ -11,8 +11,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
 func TestSetupTelemetry(t *testing.T) {
@@ -34,6 +35,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterPprofFilesRenamed.Add(context.Background(), 1)
 	tb.ExporterPprofFilesUnchanged.Add(context.Background(), 1)
 	tb.ExporterPprofFilesWritten.Add(context.Background(), 1)
+	tb.ExporterPprofPartsLost.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesRefused.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofSamplesWritten.Add(context.Background(), 1)
@@ -60,6 +62,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofHeldFiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterPprofPartsLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofProfilesRefused(t, testTel,

@@ -1,0 +1,125 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// load reads one entry of a file of testdata and validates it.
+func load(t *testing.T, file, entry string) (*Config, error) {
+	t.Helper()
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", file))
+	require.NoError(t, err)
+	return configOf(t, conf, entry)
+}
+
+func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
+	t.Helper()
+	require.True(t, conf.IsSet(entry), entry)
+	section, err := conf.Sub(entry)
+	require.NoError(t, err)
+	cfg := createDefaultConfig().(*Config)
+	if err := section.Unmarshal(cfg); err != nil {
+		return cfg, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func TestConfigDefaults(t *testing.T) {
+	cfg, err := load(t, "config.yaml", "pprof")
+	require.NoError(t, err)
+	assert.Equal(t, &Config{
+		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 5 * time.Second},
+		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
+		RetryConfig:   configretry.NewDefaultBackOffConfig(),
+		File: configoptional.Some(FileConfig{
+			Directory:        "/var/lib/profiles",
+			Path:             "{service.name}/{profile.type}/{time}-{profile.id}.pb.gz",
+			CompressionLevel: 6,
+			FileMode:         "0640",
+			DirectoryMode:    "0750",
+		}),
+		Timestamps: TimestampsTotal,
+		LinkLabels: LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+	}, cfg)
+}
+
+func TestConfigAll(t *testing.T) {
+	cfg, err := load(t, "config.yaml", "pprof/all")
+	require.NoError(t, err)
+	assert.Equal(t, &FileConfig{
+		Directory:        "./profiles",
+		Path:             "{deployment.environment.name}/{service.name}/{profile.type}-{time}-{profile.id}.pb.gz",
+		CompressionLevel: 9,
+		MaxAge:           7 * 24 * time.Hour,
+		MaxTotalSize:     10 << 30,
+		FileMode:         "0644",
+		DirectoryMode:    "0755",
+	}, cfg.File.Get())
+	assert.Equal(t, pprof.EncodeOptions{
+		TimestampLabels:       true,
+		LinkLabels:            pprof.LinkLabels{Trace: "trace id", Span: "span id"},
+		ResourceComments:      true,
+		PreferOriginalPayload: true,
+	}, cfg.encodeOptions())
+	assert.Equal(t, 30*time.Second, cfg.TimeoutConfig.Timeout)
+	assert.EqualValues(t, 10, cfg.QueueConfig.Get().QueueSize)
+	assert.Zero(t, cfg.RetryConfig.MaxElapsedTime)
+}
+
+func TestConfigRefuses(t *testing.T) {
+	wants := map[string]string{
+		"no destination":                           "no destination: set file",
+		"no directory":                             "directory must be set",
+		"absolute path":                            `path "/etc/{profile.id}.pb.gz": must be relative`,
+		"path that climbs":                         `segment 2: ".." would leave the directory's tree`,
+		"unclosed placeholder":                     "has a { without its }",
+		"empty placeholder":                        "has the placeholder {}",
+		"other suffix":                             "must end in .pb.gz",
+		"compression level":                        "compression_level must be from 1 to 9, not 10",
+		"no compression level":                     "compression_level must be from 1 to 9, not 0",
+		"negative age":                             "max_age must not be negative, it is -1h0m0s",
+		"negative size":                            "max_total_size must not be negative, it is -1",
+		"mode that is a number":                    "'file_mode' expected type 'string'",
+		"mode that is not octal":                   `file_mode must be an octal number from "0000" to "0777", not "0648"`,
+		"mode with a sticky bit":                   `directory_mode must be an octal number from "0000" to "0777", not "1777"`,
+		"file that its owner cannot read":          `file_mode must have 0400 for the owner, it is "0240"`,
+		"directory that its owner cannot write to": `directory_mode must have 0700 for the owner, it is "0550"`,
+		"unknown timestamps":                       `unknown timestamps "sum": want total or label`,
+		"no trace label":                           "link_labels::trace must not be empty",
+		"unknown option":                           "has invalid keys: rotate",
+		"negative timeout":                         "timeout value must be greater than or equal to 0",
+		"empty queue":                              "`queue_size` must be positive",
+	}
+	for entry, want := range wants {
+		_, err := load(t, "bad.yaml", entry)
+		assert.ErrorContains(t, err, want, entry)
+	}
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "bad.yaml"))
+	require.NoError(t, err)
+	assert.Len(t, conf.ToStringMap(), len(wants), "each entry has its error")
+	_, err = load(t, "config.yaml", "pprof/none")
+	assert.ErrorContains(t, err, "no destination")
+}
+
+// All that is wrong is said at once.
+func TestConfigTellsAll(t *testing.T) {
+	err := (&FileConfig{Path: "x", CompressionLevel: -1, MaxAge: -1, MaxTotalSize: -1}).Validate()
+	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "file_mode", "directory_mode"} {
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+)
+
+// BenchmarkConsume is one request with one profile, until its file is synced to the disk. Bytes are those of the file.
+// It is bound by compression and, on a real disk, by the two syncs: run it with TMPDIR on the disk that matters.
+//
+//	go test ./exporter/pprofexporter -run '^$' -bench Consume -benchmem -count 6 -cpu 1,2
+func BenchmarkConsume(b *testing.B) {
+	for _, name := range []string{"cpu", "goroutine", "heap"} {
+		b.Run("profile="+name, func(b *testing.B) {
+			payload := ownProfile(b, name+".pb.gz")
+			cfg := configFor(b.TempDir())
+			d, err := newFileDestination(exportertest.NewNopSettings(metadata.Type), cfg)
+			require.NoError(b, err)
+			require.NoError(b, d.start(b.Context(), componenttest.NewNopHost()))
+			defer d.shutdown(b.Context())
+			template := decode(b, payload, map[string]any{"service.name": "checkout"})
+			b.SetBytes(int64(len(payload)))
+			b.ReportAllocs()
+			next := pcommon.Timestamp(0)
+			for b.Loop() {
+				next++
+				stamp(template, next)
+				require.NoError(b, d.consume(b.Context(), template))
+			}
+		})
+	}
+}
+
+// stamp gives all profiles another time, and so another file.
+func stamp(pd pprofile.Profiles, time pcommon.Timestamp) {
+	for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		p.SetTime(time)
+	}
+}

@@ -1,0 +1,274 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// Each profile of this repository and of the clients becomes one file that google/pprof reads as it reads the payload.
+func TestFilesEqualPayloads(t *testing.T) {
+	payloads := map[string][]byte{}
+	for _, file := range profiletest.OwnPprofs(t) {
+		payloads[file.Name] = file.Bytes(t)
+	}
+	for _, capture := range profiletest.ClientPayloads(t) {
+		if !capture.Legacy {
+			payloads[capture.File+" "+capture.Part] = capture.Data
+		}
+	}
+	compareFiles(t, payloads)
+}
+
+// The same with the corpus: odd and broken profiles among them.
+func TestFilesEqualCorpus(t *testing.T) {
+	payloads := map[string][]byte{}
+	for _, file := range profiletest.CorpusPprofs(t) {
+		payload := file.Bytes(t)
+		if _, form := profiletest.ParsePprof(payload); form == profiletest.Proto && len(payload) < 1<<20 {
+			payloads[file.Name] = payload
+		}
+	}
+	compareFiles(t, payloads)
+}
+
+func compareFiles(t *testing.T, payloads map[string][]byte) {
+	t.Helper()
+	require.NotEmpty(t, payloads)
+	f := newFixture(t, nil)
+	seen := map[string]bool{}
+	for name, payload := range payloads {
+		inflated, err := inflate.Append(nil, payload, 64<<20) // some clients send zstd, which google/pprof does not read
+		require.NoError(t, err, name)
+		want, form := profiletest.ParsePprof(inflated)
+		require.Equal(t, profiletest.Proto, form, name)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, payload, map[string]any{"service.name": name})), name)
+		var added []string
+		for _, file := range f.files(t) {
+			if !seen[file] {
+				added = append(added, file)
+				seen[file] = true
+			}
+		}
+		require.Len(t, added, 1, name)
+		assert.Empty(t, profiletest.DiffPprof(want, f.read(t, added[0])), name)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	f := newFixture(t, nil)
+	pd := cpu(t, "checkout")
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+	first := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	id := first.ProfileID()
+	assert.Equal(t, []string{fmt.Sprintf("checkout/cpu/%s-%s.pb.gz",
+		first.Time().AsTime().Format("20060102T150405.000000000Z"), hex.EncodeToString(id[:]))}, f.files(t))
+}
+
+func TestFileNameOfHeap(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{profile.type}/{host.name}-{profile.id}.pb.gz" })
+	require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, "heap.pb.gz"), nil)))
+	require.Len(t, f.files(t), 1, "four sample types are one pprof")
+	assert.True(t, strings.HasPrefix(f.files(t)[0], "inuse_space/unknown-"), f.files(t)[0])
+}
+
+// Names of strangers stay below the directory and apart from each other.
+func TestHostileNames(t *testing.T) {
+	base := t.TempDir()
+	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Directory = filepath.Join(base, "profiles") })
+	services := []string{
+		"../../../../etc", "/etc/passwd", "..", ".", "a/b", "a_b", `a\b`, "a\x00b", "nul", "NUL", "con.txt", ".hidden", "-rf", " ",
+		"", strings.Repeat("x", 5000), strings.Repeat("x", 5001), "\xff\xfe", "é", "e\u0301", "a\nb", "~", "$(reboot)", "<script>",
+	}
+	for _, service := range services {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, service)), "%q", service)
+	}
+	assert.Len(t, f.services(t), len(services), "a directory for each")
+	above, err := os.ReadDir(base)
+	require.NoError(t, err)
+	assert.Len(t, above, 1)
+	for _, file := range f.files(t) {
+		assert.True(t, filepath.IsLocal(file))
+		assert.Equal(t, 2, strings.Count(file, "/"), file)
+		f.read(t, file)
+	}
+}
+
+// An upload that comes again ends in the same file, one without an ID too; equal names never hide a profile.
+func TestRepeatedAndEqualNames(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{service.name}.pb.gz" })
+	without := cpu(t, "a")
+	for _, p := range without.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		p.SetProfileID(pprofile.ProfileID{})
+	}
+	for range 3 {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), without))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	}
+	assert.Equal(t, []string{"a.pb.gz"}, f.files(t), "the same profile")
+	for _, name := range []string{"heap.pb.gz", "goroutine.pb.gz", "heap.pb.gz"} {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, name), map[string]any{"service.name": "a"})))
+	}
+	assert.Len(t, f.files(t), 3, "other profiles")
+
+	byID := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{profile.id}.pb.gz" })
+	for range 2 {
+		require.NoError(t, byID.ConsumeProfiles(t.Context(), without))
+	}
+	require.Len(t, byID.files(t), 1)
+	assert.NotContains(t, byID.files(t)[0], strings.Repeat("0", 32))
+}
+
+func TestTranslatorOptions(t *testing.T) {
+	pd := decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a", "host.name": "h1"})
+	f := newFixture(t, func(cfg *Config) { cfg.ResourceComments = true })
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+	assert.Contains(t, f.read(t, f.files(t)[0]).Comments, "resource:host.name=h1")
+
+	timed := pprofile.NewProfiles()
+	pd.CopyTo(timed)
+	sample := timed.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
+	sample.TimestampsUnixNano().FromRaw([]uint64{1_700_000_000_000_000_000})
+	sample.Values().FromRaw([]int64{1})
+	f = newFixture(t, func(cfg *Config) { cfg.Timestamps = TimestampsLabel })
+	require.NoError(t, f.ConsumeProfiles(t.Context(), timed))
+	labels := 0
+	for _, sample := range f.read(t, f.files(t)[0]).Sample {
+		labels += len(sample.NumLabel["timestamp"])
+	}
+	assert.Equal(t, 1, labels)
+}
+
+// A bad profile is refused for good and keeps nothing else from being written.
+func TestBadProfile(t *testing.T) {
+	f := newFixture(t, nil)
+	pd := request(t, cpu(t, "before"), cpu(t, "bad"), cpu(t, "after"))
+	spoil(pd, 1)
+	err := f.ConsumeProfiles(t.Context(), pd)
+	require.Error(t, err)
+	assert.True(t, consumererror.IsPermanent(err))
+	assert.Equal(t, map[string]int{"before": 1, "after": 1}, f.services(t))
+	assert.Empty(t, f.host.statuses(), "the destination is well")
+	assert.NoError(t, f.ConsumeProfiles(t.Context(), pprofile.NewProfiles()), "nothing is nothing")
+}
+
+// Someone put a file where the directory was. Nothing is lost: the request is repeated until the way is clear.
+func TestDirectoryGoneAndBack(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) {
+		cfg.File.Get().Directory = filepath.Join(cfg.File.Get().Directory, "profiles")
+		cfg.RetryConfig.Enabled = true
+		cfg.RetryConfig.InitialInterval = 5 * time.Millisecond
+		cfg.RetryConfig.MaxInterval = 5 * time.Millisecond
+		cfg.QueueConfig = configoptional.Some(exporterhelper.NewDefaultQueueConfig())
+	})
+	require.NoError(t, os.RemoveAll(f.directory))
+	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), request(t, cpu(t, "a"), cpu(t, "b"))))
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, os.Remove(f.directory))
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.services(t)) == 2 }, 10*time.Second, time.Millisecond)
+	assert.Len(t, f.files(t), 2)
+}
+
+// The path of one service is blocked: that profile is lost at once, and the others are written.
+func TestBlockedPath(t *testing.T) {
+	outside := t.TempDir()
+	f := newFixture(t, nil)
+	require.NoError(t, os.Symlink(outside, filepath.Join(f.directory, "planted")))
+	err := f.ConsumeProfiles(t.Context(), request(t, cpu(t, "planted"), cpu(t, "free")))
+	assert.True(t, consumererror.IsPermanent(err))
+	require.ErrorContains(t, err, `the path is blocked by "planted"`)
+	assert.Equal(t, map[string]int{"free": 1, "planted": 1}, f.services(t), "the link is still there")
+	entries, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+}
+
+// Requests in parallel, the same ones among them: each profile is one file.
+func TestConsumeConcurrently(t *testing.T) {
+	f := newFixture(t, nil)
+	var wait sync.WaitGroup
+	for i := range 24 {
+		service := fmt.Sprintf("s%d", i/2)
+		mutex := decode(t, ownProfile(t, "mutex.pb.gz"), map[string]any{"service.name": service})
+		pd := request(t, cpu(t, service), mutex)
+		wait.Go(func() { assert.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
+	}
+	wait.Wait()
+	assert.Len(t, f.files(t), 24)
+	for service, files := range f.services(t) {
+		assert.Equal(t, 2, files, service)
+	}
+}
+
+// Options of the file that only the disk shows.
+func TestModesAndLevel(t *testing.T) {
+	sizes := map[int]int64{}
+	for _, level := range []int{1, 9} {
+		f := newFixture(t, func(cfg *Config) {
+			cfg.File.Get().CompressionLevel = level
+			cfg.File.Get().FileMode, cfg.File.Get().DirectoryMode = "0400", "0700"
+		})
+		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "checkout")))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "checkout")), "again")
+		info, err := os.Stat(filepath.Join(f.directory, f.files(t)[0]))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o400), info.Mode())
+		sizes[level] = info.Size()
+		info, err = os.Stat(filepath.Join(f.directory, "checkout"))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	}
+	assert.Less(t, sizes[9], sizes[1])
+}
+
+// The comments of google/pprof's own writer pass through, and the file is what go tool pprof merges.
+func TestFilesMerge(t *testing.T) {
+	f := newFixture(t, nil)
+	var parts []*profile.Profile
+	for i := range 3 {
+		pd := cpu(t, "checkout")
+		for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+			p.SetTime(p.Time() + pcommon.Timestamp(i))
+		}
+		require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+	}
+	for _, file := range f.files(t) {
+		parts = append(parts, f.read(t, file))
+	}
+	require.Len(t, parts, 3)
+	merged, err := profile.Merge(parts)
+	require.NoError(t, err)
+	var total, one int64
+	for _, sample := range merged.Sample {
+		total += sample.Value[0]
+	}
+	for _, sample := range parts[0].Sample {
+		one += sample.Value[0]
+	}
+	assert.Equal(t, 3*one, total)
+	var written bytes.Buffer
+	assert.NoError(t, merged.Write(&written))
+}

@@ -1,0 +1,166 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// recorder is a host that keeps the reported status.
+type recorder struct {
+	component.Host
+	mu     sync.Mutex
+	events []*componentstatus.Event
+}
+
+func newRecorder() *recorder { return &recorder{Host: componenttest.NewNopHost()} }
+
+func (r *recorder) Report(event *componentstatus.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, event)
+}
+
+func (r *recorder) statuses() []componentstatus.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	statuses := make([]componentstatus.Status, 0, len(r.events))
+	for _, event := range r.events {
+		statuses = append(statuses, event.Status())
+	}
+	return statuses
+}
+
+// fixture is a started exporter that answers at once: no queue, no retries.
+type fixture struct {
+	xexporter.Profiles
+	directory string
+	host      *recorder
+	telemetry *componenttest.Telemetry
+}
+
+func newFixture(t *testing.T, change func(*Config)) *fixture {
+	t.Helper()
+	f := &fixture{directory: t.TempDir(), host: newRecorder(), telemetry: componenttest.NewTelemetry()}
+	cfg := createDefaultConfig().(*Config)
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	cfg.RetryConfig.Enabled = false
+	cfg.File.GetOrInsertDefault().Directory = f.directory
+	if change != nil {
+		change(cfg)
+	}
+	f.directory = cfg.File.Get().Directory
+	var err error
+	f.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(f.telemetry), cfg)
+	require.NoError(t, err)
+	require.NoError(t, f.Start(t.Context(), f.host))
+	ctx := context.WithoutCancel(t.Context()) // which is over when Cleanup begins
+	t.Cleanup(func() {
+		assert.NoError(t, f.Shutdown(ctx))
+		assert.NoError(t, f.telemetry.Shutdown(ctx))
+	})
+	return f
+}
+
+func decode(t testing.TB, payload []byte, attributes map[string]any) pprofile.Profiles {
+	t.Helper()
+	resource := pcommon.NewMap()
+	require.NoError(t, resource.FromRaw(attributes))
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{Resource: resource})
+	require.NoError(t, err)
+	return pd
+}
+
+// ownProfile is one of the profiles of testdata/pprof.
+func ownProfile(t testing.TB, name string) []byte {
+	t.Helper()
+	payload, err := os.ReadFile(profiletest.Testdata(t, "pprof", name))
+	require.NoError(t, err)
+	return payload
+}
+
+// cpu is a CPU profile of a service.
+func cpu(t testing.TB, service string) pprofile.Profiles {
+	t.Helper()
+	return decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": service})
+}
+
+// request puts profiles into one request.
+func request(t testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
+	t.Helper()
+	whole := pprofile.NewProfiles()
+	for _, part := range parts {
+		require.NoError(t, part.MergeTo(whole))
+	}
+	return whole
+}
+
+// spoil makes the profiles of a resource refer to what is not there, and returns how many these are.
+func spoil(pd pprofile.Profiles, resource int) int {
+	profiles := pd.ResourceProfiles().At(resource).ScopeProfiles().At(0).Profiles()
+	for _, p := range profiles.All() {
+		p.Samples().At(0).SetStackIndex(1 << 30)
+	}
+	return profiles.Len()
+}
+
+// files returns the paths below the exporter's directory.
+func (f *fixture) files(t testing.TB) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir(f.directory, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			name, _ := filepath.Rel(f.directory, path)
+			found = append(found, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return found
+}
+
+// services returns how many files each service has.
+func (f *fixture) services(t testing.TB) map[string]int {
+	t.Helper()
+	services := map[string]int{}
+	for _, file := range f.files(t) {
+		service, _, _ := strings.Cut(file, "/")
+		services[service]++
+	}
+	return services
+}
+
+// read reads a file as go tool pprof does.
+func (f *fixture) read(t testing.TB, name string) *profile.Profile {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(f.directory, name))
+	require.NoError(t, err)
+	require.True(t, bytes.HasPrefix(data, []byte{0x1f, 0x8b}), "gzip")
+	p, err := profile.ParseData(data)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	return p
+}
