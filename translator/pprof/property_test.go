@@ -70,8 +70,12 @@ func TestGeneratedPprofsInOTLP(t *testing.T) {
 // TestGeneratedMessagesToPprof: every message that keeps the rules of the protocol, tidy or not, becomes pprofs without
 // an error. Every profile and sample is in one of them, the totals are the same, and what was made comes back.
 func TestGeneratedMessagesToPprof(t *testing.T) {
-	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	rapid.Check(t, func(t *rapid.T) {
+		encoder := pprof.NewEncoder(pprof.EncodeOptions{
+			TimestampLabels:  rapid.Bool().Draw(t, "timestamp labels"),
+			ResourceComments: rapid.Bool().Draw(t, "resource comments"),
+			LinkLabels:       rapid.SampledFrom(append(pprof.DefaultLinkLabels(), pprof.LinkLabels{})).Draw(t, "link labels"),
+		})
 		pd := gen.Profiles().Draw(t, "profiles")
 		before := marshalled(t, pd)
 		wantProfiles, wantSamples := countProfiles(pd)
@@ -128,7 +132,8 @@ func TestBrokenMessages(t *testing.T) {
 		t.Run(fault.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				pd := gen.Profiles().Draw(t, "profiles")
-				if _, ok := gen.Break(pd, fault, random(t)); !ok {
+				broken, ok := gen.Break(pd, fault, random(t))
+				if !ok {
 					return
 				}
 				wantProfiles, _ := countProfiles(pd)
@@ -136,6 +141,10 @@ func TestBrokenMessages(t *testing.T) {
 				for payload, err := range encoder.All(pd) {
 					if err != nil {
 						failed++
+						if fault.Index {
+							require.Regexp(t, `index -?[0-9]+ of the [a-z]+ table does not exist`, err.Error())
+							require.Equal(t, broken, profileAt(t, pd, err))
+						}
 						continue
 					}
 					profiles += payload.Profiles
@@ -143,12 +152,19 @@ func TestBrokenMessages(t *testing.T) {
 					require.Equal(t, profiletest.Proto, form)
 				}
 				if fault.Index {
-					require.Positive(t, failed, "an index out of range must not go unnoticed")
+					require.Equal(t, 1, failed, "an index out of range must not go unnoticed")
 				}
 				require.Equal(t, wantProfiles, profiles+failed)
 			})
 		})
 	}
+}
+
+// profileAt returns the profile that an error names.
+func profileAt(t *rapid.T, pd pprofile.Profiles, err error) pprofile.Profile {
+	var fault *pprof.ProfileError
+	require.ErrorAs(t, err, &fault)
+	return pd.ResourceProfiles().At(fault.Resource).ScopeProfiles().At(fault.Scope).Profiles().At(fault.Profile)
 }
 
 func encodeAll(t *rapid.T, encoder *pprof.Encoder, pd pprofile.Profiles) [][]byte {
