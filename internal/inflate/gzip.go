@@ -44,7 +44,11 @@ func appendGzip(dst, src []byte, limit int) ([]byte, error) {
 
 func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
 	base := len(dst)
-	dst = grow(dst, gzipRoom(src, limit))
+	claim := gzipClaim(src)
+	if uint64(claim) > uint64(limit) {
+		return r.appendCounted(dst, src, limit) // Too large or corrupt: only which of the two is open.
+	}
+	dst = grow(dst, gzipRoom(len(src), int(claim), limit))
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
@@ -74,7 +78,7 @@ func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
 }
 
 // appendCounted inflates src twice: first to learn its size, then into exactly that much room. This costs time, not
-// memory, and concerns only what is large and much larger than expected.
+// memory, and concerns only what cannot be right and what is large and much larger than expected.
 func (r *gzipReader) appendCounted(dst, src []byte, limit int) ([]byte, error) {
 	if err := r.reset(src); err != nil {
 		return dst, err
@@ -100,20 +104,20 @@ func (r *gzipReader) reset(src []byte) error {
 	return err
 }
 
-// gzipRoom guesses how much src yields: what the trailer of its last member claims, within reason.
-func gzipRoom(src []byte, limit int) int {
-	reason := limit
-	if len(src) < limit/likelyRatio {
-		reason = max(len(src)*likelyRatio, min(smallest, limit))
+// gzipClaim is what src says of the size of its last member, modulo 2^32.
+func gzipClaim(src []byte) uint32 {
+	if len(src) < 4 {
+		return 0
 	}
-	claim := uint32(0)
-	if len(src) >= 4 {
-		claim = binary.LittleEndian.Uint32(src[len(src)-4:])
+	return binary.LittleEndian.Uint32(src[len(src)-4:])
+}
+
+// gzipRoom is the room to begin with: what is claimed, within reason.
+func gzipRoom(compressed, claim, limit int) int {
+	if compressed < limit/likelyRatio {
+		limit = max(compressed*likelyRatio, min(smallest, limit))
 	}
-	if uint64(claim) > uint64(reason) {
-		return reason
-	}
-	return int(claim)
+	return min(claim, limit)
 }
 
 // count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit.
