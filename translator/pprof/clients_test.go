@@ -4,7 +4,7 @@
 package pprof_test
 
 import (
-	"strconv"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +74,6 @@ func requireLabels(t *testing.T, want profiletest.ClientPayload, dict pprofile.P
 	spans := 0
 	identities := map[[2]int32]map[string]bool{}
 	for _, s := range p.Samples().All() {
-		list := ""
 		for _, index := range s.AttributeIndices().All() {
 			kv := dict.AttributeTable().At(int(index))
 			key := dict.StringTable().At(int(kv.KeyStrindex()))
@@ -90,13 +89,12 @@ func requireLabels(t *testing.T, want profiletest.ClientPayload, dict pprofile.P
 			if key == "span_id" || key == "span id" {
 				spans++
 			}
-			list += " " + strconv.Itoa(int(index))
 		}
 		identity := [2]int32{s.StackIndex(), s.LinkIndex()}
 		if identities[identity] == nil {
 			identities[identity] = map[string]bool{}
 		}
-		identities[identity][list] = true
+		identities[identity][fmt.Sprint(s.AttributeIndices().AsRaw())] = true
 	}
 	require.Equal(t, want.StringLabels, texts)
 	require.Equal(t, want.NumLabels, numbers)

@@ -27,6 +27,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 func TestOwnRoundTrip(t *testing.T) { testRoundTrips(t, profiletest.OwnPprofs(t)) }
 
 func testRoundTrips(t *testing.T, files []profiletest.PprofFile) {
+	t.Helper()
 	for _, file := range files {
 		t.Run(file.Name, func(t *testing.T) {
 			payload := file.Bytes(t)
