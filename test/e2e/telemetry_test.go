@@ -95,6 +95,21 @@ func (g *tester) waitForGoroutines(t *testing.T, limit int) {
 	}, patience, 50*time.Millisecond, "goroutines stay above %d", limit)
 }
 
+// liveHeap is the size of all objects that are still reachable.
+func (g *tester) liveHeap(t *testing.T) int64 {
+	t.Helper()
+	var text string
+	for range 2 { // What a pool holds survives the first collection.
+		text = g.get(t, "http://"+g.profiling+"/debug/pprof/heap?gc=1&debug=1")
+	}
+	_, after, found := strings.Cut(text, "\n# HeapAlloc = ")
+	require.True(t, found, "the heap profile has no HeapAlloc")
+	var n int64
+	_, err := fmt.Sscanf(after, "%d", &n)
+	require.NoError(t, err)
+	return n
+}
+
 // process is what the system says of the gateway.
 func (g *tester) process(t *testing.T) gateway.Process {
 	t.Helper()
