@@ -6,6 +6,7 @@ package pprofexporter
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,10 +35,8 @@ func deliverTo(ctx context.Context, pd pprofile.Profiles, fail func(service stri
 
 func failing(services ...string) func(string) error {
 	return func(service string) error {
-		for _, s := range services {
-			if s == service {
-				return errDisk
-			}
+		if slices.Contains(services, service) {
+			return errDisk
 		}
 		return nil
 	}

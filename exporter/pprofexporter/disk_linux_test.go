@@ -4,7 +4,6 @@
 package pprofexporter
 
 import (
-	"errors"
 	"syscall"
 	"testing"
 	"time"
@@ -70,7 +69,7 @@ func TestReadOnlyDisk(t *testing.T) {
 		err := f.ConsumeProfiles(t.Context(), cpu(t, "a"))
 		require.Error(t, err)
 		assert.False(t, consumererror.IsPermanent(err), "an operator may help")
-		assert.True(t, errors.Is(err, syscall.EROFS))
+		require.ErrorIs(t, err, syscall.EROFS)
 	}
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusPermanentError}, f.host.statuses())
 	metadatatest.AssertEqualExporterPprofWriteFailures(t, f.telemetry, points(2, because("denied")), onlyValues()...)

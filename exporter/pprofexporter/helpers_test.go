@@ -86,35 +86,35 @@ func newFixture(t *testing.T, change func(*Config)) *fixture {
 	return f
 }
 
-func decode(t testing.TB, payload []byte, attributes map[string]any) pprofile.Profiles {
-	t.Helper()
+func decode(tb testing.TB, payload []byte, attributes map[string]any) pprofile.Profiles {
+	tb.Helper()
 	resource := pcommon.NewMap()
-	require.NoError(t, resource.FromRaw(attributes))
+	require.NoError(tb, resource.FromRaw(attributes))
 	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{Resource: resource})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return pd
 }
 
 // ownProfile is one of the profiles of testdata/pprof.
-func ownProfile(t testing.TB, name string) []byte {
-	t.Helper()
-	payload, err := os.ReadFile(profiletest.Testdata(t, "pprof", name))
-	require.NoError(t, err)
+func ownProfile(tb testing.TB, name string) []byte {
+	tb.Helper()
+	payload, err := os.ReadFile(profiletest.Testdata(tb, "pprof", name))
+	require.NoError(tb, err)
 	return payload
 }
 
 // cpu is a CPU profile of a service.
-func cpu(t testing.TB, service string) pprofile.Profiles {
-	t.Helper()
-	return decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": service})
+func cpu(tb testing.TB, service string) pprofile.Profiles {
+	tb.Helper()
+	return decode(tb, ownProfile(tb, "cpu.pb.gz"), map[string]any{"service.name": service})
 }
 
 // request puts profiles into one request.
-func request(t testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
-	t.Helper()
+func request(tb testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
+	tb.Helper()
 	whole := pprofile.NewProfiles()
 	for _, part := range parts {
-		require.NoError(t, part.MergeTo(whole))
+		require.NoError(tb, part.MergeTo(whole))
 	}
 	return whole
 }
@@ -129,10 +129,10 @@ func spoil(pd pprofile.Profiles, resource int) int {
 }
 
 // files returns the paths below the exporter's directory.
-func (f *fixture) files(t testing.TB) []string {
-	t.Helper()
+func (f *fixture) files(tb testing.TB) []string {
+	tb.Helper()
 	var found []string
-	require.NoError(t, filepath.WalkDir(f.directory, func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(tb, filepath.WalkDir(f.directory, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			name, _ := filepath.Rel(f.directory, path)
 			found = append(found, filepath.ToSlash(name))
@@ -143,10 +143,10 @@ func (f *fixture) files(t testing.TB) []string {
 }
 
 // services returns how many files each service has.
-func (f *fixture) services(t testing.TB) map[string]int {
-	t.Helper()
+func (f *fixture) services(tb testing.TB) map[string]int {
+	tb.Helper()
 	services := map[string]int{}
-	for _, file := range f.files(t) {
+	for _, file := range f.files(tb) {
 		service, _, _ := strings.Cut(file, "/")
 		services[service]++
 	}
@@ -154,13 +154,13 @@ func (f *fixture) services(t testing.TB) map[string]int {
 }
 
 // read reads a file as go tool pprof does.
-func (f *fixture) read(t testing.TB, name string) *profile.Profile {
-	t.Helper()
+func (f *fixture) read(tb testing.TB, name string) *profile.Profile {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(f.directory, name))
-	require.NoError(t, err)
-	require.True(t, bytes.HasPrefix(data, []byte{0x1f, 0x8b}), "gzip")
+	require.NoError(tb, err)
+	require.True(tb, bytes.HasPrefix(data, []byte{0x1f, 0x8b}), "gzip")
 	p, err := profile.ParseData(data)
-	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
+	require.NoError(tb, err)
+	require.NoError(tb, p.CheckValid())
 	return p
 }

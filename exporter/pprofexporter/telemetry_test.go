@@ -31,12 +31,12 @@ func onlyValues() []metricdatatest.Option {
 	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 }
 
-func (f *fixture) totalSize(t testing.TB) int64 {
-	t.Helper()
+func (f *fixture) totalSize(tb testing.TB) int64 {
+	tb.Helper()
 	var total int64
-	for _, file := range f.files(t) {
+	for _, file := range f.files(tb) {
 		info, err := os.Stat(filepath.Join(f.directory, file))
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		total += info.Size()
 	}
 	return total

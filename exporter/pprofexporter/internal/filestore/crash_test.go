@@ -56,7 +56,7 @@ func TestCrash(t *testing.T) {
 	command.Env = append(os.Environ(), crashDirectory+"="+directory)
 	require.NoError(t, command.Start())
 	assert.Eventually(t, func() bool {
-		found, _ := filepath.Glob(filepath.Join(directory, "*", "*", "*.pb.gz"))
+		found, _ := filepath.Glob(below(directory, "*/*/*.pb.gz"))
 		return len(found) > 20
 	}, 20*time.Second, 5*time.Millisecond)
 	require.NoError(t, command.Process.Kill())
@@ -88,7 +88,7 @@ func TestCrash(t *testing.T) {
 
 func leave(t *testing.T, directory, name, content string) {
 	t.Helper()
-	path := filepath.Join(directory, name)
+	path := below(directory, name)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }
@@ -118,7 +118,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 		require.NoError(t, fs.WalkDir(os.DirFS(options.Directory), ".", func(name string, entry fs.DirEntry, err error) error {
 			if strings.HasSuffix(name, ".pb.gz") && !read[name] {
 				read[name] = true
-				assert.True(t, strings.HasSuffix(inflate(t, filepath.Join(options.Directory, name)), "end"), name)
+				assert.True(t, strings.HasSuffix(inflate(t, below(options.Directory, name)), "end"), name)
 			}
 			return nil
 		}))

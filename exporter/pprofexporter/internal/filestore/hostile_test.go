@@ -24,7 +24,7 @@ func plant(t *testing.T, links map[string]string) (options Options, outside stri
 	require.NoError(t, os.MkdirAll(outside, 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret.pb.gz"), []byte("secret"), 0o600))
 	for from, to := range links {
-		from = filepath.Join(options.Directory, from)
+		from = below(options.Directory, from)
 		require.NoError(t, os.MkdirAll(filepath.Dir(from), 0o750))
 		require.NoError(t, os.Symlink(strings.ReplaceAll(to, "OUTSIDE", outside), from))
 	}
@@ -94,7 +94,7 @@ func TestLinksAtTheName(t *testing.T) {
 		result, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"))
 		require.NoError(t, err)
 		assert.True(t, result.Renamed)
-		info, err := os.Lstat(filepath.Join(options.Directory, result.Name))
+		info, err := os.Lstat(below(options.Directory, result.Name))
 		require.NoError(t, err)
 		assert.True(t, info.Mode().IsRegular())
 		unharmed(t, outside)
@@ -109,8 +109,8 @@ func TestBothNamesTaken(t *testing.T) {
 	require.NoError(t, err)
 	second, err := s.Write("a/b/x.pb.gz", []byte("two"))
 	require.NoError(t, err)
-	require.NoError(t, os.Remove(filepath.Join(options.Directory, second.Name)))
-	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), filepath.Join(options.Directory, second.Name)))
+	require.NoError(t, os.Remove(below(options.Directory, second.Name)))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), below(options.Directory, second.Name)))
 	_, err = s.Write("a/b/x.pb.gz", []byte("two"))
 	require.ErrorIs(t, err, ErrBlocked)
 	unharmed(t, outside)
@@ -119,10 +119,10 @@ func TestBothNamesTaken(t *testing.T) {
 func TestThingsInTheWay(t *testing.T) {
 	options, outside := plant(t, nil)
 	s := newStore(t, options)
-	require.NoError(t, os.WriteFile(filepath.Join(options.Directory, "file"), nil, 0o600))
-	require.NoError(t, os.MkdirAll(filepath.Join(options.Directory, "a/b"), 0o750))
-	require.NoError(t, syscall.Mkfifo(filepath.Join(options.Directory, "pipe"), 0o600))
-	require.NoError(t, syscall.Mkfifo(filepath.Join(options.Directory, "a/b/pipe.pb.gz"), 0o600))
+	require.NoError(t, os.WriteFile(below(options.Directory, "file"), nil, 0o600))
+	require.NoError(t, os.MkdirAll(below(options.Directory, "a/b"), 0o750))
+	require.NoError(t, syscall.Mkfifo(below(options.Directory, "pipe"), 0o600))
+	require.NoError(t, syscall.Mkfifo(below(options.Directory, "a/b/pipe.pb.gz"), 0o600))
 	for _, name := range []string{"file/cpu/x.pb.gz", "pipe/cpu/x.pb.gz"} {
 		_, err := s.Write(name, []byte("profile"))
 		require.ErrorIs(t, err, ErrBlocked, name)
@@ -153,7 +153,7 @@ func TestRetentionStaysInside(t *testing.T) {
 	files, _, known := s.Held()
 	assert.True(t, known)
 	assert.EqualValues(t, 1, files)
-	_, err := os.Lstat(filepath.Join(options.Directory, "a/b/link.pb.gz"))
+	_, err := os.Lstat(below(options.Directory, "a/b/link.pb.gz"))
 	require.NoError(t, err)
 	unharmed(t, outside)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -25,7 +26,7 @@ import (
 func age(t *testing.T, options Options, name string, ago time.Duration) {
 	t.Helper()
 	written := time.Now().Add(-ago)
-	require.NoError(t, os.Chtimes(filepath.Join(options.Directory, name), written, written))
+	require.NoError(t, os.Chtimes(below(options.Directory, name), written, written))
 }
 
 // write writes a file and makes it that old.
@@ -168,7 +169,7 @@ func TestOthersInTheDirectory(t *testing.T) {
 		s := newStore(t, options)
 		time.Sleep(time.Hour - checkInterval)
 		synctest.Wait()
-		require.NoError(t, os.Remove(filepath.Join(options.Directory, "a/b/1.pb.gz")))
+		require.NoError(t, os.Remove(below(options.Directory, "a/b/1.pb.gz")))
 		age(t, options, "a/b/2.pb.gz", 0) // touched
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -266,7 +267,7 @@ func TestRememberTheOldest(t *testing.T) {
 	now := time.Now()
 	all := make([]entry, 4*maxOldest+17)
 	for i := range all {
-		all[i] = entry{name: fmt.Sprint(i), time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
+		all[i] = entry{name: strconv.Itoa(i), time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
 	}
 	retention := &retention{bound: now.Add(time.Hour)}
 	for _, e := range all {

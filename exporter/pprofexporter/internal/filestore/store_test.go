@@ -50,6 +50,9 @@ func newStore(t *testing.T, options Options) *Store {
 	return s
 }
 
+// below returns where the file of that name is.
+func below(directory, name string) string { return filepath.Join(directory, filepath.FromSlash(name)) }
+
 // tree returns the content of each file, inflated where its name ends in .pb.gz, and "dir" for empty directories.
 func tree(t *testing.T, directory string) map[string]string {
 	t.Helper()
@@ -91,11 +94,11 @@ func TestWrite(t *testing.T) {
 	s := newStore(t, newOptions(t, directory))
 	result, err := s.Write("checkout/cpu/one.pb.gz", []byte("profile one"))
 	require.NoError(t, err)
-	info, err := os.Stat(filepath.Join(directory, "checkout/cpu/one.pb.gz"))
+	info, err := os.Stat(below(directory, "checkout/cpu/one.pb.gz"))
 	require.NoError(t, err)
 	assert.Equal(t, Result{Name: "checkout/cpu/one.pb.gz", Size: info.Size()}, result)
 	assert.Equal(t, fs.FileMode(0o640), info.Mode())
-	above, err := os.Stat(filepath.Join(directory, "checkout"))
+	above, err := os.Stat(below(directory, "checkout"))
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o750)|fs.ModeDir, above.Mode())
 	assert.Equal(t, map[string]string{"checkout/cpu/one.pb.gz": "profile one"}, tree(t, directory), "and no temporary file")
@@ -107,7 +110,7 @@ func TestWriteAgain(t *testing.T) {
 	s := newStore(t, options)
 	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"))
 	require.NoError(t, err)
-	before, err := os.Stat(filepath.Join(options.Directory, "a/b/one.pb.gz"))
+	before, err := os.Stat(below(options.Directory, "a/b/one.pb.gz"))
 	require.NoError(t, err)
 
 	options.Level = 9
@@ -116,7 +119,7 @@ func TestWriteAgain(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, Result{Name: "a/b/one.pb.gz"}, result)
 	}
-	after, err := os.Stat(filepath.Join(options.Directory, "a/b/one.pb.gz"))
+	after, err := os.Stat(below(options.Directory, "a/b/one.pb.gz"))
 	require.NoError(t, err)
 	assert.True(t, os.SameFile(before, after))
 	assert.Len(t, tree(t, options.Directory), 1)
@@ -133,7 +136,7 @@ func TestWriteOtherContent(t *testing.T) {
 			result, err := s.Write("a/b/same.pb.gz", []byte(content))
 			require.NoError(t, err)
 			assert.Equal(t, i > 0, result.Renamed)
-			assert.Equal(t, content, inflate(t, filepath.Join(options.Directory, result.Name)))
+			assert.Equal(t, content, inflate(t, below(options.Directory, result.Name)))
 			names[result.Name] = true
 		}
 	}
@@ -148,16 +151,16 @@ func TestWriteOtherContent(t *testing.T) {
 func TestWriteBesideForeignFiles(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
-	require.NoError(t, os.MkdirAll(filepath.Join(options.Directory, "a/b/directory.pb.gz"), 0o750))
-	require.NoError(t, os.WriteFile(filepath.Join(options.Directory, "a/b/text.pb.gz"), []byte("no gzip"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(options.Directory, "a/b/half.pb.gz"), []byte("\x1f\x8b\x08\x00"), 0o600))
+	require.NoError(t, os.MkdirAll(below(options.Directory, "a/b/directory.pb.gz"), 0o750))
+	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/text.pb.gz"), []byte("no gzip"), 0o600))
+	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/half.pb.gz"), []byte("\x1f\x8b\x08\x00"), 0o600))
 	for _, name := range []string{"a/b/directory.pb.gz", "a/b/text.pb.gz", "a/b/half.pb.gz"} {
 		result, err := s.Write(name, []byte("profile"))
 		require.NoError(t, err)
 		assert.True(t, result.Renamed)
-		assert.Equal(t, "profile", inflate(t, filepath.Join(options.Directory, result.Name)))
+		assert.Equal(t, "profile", inflate(t, below(options.Directory, result.Name)))
 	}
-	text, err := os.ReadFile(filepath.Join(options.Directory, "a/b/text.pb.gz"))
+	text, err := os.ReadFile(below(options.Directory, "a/b/text.pb.gz"))
 	require.NoError(t, err)
 	assert.Equal(t, "no gzip", string(text))
 }
@@ -202,7 +205,7 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 			s := newStore(t, options)
 			_, err := s.Write("checkout/cpu/one.pb.gz", []byte("one"))
 			require.NoError(t, err)
-			require.NoError(t, os.RemoveAll(filepath.Join(options.Directory, test.remove)))
+			require.NoError(t, os.RemoveAll(below(options.Directory, test.remove)))
 			_, err = s.Write("checkout/cpu/two.pb.gz", []byte("two"))
 			require.NoError(t, err)
 			assert.Equal(t, map[string]string{"checkout/cpu/two.pb.gz": "two"}, tree(t, options.Directory))
@@ -235,7 +238,7 @@ func TestDirectoriesRemovedConcurrently(t *testing.T) {
 
 func TestOpenFails(t *testing.T) {
 	directory := t.TempDir()
-	file := filepath.Join(directory, "file")
+	file := below(directory, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, name := range []string{file, filepath.Join(file, "below"), "bad\x00name"} {
 		_, err := Open(newOptions(t, name))

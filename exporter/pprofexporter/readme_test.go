@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// Every YAML block is a configuration that the exporter takes.
+func TestReadmeSnippets(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	require.Len(t, blocks, 2)
+	for i, block := range blocks {
+		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
+		require.NoError(t, err)
+		conf, err := retrieved.AsConf()
+		require.NoError(t, err)
+		_, err = configOf(t, conf, "exporters::pprof")
+		require.NoError(t, err, "block %d", i)
+	}
+}
+
+// Every option is there, with its default.
+func TestReadmeNamesEveryOption(t *testing.T) {
+	text := readme(t)
+	for _, section := range []any{*createDefaultConfig().(*Config), newDefaultFileConfig(), LinkLabelsConfig{}} {
+		value := reflect.ValueOf(section)
+		for i := range value.NumField() {
+			key, _, _ := strings.Cut(value.Type().Field(i).Tag.Get(confmap.MapstructureTag), ",")
+			if key == "" {
+				continue
+			}
+			assert.Contains(t, text, "`"+key+"`")
+			switch field := value.Field(i); field.Kind() {
+			case reflect.Int, reflect.Int64:
+				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %d", key, field.Int()))
+			case reflect.Bool:
+				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %t)", key, field.Bool()))
+			case reflect.String:
+				if field.String() != "" {
+					assert.Regexp(t, fmt.Sprintf("`%s` \\(default = `\"?%s", key, regexp.QuoteMeta(field.String())), text)
+				}
+			}
+		}
+	}
+}
+
+// The reasons of the metrics are in the table of errors, and the example of a cleaned name is a real one.
+func TestReadmeTells(t *testing.T) {
+	text := readme(t)
+	for metric, reasons := range map[string][]string{
+		"write_failures":   {failedFull, failedDenied, failedOther},
+		"profiles_refused": {refusedInvalid, refusedBlocked},
+	} {
+		for _, reason := range reasons {
+			assert.Contains(t, text, fmt.Sprintf("| `%s`, `%s` |", metric, reason))
+		}
+	}
+	f := newFixture(t, nil)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a/b")))
+	for service := range f.services(t) {
+		assert.Contains(t, text, "`a/b` becomes `"+service+"`")
+	}
+}
