@@ -57,7 +57,7 @@ func TestSteadyState(t *testing.T) {
 		assert.LessOrEqual(t, late, early+early/5, "resident memory")
 	}
 	g.waitForGoroutines(t, goroutines)
-	assert.Eventually(t, func() bool { return g.process(t).Files <= openFiles }, patience, 50*time.Millisecond, "open files and sockets")
+	g.waitForOpenFiles(t, openFiles)
 }
 
 // uploadMany sends the uploads from first to before end, each until it is accepted, and returns the median of the

@@ -95,6 +95,13 @@ func (g *tester) waitForGoroutines(t *testing.T, limit int) {
 	}, patience, 50*time.Millisecond, "goroutines stay above %d", limit)
 }
 
+// waitForOpenFiles returns once at most limit files and sockets are open: a socket outlives its last answer a little.
+func (g *tester) waitForOpenFiles(t *testing.T, limit int) {
+	t.Helper()
+	require.Eventually(t, func() bool { return g.process(t).Files <= limit }, patience, 50*time.Millisecond,
+		"more than %d files and sockets stay open", limit)
+}
+
 // liveHeap is the size of all objects that are still reachable.
 func (g *tester) liveHeap(t *testing.T) int64 {
 	t.Helper()
