@@ -91,4 +91,8 @@ func TestKill(t *testing.T) {
 		require.NoError(t, err, name)
 	}
 	assert.GreaterOrEqual(t, finished, 40)
+
+	next := start(t, "yaml:exporters::pprof::file::directory: "+g.directory)
+	next.directory = g.directory
+	next.waitForFiles(t, finished)
 }
