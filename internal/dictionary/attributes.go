@@ -131,7 +131,7 @@ func (a *Attribute) AsString() string {
 	case pcommon.ValueTypeBool:
 		return strconv.FormatBool(a.Number != 0)
 	case pcommon.ValueTypeDouble:
-		return strconv.FormatFloat(math.Float64frombits(a.Number), 'g', -1, 64)
+		return pcommon.NewValueDouble(math.Float64frombits(a.Number)).AsString()
 	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
 		return a.Value.AsString()
 	case pcommon.ValueTypeEmpty:
