@@ -14,7 +14,7 @@ import (
 // DiffPprof compares two pprofs by all that the way through OTLP keeps, and returns "" when they are the same.
 //
 // Ids and the order of samples, locations and functions do not count; samples of equal stack and labels are summed
-// first; what no sample reaches is left out. What OTLP cannot hold counts as what becomes of it: text that is not
+// first; of mappings with equal content the first counts; what no sample reaches is left out. What OTLP cannot hold counts as what becomes of it: text that is not
 // UTF-8 is read with U+FFFD in place of the faulty bytes, a negative time or duration as 0, a mapping without any
 // content as none, and a lone sample type without name and samples as none. Both profiles must satisfy CheckValid.
 func DiffPprof(a, b *profile.Profile) string {

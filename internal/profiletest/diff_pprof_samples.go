@@ -52,8 +52,10 @@ func (ids pprofIdentities) flatten(p *profile.Profile) flatPprof {
 		}
 		flat.add(ids.samples.id(appendLabels(identity, s)), s)
 	}
+	seen := map[pprofMapping]bool{{}: true}
 	for _, m := range p.Mapping {
-		if content := mappingContent(m); mappings[m] && content != (pprofMapping{}) {
+		if content := mappingContent(m); mappings[m] && !seen[content] {
+			seen[content] = true
 			flat.mappings = append(flat.mappings, content)
 		}
 	}

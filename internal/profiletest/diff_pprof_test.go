@@ -134,6 +134,17 @@ func TestDiffPprofPassesOver(t *testing.T) {
 			p.Location = append(p.Location, &twin)
 			p.Sample[1].Location[0] = &twin
 		}},
+		{"a mapping twice", func(p *profile.Profile) {
+			twin := *p.Mapping[0]
+			twin.ID = 9
+			p.Mapping = append(p.Mapping, &twin)
+			p.Location = append(p.Location, &profile.Location{ID: 9, Mapping: &twin, Address: p.Location[0].Address, Line: p.Location[0].Line})
+			half := *p.Sample[0]
+			half.Value = []int64{0, 4}
+			half.Location = []*profile.Location{p.Location[3], p.Location[1]}
+			p.Sample[0].Value = []int64{1, 6}
+			p.Sample = append(p.Sample, &half)
+		}},
 		{"orphans", func(p *profile.Profile) {
 			p.Function = append(p.Function, &profile.Function{ID: 9, Name: "orphan"})
 			p.Mapping = append(p.Mapping, &profile.Mapping{ID: 9, File: "orphan"})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
@@ -102,6 +103,40 @@ func TestGeneratedMessagesToPprof(t *testing.T) {
 		require.Equal(t, totalOf(pd), total)
 		require.Equal(t, before, marshalled(t, pd), "the message was changed")
 	})
+}
+
+// TestGeneratedProfilesAgainstReference holds the translation to pprof against the slow and obvious one, profile by
+// profile and without links: what they become is a matter of the round trip.
+func TestGeneratedProfilesAgainstReference(t *testing.T) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "profiles")
+		for _, rp := range pd.ResourceProfiles().All() {
+			for _, sp := range rp.ScopeProfiles().All() {
+				for _, p := range sp.Profiles().All() {
+					for _, s := range p.Samples().All() {
+						s.SetLinkIndex(0)
+					}
+					got, _ := profiletest.ParsePprof(encodeOne(t, encoder, alone(pd.Dictionary(), sp.Scope(), p)))
+					want := profiletest.ReferencePprof(pd.Dictionary(), sp.Scope(), p)
+					require.NoError(t, want.CheckValid())
+					slices.Sort(want.Comments) // attributes have no order
+					slices.Sort(got.Comments)
+					require.Empty(t, profiletest.DiffPprof(want, got))
+				}
+			}
+		}
+	})
+}
+
+// alone returns a message of one profile.
+func alone(dict pprofile.ProfilesDictionary, scope pcommon.InstrumentationScope, p pprofile.Profile) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	dict.CopyTo(pd.Dictionary())
+	sp := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty()
+	scope.CopyTo(sp.Scope())
+	p.CopyTo(sp.Profiles().AppendEmpty())
+	return pd
 }
 
 // TestArrangementDoesNotMatter: the order of a dictionary, its duplicates and orphans do not show in the pprof.
