@@ -37,7 +37,6 @@ type Profile struct {
 
 	raw     []byte
 	strings []span
-	hasTime bool
 }
 
 // NumStrings returns the length of the string table.
@@ -171,10 +170,10 @@ func (p *Profile) readNumber(i int) (int, error) {
 	case 8:
 		p.KeepFrames, err = stringIndex("keep_frames", v)
 	case 9:
-		if p.hasTime {
+		if p.TimeNanos != 0 {
 			err = malformed("time_nanos stands twice: these are several profiles, one behind the other")
 		}
-		p.TimeNanos, p.hasTime = int64(v), true
+		p.TimeNanos = int64(v)
 	case 10:
 		p.DurationNanos = int64(v)
 	case 12:
@@ -219,6 +218,9 @@ func (p *Profile) skipUnknown(b []byte, i int, message string, known uint64) (in
 	field, wireType := tag>>3, int(tag&7)
 	if field == 0 {
 		return 0, malformed("%s has a field of number 0", message)
+	}
+	if field <= known && next > i+1 {
+		return 0, malformed("a tag of %s is longer than need be", message)
 	}
 	if field <= known || wireType > wireFixed32 || wireType == 3 || wireType == 4 {
 		return 0, wrongWireType(message, int(min(field, math.MaxInt32)), wireType)

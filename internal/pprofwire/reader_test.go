@@ -1,0 +1,182 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestReadEveryField reads a payload in which no two fields have the same value.
+func TestReadEveryField(t *testing.T) {
+	raw := proto{}.
+		message(1, proto{}.number(1, 1).number(2, 2)).
+		message(1, proto{}.number(1, 3).number(2, 4)).
+		message(2, proto{}.packed(1, 71, 72).packed(2, 81, 82).
+			message(3, proto{}.number(1, 5).number(2, 6)).
+			message(3, proto{}.number(1, 7).number(3, 90).number(4, 8))).
+		message(2, proto{}.packed(1, 72).packed(2, math.MaxUint64, 1<<63)).
+		message(3, proto{}.number(1, 61).number(2, 0x1000).number(3, 0x2000).number(4, 0x30).number(5, 9).number(6, 10).
+			number(7, 1)).
+		message(3, proto{}.number(1, 62).number(8, 1).number(9, 1).number(10, 1)).
+		message(4, proto{}.number(1, 71).number(2, 61).number(3, 0x1100).
+			message(4, proto{}.number(1, 51).number(2, 20).number(3, 21)).
+			message(4, proto{}.number(1, 52).number(2, math.MaxUint64))).
+		message(4, proto{}.number(1, 72).number(5, 1).message(4, proto{}.number(1, 51))).
+		message(5, proto{}.number(1, 51).number(2, 11).number(3, 12).number(4, 13).number(5, 14)).
+		message(5, proto{}.number(1, 52)).
+		strings(make([]string, 19)...).strings("last").
+		number(7, 15).number(8, 16).number(9, 100).number(10, 200).
+		message(11, proto{}.number(1, 17).number(2, 18)).number(12, 300).
+		packed(13, 19, 1).number(14, 2).number(15, 3)
+
+	want := content{
+		Profile: Profile{
+			SampleTypes: []ValueType{{1, 2}, {3, 4}},
+			Samples:     []Sample{{LocationsEnd: 2, ValuesEnd: 2, LabelsEnd: 2}, {LocationsEnd: 3, ValuesEnd: 4, LabelsEnd: 2}},
+			LocationIDs: []uint64{71, 72, 72},
+			Values:      []int64{81, 82, -1, math.MinInt64},
+			Labels:      []Label{{Key: 5, Str: 6}, {Key: 7, Num: 90, NumUnit: 8}},
+			Mappings: []Mapping{
+				{ID: 61, Start: 0x1000, Limit: 0x2000, Offset: 0x30, Filename: 9, BuildID: 10, HasFunctions: true},
+				{ID: 62, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true},
+			},
+			Locations: []Location{{ID: 71, MappingID: 61, Address: 0x1100, LinesEnd: 2}, {ID: 72, LinesEnd: 3, IsFolded: true}},
+			Lines:     []Line{{FunctionID: 51, Line: 20, Column: 21}, {FunctionID: 52, Line: -1}, {FunctionID: 51}},
+			Functions: []Function{{ID: 51, Name: 11, SystemName: 12, Filename: 13, StartLine: 14}, {ID: 52}},
+			Comments:  []uint32{19, 1},
+
+			DropFrames: 15, KeepFrames: 16, TimeNanos: 100, DurationNanos: 200,
+			HasPeriodType: true, PeriodType: ValueType{17, 18}, Period: 300, DefaultSampleType: 2, DocURL: 3,
+		},
+		Strings: append(make([]string, 19), "last"),
+	}
+	var p Profile
+	require.NoError(t, p.Read(raw, anySize))
+	assert.Equal(t, want, contentOf(&p))
+	assert.Equal(t, want.Lines[:2], p.LinesAt(0))
+	assert.Equal(t, want.Lines[2:], p.LinesAt(1))
+}
+
+// TestReadForms: one meaning, many ways to write it.
+func TestReadForms(t *testing.T) {
+	strings := proto{}.strings("", "a", "b")
+	sample := func(m proto) proto { return strings.with(proto{}.message(2, m)) }
+	for name, test := range map[string]struct{ a, b proto }{
+		"repeated numbers unpacked": {
+			sample(proto{}.packed(1, 1, 2, 300).packed(2, 4, 5)),
+			sample(proto{}.numbers(1, 1, 2, 300).numbers(2, 4, 5)),
+		},
+		"repeated numbers packed and unpacked": {
+			sample(proto{}.packed(1, 1, 2, 300).packed(2, 4, 5, 6)),
+			sample(proto{}.number(1, 1).packed(1).packed(1, 2).number(2, 4).packed(2, 5).number(1, 300).number(2, 6)),
+		},
+		"comments packed and unpacked": {
+			strings.with(proto{}.packed(13, 1, 2, 0)),
+			strings.with(proto{}.number(13, 1).packed(13, 2).number(13, 0)),
+		},
+		"labels between the numbers": {
+			sample(proto{}.packed(1, 1, 2).packed(2, 3, 4).message(3, proto{}.number(1, 1)).message(3, proto{}.number(1, 2))),
+			sample(proto{}.message(3, proto{}.number(1, 1)).number(2, 3).packed(1, 1, 2).message(3, proto{}.number(1, 2)).number(2, 4)),
+		},
+		"strings last": {
+			strings.with(proto{}.message(1, proto{}.number(1, 1).number(2, 2)).number(7, 1)),
+			proto{}.number(7, 1).message(1, proto{}.number(2, 2).number(1, 1)).with(strings),
+		},
+		"a number given twice": {
+			strings.with(proto{}.number(12, 2).number(7, 2).message(5, proto{}.number(1, 7).number(2, 2))),
+			strings.with(proto{}.number(12, 1).number(7, 1).message(5, proto{}.number(2, 1).number(1, 5).number(2, 2).number(1, 7)).
+				number(12, 2).number(7, 2)),
+		},
+		"a singular message given twice": {
+			strings.with(proto{}.message(11, proto{}.number(1, 1).number(2, 2))),
+			strings.with(proto{}.message(11, proto{}.number(1, 2).number(2, 2)).message(11, proto{}.number(1, 1))),
+		},
+		"zeros that are written": {
+			strings.with(proto{}.message(4, nil).message(1, nil).message(3, nil)),
+			strings.with(proto{}.message(4, proto{}.numbers(1, 0).number(2, 0).number(3, 0).number(5, 0)).
+				message(1, proto{}.number(1, 0)).message(3, proto{}.number(7, 0).number(10, 0)).
+				number(7, 0).number(10, 0).number(12, 0)),
+		},
+		"varints longer than need be": {
+			sample(proto{}.packed(1, 1, 2).number(2, 3)).number(12, 5),
+			sample(proto{}.raw(1<<3|2, 0x84, 0, 0x81, 0, 0x82, 0).raw(2<<3, 0x83, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0)).
+				raw(12<<3, 0x85, 0x80, 0),
+		},
+		"any number but 0 is true": {
+			strings.with(proto{}.message(3, proto{}.number(7, 1)).message(4, proto{}.number(5, 1))),
+			strings.with(proto{}.message(3, proto{}.number(7, 1<<63)).message(4, proto{}.number(5, 256))),
+		},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, read(t, test.a), read(t, test.b)) })
+	}
+}
+
+// TestReadSkipsUnknownFields: fields of any number and type that a later version may have, in every message.
+func TestReadSkipsUnknownFields(t *testing.T) {
+	unknown := proto{}.number(16, 1<<40).fixed64(17).fixed32(1000).message(1<<29-1, proto("any bytes"))
+	strings := proto{}.strings("", "a")
+	line := proto{}.number(1, 51).number(2, 20)
+	label := proto{}.number(1, 1).number(3, 5)
+	build := func(extra proto) proto {
+		return strings.with(proto{}).
+			message(1, extra.with(proto{}.number(1, 1))).
+			message(2, extra.with(proto{}.packed(1, 71).number(2, 5).message(3, extra.with(label)))).
+			message(3, extra.with(proto{}.number(1, 61))).
+			message(4, extra.with(proto{}.number(1, 71).message(4, extra.with(line)))).
+			message(5, extra.with(proto{}.number(1, 51).number(2, 1))).
+			message(11, extra.with(proto{}.number(1, 1))).
+			with(extra)
+	}
+	got, want := read(t, build(unknown)), read(t, build(nil))
+	const messages = 9
+	assert.Equal(t, 4*messages, got.UnknownFields)
+	got.UnknownFields = 0
+	assert.Equal(t, want, got)
+}
+
+func TestReadStringsAsTheyStand(t *testing.T) {
+	raw := proto{}.strings("not empty", "", "\xff\xfe", "\x00", "ü").number(7, 4)
+	var p Profile
+	require.NoError(t, p.Read(raw, anySize))
+	assert.Equal(t, []string{"not empty", "", "\xff\xfe", "\x00", "ü"}, contentOf(&p).Strings)
+	// A borrowed string must not be appended to by mistake: that would overwrite the payload.
+	s := p.String(0)
+	assert.Len(t, s, cap(s))
+}
+
+// TestReadAgain: nothing of an earlier payload is left over, be it larger, smaller or broken.
+func TestReadAgain(t *testing.T) {
+	small := proto{}.strings("", "a").message(1, proto{}.number(1, 1))
+	large := oneOfEach(3).number(7, 1).number(8, 1).number(9, 1).number(10, 1).
+		message(11, proto{}.number(1, 1)).number(12, 1).packed(13, 1).number(14, 1).number(15, 1).number(16, 1)
+	broken := large.with(proto{}.number(7, 1000))
+	var p Profile
+	for _, raw := range []proto{small, large, small, broken, large, broken, small} {
+		fresh := Profile{}
+		wantErr := fresh.Read(raw, anySize)
+		assert.Equal(t, wantErr, p.Read(raw, anySize))
+		assert.Equal(t, contentOf(&fresh), contentOf(&p))
+	}
+	p.Reset()
+	assert.Equal(t, content{}, contentOf(&p))
+	assert.Nil(t, p.raw, "Reset lets go of the payload")
+}
+
+// oneOfEach is a payload with n entries in each table, that refer to string 1.
+func oneOfEach(n int) proto {
+	m := proto{}.strings("", "string 1")
+	for i := range uint64(n) {
+		id := i + 1
+		m = m.message(1, proto{}.number(1, 1).number(2, 1)).
+			message(2, proto{}.packed(1, id).packed(2, id).message(3, proto{}.number(1, 1).number(2, 1))).
+			message(3, proto{}.number(1, id).number(5, 1).number(6, 1)).
+			message(4, proto{}.number(1, id).number(2, id).message(4, proto{}.number(1, id))).
+			message(5, proto{}.number(1, id).number(2, 1).number(3, 1).number(4, 1))
+	}
+	return m
+}
