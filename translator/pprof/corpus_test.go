@@ -113,6 +113,26 @@ func TestCorpusMessagesToPprof(t *testing.T) {
 	}
 }
 
+// TestOlderComments: comments that stand in attributes of their own come back in the order of their numbers, whatever the
+// order of the attributes.
+func TestOlderComments(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	dict := pd.Dictionary()
+	dict.StringTable().Append("")
+	dict.AttributeTable().AppendEmpty()
+	for _, number := range []string{"10", "2", "0"} {
+		dict.StringTable().Append("pprof.profile.comment." + number)
+		kv := dict.AttributeTable().AppendEmpty()
+		kv.SetKeyStrindex(int32(dict.StringTable().Len() - 1))
+		kv.Value().SetStr("comment " + number)
+		p.AttributeIndices().Append(int32(dict.AttributeTable().Len() - 1))
+	}
+	made, form := profiletest.ParsePprof(encodeOne(t, pprof.NewEncoder(pprof.EncodeOptions{}), pd))
+	require.Equal(t, profiletest.Proto, form)
+	require.Equal(t, []string{"comment 0", "comment 2", "comment 10"}, made.Comments)
+}
+
 // fatal is what roundTrip needs of a test, be it of testing or of rapid.
 type fatal interface {
 	require.TestingT

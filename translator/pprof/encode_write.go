@@ -4,6 +4,9 @@
 package pprof
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -189,10 +192,14 @@ func isComment(key string) bool {
 	return found && (rest == "" || rest[0] == '.')
 }
 
-// comments returns the comments of a profile in their order.
+// comments returns the comments of a profile in their order: those of the older form have it in their keys.
 func (t *encoding) comments(set int32) []uint32 {
+	attributes := slices.Clone(t.sets.At(set))
+	slices.SortStableFunc(attributes, func(a, b int32) int {
+		return cmp.Compare(t.commentNumber(a), t.commentNumber(b))
+	})
 	var comments []uint32
-	for _, a := range t.sets.At(set) {
+	for _, a := range attributes {
 		attribute := t.dict.AttributeAt(a)
 		if attribute.Kind != pcommon.ValueTypeSlice {
 			comments = append(comments, t.localText(attribute.AsString()))
@@ -203,6 +210,16 @@ func (t *encoding) comments(set int32) []uint32 {
 		}
 	}
 	return comments
+}
+
+// commentNumber returns the number behind the key of a comment, -1 where there is none.
+func (t *encoding) commentNumber(a int32) int {
+	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), profileComment)
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, "."))
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // writeEntries writes the locations, functions and mappings that were reached and returns how many of their attributes
