@@ -5,6 +5,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,7 @@ import (
 
 // results hold what one run of benchmarks printed.
 type results struct {
-	// header has goos, goarch and cpu as the test binary printed them.
+	// header has goos, goarch and cpu as the test binary printed them, and GOMAXPROCS.
 	header map[string]string
 	// order lists the profiles as they came.
 	order []string
@@ -31,7 +32,7 @@ type measurement struct {
 	nanoseconds, bytes, allocations, megabytesPerSecond []float64
 }
 
-// processors is the suffix that a benchmark's name gets from GOMAXPROCS.
+// processors is the suffix that a benchmark's name gets from GOMAXPROCS, unless that is 1.
 var processors = regexp.MustCompile(`-\d+$`)
 
 func parse(r io.Reader) (*results, error) {
@@ -64,8 +65,10 @@ func (res *results) line(text string) error {
 	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
 		return nil
 	}
-	name := processors.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
-	return res.add(name, fields[2:])
+	name := strings.TrimPrefix(fields[0], "Benchmark")
+	suffix := processors.FindString(name)
+	res.header["processors"] = cmp.Or(strings.TrimPrefix(suffix, "-"), "1")
+	return res.add(strings.TrimSuffix(name, suffix), fields[2:])
 }
 
 // add records one line's values, which come in pairs of number and unit.

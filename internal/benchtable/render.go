@@ -38,14 +38,14 @@ var comparisons = []comparison{
 const intro = `# Performance
 
 Made by ` + "`%s`" + ` (` + "`internal/benchtable`" + ` reads what the benchmarks print); do not edit.
-Medians of %d measurements each, all in one run: %s, %s/%s, %s.
+Medians of %d measurements each, all in one run: %s, %s processors used, %s/%s, %s.
 The profiles that come from the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
 
 `
 
 func render(res *results, command, goVersion string) (string, error) {
 	var out strings.Builder
-	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["goos"], res.header["goarch"], goVersion)
+	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["processors"], res.header["goos"], res.header["goarch"], goVersion)
 	for _, section := range []struct{ group, title, text string }{
 		{"Decode", "pprof to OTLP", "`otelpprof` is `Decoder.Decode` of the gzipped payload. `limit` is klauspost's gunzip and pdata's unmarshalling of the OTLP message that comes out: nothing that fills pdata does much less. `parsedata` is google/pprof's `profile.ParseData` of the same payload, which ends at its own structs."},
 		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start at google/pprof's structs, not at OTLP."},
