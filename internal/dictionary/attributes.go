@@ -56,6 +56,10 @@ func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
 // Attribute returns the index of the attribute with this value. A bytes, slice or map value is borrowed: it must stay
 // as it is until WriteTo or Reset.
 func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
+	return b.attribute(newAttribute(key, unit, value))
+}
+
+func newAttribute(key, unit int32, value pcommon.Value) Attribute {
 	a := Attribute{Key: key, Unit: unit, Kind: value.Type()}
 	switch a.Kind {
 	case pcommon.ValueTypeStr:
@@ -63,28 +67,20 @@ func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
 	case pcommon.ValueTypeInt:
 		a.Number = uint64(value.Int())
 	case pcommon.ValueTypeBool:
-		return b.BoolAttribute(key, unit, value.Bool())
+		if value.Bool() {
+			a.Number = 1
+		}
 	case pcommon.ValueTypeDouble:
 		a.Number = math.Float64bits(value.Double())
 	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
 		a.Value = value
 	case pcommon.ValueTypeEmpty:
 	}
-	return b.attribute(a)
+	return a
 }
 
 func (b *Builder) attribute(a Attribute) int32 {
-	h := hashAttribute(a.Key, a.Unit, a.Kind)
-	switch a.Kind {
-	case pcommon.ValueTypeStr:
-		h = mix(h, hashString(a.Text))
-	case pcommon.ValueTypeDouble:
-		h = mix(h, hashDouble(math.Float64frombits(a.Number)))
-	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
-		h = mix(h, hashValue(a.Value))
-	default:
-		h = mix(h, a.Number)
-	}
+	h := a.hash()
 	entry, slot := b.attributeIndex.first(h)
 	for ; entry >= 0; entry, slot = b.attributeIndex.next(h, slot) {
 		if equalAttributes(&b.attributes[entry], &a) {
@@ -98,10 +94,6 @@ func (b *Builder) addAttribute(h, slot uint64, a Attribute) int32 {
 	b.attributeIndex.insert(h, slot, len(b.attributes))
 	b.attributes = append(b.attributes, a)
 	return int32(len(b.attributes) - 1)
-}
-
-func hashAttribute(key, unit int32, kind pcommon.ValueType) uint64 {
-	return mix(uint64(uint32(key))<<32|uint64(uint32(unit)), uint64(kind))
 }
 
 func equalAttributes(a, b *Attribute) bool {

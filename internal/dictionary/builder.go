@@ -4,7 +4,6 @@
 package dictionary
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -129,5 +128,3 @@ func (b *Builder) AttributeAt(i int32) Attribute { return b.attributes[i] }
 
 // LinkAt returns link i.
 func (b *Builder) LinkAt(i int32) Link { return b.links[i] }
-
-func beUint64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }

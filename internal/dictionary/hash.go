@@ -4,8 +4,12 @@
 package dictionary
 
 import (
+	"encoding/binary"
 	"hash/maphash"
+	"math"
 	"math/bits"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
 // The seeds are random per process, so that nobody can send values that collide on purpose.
@@ -36,4 +40,62 @@ func hashIndices(h uint64, list []int32) uint64 {
 	return h
 }
 
+// HashString hashes a string, with the seed of this process.
+func HashString(s string) uint64 { return hashString(s) }
+
 func hashBytes(b []byte) uint64 { return maphash.Bytes(stringSeed, b) }
+
+func (f Function) hash() uint64 {
+	h := mix(uint64(uint32(f.Name))<<32|uint64(uint32(f.SystemName)), uint64(uint32(f.Filename)))
+	return mix(h, uint64(f.StartLine))
+}
+
+func (m Mapping) hash(attributes []int32) uint64 {
+	h := mix(mix(mix(m.Start, m.Limit), m.Offset), uint64(uint32(m.Filename)))
+	return hashIndices(h, attributes)
+}
+
+func (l Location) hash(lines []Line, attributes []int32) uint64 {
+	h := l.hashStart(len(lines))
+	for i := range lines {
+		h = hashLine(h, &lines[i])
+	}
+	return hashIndices(h, attributes)
+}
+
+// hashStart hashes a location but for its lines, which follow, and its attributes.
+func (l Location) hashStart(lines int) uint64 {
+	return mix(mix(l.Address, uint64(uint32(l.Mapping))), uint64(lines))
+}
+
+// hashLine hashes a column only where there is one; a bit beside the function tells the two apart.
+func hashLine(h uint64, line *Line) uint64 {
+	function := uint64(uint32(line.Function)) << 1
+	if line.Column == 0 {
+		return mix(mix(h, function), uint64(line.Line))
+	}
+	return mix(mix(mix(h, function|1), uint64(line.Line)), uint64(line.Column))
+}
+
+func (l Link) hash() uint64 {
+	high, low := binary.BigEndian.Uint64(l.TraceID[:8]), binary.BigEndian.Uint64(l.TraceID[8:])
+	return mix(mix(high, low), binary.BigEndian.Uint64(l.SpanID[:]))
+}
+
+func (a *Attribute) hash() uint64 {
+	h := hashAttribute(a.Key, a.Unit, a.Kind)
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		return mix(h, hashString(a.Text))
+	case pcommon.ValueTypeDouble:
+		return mix(h, hashDouble(math.Float64frombits(a.Number)))
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		return mix(h, hashValue(a.Value))
+	default:
+		return mix(h, a.Number)
+	}
+}
+
+func hashAttribute(key, unit int32, kind pcommon.ValueType) uint64 {
+	return mix(uint64(uint32(key))<<32|uint64(uint32(unit)), uint64(kind))
+}

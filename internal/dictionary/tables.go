@@ -41,7 +41,7 @@ type Link struct {
 
 // Function returns the index of f.
 func (b *Builder) Function(f Function) int32 {
-	h := mix(mix(uint64(uint32(f.Name))<<32|uint64(uint32(f.SystemName)), uint64(uint32(f.Filename))), uint64(f.StartLine))
+	h := f.hash()
 	entry, slot := b.functionIndex.first(h)
 	for ; entry >= 0; entry, slot = b.functionIndex.next(h, slot) {
 		if b.functions[entry] == f {
@@ -55,8 +55,7 @@ func (b *Builder) Function(f Function) int32 {
 
 // Mapping returns the index of m with these attributes. attributes is sorted and borrowed for the call only.
 func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
-	h := mix(mix(mix(m.Start, m.Limit), m.Offset), uint64(uint32(m.Filename)))
-	h = hashIndices(h, attributes)
+	h := m.hash(attributes)
 	entry, slot := b.mappingIndex.first(h)
 	for ; entry >= 0; entry, slot = b.mappingIndex.next(h, slot) {
 		if b.mappings[entry] == m && slices.Equal(b.mappingAttributes.at(int(entry)), attributes) {
@@ -72,11 +71,7 @@ func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
 // Location returns the index of l with these lines, in this order, and attributes. attributes is sorted; both are
 // borrowed for the call only.
 func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
-	h := mix(mix(l.Address, uint64(uint32(l.Mapping))), uint64(len(lines)))
-	for i := range lines {
-		h = hashLine(h, &lines[i])
-	}
-	h = hashIndices(h, attributes)
+	h := l.hash(lines, attributes)
 	entry, slot := b.locationIndex.first(h)
 	for ; entry >= 0; entry, slot = b.locationIndex.next(h, slot) {
 		if b.locations[entry] == l && slices.Equal(b.LinesAt(entry), lines) &&
@@ -92,21 +87,12 @@ func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 	return int32(len(b.locations) - 1)
 }
 
-// hashLine hashes a column only where there is one; a bit beside the function tells the two apart.
-func hashLine(h uint64, line *Line) uint64 {
-	function := uint64(uint32(line.Function)) << 1
-	if line.Column == 0 {
-		return mix(mix(h, function), uint64(line.Line))
-	}
-	return mix(mix(mix(h, function|1), uint64(line.Line)), uint64(line.Column))
-}
-
 // Stack returns the index of the stack of these locations, the leaf first. locations is borrowed for the call only.
 func (b *Builder) Stack(locations []int32) int32 { return b.stacks.Index(locations) }
 
 // Link returns the index of l.
 func (b *Builder) Link(l Link) int32 {
-	h := mix(mix(beUint64(l.TraceID[:8]), beUint64(l.TraceID[8:])), beUint64(l.SpanID[:]))
+	h := l.hash()
 	entry, slot := b.linkIndex.first(h)
 	for ; entry >= 0; entry, slot = b.linkIndex.next(h, slot) {
 		if b.links[entry] == l {

@@ -35,14 +35,14 @@ func hashValue(v pcommon.Value) uint64 {
 		}
 		return h
 	case pcommon.ValueTypeMap:
-		return mix(kind, hashMap(v.Map()))
+		return mix(kind, HashMap(v.Map()))
 	case pcommon.ValueTypeEmpty:
 	}
 	return kind
 }
 
-// hashMap does not depend on the order of the pairs.
-func hashMap(m pcommon.Map) uint64 {
+// HashMap hashes a map; the order of its pairs does not matter, so that equal maps, see EqualMaps, have equal hashes.
+func HashMap(m pcommon.Map) uint64 {
 	h := uint64(m.Len())
 	for key, value := range m.All() {
 		h += mix(hashString(key), hashValue(value))

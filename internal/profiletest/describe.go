@@ -42,6 +42,9 @@ func describeAttributes(dict pprofile.ProfilesDictionary, indices pcommon.Int32S
 			continue
 		}
 		kv := dict.AttributeTable().At(int(index))
+		if kv.KeyStrindex() == 0 && kv.UnitStrindex() == 0 && kv.Value().Type() == pcommon.ValueTypeEmpty {
+			continue
+		}
 		text := fmt.Sprintf("%s=%s(%v)", stringAt(dict, kv.KeyStrindex()), kv.Value().AsString(), kv.Value().Type())
 		if unit := stringAt(dict, kv.UnitStrindex()); unit != "" {
 			text += " " + unit

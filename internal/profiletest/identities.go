@@ -115,11 +115,14 @@ func (ids *identities) link(l pprofile.Link) int64 {
 	return ids.links.id(ids.scratch)
 }
 
-// attributeSet returns the numbers of the attributes at these indices, sorted, each once.
+// attributeSet returns the numbers of the attributes at these indices, sorted, each once. The zero attribute, which has
+// neither key nor value, says nothing and is left out.
 func attributeSet(t *tables, indices pcommon.Int32Slice) []int64 {
 	set := make([]int64, 0, indices.Len())
 	for _, index := range indices.All() {
-		set = append(set, ref(t.attributes, index))
+		if number := ref(t.attributes, index); number != 0 {
+			set = append(set, number)
+		}
 	}
 	slices.Sort(set)
 	return slices.Compact(set)

@@ -1,0 +1,242 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+type benchMessage struct {
+	name string
+	pd   pprofile.Profiles
+}
+
+// benchMessages are messages as they come over the wire: canonical ones that the translator makes, and the same message
+// twice in one, so that half of all is to go.
+func benchMessages(b *testing.B) []benchMessage {
+	files := [][2]string{
+		{"go-cpu-100KB", "../../testdata/pprof/cpu.pb.gz"},
+		{"go-heap-600KB", "../../testdata/pprof/heap.pb.gz"},
+	}
+	if corpus := os.Getenv("OTELPPROF_CORPUS"); corpus != "" {
+		for _, file := range [][2]string{
+			{"ruby", "synth/synth-ruby.pb"},
+			{"large", "synth/synth-large.pb"},
+			{"apm-cpu-labels", "real/apm-mid-22labelsets.pgo"},
+			{"compiler-pgo", "real/go-compile-default.pgo"},
+			{"dd-big-heap", "real/ddgo-big-heap.pprof"},
+		} {
+			files = append(files, [2]string{file[0], filepath.Join(corpus, "pprof", file[1])})
+		}
+	} else {
+		b.Log("OTELPPROF_CORPUS is not set: only the project's own profiles are measured")
+	}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	var messages []benchMessage
+	for _, file := range files {
+		payload, err := os.ReadFile(file[1])
+		require.NoError(b, err)
+		pd, _, err := decoder.Decode(payload, pprof.Source{})
+		require.NoError(b, err)
+		messages = append(messages, benchMessage{file[0], pd})
+	}
+	return messages
+}
+
+// BenchmarkDeduplicate measures one message against pdata's unmarshalling of it. The translator combines no samples, so
+// state=received has what it makes, state=canonical what Deduplicate made of that, and state=doubled the message twice.
+//
+//	go test ./internal/dedup -run '^$' -bench '^BenchmarkDeduplicate$' -benchmem -count 6 -cpu 2
+func BenchmarkDeduplicate(b *testing.B) {
+	deduplicator := dedup.New(dedup.Options{})
+	for _, message := range benchMessages(b) {
+		canonical, _, err := deduplicator.Deduplicate(clone(message.pd))
+		require.NoError(b, err)
+		doubled := clone(message.pd)
+		dedup.Concat(doubled, clone(message.pd))
+		for _, state := range []benchMessage{{"canonical", canonical}, {"received", message.pd}, {"doubled", doubled}} {
+			encoded := wire(b, state.pd)
+			name := "profile=" + message.name + "/state=" + state.name
+			b.Run(name+"/op=otelpprof", func(b *testing.B) {
+				b.SetBytes(int64(len(encoded)))
+				b.ReportAllocs()
+				for b.Loop() {
+					pd := state.pd
+					if state.name != "canonical" {
+						b.StopTimer()
+						pd = clone(pd)
+						b.StartTimer()
+					}
+					_, _, err := deduplicator.Deduplicate(pd)
+					require.NoError(b, err)
+				}
+			})
+			b.Run(name+"/op=unmarshal", func(b *testing.B) {
+				b.SetBytes(int64(len(encoded)))
+				b.ReportAllocs()
+				for b.Loop() {
+					_, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(encoded)
+					require.NoError(b, err)
+				}
+			})
+		}
+	}
+}
+
+// The shape of core's own benchmark of merging.
+const (
+	mergeStrings   = 2500
+	mergeFunctions = 2000
+	mergeLocations = 2000
+	mergeStacks    = 4000
+)
+
+// mergeMessage makes message number n of a series; overlap percent of its entries are those of all others.
+func mergeMessage(n, overlap int) pprofile.Profiles {
+	own := func(i, size int) int {
+		if i*100 < overlap*size {
+			return i
+		}
+		return i + (n+1)*1_000_000
+	}
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().Append("")
+	for i := 1; i < mergeStrings; i++ {
+		d.StringTable().Append(fmt.Sprintf("example.com/app/package.(*Type).Method%d", own(i, mergeStrings)))
+	}
+	d.FunctionTable().AppendEmpty()
+	for i := 1; i < mergeFunctions; i++ {
+		f := d.FunctionTable().AppendEmpty()
+		f.SetNameStrindex(int32(i))
+		f.SetFilenameStrindex(int32(mergeFunctions + i%400))
+		f.SetStartLine(int64(i))
+	}
+	d.MappingTable().AppendEmpty()
+	for i := 1; i < 50; i++ {
+		m := d.MappingTable().AppendEmpty()
+		m.SetMemoryStart(uint64(i) << 20)
+		m.SetMemoryLimit(uint64(i+1) << 20)
+		m.SetFilenameStrindex(int32(i))
+	}
+	d.LocationTable().AppendEmpty()
+	for i := 1; i < mergeLocations; i++ {
+		l := d.LocationTable().AppendEmpty()
+		l.SetAddress(uint64(own(i, mergeLocations)) << 4)
+		l.SetMappingIndex(int32(1 + i%49))
+		line := l.Lines().AppendEmpty()
+		line.SetFunctionIndex(int32(i))
+		line.SetLine(int64(i))
+	}
+	d.StackTable().AppendEmpty()
+	for i := 1; i < mergeStacks; i++ {
+		stack := d.StackTable().AppendEmpty()
+		for j := range 20 {
+			stack.LocationIndices().Append(int32(1 + (i*31+j*j*17+i/1999*j)%(mergeLocations-1)))
+		}
+	}
+	d.AttributeTable().AppendEmpty()
+	for i := 1; i < 30; i++ {
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(int32(i))
+		a.Value().SetInt(int64(own(i, 30)))
+	}
+	d.LinkTable().AppendEmpty()
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.Resource().Attributes().PutStr("service.name", "checkout")
+	profile := resource.ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	profile.SampleType().SetTypeStrindex(1)
+	profile.SampleType().SetUnitStrindex(2)
+	for i := 1; i < mergeStacks; i++ {
+		sample := profile.Samples().AppendEmpty()
+		sample.SetStackIndex(int32(i))
+		sample.Values().Append(1)
+		sample.AttributeIndices().Append(int32(1 + i%29))
+	}
+	return pd
+}
+
+// BenchmarkMerge measures 50 messages becoming one: Concat and Deduplicate, which also combines samples, against 49 calls
+// of pdata's MergeTo.
+//
+//	go test ./internal/dedup -run '^$' -bench '^BenchmarkMerge$' -benchmem -count 6 -cpu 2
+func BenchmarkMerge(b *testing.B) {
+	deduplicator := dedup.New(dedup.Options{})
+	for _, overlap := range []int{0, 50, 100} {
+		const messages = 50
+		series := make([]pprofile.Profiles, messages)
+		for n := range series {
+			series[n] = mergeMessage(n, overlap)
+		}
+		copies := func() []pprofile.Profiles {
+			result := make([]pprofile.Profiles, messages)
+			for n := range result {
+				result[n] = clone(series[n])
+			}
+			return result
+		}
+		b.Run(fmt.Sprintf("overlap=%d/op=otelpprof", overlap), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				fresh := copies()
+				b.StartTimer()
+				whole := pprofile.NewProfiles()
+				for _, pd := range fresh {
+					dedup.Concat(whole, pd)
+				}
+				_, _, err := deduplicator.Deduplicate(whole)
+				require.NoError(b, err)
+			}
+		})
+		b.Run(fmt.Sprintf("overlap=%d/op=mergeto", overlap), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				fresh := copies()
+				b.StartTimer()
+				whole := fresh[0]
+				for _, pd := range fresh[1:] {
+					require.NoError(b, pd.MergeTo(whole))
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMergeScale measures the cost of one message among many that become one.
+//
+//	go test ./internal/dedup -run '^$' -bench '^BenchmarkMergeScale$' -benchmem -count 6 -cpu 2
+func BenchmarkMergeScale(b *testing.B) {
+	deduplicator := dedup.New(dedup.Options{})
+	for _, messages := range []int{10, 100, 1000} {
+		b.Run(fmt.Sprintf("messages=%d", messages), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				fresh := make([]pprofile.Profiles, messages)
+				for n := range fresh {
+					fresh[n] = mergeMessage(n, 50)
+				}
+				b.StartTimer()
+				whole := pprofile.NewProfiles()
+				for _, pd := range fresh {
+					dedup.Concat(whole, pd)
+				}
+				_, _, err := deduplicator.Deduplicate(whole)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*messages), "ns/message")
+		})
+	}
+}

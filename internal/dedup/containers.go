@@ -1,0 +1,111 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// containersChange tells whether resources or scopes are to be joined or go because they hold nothing.
+func (w *work) containersChange() bool {
+	resources := w.pd.ResourceProfiles()
+	if findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
+		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) }) != nil {
+		return true
+	}
+	for _, resource := range resources.All() {
+		scopes := resource.ScopeProfiles()
+		if scopes.Len() == 0 {
+			return true
+		}
+		if findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
+			func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) }) != nil {
+			return true
+		}
+		for _, scope := range scopes.All() {
+			if scope.Profiles().Len() == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// findEqual returns for each of n things the first one that is equal to it, or nil if all differ.
+func findEqual(n int, hash func(i int) uint64, equal func(i, j int) bool) []int {
+	if n < 2 {
+		return nil
+	}
+	first, several := make([]int, n), false
+	byHash := make(map[uint64][]int, n)
+	for i := range n {
+		first[i] = i
+		h := hash(i)
+		for _, j := range byHash[h] {
+			if equal(j, i) {
+				first[i], several = j, true
+				break
+			}
+		}
+		if first[i] == i {
+			byHash[h] = append(byHash[h], i)
+		}
+	}
+	if !several {
+		return nil
+	}
+	return first
+}
+
+// joinContainers joins equal resources, then equal scopes of one resource, into the first of them, and drops those that
+// hold nothing.
+func joinContainers(pd pprofile.Profiles) {
+	resources := pd.ResourceProfiles()
+	if first := findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
+		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) }); first != nil {
+		for i, j := range first {
+			if i != j {
+				resources.At(i).ScopeProfiles().MoveAndAppendTo(resources.At(j).ScopeProfiles())
+			}
+		}
+	}
+	for _, resource := range resources.All() {
+		joinScopes(resource.ScopeProfiles())
+	}
+	resources.RemoveIf(func(r pprofile.ResourceProfiles) bool { return r.ScopeProfiles().Len() == 0 })
+}
+
+func joinScopes(scopes pprofile.ScopeProfilesSlice) {
+	if first := findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
+		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) }); first != nil {
+		for i, j := range first {
+			if i != j {
+				scopes.At(i).Profiles().MoveAndAppendTo(scopes.At(j).Profiles())
+			}
+		}
+	}
+	scopes.RemoveIf(func(s pprofile.ScopeProfiles) bool { return s.Profiles().Len() == 0 })
+}
+
+func hashResource(r pprofile.ResourceProfiles) uint64 {
+	return dictionary.HashMap(r.Resource().Attributes())
+}
+
+func equalResources(a, b pprofile.ResourceProfiles) bool {
+	return a.SchemaUrl() == b.SchemaUrl() &&
+		a.Resource().DroppedAttributesCount() == b.Resource().DroppedAttributesCount() &&
+		dictionary.EqualMaps(a.Resource().Attributes(), b.Resource().Attributes())
+}
+
+func hashScope(s pprofile.ScopeProfiles) uint64 {
+	return dictionary.HashMap(s.Scope().Attributes()) + dictionary.HashString(s.Scope().Name())
+}
+
+func equalScopes(a, b pprofile.ScopeProfiles) bool {
+	x, y := a.Scope(), b.Scope()
+	return a.SchemaUrl() == b.SchemaUrl() && x.Name() == y.Name() && x.Version() == y.Version() &&
+		x.DroppedAttributesCount() == y.DroppedAttributesCount() && dictionary.EqualMaps(x.Attributes(), y.Attributes())
+}

@@ -1,0 +1,102 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Shape tells what samples look like afterwards.
+type Shape int
+
+const (
+	// ShapeCombined has one sample per identity, with all its values and timestamps.
+	ShapeCombined Shape = iota
+	// ShapePerEvent has one sample per timestamp.
+	ShapePerEvent
+	// ShapeTotal has one sample per identity, with one value and no timestamps.
+	ShapeTotal
+)
+
+// OnInvalid tells what becomes of a profile that breaks the format.
+type OnInvalid int
+
+const (
+	// DropProfile drops the profile and keeps all others.
+	DropProfile OnInvalid = iota
+	// Reject refuses the message, see InvalidError.
+	Reject
+	// Pass leaves a message with such a profile as it is.
+	Pass
+)
+
+// Options configure a [Deduplicator]. The zero value is the default.
+type Options struct {
+	Shape Shape
+	// DropZeroSamples drops samples whose values are all zero and that have no timestamps.
+	DropZeroSamples bool
+	// DropAttributes are keys of sample attributes to drop.
+	DropAttributes []string
+	OnInvalid      OnInvalid
+}
+
+// TableSizes are the lengths of the tables of a dictionary.
+type TableSizes struct {
+	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
+}
+
+// Stats tell what a call of Deduplicate found and did.
+type Stats struct {
+	// Changed tells whether anything was written.
+	Changed                 bool
+	ProfilesIn, ProfilesOut int
+	SamplesIn, SamplesOut   int
+	EntriesIn, EntriesOut   TableSizes
+	// Invalid counts profiles that break the format, by reason.
+	Invalid [numReasons]int
+	// MixedShapes counts samples that stayed apart from one of equal identity because their shapes differ.
+	MixedShapes int
+	// ZeroSamples counts the samples dropped for having only zeros, DroppedAttributes the attributes of samples.
+	ZeroSamples       int
+	DroppedAttributes int
+}
+
+// Deduplicator makes messages canonical. Safe for concurrent use.
+type Deduplicator struct {
+	opts     Options
+	dropKeys map[string]bool
+	pool     sync.Pool
+}
+
+// New returns a Deduplicator with these options.
+func New(opts Options) *Deduplicator {
+	d := &Deduplicator{opts: opts}
+	if len(opts.DropAttributes) > 0 {
+		d.dropKeys = map[string]bool{}
+	}
+	for _, key := range opts.DropAttributes {
+		d.dropKeys[key] = true
+	}
+	return d
+}
+
+// Deduplicate makes pd canonical in place and returns it. A message that is canonical is not written to; one that is
+// not, but read-only, is copied first.
+//
+// An error is an *[InvalidError], with Reject only; pd is then as it was.
+func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
+	w, _ := d.pool.Get().(*work)
+	if w == nil {
+		w = &work{}
+	}
+	defer func() {
+		w.release()
+		d.pool.Put(w)
+	}()
+	w.begin(&d.opts, d.dropKeys, pd)
+	err := w.run()
+	return w.pd, w.stats, err
+}

@@ -1,0 +1,194 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func clone(pd pprofile.Profiles) pprofile.Profiles {
+	result := pprofile.NewProfiles()
+	pd.CopyTo(result)
+	return result
+}
+
+func deduplicate(t require.TestingT, pd pprofile.Profiles) (pprofile.Profiles, dedup.Stats) {
+	result, stats, err := dedup.New(dedup.Options{}).Deduplicate(pd)
+	require.NoError(t, err)
+	return result, stats
+}
+
+// requireCanonical checks the rules. What the input does about shapes and times is kept as it is.
+func requireCanonical(t require.TestingT, pd pprofile.Profiles) {
+	require.NoError(t, profiletest.CheckOptions{AllowMixedShapes: true, AllowTimestampsOutside: true, Deduplicated: true}.Check(pd))
+}
+
+func TestKeepsMeaningOfAnyMessage(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		before := clone(pd)
+		after, stats := deduplicate(t, pd)
+		require.Empty(t, profiletest.Diff(before, after))
+		requireCanonical(t, after)
+		assert.Zero(t, stats.Invalid)
+
+		again, stats := deduplicate(t, clone(after))
+		assert.False(t, stats.Changed, "what is canonical is left alone")
+		require.Equal(t, wire(t, after), wire(t, again))
+	})
+}
+
+func TestArrangementDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
+		shuffled := gen.Disarrange(pd, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		after, _ := deduplicate(t, shuffled)
+		require.Empty(t, profiletest.Diff(pd, after))
+		requireCanonical(t, after)
+		assert.Equal(t, lengths(pd), lengths(after))
+	})
+}
+
+func TestMessagesBecomeOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		messages := rapid.SliceOfN(gen.Profiles(), 1, 4).Draw(t, "messages")
+		apart := pprofile.NewProfiles()
+		whole := pprofile.NewProfiles()
+		for _, pd := range messages {
+			half, _ := deduplicate(t, clone(pd))
+			dedup.Concat(apart, half)
+			dedup.Concat(whole, pd)
+		}
+		before := clone(whole)
+		apart, _ = deduplicate(t, apart)
+		whole, _ = deduplicate(t, whole)
+		require.Empty(t, profiletest.Diff(before, whole))
+		require.Empty(t, profiletest.Diff(whole, apart))
+		requireCanonical(t, whole)
+		assert.Equal(t, lengths(whole), lengths(apart))
+	})
+}
+
+func TestPartsMakeTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
+		before := clone(whole)
+		most := rapid.IntRange(1, 5).Draw(t, "most samples")
+		for _, part := range dedup.Split(whole, most, 0) {
+			assert.LessOrEqual(t, part.SampleCount(), most)
+			requireCanonical(t, part)
+			assert.LessOrEqual(t, profiles(part), profiles(before))
+		}
+	})
+}
+
+func TestBrokenProfilesGoAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
+		fault := rapid.SampledFrom(gen.Faults()).Draw(t, "fault")
+		n := profiles(pd)
+		if _, ok := gen.Break(pd, fault, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))); !ok {
+			t.Skip("this message has no place for the fault")
+		}
+		after, stats := deduplicate(t, clone(pd))
+		invalid := 0
+		for _, n := range stats.Invalid {
+			invalid += n
+		}
+		assert.Equal(t, n-invalid, profiles(after), fault.Name)
+		assert.Equal(t, invalid, n-stats.ProfilesOut)
+		requireCanonical(t, after)
+
+		reject := dedup.New(dedup.Options{OnInvalid: dedup.Reject})
+		_, _, err := reject.Deduplicate(clone(pd))
+		var broken *dedup.InvalidError
+		if invalid > 0 {
+			require.ErrorAs(t, err, &broken)
+		} else {
+			require.NoError(t, err)
+		}
+		passed, stats, err := dedup.New(dedup.Options{OnInvalid: dedup.Pass}).Deduplicate(clone(pd))
+		require.NoError(t, err)
+		if invalid > 0 {
+			assert.False(t, stats.Changed)
+			assert.Equal(t, wire(t, pd), wire(t, passed))
+		}
+	})
+}
+
+func TestCorpus(t *testing.T) {
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, file := range profiletest.CorpusPprofs(t) {
+		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
+		if err != nil {
+			continue
+		}
+		before := clone(pd)
+		after, stats := deduplicate(t, pd)
+		require.Empty(t, profiletest.Diff(before, after), file.Name)
+		require.NoError(t, profiletest.Check(after), file.Name)
+		assert.Equal(t, stats.EntriesIn, stats.EntriesOut, "%s: the translator leaves nothing to do in the tables", file.Name)
+	}
+	for _, message := range profiletest.CorpusMessages(t) {
+		before := clone(message.Profiles)
+		after, _ := deduplicate(t, message.Profiles)
+		require.Empty(t, profiletest.Diff(before, after), message.Name)
+		requireCanonical(t, after)
+	}
+}
+
+func TestReadOnlyMessageIsNotWrittenTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		before := clone(pd)
+		pd.MarkReadOnly()
+		after, _ := deduplicate(t, pd)
+		require.Empty(t, profiletest.Diff(before, after))
+		require.Equal(t, lengths(before), lengths(pd))
+		requireCanonical(t, after)
+	})
+}
+
+// wire returns the message as bytes. Marshalling moves strings into the table, so a copy is marshalled.
+func wire(t require.TestingT, pd pprofile.Profiles) []byte {
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(clone(pd))
+	require.NoError(t, err)
+	return message
+}
+
+func profiles(pd pprofile.Profiles) (n int) {
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			n += scope.Profiles().Len()
+		}
+	}
+	return n
+}
+
+func lengths(pd pprofile.Profiles) dedup.TableSizes {
+	d := pd.Dictionary()
+	return dedup.TableSizes{
+		Strings:    d.StringTable().Len(),
+		Functions:  d.FunctionTable().Len(),
+		Mappings:   d.MappingTable().Len(),
+		Locations:  d.LocationTable().Len(),
+		Stacks:     d.StackTable().Len(),
+		Attributes: d.AttributeTable().Len(),
+		Links:      d.LinkTable().Len(),
+	}
+}

@@ -1,0 +1,127 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// Reason is why a profile is invalid.
+type Reason int
+
+const (
+	// IndexOutOfRange says that an index has no entry.
+	IndexOutOfRange Reason = iota
+	// UnequalLengths says that a sample has values and timestamps, but not equally many.
+	UnequalLengths
+	// DuplicateKey says that an attribute's key stands twice, with different values.
+	DuplicateKey
+	numReasons
+)
+
+// Reasons are all reasons, for those who count them.
+var Reasons = []Reason{IndexOutOfRange, UnequalLengths, DuplicateKey}
+
+// String returns the reason in snake case.
+func (r Reason) String() string {
+	switch r {
+	case IndexOutOfRange:
+		return "index_out_of_range"
+	case UnequalLengths:
+		return "unequal_lengths"
+	case DuplicateKey:
+		return "duplicate_key"
+	default:
+		return "unknown"
+	}
+}
+
+// InvalidError tells which profile of a message is invalid, the first one of them.
+type InvalidError struct {
+	Resource, Scope, Profile int
+	Reason                   Reason
+	Err                      error
+}
+
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("profile %d of scope %d of resource %d is invalid: %s", e.Profile, e.Scope, e.Resource, e.Err)
+}
+
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+var errUnequalLengths = errors.New("values and timestamps are not equally many")
+
+func reasonOf(err error) Reason {
+	var key *dictionary.DuplicateKeyError
+	switch {
+	case errors.Is(err, errUnequalLengths):
+		return UnequalLengths
+	case errors.As(err, &key):
+		return DuplicateKey
+	default:
+		return IndexOutOfRange
+	}
+}
+
+// use tells the compactor what a profile refers to, and checks it but for the content of its stacks.
+func (w *work) use(profile pprofile.Profile) error {
+	c := &w.tables
+	for _, i := range [...]int32{
+		profile.SampleType().TypeStrindex(), profile.SampleType().UnitStrindex(),
+		profile.PeriodType().TypeStrindex(), profile.PeriodType().UnitStrindex(),
+	} {
+		if err := c.UseString(i); err != nil {
+			return err
+		}
+	}
+	if err := c.UseAttributes(profile.AttributeIndices(), false); err != nil {
+		return err
+	}
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		if err := w.useSample(samples.At(i)); err != nil {
+			return fmt.Errorf("sample %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (w *work) useSample(sample pprofile.Sample) error {
+	c := &w.tables
+	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
+	if timestamps > 0 && values > 0 && values != timestamps {
+		return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
+	}
+	if err := c.UseStack(sample.StackIndex()); err != nil {
+		return err
+	}
+	if link := sample.LinkIndex(); link != 0 {
+		if err := c.UseLink(link); err != nil {
+			return err
+		}
+	}
+	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
+		return c.UseAttributes(attributes, true)
+	}
+	return nil
+}
+
+// check is use with the content of the stacks, which Number looked at, and without marking anything new.
+func (w *work) check(profile pprofile.Profile) error {
+	if err := w.use(profile); err != nil {
+		return err
+	}
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		if err := w.tables.CheckStack(samples.At(i).StackIndex()); err != nil {
+			return fmt.Errorf("sample %d: %w", i, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"crypto/sha256"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// MergeProfiles joins profiles of one scope with equal type, period and attributes, where delta tells of their type and
+// unit that values may be summed. pd must come from Deduplicate; if profiles were merged, Deduplicate it again, so that
+// their samples are combined. The time covers all that were merged; the id is made of theirs; the original payload goes.
+func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			merged += mergeScope(pd.Dictionary().StringTable(), scope.Profiles(), delta)
+		}
+	}
+	return merged
+}
+
+// mergeKey is what profiles that become one have in common. In a canonical message equal values have equal indices.
+type mergeKey struct {
+	sampleType, sampleUnit int32
+	periodType, periodUnit int32
+	period                 int64
+	attributes             string
+}
+
+func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delta func(typ, unit string) bool) (merged int) {
+	first := map[mergeKey]pprofile.Profile{}
+	profiles.RemoveIf(func(profile pprofile.Profile) bool {
+		key := mergeKey{
+			sampleType: profile.SampleType().TypeStrindex(),
+			sampleUnit: profile.SampleType().UnitStrindex(),
+			periodType: profile.PeriodType().TypeStrindex(),
+			periodUnit: profile.PeriodType().UnitStrindex(),
+			period:     profile.Period(),
+			attributes: listKey(profile.AttributeIndices()),
+		}
+		if !delta(table.At(int(key.sampleType)), table.At(int(key.sampleUnit))) {
+			return false
+		}
+		to, found := first[key]
+		if !found {
+			first[key] = profile
+			return false
+		}
+		mergeInto(to, profile)
+		merged++
+		return true
+	})
+	return merged
+}
+
+func listKey(list pcommon.Int32Slice) string {
+	key := make([]byte, 0, 4*list.Len())
+	for _, i := range list.All() {
+		key = append(key, byte(i>>24), byte(i>>16), byte(i>>8), byte(i))
+	}
+	return string(key)
+}
+
+func mergeInto(to, from pprofile.Profile) {
+	begin := min(to.Time(), from.Time())
+	end := max(uint64(to.Time())+to.DurationNano(), uint64(from.Time())+from.DurationNano())
+	to.SetTime(begin)
+	to.SetDurationNano(end - uint64(begin))
+	to.SetDroppedAttributesCount(to.DroppedAttributesCount() + from.DroppedAttributesCount())
+	a, b := to.ProfileID(), from.ProfileID()
+	to.SetProfileID(deriveID(a[:], b[:]))
+	to.OriginalPayload().FromRaw(nil)
+	to.SetOriginalPayloadFormat("")
+	from.Samples().MoveAndAppendTo(to.Samples())
+}
+
+// deriveID makes an id that is the same for the same parts.
+func deriveID(parts ...[]byte) pprofile.ProfileID {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write(part)
+	}
+	return pprofile.ProfileID(h.Sum(nil)[:16])
+}

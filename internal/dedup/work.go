@@ -1,0 +1,167 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// work is the working memory of one call, used again by the next.
+type work struct {
+	opts     *Options
+	dropKeys map[string]bool
+	pd       pprofile.Profiles
+	stats    Stats
+	tables   dictionary.Compactor
+	samples  sampleWork
+}
+
+func (w *work) begin(opts *Options, dropKeys map[string]bool, pd pprofile.Profiles) {
+	w.opts, w.dropKeys, w.pd = opts, dropKeys, pd
+	w.stats = Stats{}
+}
+
+func (w *work) release() {
+	w.pd = pprofile.Profiles{}
+	w.tables.Release()
+}
+
+// run looks at the whole message, then writes what has to change.
+func (w *work) run() error {
+	for profile := range profilesOf(w.pd) {
+		w.stats.ProfilesIn++
+		w.stats.SamplesIn += profile.Samples().Len()
+	}
+	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
+	w.stats.EntriesIn = sizes(w.tables.SizesBefore())
+	if !w.look() {
+		goOn, err := w.handleInvalid()
+		if err != nil || !goOn {
+			w.stats.ProfilesOut, w.stats.SamplesOut = w.stats.ProfilesIn, w.stats.SamplesIn
+			w.stats.EntriesOut = w.stats.EntriesIn
+			return err
+		}
+	}
+	w.stats.EntriesOut = sizes(w.tables.SizesAfter())
+	if w.tables.Changed() || w.samplesChange() || w.containersChange() {
+		w.apply()
+	}
+	for profile := range profilesOf(w.pd) {
+		w.stats.ProfilesOut++
+		w.stats.SamplesOut += profile.Samples().Len()
+	}
+	return nil
+}
+
+// look marks what all profiles use and numbers the tables. It reports false when a profile is invalid.
+func (w *work) look() bool {
+	sound := true
+	for profile := range profilesOf(w.pd) {
+		if w.use(profile) != nil {
+			sound = false
+		}
+	}
+	return w.tables.Number() && sound
+}
+
+// apply writes: the samples first, while the tables still tell what they mean.
+func (w *work) apply() {
+	w.makeMutable()
+	w.stats.Changed = true
+	c := &w.tables
+	for profile := range profilesOf(w.pd) {
+		w.combine(profile)
+		sampleType, periodType := profile.SampleType(), profile.PeriodType()
+		sampleType.SetTypeStrindex(c.NewString(sampleType.TypeStrindex()))
+		sampleType.SetUnitStrindex(c.NewString(sampleType.UnitStrindex()))
+		periodType.SetTypeStrindex(c.NewString(periodType.TypeStrindex()))
+		periodType.SetUnitStrindex(c.NewString(periodType.UnitStrindex()))
+		c.RewriteAttributes(profile.AttributeIndices(), false)
+	}
+	c.Apply()
+	joinContainers(w.pd)
+}
+
+// makeMutable goes on with a copy of a message that must not be written to. The compactor knows indices only, which are
+// the same in the copy.
+func (w *work) makeMutable() {
+	if !w.pd.IsReadOnly() {
+		return
+	}
+	own := pprofile.NewProfiles()
+	w.pd.CopyTo(own)
+	w.pd = own
+	w.tables.Rebase(own.Dictionary())
+}
+
+// handleInvalid does with the invalid profiles what the options say. It reports false when the message is to stay as it
+// is.
+func (w *work) handleInvalid() (goOn bool, err error) {
+	invalid := w.findInvalid()
+	switch w.opts.OnInvalid {
+	case Reject:
+		return false, invalid[0]
+	case Pass:
+		return false, nil
+	case DropProfile:
+	}
+	w.makeMutable()
+	w.stats.Changed = true
+	removeProfiles(w.pd, invalid)
+	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
+	w.look()
+	return true, nil
+}
+
+// findInvalid returns what is wrong with the message, in its order, and counts it.
+func (w *work) findInvalid() (invalid []*InvalidError) {
+	for i, resource := range w.pd.ResourceProfiles().All() {
+		for j, scope := range resource.ScopeProfiles().All() {
+			for k, profile := range scope.Profiles().All() {
+				if err := w.check(profile); err != nil {
+					reason := reasonOf(err)
+					w.stats.Invalid[reason]++
+					invalid = append(invalid, &InvalidError{i, j, k, reason, err})
+				}
+			}
+		}
+	}
+	return invalid
+}
+
+// removeProfiles removes the profiles that invalid names, in the order of the message.
+func removeProfiles(pd pprofile.Profiles, invalid []*InvalidError) {
+	for i, resource := range pd.ResourceProfiles().All() {
+		for j, scope := range resource.ScopeProfiles().All() {
+			k := -1
+			scope.Profiles().RemoveIf(func(pprofile.Profile) bool {
+				k++
+				if len(invalid) == 0 || invalid[0].Resource != i || invalid[0].Scope != j || invalid[0].Profile != k {
+					return false
+				}
+				invalid = invalid[1:]
+				return true
+			})
+		}
+	}
+}
+
+func sizes(s dictionary.Sizes) TableSizes { return TableSizes(s) }
+
+// profilesOf goes through all profiles of a message.
+func profilesOf(pd pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
+	return func(yield func(pprofile.Profile) bool) {
+		for _, resource := range pd.ResourceProfiles().All() {
+			for _, scope := range resource.ScopeProfiles().All() {
+				for _, profile := range scope.Profiles().All() {
+					if !yield(profile) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
