@@ -102,6 +102,10 @@ func TestReadForms(t *testing.T) {
 				message(1, proto{}.number(1, 0)).message(3, proto{}.number(7, 0).number(10, 0)).
 				number(7, 0).number(10, 0).number(12, 0)),
 		},
+		"a time of zero before the time": {
+			strings.with(proto{}.number(9, 100)),
+			strings.with(proto{}.number(9, 0).number(9, 100)),
+		},
 		"varints longer than need be": {
 			sample(proto{}.packed(1, 1, 2).number(2, 3)).number(12, 5),
 			sample(proto{}.raw(1<<3|2, 0x84, 0, 0x81, 0, 0x82, 0).raw(2<<3, 0x83, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0)).

@@ -1,0 +1,135 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+)
+
+// FuzzRead holds any input against what Read promises: no panic, tables that refer to what exists and have a bounded
+// size, and whatever google/pprof accepts is accepted, but for what stands in stricter.
+//
+//	go test -fuzz FuzzRead -fuzztime 10000000x -fuzzminimizetime 10x ./internal/pprofwire
+func FuzzRead(f *testing.F) {
+	addSeeds(f)
+	var p Profile // used again and again, as the pools do
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if len(raw) > 32<<10 {
+			t.Skip("longer than it needs to be to reach all of the code")
+		}
+		before := bytes.Clone(raw)
+		err := p.Read(raw, anySize)
+		require.Equal(t, before, raw, "the payload was changed")
+		require.LessOrEqual(t, tableBytes(&p), largestRatio*len(raw))
+		theirs, theirErr := profile.ParseUncompressed(raw)
+		if err != nil {
+			require.ErrorIs(t, err, ErrMalformed)
+			if theirErr == nil && !isStricter(err) {
+				t.Fatalf("google/pprof accepts it: %v", err)
+			}
+			return
+		}
+		checkTables(t, &p)
+		if theirErr == nil {
+			require.Len(t, p.Samples, len(theirs.Sample))
+			if theirs.CheckValid() == nil && bytes.Count(raw, []byte{11<<3 | wireBytes}) <= 1 {
+				require.Equal(t, rewritten(t, theirs), rewritten(t, graph(&p)))
+			}
+		}
+	})
+}
+
+// stricter are the errors for what google/pprof passes over. Beside these, it takes the last of several period types,
+// where they are merged as protobuf asks.
+var stricter = []string{
+	"varint of more than 64 bits",
+	"has a field of number 0",
+	"is longer than need be",
+	// It does not look at the unit of a label that is a string.
+	"label ",
+}
+
+func isStricter(err error) bool {
+	return slices.ContainsFunc(stricter, func(s string) bool { return strings.Contains(err.Error(), s) })
+}
+
+// checkTables follows every reference of the tables.
+func checkTables(t *testing.T, p *Profile) {
+	t.Helper()
+	text := func(indices ...uint32) {
+		for _, i := range indices {
+			require.LessOrEqual(t, len(p.String(i)), len(p.raw))
+		}
+	}
+	for _, v := range append(slices.Clone(p.SampleTypes), p.PeriodType) {
+		text(v.Type, v.Unit)
+	}
+	text(p.Comments...)
+	text(p.DropFrames, p.KeepFrames, p.DefaultSampleType, p.DocURL)
+	for _, m := range p.Mappings {
+		text(m.Filename, m.BuildID)
+	}
+	for _, fn := range p.Functions {
+		text(fn.Name, fn.SystemName, fn.Filename)
+	}
+	for _, l := range p.Labels {
+		text(l.Key, l.Str, l.NumUnit)
+	}
+	lines := 0
+	for i := range p.Locations {
+		lines += len(p.LinesAt(i))
+	}
+	require.Len(t, p.Lines, lines)
+	var from Sample
+	for _, end := range p.Samples {
+		require.GreaterOrEqual(t, end.LocationsEnd, from.LocationsEnd)
+		require.GreaterOrEqual(t, end.ValuesEnd, from.ValuesEnd)
+		require.GreaterOrEqual(t, end.LabelsEnd, from.LabelsEnd)
+		from = end
+	}
+	require.Equal(t, Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))}, from)
+}
+
+// addSeeds adds one oddity each, small profiles, one that is cut between every two fields, and counts and lengths that
+// promise more than there is.
+func addSeeds(f *testing.F) {
+	f.Helper()
+	own := filepath.Join("..", "..", "testdata", "pprof")
+	names, err := filepath.Glob("testdata/edge/*.pb")
+	require.NoError(f, err)
+	names = append(names, filepath.Join(own, "labelled.pb.gz"), filepath.Join(own, "block.pb.gz"))
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		require.NoError(f, err)
+		if raw, err := inflate.Append(nil, content, 1<<20); err == nil {
+			f.Add(raw)
+		}
+	}
+	whole := oneOfEach(2).number(9, 1).packed(13, 1, 0).message(11, proto{}.number(1, 1)).number(16, 5)
+	for end := 0; end < len(whole); {
+		f.Add([]byte(whole[:end]))
+		_, _, n := protowire.ConsumeField(whole[end:])
+		require.Positive(f, n)
+		end += n
+	}
+	huge := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}
+	text := proto{}.strings("", "a")
+	for _, field := range []protowire.Number{1, 2, 3, 4, 5, 6, 11, 13} {
+		f.Add([]byte(text.with(protowire.AppendTag(nil, field, protowire.BytesType)).raw(huge...)))
+	}
+	f.Add([]byte(text.with(proto{}.message(2, proto{}.message(1, bytes.Repeat([]byte{1}, 5000)).raw(2<<3|2).raw(huge...)))))
+	f.Add([]byte(text.with(proto{}.message(2, bytes.Repeat(proto{}.message(3, nil), 2000)))))
+	f.Add([]byte(text.with(bytes.Repeat(proto{}.message(3, nil), 2000))))
+}
