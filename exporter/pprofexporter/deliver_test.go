@@ -109,10 +109,22 @@ func TestDeliverBadProfilesAndFailure(t *testing.T) {
 		profiles.At(0).CopyTo(added)
 		added.Samples().At(0).SetStackIndex(1 << 30)
 	}
+	scopes := pd.ResourceProfiles().At(2).ScopeProfiles()
+	second := scopes.AppendEmpty()
+	scopes.At(0).CopyTo(second)
 	addBad(pd, 0)
 	addBad(pd, 2)
 	addBad(pd, 3)
-	_, refusals, err := deliverTo(t.Context(), pd, failing("c"))
+	payloads := 0
+	_, refusals, err := deliverTo(t.Context(), pd, func(service string) error {
+		if service == "c" {
+			payloads++
+		}
+		if payloads == 2 { // behind the bad profile
+			return errDisk
+		}
+		return nil
+	})
 	require.ErrorIs(t, err, errDisk)
 	assert.False(t, consumererror.IsPermanent(err))
 	require.Len(t, refusals, 1)

@@ -41,12 +41,12 @@ func TestFilesEqualPayloads(t *testing.T) {
 	compareFiles(t, payloads)
 }
 
-// The same with the corpus: odd and broken profiles among them.
+// The same with the small ones of the corpus: odd profiles, and real ones of many languages.
 func TestFilesEqualCorpus(t *testing.T) {
 	payloads := map[string][]byte{}
-	for _, file := range profiletest.CorpusPprofs(t) {
+	for _, file := range profiletest.CorpusPprofs(t, "edge", "real") {
 		payload := file.Bytes(t)
-		if _, form := profiletest.ParsePprof(payload); form == profiletest.Proto && len(payload) < 1<<20 {
+		if _, form := profiletest.ParsePprof(payload); form == profiletest.Proto && len(payload) < 64<<10 {
 			payloads[file.Name] = payload
 		}
 	}

@@ -6,6 +6,7 @@ package pprofexporter
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -128,11 +129,14 @@ func spoil(pd pprofile.Profiles, resource int) int {
 	return profiles.Len()
 }
 
-// files returns the paths below the exporter's directory.
+// files returns the paths below the exporter's directory. What goes meanwhile is not among them.
 func (f *fixture) files(tb testing.TB) []string {
 	tb.Helper()
 	var found []string
 	require.NoError(tb, filepath.WalkDir(f.directory, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		if err == nil && !entry.IsDir() {
 			name, _ := filepath.Rel(f.directory, path)
 			found = append(found, filepath.ToSlash(name))

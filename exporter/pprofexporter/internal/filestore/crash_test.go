@@ -69,12 +69,13 @@ func TestCrash(t *testing.T) {
 	s := newStore(t, newOptions(t, directory))
 	require.Eventually(t, func() bool {
 		left := 0
-		for name := range tree(t, directory) {
+		err := fs.WalkDir(os.DirFS(directory), ".", func(name string, _ fs.DirEntry, err error) error {
 			if s.isStale(filepath.Base(name)) {
 				left++
 			}
-		}
-		return left == 0
+			return err
+		})
+		return err == nil && left == 0
 	}, 10*time.Second, 5*time.Millisecond)
 	files := tree(t, directory)
 	assert.Contains(t, files, ".tmp-notes")

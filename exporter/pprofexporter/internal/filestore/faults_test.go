@@ -204,6 +204,23 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 	return operations
 }
 
+// What is done in which order, so that a power cut finds no file or all of it, and none that was reported is missing.
+func TestOrderOfOperations(t *testing.T) {
+	s, faulty := newFaultyStore(t, newOptions(t, t.TempDir()))
+	for _, want := range [][]string{
+		{
+			"lstat", "create", "mkdir", "sync directory", "mkdir", "sync directory",
+			"create", "write", "sync", "close", "link", "remove", "sync directory",
+		},
+		{"lstat", "sync directory"}, // the same again
+	} {
+		faulty.set(nil)
+		_, err := s.Write("a/b/c.pb.gz", []byte("profile"))
+		require.NoError(t, err)
+		assert.Equal(t, want, faulty.steps)
+	}
+}
+
 // A file system without hard links, such as FAT: still nothing is replaced.
 func TestWithoutLinks(t *testing.T) {
 	options := newOptions(t, t.TempDir())
@@ -249,9 +266,8 @@ func TestOpenOnABadDisk(t *testing.T) {
 }
 
 func TestFoldsCase(t *testing.T) {
-	options := newOptions(t, t.TempDir())
-	assert.False(t, newStore(t, options).FoldsCase(), "the file systems that the tests run on")
-	s, err := open(options, func(name string) (directory, error) {
+	assert.False(t, newStore(t, newOptions(t, t.TempDir())).FoldsCase(), "the file systems that the tests run on")
+	s, err := open(newOptions(t, t.TempDir()), func(name string) (directory, error) {
 		d, err := openRoot(name)
 		return foldingDirectory{d}, err
 	})
