@@ -124,9 +124,41 @@ func (a *Attribute) AsString() string {
 		return strconv.FormatBool(a.Number != 0)
 	case pcommon.ValueTypeDouble:
 		return pcommon.NewValueDouble(math.Float64frombits(a.Number)).AsString()
-	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+	case pcommon.ValueTypeBytes:
 		return a.Value.AsString()
+	case pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		if text := a.Value.AsString(); text != "" {
+			return text
+		}
+		return withoutNaN(a.Value).AsString()
 	case pcommon.ValueTypeEmpty:
 	}
 	return ""
+}
+
+// withoutNaN returns a copy in which numbers that JSON does not know, NaN and the infinities, are strings. pdata gives
+// values that hold them no text at all.
+func withoutNaN(v pcommon.Value) pcommon.Value {
+	result := pcommon.NewValueEmpty()
+	v.CopyTo(result)
+	var mend func(pcommon.Value)
+	mend = func(v pcommon.Value) {
+		switch v.Type() {
+		case pcommon.ValueTypeDouble:
+			if f := v.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
+				v.SetStr(v.AsString())
+			}
+		case pcommon.ValueTypeSlice:
+			for _, item := range v.Slice().All() {
+				mend(item)
+			}
+		case pcommon.ValueTypeMap:
+			for _, item := range v.Map().All() {
+				mend(item)
+			}
+		default:
+		}
+	}
+	mend(result)
+	return result
 }

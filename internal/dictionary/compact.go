@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // Compactor makes a dictionary hold each value once, nothing that is not used, and its zero entries, in place. Work with
@@ -57,9 +59,9 @@ type compaction struct {
 func (c *compaction) reset(table string, n int) {
 	c.table = table
 	n = max(n, 1)
-	c.first = zeroed(c.first, n)
-	c.used = zeroed(c.used, n)
-	c.to = zeroed(c.to, n)
+	c.first = scratch.Zeroed(c.first, n)
+	c.used = scratch.Zeroed(c.used, n)
+	c.to = scratch.Zeroed(c.to, n)
 	clear(c.faults)
 }
 

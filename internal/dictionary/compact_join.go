@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // join enters entry i into the index and sets its representative: the first entry of this hash that is equal.
@@ -107,7 +109,7 @@ func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
 
 func (c *Compactor) joinAttributes() {
 	c.index.reset(len(c.attributes.first))
-	c.dropped = zeroed(c.dropped, len(c.attributes.first))
+	c.dropped = scratch.Zeroed(c.dropped, len(c.attributes.first))
 	equal := func(a, b int) bool {
 		x, _ := c.attributeAt(a)
 		y, _ := c.attributeAt(b)

@@ -60,10 +60,3 @@ func (t *ListTable) Index(list []int32) int32 {
 
 // At returns list number i, valid until the next call of Index or Reset.
 func (t *ListTable) At(i int32) []int32 { return t.lists.at(int(i)) }
-
-// zeroed returns a slice of n zero values in the memory of s, if that is large enough.
-func zeroed[T any](s []T, n int) []T {
-	s = slices.Grow(s[:0], n)[:n]
-	clear(s)
-	return s
-}

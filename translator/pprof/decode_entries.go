@@ -6,16 +6,17 @@ package pprof
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // fillTables puts the reached mappings, functions and locations into the dictionary, table by table, so that mappings
 // keep their order: by convention the first is the main binary.
 func (t *decoding) fillTables() error {
 	w := &t.wire
-	t.functions = zeroed(t.functions, len(w.Functions))
-	t.mappings = zeroed(t.mappings, len(w.Mappings))
-	t.mappingReached = zeroed(t.mappingReached, len(w.Mappings))
-	t.locations = zeroed(t.locations, len(w.Locations))
+	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
+	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
+	t.mappingReached = scratch.Zeroed(t.mappingReached, len(w.Mappings))
+	t.locations = scratch.Zeroed(t.locations, len(w.Locations))
 	for i := range w.Locations {
 		if t.reached[i] && w.Locations[i].MappingID != 0 {
 			if position, found := t.mappingIDs.find(w.Locations[i].MappingID); found {

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // addProfiles makes the resource, the scope and a profile without samples for each sample type.
@@ -25,7 +26,7 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	profiles.EnsureCapacity(len(t.order))
 	ids := t.newProfileIDs(payload)
 	common := t.commonAttributes()
-	t.slices = zeroed(t.slices, len(t.types))
+	t.slices = scratch.Zeroed(t.slices, len(t.types))
 	for position, original := range t.order {
 		profile := profiles.AppendEmpty()
 		profile.SetProfileID(ids.next(t.types[original]))

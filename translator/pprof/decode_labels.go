@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // labelTranslation is the working memory for the labels of one sample, and what is known of the payload's keys.
@@ -50,7 +51,7 @@ func (l *labelTranslation) reset(numStrings, numLinks int) {
 		l.byName = map[string]int32{}
 	}
 	clear(l.byName)
-	l.ofString = zeroed(l.ofString, numStrings)
+	l.ofString = scratch.Zeroed(l.ofString, numStrings)
 	l.links = l.links[:0]
 	for range numLinks {
 		l.links = append(l.links, linkKeys{-1, -1})

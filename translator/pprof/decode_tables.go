@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // decoding is the working memory of one translation, used again by the next.
@@ -86,7 +87,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if len(w.String(0)) > 0 {
 		t.stats.Repairs.FirstString = 1
 	}
-	t.strings = zeroed(t.strings, w.NumStrings())
+	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
 	if err := t.indexTables(); err != nil {
 		return pprofile.Profiles{}, err
 	}
@@ -147,7 +148,7 @@ func (t *decoding) indexTables() error {
 func (t *decoding) resolveFrames() error {
 	w := &t.wire
 	t.frames = slices.Grow(t.frames[:0], len(w.LocationIDs))[:len(w.LocationIDs)]
-	t.reached = zeroed(t.reached, len(w.Locations))
+	t.reached = scratch.Zeroed(t.reached, len(w.Locations))
 	if t.locationIDs.dense {
 		n := uint64(len(w.Locations))
 		for i, id := range w.LocationIDs {
@@ -201,11 +202,4 @@ func (t *decoding) text(i uint32) []byte {
 	}
 	t.stats.Repairs.InvalidUTF8++
 	return bytes.ToValidUTF8(s, []byte("\uFFFD"))
-}
-
-// zeroed returns a slice of n zero values in the memory of s, if that is large enough.
-func zeroed[T any](s []T, n int) []T {
-	s = slices.Grow(s[:0], n)[:n]
-	clear(s)
-	return s
 }

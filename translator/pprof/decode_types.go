@@ -6,6 +6,8 @@ package pprof
 import (
 	"fmt"
 	"slices"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // nameTypes finds out the sample types and the order in which OTLP shows them: the default one first, the others as they
@@ -67,7 +69,7 @@ func (t *decoding) widestSample() int {
 // taken once and not above the limit.
 func (t *decoding) countSamples() error {
 	w := &t.wire
-	t.counts = zeroed(t.counts, len(t.types))
+	t.counts = scratch.Zeroed(t.counts, len(t.types))
 	start := uint32(0)
 	for i := range w.Samples {
 		end := w.Samples[i].ValuesEnd

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // sourceTables are the tables of the message being written, with what is known of their entries. Index 0 is the zero
@@ -34,7 +35,7 @@ type checks struct {
 
 func (c *checks) reset(table string, n int) {
 	c.table = table
-	c.good = zeroed(c.good, n)
+	c.good = scratch.Zeroed(c.good, n)
 	clear(c.bad)
 }
 
