@@ -21,23 +21,28 @@ func value(t require.TestingT, raw any) pcommon.Value {
 	return v
 }
 
-// kvlist makes a map of pairs in this order: keys at the even positions, values behind them.
+// kvlist makes a map whose pairs have this order: keys at the even positions, values behind them.
 func kvlist(t require.TestingT, pairs ...any) pcommon.Value {
 	v := pcommon.NewValueMap()
 	for i := 0; i < len(pairs); i += 2 {
-		// Put would replace a key that is there, so repeated keys are renamed afterwards by appendPair.
-		appendPair(t, v.Map(), pairs[i].(string), pairs[i+1])
+		to := v.Map().PutEmpty(pairs[i].(string))
+		if inner, ok := pairs[i+1].(pcommon.Value); ok {
+			inner.CopyTo(to)
+			continue
+		}
+		require.NoError(t, to.FromRaw(pairs[i+1]))
 	}
 	return v
 }
 
-// appendPair appends a pair, even if its key is there already.
-func appendPair(t require.TestingT, m pcommon.Map, key string, raw any) {
-	if inner, ok := raw.(pcommon.Value); ok {
-		inner.CopyTo(m.PutEmpty(key))
-		return
-	}
-	require.NoError(t, m.PutEmpty(key).FromRaw(raw))
+// fromJSON makes a value from OTLP's JSON, which may hold what pdata's own methods prevent: one key twice.
+func fromJSON(t require.TestingT, json string) pcommon.Value {
+	message := `{"resourceProfiles":[{"resource":{"attributes":[{"key":"k","value":` + json + `}]}}]}`
+	pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(message))
+	require.NoError(t, err)
+	v, found := pd.ResourceProfiles().At(0).Resource().Attributes().Get("k")
+	require.True(t, found)
+	return v
 }
 
 // newTables returns tables with their zero entries.

@@ -1,0 +1,123 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
+
+// attributeAt returns an attribute whose key and unit are representatives.
+func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
+	if i == 0 {
+		return Attribute{}, nil
+	}
+	from := c.source.AttributeTable().At(i)
+	key, unit := c.strings.find(from.KeyStrindex()), c.strings.find(from.UnitStrindex())
+	if key < 0 {
+		return a, c.strings.fault(from.KeyStrindex())
+	}
+	if unit < 0 {
+		return a, c.strings.fault(from.UnitStrindex())
+	}
+	return newAttribute(key, unit, from.Value()), nil
+}
+
+func (c *Compactor) joinAttributes() {
+	c.index.reset(len(c.attributes.first))
+	c.dropped = scratch.Zeroed(c.dropped, len(c.attributes.first))
+	equal := func(a, b int) bool {
+		x, _ := c.attributeAt(a)
+		y, _ := c.attributeAt(b)
+		return equalAttributes(&x, &y)
+	}
+	for i := range c.attributes.first {
+		a, err := c.attributeAt(i)
+		if err != nil {
+			c.attributes.setBroken(i, err)
+			continue
+		}
+		c.join(&c.attributes, i, a.hash(), equal)
+		if i > 0 && len(c.dropKeys) > 0 {
+			c.dropped[i] = c.dropKeys[c.source.StringTable().At(int(c.source.AttributeTable().At(i).KeyStrindex()))]
+		}
+	}
+}
+
+// attributeSet appends the set that a list stands for: representatives, sorted, without entry 0, which says nothing.
+func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool) ([]int32, error) {
+	start := len(dst)
+	for j := range list.Len() {
+		i := list.At(j)
+		first := c.attributes.find(i)
+		if first < 0 {
+			return dst, c.attributes.fault(i)
+		}
+		if first != 0 && !(drop && c.dropped[first]) {
+			dst = append(dst, first)
+		}
+	}
+	dst = SortSet(dst, start)
+	return dst, c.checkKeys(dst[start:])
+}
+
+// manyAttributes is the length of a list above which its keys are sorted to find one that stands twice.
+const manyAttributes = 16
+
+// checkKeys looks for a key that stands twice in a set.
+func (c *Compactor) checkKeys(set []int32) error {
+	if len(set) < 2 {
+		return nil
+	}
+	keys := c.other[:0]
+	for _, a := range set {
+		keys = append(keys, c.strings.find(c.source.AttributeTable().At(int(a)).KeyStrindex()))
+	}
+	c.other = keys
+	if len(keys) > manyAttributes {
+		slices.Sort(keys)
+		for i := 1; i < len(keys); i++ {
+			if keys[i] == keys[i-1] {
+				return c.keyTwice(keys[i])
+			}
+		}
+		return nil
+	}
+	for i := range keys {
+		if slices.Contains(keys[:i], keys[i]) {
+			return c.keyTwice(keys[i])
+		}
+	}
+	return nil
+}
+
+// DuplicateKeyError tells of a key that stands twice, with different values, among the attributes of one owner.
+type DuplicateKeyError struct{ Key string }
+
+func (e *DuplicateKeyError) Error() string {
+	return fmt.Sprintf("attribute %q stands twice, with different values", e.Key)
+}
+
+func (c *Compactor) keyTwice(key int32) error {
+	if key == 0 {
+		return &DuplicateKeyError{}
+	}
+	return &DuplicateKeyError{Key: c.source.StringTable().At(int(key))}
+}
+
+func equalsList(set []int32, list pcommon.Int32Slice) bool {
+	if len(set) != list.Len() {
+		return false
+	}
+	for i := range set {
+		if set[i] != list.At(i) {
+			return false
+		}
+	}
+	return true
+}

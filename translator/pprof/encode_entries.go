@@ -1,0 +1,136 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// writeEntries writes the locations, functions and mappings that were reached and returns how many of their attributes
+// pprof has no place for.
+func (t *encoding) writeEntries() (lost int) {
+	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
+	// takes the first for the main binary.
+	locations := t.locals.locations.list
+	for _, l := range locations {
+		if l != 0 {
+			t.locals.markMapping(t.source.locations.At(int(l)).MappingIndex())
+		}
+	}
+	for _, m := range t.locals.numberMappings() {
+		lost += t.writeMapping(m)
+	}
+	for i, l := range locations {
+		lost += t.writeLocation(l, uint64(i+1))
+	}
+	for i, f := range t.locals.functions.list {
+		t.writeFunction(f, uint64(i+1))
+	}
+	return lost
+}
+
+// writeLocation writes a location; location 0 is one that says nothing.
+func (t *encoding) writeLocation(l int32, id uint64) (lost int) {
+	wire := pprofwire.Location{ID: id}
+	t.wireLines = t.wireLines[:0]
+	if l != 0 {
+		location := t.source.locations.At(int(l))
+		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
+		wire.IsFolded, lost = t.isFolded(location.AttributeIndices())
+		lines := location.Lines()
+		for i := range lines.Len() {
+			line := lines.At(i)
+			t.wireLines = append(t.wireLines, pprofwire.Line{
+				FunctionID: uint64(t.locals.functions.local(line.FunctionIndex())),
+				Line:       line.Line(),
+				Column:     line.Column(),
+			})
+		}
+	}
+	t.out = pprofwire.AppendLocation(t.out, wire, t.wireLines)
+	return lost
+}
+
+func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost int) {
+	for _, i := range attributes.All() {
+		attribute := t.attribute(i)
+		if t.dict.StringAt(attribute.Key) == locationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
+			folded = attribute.Number != 0
+		} else {
+			lost++
+		}
+	}
+	return folded, lost
+}
+
+// writeFunction writes a function; function 0 is one without a name.
+func (t *encoding) writeFunction(f int32, id uint64) {
+	wire := pprofwire.Function{ID: id}
+	if f != 0 {
+		function := t.source.functions.At(int(f))
+		wire.Name = t.sourceString(function.NameStrindex())
+		wire.SystemName = t.sourceString(function.SystemNameStrindex())
+		wire.Filename = t.sourceString(function.FilenameStrindex())
+		wire.StartLine = function.StartLine()
+	}
+	t.out = pprofwire.AppendFunction(t.out, wire)
+}
+
+func (t *encoding) writeMapping(m int32) (lost int) {
+	mapping := t.source.mappings.At(int(m))
+	wire := pprofwire.Mapping{
+		ID:       t.locals.mappingID(m),
+		Start:    mapping.MemoryStart(),
+		Limit:    mapping.MemoryLimit(),
+		Offset:   mapping.FileOffset(),
+		Filename: t.sourceString(mapping.FilenameStrindex()),
+	}
+	for _, i := range mapping.AttributeIndices().All() {
+		if !t.setMappingAttribute(&wire, t.attribute(i)) {
+			lost++
+		}
+	}
+	t.out = pprofwire.AppendMapping(t.out, wire)
+	return lost
+}
+
+// sourceString returns the pprof's index of string i of the message, which was checked.
+func (t *encoding) sourceString(i int32) uint32 {
+	index, _ := t.importer.String(i)
+	return t.locals.string(index)
+}
+
+// attribute returns attribute i of the message, which was checked.
+func (t *encoding) attribute(i int32) dictionary.Attribute {
+	index, _ := t.importer.Attribute(i)
+	return t.dict.AttributeAt(index)
+}
+
+// setMappingAttribute sets the field that an attribute stands for, if there is one.
+func (t *encoding) setMappingAttribute(m *pprofwire.Mapping, a dictionary.Attribute) bool {
+	key := t.dict.StringAt(a.Key)
+	if key == mappingBuildID && a.Kind == pcommon.ValueTypeStr {
+		m.BuildID = t.localText(a.Text)
+		return true
+	}
+	if a.Kind != pcommon.ValueTypeBool {
+		return false
+	}
+	switch key {
+	case mappingHasFunctions:
+		m.HasFunctions = a.Number != 0
+	case mappingHasFilenames:
+		m.HasFilenames = a.Number != 0
+	case mappingHasLineNumbers:
+		m.HasLineNumbers = a.Number != 0
+	case mappingHasInlineFrames:
+		m.HasInlineFrames = a.Number != 0
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// writeHeader writes all that is not a table. Only what the group says counts, never another profile's.
+func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) {
+	if g.key.periodType != (typeIndices{}) {
+		t.out = pprofwire.AppendPeriodType(t.out, t.valueType(g.key.periodType))
+	}
+	h := pprofwire.Header{
+		TimeNanos:     nanos(g.key.time),
+		DurationNanos: nanos(g.key.duration),
+		Period:        g.key.period,
+	}
+	if name, found := scope.Attributes().Get(scopeDefaultSampleType); found {
+		h.DefaultSampleType = t.localText(name.AsString())
+	}
+	for _, p := range g.profiles {
+		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
+			break
+		}
+	}
+	for _, a := range t.sets.At(g.key.attributes) {
+		attribute := t.dict.AttributeAt(a)
+		text := t.localText
+		switch key := t.dict.StringAt(attribute.Key); key {
+		case profileDropFrames:
+			h.DropFrames = text(attribute.AsString())
+		case profileKeepFrames:
+			h.KeepFrames = text(attribute.AsString())
+		case profileDocURL:
+			h.DocURL = text(attribute.AsString())
+		case profileName:
+			// The destination shows it.
+		default:
+			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
+		}
+	}
+	if t.opts.ResourceComments {
+		for _, comment := range resourceComments(resource.Attributes()) {
+			h.Comments = append(h.Comments, t.localText(comment))
+		}
+	}
+	t.out = pprofwire.AppendHeader(t.out, h)
+}
+
+func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }
+
+// isComment tells whether an attribute is a comment: in today's form or, with a number behind it, in the older one.
+func isComment(key string) bool {
+	rest, found := strings.CutPrefix(key, profileComment)
+	return found && (rest == "" || rest[0] == '.')
+}
+
+// comments returns the comments of a profile in their order: those of the older form have it in their keys.
+func (t *encoding) comments(set int32) []uint32 {
+	attributes := slices.Clone(t.sets.At(set))
+	slices.SortStableFunc(attributes, func(a, b int32) int {
+		return cmp.Compare(t.commentNumber(a), t.commentNumber(b))
+	})
+	var comments []uint32
+	for _, a := range attributes {
+		attribute := t.dict.AttributeAt(a)
+		if attribute.Kind != pcommon.ValueTypeSlice {
+			comments = append(comments, t.localText(attribute.AsString()))
+			continue
+		}
+		for _, item := range attribute.Value.Slice().All() {
+			comments = append(comments, t.localText(item.AsString()))
+		}
+	}
+	return comments
+}
+
+// commentNumber returns the number behind the key of a comment, -1 where there is none.
+func (t *encoding) commentNumber(a int32) int {
+	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), profileComment)
+	n, err := strconv.Atoi(strings.TrimPrefix(rest, "."))
+	if err != nil {
+		return -1
+	}
+	return n
+}
