@@ -89,14 +89,14 @@ func (c *compaction) setBroken(i int, err error) {
 	c.first[i] = -1
 }
 
-// use marks entry i as used and returns its representative.
-func (c *compaction) use(i int32) (int32, error) {
+// use marks entry i as used.
+func (c *compaction) use(i int32) error {
 	first := c.find(i)
 	if first < 0 {
-		return 0, c.fault(i)
+		return c.fault(i)
 	}
 	c.used[first] = true
-	return first, nil
+	return nil
 }
 
 // number gives the entries that stay their new indices and reports whether any index changes.
@@ -143,28 +143,15 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 // Release lets go of the dictionary.
 func (c *Compactor) Release() { c.source = pprofile.ProfilesDictionary{} }
 
-// ForgetUses takes back all that was said to be used.
-func (c *Compactor) ForgetUses() {
-	for _, table := range c.tables() {
-		clear(table.used)
-	}
-}
-
 func (c *Compactor) tables() []*compaction {
 	return []*compaction{&c.strings, &c.functions, &c.mappings, &c.locations, &c.stacks, &c.attributes, &c.links}
 }
 
 // UseString marks a string as used.
-func (c *Compactor) UseString(i int32) error {
-	_, err := c.strings.use(i)
-	return err
-}
+func (c *Compactor) UseString(i int32) error { return c.strings.use(i) }
 
 // UseLink marks a link as used.
-func (c *Compactor) UseLink(i int32) error {
-	_, err := c.links.use(i)
-	return err
-}
+func (c *Compactor) UseLink(i int32) error { return c.links.use(i) }
 
 // UseStack marks a stack as used. Whether all that it holds is sound shows in Number.
 func (c *Compactor) UseStack(i int32) error {

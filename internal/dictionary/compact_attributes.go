@@ -58,7 +58,7 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 		if first < 0 {
 			return dst, c.attributes.fault(i)
 		}
-		if first != 0 && !(drop && c.dropped[first]) {
+		if first != 0 && (!drop || !c.dropped[first]) {
 			dst = append(dst, first)
 		}
 	}
