@@ -20,7 +20,8 @@ func (p *Profile) readSample(b []byte, limits *Limits) error {
 			if end < 0 {
 				return p.inSample(1, end)
 			}
-			next, err = end, p.readLocationIDs(b[start:end], locations+limits.LocationsPerSample)
+			// A sample has no more locations than bytes; the sum with any limit might overflow.
+			next, err = end, p.readLocationIDs(b[start:end], locations+min(limits.LocationsPerSample, len(b)))
 		case 1<<3 | wireVarint:
 			var id uint64
 			if id, next = uvarint(b, i+1); next < 0 {
