@@ -45,7 +45,7 @@ func TestFullDisk(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- f.ConsumeProfiles(t.Context(), pd) }()
 	require.Eventually(t, func() bool { return len(f.host.statuses()) == 1 }, 10*time.Second, time.Millisecond)
-	event := f.host.events[0]
+	event := f.host.first()
 	assert.Equal(t, componentstatus.StatusRecoverableError, event.Status())
 	require.ErrorIs(t, event.Err(), syscall.ENOSPC)
 	assert.Equal(t, 1, f.services(t)["first"])

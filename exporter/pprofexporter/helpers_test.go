@@ -46,6 +46,13 @@ func (r *recorder) Report(event *componentstatus.Event) {
 	r.events = append(r.events, event)
 }
 
+// first returns the first event.
+func (r *recorder) first() *componentstatus.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events[0]
+}
+
 func (r *recorder) statuses() []componentstatus.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
