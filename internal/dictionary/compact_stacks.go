@@ -52,6 +52,9 @@ func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 	if n&1 == 1 {
 		h = mix(h, before)
 	}
+	if n > 0 {
+		h = finish(h)
+	}
 	return h, nil
 }
 

@@ -20,17 +20,24 @@ var (
 	seedB      = maphash.String(maphash.MakeSeed(), "") | 1
 )
 
-// mix folds v into the hash h: a multiplication to 128 bits whose halves are joined.
+// mix folds v into the hash h: a multiplication to 128 bits whose halves are joined. Values that count up are evenly
+// spaced after one multiplication, which piles them up in the index when the seeds are unlucky; see finish.
 func mix(h, v uint64) uint64 {
 	hi, lo := bits.Mul64(h^seedA, v^seedB)
 	return hi ^ lo
 }
 
+// finish ends a hash whose last value was only mixed in once.
+func finish(h uint64) uint64 { return mix(h, 0) }
+
 func hashString(s string) uint64 { return maphash.String(stringSeed, s) }
 
-// hashIndices hashes a list of indices, two to a step.
+// hashIndices hashes a list of indices, two to a step, and finishes the hash.
 func hashIndices(h uint64, list []int32) uint64 {
 	h = mix(h, uint64(len(list)))
+	if len(list) == 0 {
+		return h
+	}
 	for len(list) >= 2 {
 		h = mix(h, uint64(uint32(list[0]))|uint64(uint32(list[1]))<<32)
 		list = list[2:]
@@ -38,7 +45,7 @@ func hashIndices(h uint64, list []int32) uint64 {
 	if len(list) == 1 {
 		h = mix(h, uint64(uint32(list[0])))
 	}
-	return h
+	return finish(h)
 }
 
 // HashString hashes a string, with the seed of this process.
@@ -48,7 +55,7 @@ func hashBytes(b []byte) uint64 { return maphash.Bytes(stringSeed, b) }
 
 func (f Function) hash() uint64 {
 	h := mix(uint64(uint32(f.Name))<<32|uint64(uint32(f.SystemName)), uint64(uint32(f.Filename)))
-	return mix(h, uint64(f.StartLine))
+	return finish(mix(h, uint64(f.StartLine)))
 }
 
 func (m Mapping) hash(attributes []int32) uint64 {
@@ -80,7 +87,7 @@ func hashLine(h uint64, line *Line) uint64 {
 
 func (l Link) hash() uint64 {
 	high, low := binary.BigEndian.Uint64(l.TraceID[:8]), binary.BigEndian.Uint64(l.TraceID[8:])
-	return mix(mix(high, low), binary.BigEndian.Uint64(l.SpanID[:]))
+	return finish(mix(mix(high, low), binary.BigEndian.Uint64(l.SpanID[:])))
 }
 
 func (a *Attribute) hash() uint64 {
@@ -89,11 +96,11 @@ func (a *Attribute) hash() uint64 {
 	case pcommon.ValueTypeStr:
 		return mix(h, hashString(a.Text))
 	case pcommon.ValueTypeDouble:
-		return mix(h, hashDouble(math.Float64frombits(a.Number)))
+		return finish(mix(h, hashDouble(math.Float64frombits(a.Number))))
 	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
 		return mix(h, hashValue(a.Value))
 	default:
-		return mix(h, a.Number)
+		return finish(mix(h, a.Number))
 	}
 }
 
