@@ -63,8 +63,8 @@ test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter again
 	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
 
 .PHONY: test-race
-test-race: ## The same under the race detector, without the binary
-	@CGO_ENABLED=1 $(GO) test -json -race $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+test-race: ## The same under the race detector, without the end-to-end tests
+	@CGO_ENABLED=1 $(GO) test -json -race $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -v /test/e2e) | $(GO) run ./internal/testsummary
 
 .PHONY: test-386
 test-386: ## The heart's tests as a 32-bit program (amd64 Linux runs it)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command testsummary reads the output of `go test -json` from standard input and prints what a person wants of it: the
-// line of each package, the output of what failed, the tests that skipped and why, and one closing line. It fails when
+// line of each package, the output of what failed, how many tests skipped and why, and one closing line. It fails when
 // a test, a package or a build failed, or when nothing ran.
 package main
 

@@ -34,12 +34,16 @@ type summary struct {
 	failedIn map[string]int
 
 	passed, failed, skipped int
-	// skips has one line per skipped test.
-	skips []string
+	// skips counts the skipped tests of a package by their reason; skipOrder has them as they came.
+	skips     map[skip]int
+	skipOrder []skip
 }
 
+// skip is why tests of a package were skipped.
+type skip struct{ pkg, reason string }
+
 func newSummary(out io.Writer) *summary {
-	return &summary{out: out, output: map[testName][]string{}, built: map[string][]string{}, failedIn: map[string]int{}}
+	return &summary{out: out, output: map[testName][]string{}, built: map[string][]string{}, failedIn: map[string]int{}, skips: map[skip]int{}}
 }
 
 func (s *summary) good() bool { return s.failed == 0 && s.passed > 0 }
@@ -92,7 +96,10 @@ func (s *summary) endTest(e event) {
 		s.passed++
 	case "skip":
 		s.skipped++
-		s.skips = append(s.skips, fmt.Sprintf("%s %s: %s", e.Package, e.Test, reason(output)))
+		why := skip{e.Package, reason(output)}
+		if s.skips[why]++; s.skips[why] == 1 {
+			s.skipOrder = append(s.skipOrder, why)
+		}
 	case "fail":
 		s.failed++
 		s.failedIn[e.Package]++
@@ -138,10 +145,10 @@ func reason(output string) string {
 	return strings.Join(words, " ")
 }
 
-// close prints the skipped tests and the closing line. Subtests count as tests; so does a package that could not run.
+// close prints why tests were skipped, and the closing line. Subtests count as tests; so does a package that could not run.
 func (s *summary) close() {
-	for _, skip := range s.skips {
-		fmt.Fprintln(s.out, "skipped", skip)
+	for _, why := range s.skipOrder {
+		fmt.Fprintf(s.out, "skipped %d of %s: %s\n", s.skips[why], why.pkg, why.reason)
 	}
 	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 }

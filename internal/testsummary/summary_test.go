@@ -24,13 +24,15 @@ func TestSummary(t *testing.T) {
 {"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:7: no corpus\n"}
 {"Action":"output","Package":"p","Test":"TestB","Output":"--- SKIP: TestB (0.00s)\n"}
 {"Action":"skip","Package":"p","Test":"TestB"}
+{"Action":"output","Package":"p","Test":"TestC","Output":"    b_test.go:7: no corpus\n"}
+{"Action":"skip","Package":"p","Test":"TestC"}
 {"Action":"output","Package":"p","Output":"PASS\n"}
 {"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
 {"Action":"pass","Package":"p"}
 {"Action":"output","Package":"q","Output":"?   \tq\t[no test files]\n"}
 {"Action":"skip","Package":"q"}
 `,
-			want: "ok  \tp\t0.1s\nskipped p TestB: b_test.go:7: no corpus\n1 passed, 0 failed, 1 skipped\n",
+			want: "ok  \tp\t0.1s\nskipped 2 of p: b_test.go:7: no corpus\n1 passed, 0 failed, 2 skipped\n",
 			good: true,
 		},
 		{
