@@ -5,14 +5,16 @@ package dedup
 
 import (
 	"crypto/sha256"
+	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// MergeProfiles joins profiles of one scope with equal type, period and attributes, where delta tells of their type and
-// unit that values may be summed. pd must come from Deduplicate; if profiles were merged, Deduplicate it again, so that
-// their samples are combined. The time covers all that were merged; the id is made of theirs; the original payload goes.
+// MergeProfiles joins profiles of one scope with equal type, period and attributes that cover a span of time, where
+// delta tells of their type and unit that values may be summed. pd must come from Deduplicate; if profiles were merged,
+// Deduplicate it again, so that their samples are combined. The time covers all that were merged; the id is made of
+// theirs, if all have one; the original payload goes.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
 	for _, resource := range pd.ResourceProfiles().All() {
 		for _, scope := range resource.ScopeProfiles().All() {
@@ -41,7 +43,7 @@ func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delt
 			period:     profile.Period(),
 			attributes: listKey(profile.AttributeIndices()),
 		}
-		if !delta(table.At(int(key.sampleType)), table.At(int(key.sampleUnit))) {
+		if isSnapshot(profile) || !delta(table.At(int(key.sampleType)), table.At(int(key.sampleUnit))) {
 			return false
 		}
 		to, found := first[key]
@@ -56,6 +58,12 @@ func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delt
 	return merged
 }
 
+// isSnapshot tells whether a profile says what there is at a time, or what has been since its process began, as the heap
+// profiles of Go do. Only one that covers a span of time can be summed with that of another span.
+func isSnapshot(profile pprofile.Profile) bool {
+	return profile.Time() == 0 || profile.DurationNano() == 0
+}
+
 func listKey(list pcommon.Int32Slice) string {
 	key := make([]byte, 0, 4*list.Len())
 	for _, i := range list.All() {
@@ -66,22 +74,31 @@ func listKey(list pcommon.Int32Slice) string {
 
 func mergeInto(to, from pprofile.Profile) {
 	begin := min(to.Time(), from.Time())
-	end := max(uint64(to.Time())+to.DurationNano(), uint64(from.Time())+from.DurationNano())
+	end := max(endOf(to), endOf(from))
 	to.SetTime(begin)
 	to.SetDurationNano(end - uint64(begin))
 	to.SetDroppedAttributesCount(to.DroppedAttributesCount() + from.DroppedAttributesCount())
-	a, b := to.ProfileID(), from.ProfileID()
-	to.SetProfileID(deriveID(a[:], b[:]))
+	if id := from.ProfileID(); id.IsEmpty() {
+		to.SetProfileID(id)
+	} else {
+		to.SetProfileID(deriveID(to.ProfileID(), id[:]))
+	}
 	to.OriginalPayload().FromRaw(nil)
 	to.SetOriginalPayloadFormat("")
 	from.Samples().MoveAndAppendTo(to.Samples())
 }
 
-// deriveID makes an id that is the same for the same parts.
-func deriveID(parts ...[]byte) pprofile.ProfileID {
-	h := sha256.New()
-	for _, part := range parts {
-		h.Write(part)
+func endOf(profile pprofile.Profile) uint64 {
+	begin := uint64(profile.Time())
+	return begin + min(profile.DurationNano(), math.MaxUint64-begin)
+}
+
+// deriveID makes an id that is the same for the same id and content. Without an id there is none: one that is made of
+// nothing would stand for different profiles.
+func deriveID(id pprofile.ProfileID, content []byte) pprofile.ProfileID {
+	if id.IsEmpty() {
+		return id
 	}
-	return pprofile.ProfileID(h.Sum(nil)[:16])
+	sum := sha256.Sum256(append(id[:], content...))
+	return pprofile.ProfileID(sum[:16])
 }

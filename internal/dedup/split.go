@@ -103,7 +103,7 @@ func (s *splitter) moveProfile(to, profile pprofile.Profile, first int) {
 	s.copyHeader(to, profile)
 	id := profile.ProfileID()
 	if begin > 0 {
-		id = deriveID(id[:], binary.BigEndian.AppendUint64(nil, uint64(begin)))
+		id = deriveID(id, binary.BigEndian.AppendUint64(nil, uint64(begin)))
 	} else {
 		to.SetOriginalPayloadFormat(profile.OriginalPayloadFormat())
 		profile.OriginalPayload().MoveTo(to.OriginalPayload())

@@ -1,0 +1,121 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+func anyType(string, string) bool { return true }
+
+// addProfile adds a profile of type samples/count with one sample of value 1.
+func addProfile(pd pprofile.Profiles, id byte, time, duration uint64) pprofile.Profile {
+	if pd.ResourceProfiles().Len() == 0 {
+		pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty()
+		pd.Dictionary().StringTable().FromRaw([]string{"", "samples", "count"})
+		pd.Dictionary().StackTable().AppendEmpty()
+	}
+	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty()
+	p.SetProfileID(pprofile.ProfileID{id})
+	p.SampleType().SetTypeStrindex(1)
+	p.SampleType().SetUnitStrindex(2)
+	p.SetTime(pcommon.Timestamp(time))
+	p.SetDurationNano(duration)
+	p.Samples().AppendEmpty().Values().Append(1)
+	return p
+}
+
+func merge(t *testing.T, pd pprofile.Profiles) (merged int, profiles pprofile.ProfilesSlice) {
+	t.Helper()
+	pd, _ = deduplicate(t, pd)
+	merged = dedup.MergeProfiles(pd, anyType)
+	pd, _ = deduplicate(t, pd)
+	return merged, pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+}
+
+func TestMergedProfilesCoverTheTimeOfAll(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	addProfile(pd, 1, 100, 10)
+	addProfile(pd, 2, 90, 5)
+	addProfile(pd, 3, 105, 20)
+	merged, profiles := merge(t, pd)
+	assert.Equal(t, 2, merged)
+	require.Equal(t, 1, profiles.Len())
+	p := profiles.At(0)
+	assert.EqualValues(t, 90, p.Time())
+	assert.EqualValues(t, 35, p.DurationNano())
+	require.Equal(t, 1, p.Samples().Len())
+	assert.Equal(t, []int64{3}, p.Samples().At(0).Values().AsRaw())
+	assert.NotEqual(t, pprofile.ProfileID{1}, p.ProfileID())
+	assert.False(t, p.ProfileID().IsEmpty())
+}
+
+// The sum of two heap profiles that count from the start of their process means nothing.
+func TestProfilesThatCoverNoTimeAreNotMerged(t *testing.T) {
+	for _, span := range [][2]uint64{{100, 0}, {0, 10}, {0, 0}} {
+		pd := pprofile.NewProfiles()
+		addProfile(pd, 1, 100, 10)
+		addProfile(pd, 2, span[0], span[1])
+		addProfile(pd, 3, span[0], span[1])
+		merged, profiles := merge(t, pd)
+		assert.Zero(t, merged, span)
+		assert.Equal(t, 3, profiles.Len(), span)
+	}
+}
+
+// An id that is made of none would be the same for all such profiles, and they would look like repeated ones.
+func TestMergedProfileHasNoIDIfOneHadNone(t *testing.T) {
+	for _, ids := range [][3]byte{{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {0, 0, 0}} {
+		pd := pprofile.NewProfiles()
+		for _, id := range ids {
+			addProfile(pd, id, 100, 10)
+		}
+		merged, profiles := merge(t, pd)
+		assert.Equal(t, 2, merged)
+		assert.True(t, profiles.At(0).ProfileID().IsEmpty(), ids)
+	}
+}
+
+func TestMergedTimeDoesNotOverflow(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	addProfile(pd, 1, 100, 10)
+	addProfile(pd, 2, 200, math.MaxUint64)
+	_, profiles := merge(t, pd)
+	require.Equal(t, 1, profiles.Len())
+	assert.EqualValues(t, 100, profiles.At(0).Time())
+	assert.EqualValues(t, uint64(math.MaxUint64-100), profiles.At(0).DurationNano())
+}
+
+func TestPartsOfAProfileWithoutIDHaveNone(t *testing.T) {
+	for _, id := range []byte{0, 7} {
+		pd := pprofile.NewProfiles()
+		p := addProfile(pd, id, 100, 10)
+		for stack := range int32(3) {
+			pd.Dictionary().LocationTable().AppendEmpty().SetAddress(uint64(stack))
+			pd.Dictionary().StackTable().AppendEmpty().LocationIndices().Append(stack)
+			s := p.Samples().AppendEmpty()
+			s.SetStackIndex(stack + 1)
+			s.Values().Append(1)
+		}
+		pd, _ = deduplicate(t, pd)
+		ids := map[pprofile.ProfileID]bool{}
+		parts := dedup.Split(pd, 1, 0)
+		for _, part := range parts {
+			ids[part.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).ProfileID()] = true
+		}
+		if id == 0 {
+			assert.Equal(t, map[pprofile.ProfileID]bool{{}: true}, ids)
+		} else {
+			assert.Len(t, ids, len(parts))
+		}
+	}
+}
