@@ -11,15 +11,15 @@ import (
 
 // fillTables puts the reached mappings, functions and locations into the dictionary, table by table, so that mappings
 // keep their order: by convention the first is the main binary.
-func (t *decoding) fillTables() error {
+func (t *decoding) fillTables() {
 	w := &t.wire
 	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
 	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
 	t.mappingReached = scratch.Zeroed(t.mappingReached, len(w.Mappings))
 	t.locations = scratch.Zeroed(t.locations, len(w.Locations))
 	for i := range w.Locations {
-		if t.reached[i] && w.Locations[i].MappingID != 0 {
-			if position, found := t.mappingIDs.find(w.Locations[i].MappingID); found {
+		if t.refs.Reached[i] && w.Locations[i].MappingID != 0 {
+			if position, found := t.refs.Mappings.Find(w.Locations[i].MappingID); found {
 				t.mappingReached[position] = true
 			}
 		}
@@ -30,18 +30,13 @@ func (t *decoding) fillTables() error {
 		}
 	}
 	for i := range w.Locations {
-		lines, err := t.checkLines(i)
-		if err != nil {
-			return err
-		}
-		if t.reached[i] {
-			t.locations[i] = t.addLocation(i, lines)
+		if t.refs.Reached[i] {
+			t.locations[i] = t.addLocation(i)
 		}
 	}
-	for i, position := range t.frames {
-		t.frames[i] = t.locations[position]
+	for i, position := range t.refs.Frames {
+		t.refs.Frames[i] = t.locations[position]
 	}
-	return nil
 }
 
 func (t *decoding) addMapping(m *pprofwire.Mapping) int32 {
@@ -68,26 +63,11 @@ func (t *decoding) addTrueAttribute(key string, value bool) {
 	}
 }
 
-// checkLines checks the functions of the lines of location i, whether it is reached or not.
-func (t *decoding) checkLines(i int) ([]pprofwire.Line, error) {
-	lines := t.wire.LinesAt(i)
-	for j := range lines {
-		id := lines[j].FunctionID
-		if t.functionIDs.dense && id-1 < uint64(len(t.wire.Functions)) {
-			continue
-		}
-		if _, found := t.functionIDs.find(id); !found && id != 0 {
-			return nil, malformed("location %d: function id %d does not exist", i, id)
-		}
-	}
-	return lines, nil
-}
-
-func (t *decoding) addLocation(i int, lines []pprofwire.Line) int32 {
-	l := &t.wire.Locations[i]
+func (t *decoding) addLocation(i int) int32 {
+	l, lines := &t.wire.Locations[i], t.wire.LinesAt(i)
 	location := dictionary.Location{Address: l.Address}
 	if l.MappingID != 0 {
-		if position, found := t.mappingIDs.find(l.MappingID); found {
+		if position, found := t.refs.Mappings.Find(l.MappingID); found {
 			location.Mapping = t.mappings[position] - 1
 		} else {
 			t.stats.Repairs.UnknownMappings++
@@ -107,7 +87,7 @@ func (t *decoding) addLocation(i int, lines []pprofwire.Line) int32 {
 }
 
 func (t *decoding) addFunction(id uint64) int32 {
-	position, found := t.functionIDs.find(id)
+	position, found := t.refs.Functions.Find(id)
 	if !found {
 		t.stats.Repairs.NoFunction++
 		return 0

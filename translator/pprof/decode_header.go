@@ -9,6 +9,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
 // addProfiles makes the resource, the scope and a profile without samples for each sample type.
@@ -24,12 +25,12 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 
 	profiles := scope.Profiles()
 	profiles.EnsureCapacity(len(t.order))
-	ids := t.newProfileIDs(payload)
+	ids := t.profileIDs(payload)
 	common := t.commonAttributes()
 	t.slices = scratch.Zeroed(t.slices, len(t.types))
 	for position, original := range t.order {
 		profile := profiles.AppendEmpty()
-		profile.SetProfileID(ids.next(t.types[original]))
+		profile.SetProfileID(ids.Next(t.types[original].Type, t.types[original].Unit))
 		t.describeProfile(profile, t.types[original])
 		t.attributes = append(t.attributes[:0], common...)
 		if position == 0 {
@@ -45,6 +46,19 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 		t.slices[original] = profile.Samples()
 		t.slices[original].EnsureCapacity(t.counts[original])
 	}
+}
+
+// profileIDs returns the ids of the profiles: random without a time, since two such payloads may well be equal.
+func (t *decoding) profileIDs(payload []byte) profileid.IDs {
+	if t.wire.TimeNanos == 0 {
+		return profileid.Random()
+	}
+	h := profileid.NewHash()
+	h.Bytes(payload)
+	if t.src.Resource != (pcommon.Map{}) {
+		h.Attributes(t.src.Resource)
+	}
+	return h.IDs()
 }
 
 func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {

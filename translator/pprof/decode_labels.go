@@ -14,6 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
 // labelTranslation is the working memory for the labels of one sample, and what is known of the payload's keys.
@@ -207,11 +208,11 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 		}
 		spanLabel := onlyLabel(refs, keys.span)
 		trace, span := t.idText(traceLabel, names), t.idText(spanLabel, names)
-		found, ok := names.parseLink(trace, span)
+		found, ok := spanlink.Parse(trace, span, names.Decimal)
 		if !ok {
 			continue
 		}
-		if names == defaultLinkNames && canonical(trace, span) && !found.SpanID.IsEmpty() {
+		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() {
 			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})

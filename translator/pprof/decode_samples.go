@@ -12,7 +12,7 @@ func (t *decoding) addSamples() {
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		s := &w.Samples[i]
-		stack := t.dict.Stack(t.frames[locations:s.LocationsEnd])
+		stack := t.dict.Stack(t.refs.Frames[locations:s.LocationsEnd])
 		link := int32(0)
 		t.attributes = t.attributes[:0]
 		if labels < s.LabelsEnd {

@@ -5,7 +5,6 @@ package pprof
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -13,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/references"
 )
 
 // decoding is the working memory of one translation, used again by the next.
@@ -28,14 +28,8 @@ type decoding struct {
 	wire     pprofwire.Profile
 	dict     *dictionary.Builder
 
-	functionIDs idTable
-	locationIDs idTable
-	mappingIDs  idTable
-
-	// frames are the positions in wire.Locations of the ids in wire.LocationIDs; later the indices in the dictionary.
-	frames []int32
-	// reached tells of each location whether a sample has it.
-	reached []bool
+	// refs resolves ids; its Frames are later the indices of the locations in the dictionary.
+	refs references.Resolver
 	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
 	strings   []int32
 	functions []int32
@@ -68,7 +62,7 @@ func (t *decoding) release() bool {
 	if t.dict != nil {
 		t.dict.Reset(dictionary.Sizes{})
 	}
-	return cap(t.inflated)+8*cap(t.wire.LocationIDs)+4*cap(t.frames)+24*cap(t.wire.Labels) <= maxPooledBytes
+	return cap(t.inflated)+8*cap(t.wire.LocationIDs)+4*cap(t.refs.Frames)+24*cap(t.wire.Labels) <= maxPooledBytes
 }
 
 func (t *decoding) begin(opts *DecodeOptions, src Source) {
@@ -88,7 +82,9 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 		t.stats.Repairs.FirstString = 1
 	}
 	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
-	if err := t.indexTables(); err != nil {
+	repeated, err := t.refs.Resolve(w)
+	t.stats.Repairs.RepeatedEntries = repeated
+	if err != nil {
 		return pprofile.Profiles{}, err
 	}
 	if err := t.nameTypes(); err != nil {
@@ -97,88 +93,18 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.countSamples(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	if err := t.resolveFrames(); err != nil {
-		return pprofile.Profiles{}, err
-	}
 	t.dict.Reset(dictionary.Sizes{
 		Strings:   w.NumStrings(),
 		Functions: len(w.Functions),
 		Locations: len(w.Locations),
 		Stacks:    len(w.Samples),
 	})
-	if err := t.fillTables(); err != nil {
-		return pprofile.Profiles{}, err
-	}
+	t.fillTables()
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
 	t.dict.WriteTo(pd.Dictionary())
 	return pd, nil
-}
-
-// indexTables makes the entries of each table findable by id.
-func (t *decoding) indexTables() error {
-	w := &t.wire
-	n, err := t.functionIDs.fill("function", len(w.Functions),
-		func(i int) uint64 { return w.Functions[i].ID },
-		func(i, j int) bool { return w.Functions[i] == w.Functions[j] })
-	t.stats.Repairs.RepeatedEntries += n
-	if err != nil {
-		return err
-	}
-	n, err = t.mappingIDs.fill("mapping", len(w.Mappings),
-		func(i int) uint64 { return w.Mappings[i].ID },
-		func(i, j int) bool { return w.Mappings[i] == w.Mappings[j] })
-	t.stats.Repairs.RepeatedEntries += n
-	if err != nil {
-		return err
-	}
-	n, err = t.locationIDs.fill("location", len(w.Locations),
-		func(i int) uint64 { return w.Locations[i].ID },
-		func(i, j int) bool {
-			a, b := w.Locations[i], w.Locations[j]
-			a.LinesEnd, b.LinesEnd = 0, 0
-			return a == b && slices.Equal(w.LinesAt(i), w.LinesAt(j))
-		})
-	t.stats.Repairs.RepeatedEntries += n
-	return err
-}
-
-// resolveFrames turns the location ids of all samples into positions and marks what is reached.
-func (t *decoding) resolveFrames() error {
-	w := &t.wire
-	t.frames = slices.Grow(t.frames[:0], len(w.LocationIDs))[:len(w.LocationIDs)]
-	t.reached = scratch.Zeroed(t.reached, len(w.Locations))
-	if t.locationIDs.dense {
-		n := uint64(len(w.Locations))
-		for i, id := range w.LocationIDs {
-			if id-1 >= n {
-				return t.noLocation(i)
-			}
-			t.frames[i] = int32(id - 1)
-			t.reached[id-1] = true
-		}
-		return nil
-	}
-	for i, id := range w.LocationIDs {
-		position, found := t.locationIDs.find(id)
-		if !found {
-			return t.noLocation(i)
-		}
-		t.frames[i] = int32(position)
-		t.reached[position] = true
-	}
-	return nil
-}
-
-func (t *decoding) noLocation(frame int) error {
-	sample, _ := slices.BinarySearchFunc(t.wire.Samples, uint32(frame), func(s pprofwire.Sample, frame uint32) int {
-		if s.LocationsEnd <= frame {
-			return -1
-		}
-		return 1
-	})
-	return malformed("sample %d: location id %d does not exist", sample, t.wire.LocationIDs[frame])
 }
 
 // string puts string i of the payload into the dictionary. A reference to string 0 is one that is not set.

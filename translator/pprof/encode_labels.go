@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
 // labelWriter turns the attributes and the link of samples into labels. What an attribute becomes is kept for the
@@ -106,7 +107,7 @@ func (w *labelWriter) saysLink(link dictionary.Link, attributes []int32) bool {
 		if trace == "" {
 			continue
 		}
-		if said, ok := pair.names.parseLink(trace, span); ok && said == link {
+		if said, ok := spanlink.Parse(trace, span, pair.names.Decimal); ok && said == link {
 			return true
 		}
 	}

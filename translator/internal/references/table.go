@@ -1,11 +1,17 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprof
+package references
 
-// idTable finds the position of an entry by its pprof id. Ids that count from 1 need no memory, small ones an array,
+import (
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// Table finds the position of an entry by its pprof id. Ids that count from 1 need no memory, small ones an array,
 // all others (Julia's are 64-bit hashes) a map.
-type idTable struct {
+type Table struct {
 	n     int
 	dense bool
 	array []int32
@@ -13,7 +19,7 @@ type idTable struct {
 }
 
 // reset prepares the table for n entries with ids up to largest; dense says that entry i has id i+1.
-func (t *idTable) reset(n int, largest uint64, dense bool) {
+func (t *Table) reset(n int, largest uint64, dense bool) {
 	t.n, t.dense = n, dense
 	t.array = t.array[:0]
 	clear(t.byID)
@@ -31,8 +37,8 @@ func (t *idTable) reset(n int, largest uint64, dense bool) {
 }
 
 // add notes that entry i has this id. It returns the entry that has it already, or -1.
-func (t *idTable) add(id uint64, i int) (twin int) {
-	if twin, found := t.find(id); found {
+func (t *Table) add(id uint64, i int) (twin int) {
+	if twin, found := t.Find(id); found {
 		return twin
 	}
 	if len(t.array) > 0 {
@@ -43,8 +49,8 @@ func (t *idTable) add(id uint64, i int) (twin int) {
 	return -1
 }
 
-// find returns the position of the entry with this id.
-func (t *idTable) find(id uint64) (int, bool) {
+// Find returns the position of the entry with this id.
+func (t *Table) Find(id uint64) (int, bool) {
 	if t.dense {
 		return int(id - 1), id-1 < uint64(t.n)
 	}
@@ -60,7 +66,7 @@ func (t *idTable) find(id uint64) (int, bool) {
 
 // fill enters all ids of a table. equal tells whether two entries with one id are the same entry given twice, which is
 // tolerated; twice counts them.
-func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (twice int, err error) {
+func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (twice int, err error) {
 	largest, dense := uint64(0), true
 	for i := range n {
 		v := id(i)
@@ -85,4 +91,8 @@ func (t *idTable) fill(name string, n int, id func(i int) uint64, equal func(i, 
 		twice++
 	}
 	return twice, nil
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", pprofwire.ErrMalformed, fmt.Sprintf(format, args...))
 }

@@ -1,7 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprof
+// Package spanlink reads the ids of a trace and a span in the forms that profilers write them.
+package spanlink // import "github.com/otelpprof/otelpprof/translator/internal/spanlink"
 
 import (
 	"encoding/hex"
@@ -18,9 +19,9 @@ const (
 	spanDigits  = 2 * len(pcommon.SpanID{})
 )
 
-// canonical tells whether both ids are written as this project writes them: lower-case hex of full length. Only then does
+// Canonical tells whether both ids are written as this project writes them: lower-case hex of full length. Only then does
 // the link say all that the labels say.
-func canonical(trace, span string) bool {
+func Canonical(trace, span string) bool {
 	return len(trace) == traceDigits && len(span) == spanDigits && isLowerHex(trace) && isLowerHex(span)
 }
 
@@ -33,22 +34,21 @@ func isLowerHex(s string) bool {
 	return true
 }
 
-// parseLink reads a trace id and a span id in the forms that labels give them. ok is false when they make no link: the
-// trace id is missing, zero or no id. A span id that is no id counts as missing.
-func (l LinkLabels) parseLink(trace, span string) (link dictionary.Link, ok bool) {
-	if !l.parseID(link.TraceID[:], trace) || link.TraceID.IsEmpty() {
+// Parse reads a trace id and a span id: hex digits of either case, unpadded or with 0x before them, or decimal numbers. ok
+// is false when they make no link: the trace id is missing, zero or no id. A span id that is no id counts as missing.
+func Parse(trace, span string, decimal bool) (link dictionary.Link, ok bool) {
+	if !parseID(link.TraceID[:], trace, decimal) || link.TraceID.IsEmpty() {
 		return dictionary.Link{}, false
 	}
-	if !l.parseID(link.SpanID[:], span) {
+	if !parseID(link.SpanID[:], span, decimal) {
 		link.SpanID = pcommon.SpanID{}
 	}
 	return link, true
 }
 
-// parseID reads an id into all of id, the last digit last. Hex digits may be of either case, unpadded, or have 0x before
-// them.
-func (l LinkLabels) parseID(id []byte, s string) bool {
-	if l.Decimal && len(s) != traceDigits {
+// parseID reads an id into all of id, the last digit last. A trace id of full length is hex even where ids are decimal.
+func parseID(id []byte, s string, decimal bool) bool {
+	if decimal && len(s) != traceDigits {
 		return parseDecimal(id, s)
 	}
 	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X") {

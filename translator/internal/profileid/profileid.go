@@ -1,0 +1,84 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package profileid makes the ids of profiles: the same for the same payload, resource and sample type, so that what was
+// sent twice can be recognised.
+package profileid // import "github.com/otelpprof/otelpprof/translator/internal/profileid"
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Hash collects what the ids depend on. Make it with [NewHash].
+type Hash struct {
+	hash hash.Hash
+}
+
+// NewHash returns a Hash of nothing.
+func NewHash() Hash { return Hash{sha256.New()} }
+
+// Bytes adds bytes, which are apart from those before and after them.
+func (h Hash) Bytes(b []byte) {
+	h.Number(uint64(len(b)))
+	h.hash.Write(b)
+}
+
+// Number adds a number.
+func (h Hash) Number(n uint64) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], n)
+	h.hash.Write(b[:])
+}
+
+// Attributes adds attributes, whatever their order.
+func (h Hash) Attributes(m pcommon.Map) {
+	type pair struct{ key, value string }
+	pairs := make([]pair, 0, m.Len())
+	for key, value := range m.All() {
+		pairs = append(pairs, pair{key, value.AsString()})
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+	for _, p := range pairs {
+		h.Bytes([]byte(p.key))
+		h.Bytes([]byte(p.value))
+	}
+}
+
+// IDs returns the ids that follow from what was added.
+func (h Hash) IDs() IDs {
+	var ids IDs
+	h.hash.Sum(ids.origin[:0])
+	return ids
+}
+
+// IDs are the ids of the profiles of one payload, one after the other.
+type IDs struct {
+	origin [sha256.Size]byte
+	n      uint64
+}
+
+// Random returns ids that nothing else has.
+func Random() IDs {
+	var ids IDs
+	_, _ = rand.Read(ids.origin[:]) // never fails
+	return ids
+}
+
+// Next returns the id of the next profile, whose sample type this is.
+func (ids *IDs) Next(sampleType, unit string) pprofile.ProfileID {
+	h := NewHash()
+	h.hash.Write(ids.origin[:])
+	h.Number(ids.n)
+	h.Bytes([]byte(sampleType))
+	h.Bytes([]byte(unit))
+	ids.n++
+	return pprofile.ProfileID(h.hash.Sum(nil)[:16])
+}

@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileid
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+func idOf(payload string, attributes ...string) pprofile.ProfileID {
+	m := pcommon.NewMap()
+	for i := 0; i < len(attributes); i += 2 {
+		m.PutStr(attributes[i], attributes[i+1])
+	}
+	h := NewHash()
+	h.Bytes([]byte(payload))
+	h.Attributes(m)
+	ids := h.IDs()
+	return ids.Next("cpu", "nanoseconds")
+}
+
+func TestEqualInputsHaveEqualIDs(t *testing.T) {
+	assert.Equal(t, idOf("payload", "a", "1", "b", "2"), idOf("payload", "b", "2", "a", "1"), "the order of attributes")
+	for _, other := range []pprofile.ProfileID{
+		idOf("payloads", "a", "1", "b", "2"),
+		idOf("payload", "a", "1", "b", "3"),
+		idOf("payload", "a", "1", "c", "2"),
+		idOf("payload", "a", "1"),
+		idOf("payload", "a1", "", "b", "2"),
+	} {
+		assert.NotEqual(t, idOf("payload", "a", "1", "b", "2"), other)
+	}
+	assert.False(t, idOf("").IsEmpty())
+}
+
+func TestEachProfileHasItsOwn(t *testing.T) {
+	ids, again := NewHash().IDs(), NewHash().IDs()
+	first, second := ids.Next("cpu", "nanoseconds"), ids.Next("cpu", "nanoseconds")
+	assert.NotEqual(t, first, second)
+	assert.Equal(t, first, again.Next("cpu", "nanoseconds"))
+	otherType := NewHash().IDs()
+	assert.NotEqual(t, first, otherType.Next("wall", "nanoseconds"))
+	random, other := Random(), Random()
+	assert.NotEqual(t, random.Next("", ""), other.Next("", ""))
+}

@@ -1,0 +1,117 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"slices"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
+
+// Resolver holds the positions of the entries of one payload by their ids. The zero value is ready for use; the memory
+// is used again by the next payload.
+type Resolver struct {
+	Functions Table
+	Mappings  Table
+	Locations Table
+
+	// Frames are the positions in Profile.Locations of the ids in Profile.LocationIDs.
+	Frames []int32
+	// Reached tells of each location whether a sample has it.
+	Reached []bool
+}
+
+// Resolve makes the entries of p findable by id and follows every reference. The error is pprofwire.ErrMalformed: an id
+// is 0, belongs to two entries that differ, or does not exist. A line without a function and a mapping that does not
+// exist are none. repeated counts the entries that are given twice.
+func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
+	if repeated, err = r.index(p); err != nil {
+		return repeated, err
+	}
+	if err := r.resolveFrames(p); err != nil {
+		return repeated, err
+	}
+	return repeated, r.checkLines(p)
+}
+
+// index makes the entries of each table findable by id.
+func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
+	functions, err := r.Functions.fill("function", len(p.Functions),
+		func(i int) uint64 { return p.Functions[i].ID },
+		func(i, j int) bool { return p.Functions[i] == p.Functions[j] })
+	if err != nil {
+		return functions, err
+	}
+	mappings, err := r.Mappings.fill("mapping", len(p.Mappings),
+		func(i int) uint64 { return p.Mappings[i].ID },
+		func(i, j int) bool { return p.Mappings[i] == p.Mappings[j] })
+	if err != nil {
+		return functions + mappings, err
+	}
+	locations, err := r.Locations.fill("location", len(p.Locations),
+		func(i int) uint64 { return p.Locations[i].ID },
+		func(i, j int) bool {
+			a, b := p.Locations[i], p.Locations[j]
+			a.LinesEnd, b.LinesEnd = 0, 0
+			return a == b && slices.Equal(p.LinesAt(i), p.LinesAt(j))
+		})
+	return functions + mappings + locations, err
+}
+
+// resolveFrames turns the location ids of all samples into positions and marks what is reached.
+func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
+	r.Frames = slices.Grow(r.Frames[:0], len(p.LocationIDs))[:len(p.LocationIDs)]
+	r.Reached = scratch.Zeroed(r.Reached, len(p.Locations))
+	if r.Locations.dense {
+		n := uint64(len(p.Locations))
+		for i, id := range p.LocationIDs {
+			if id-1 >= n {
+				return noLocation(p, i)
+			}
+			r.Frames[i] = int32(id - 1)
+			r.Reached[id-1] = true
+		}
+		return nil
+	}
+	for i, id := range p.LocationIDs {
+		position, found := r.Locations.Find(id)
+		if !found {
+			return noLocation(p, i)
+		}
+		r.Frames[i] = int32(position)
+		r.Reached[position] = true
+	}
+	return nil
+}
+
+func noLocation(p *pprofwire.Profile, frame int) error {
+	sample, _ := slices.BinarySearchFunc(p.Samples, uint32(frame), func(s pprofwire.Sample, frame uint32) int {
+		if s.LocationsEnd <= frame {
+			return -1
+		}
+		return 1
+	})
+	return malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
+}
+
+// checkLines checks the functions of all lines, whether a sample reaches them or not.
+func (r *Resolver) checkLines(p *pprofwire.Profile) error {
+	for i := range p.Lines {
+		id := p.Lines[i].FunctionID
+		if r.Functions.dense && id-1 < uint64(len(p.Functions)) {
+			continue
+		}
+		if _, found := r.Functions.Find(id); !found && id != 0 {
+			location, _ := slices.BinarySearchFunc(p.Locations, uint32(i), func(l pprofwire.Location, line uint32) int {
+				if l.LinesEnd <= line {
+					return -1
+				}
+				return 1
+			})
+			return malformed("location %d: function id %d does not exist", location, id)
+		}
+	}
+	return nil
+}
