@@ -6,10 +6,12 @@ package filestore
 import (
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -196,10 +198,13 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 	}
 	if len(left) > 1 { // a temporary file that could not be removed
 		assert.Contains(t, strings.Join(operations, " "), "remove", what)
-		retention := newRetention(s)
-		s.token = "another0"
-		retention.walk(t.Context(), true)
-		assert.Len(t, tree(t, options.Directory), 1, what)
+		next, err := Open(options)
+		require.NoError(t, err)
+		assert.Eventually(t, func() bool {
+			found, _ := filepath.Glob(below(options.Directory, "a/b/.tmp-*"))
+			return len(found) == 0
+		}, 10*time.Second, time.Millisecond, what)
+		require.NoError(t, next.Close())
 	}
 	return operations
 }
