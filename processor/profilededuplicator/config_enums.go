@@ -1,0 +1,80 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+// SampleShape says what samples look like afterwards.
+type SampleShape string
+
+const (
+	// SampleShapeCombined has one sample for each identity, with all its values and timestamps.
+	SampleShapeCombined SampleShape = "combined"
+	// SampleShapePerEvent has one sample for each timestamp.
+	SampleShapePerEvent SampleShape = "per_event"
+	// SampleShapeTotal has one sample for each identity, with one value and no timestamp.
+	SampleShapeTotal SampleShape = "total"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (s *SampleShape) UnmarshalText(text []byte) error {
+	switch word := SampleShape(text); word {
+	case SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal:
+		*s = word
+		return nil
+	default:
+		return fmt.Errorf("unknown sample_shape %q, known are %s, %s and %s",
+			text, SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal)
+	}
+}
+
+func (s SampleShape) shape() dedup.Shape {
+	switch s {
+	case SampleShapePerEvent:
+		return dedup.ShapePerEvent
+	case SampleShapeTotal:
+		return dedup.ShapeTotal
+	default:
+		return dedup.ShapeCombined
+	}
+}
+
+// OnInvalid says what becomes of a profile that breaks the format.
+type OnInvalid string
+
+const (
+	// OnInvalidDropProfile drops the profile and keeps all others of its message.
+	OnInvalidDropProfile OnInvalid = "drop_profile"
+	// OnInvalidReject refuses the message for good.
+	OnInvalidReject OnInvalid = "reject"
+	// OnInvalidPass leaves the message as it is.
+	OnInvalidPass OnInvalid = "pass"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (o *OnInvalid) UnmarshalText(text []byte) error {
+	switch word := OnInvalid(text); word {
+	case OnInvalidDropProfile, OnInvalidReject, OnInvalidPass:
+		*o = word
+		return nil
+	default:
+		return fmt.Errorf("unknown on_invalid %q, known are %s, %s and %s",
+			text, OnInvalidDropProfile, OnInvalidReject, OnInvalidPass)
+	}
+}
+
+func (o OnInvalid) action() dedup.OnInvalid {
+	switch o {
+	case OnInvalidReject:
+		return dedup.Reject
+	case OnInvalidPass:
+		return dedup.Pass
+	default:
+		return dedup.DropProfile
+	}
+}

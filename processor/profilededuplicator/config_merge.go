@@ -1,0 +1,61 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MergeProfilesConfig says which profiles of a batch become one.
+type MergeProfilesConfig struct {
+	// GaugeTypes are sample types whose values tell how much there is at a time, so that their sum means nothing: a type,
+	// or a type and a unit with a slash between them. A * at the end of either stands for anything.
+	GaugeTypes []string `mapstructure:"gauge_types"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func defaultMergeProfilesConfig() MergeProfilesConfig {
+	return MergeProfilesConfig{GaugeTypes: []string{
+		// Memory in use: Go, jemalloc, Node.js; gperftools and V8; Datadog.
+		"inuse_*", "objects", "space", "heap-live-*", "heap-space", "live_*",
+		// Goroutines and threads that exist.
+		"goroutine", "goroutines", "thread", "threads", "threadcreate",
+	}}
+}
+
+// Validate refuses patterns that match nothing.
+func (c *MergeProfilesConfig) Validate() error {
+	var errs []error
+	for i, pattern := range c.GaugeTypes {
+		typ, unit, _ := strings.Cut(pattern, "/")
+		if typ == "" || strings.Contains(strings.TrimSuffix(typ, "*"), "*") ||
+			strings.Contains(strings.TrimSuffix(unit, "*"), "*") {
+			errs = append(errs, fmt.Errorf("gauge_types[%d]: %q must be a type or type/unit, each with at most a * at its end",
+				i, pattern))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// delta tells whether values of a type may be summed.
+func (c *MergeProfilesConfig) delta(typ, unit string) bool {
+	for _, pattern := range c.GaugeTypes {
+		typePattern, unitPattern, hasUnit := strings.Cut(pattern, "/")
+		if matches(typePattern, typ) && (!hasUnit || matches(unitPattern, unit)) {
+			return false
+		}
+	}
+	return true
+}
+
+func matches(pattern, text string) bool {
+	if prefix, open := strings.CutSuffix(pattern, "*"); open {
+		return strings.HasPrefix(text, prefix)
+	}
+	return pattern == text
+}

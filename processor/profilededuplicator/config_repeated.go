@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DropRepeatedConfig says which profile ids are remembered.
+type DropRepeatedConfig struct {
+	// TTL is how long an id is remembered after the profile was delivered, or came again (default: 10m).
+	TTL time.Duration `mapstructure:"ttl"`
+	// MaxEntries is how many are remembered; the oldest go first (default: 100000).
+	MaxEntries int `mapstructure:"max_entries"`
+	// MetadataKeys are keys of the client's metadata: equal ids are repeated only if the values agree, so that one tenant
+	// cannot make the profiles of another disappear (default: none). With batch, its keys are used
+	// instead.
+	MetadataKeys []string `mapstructure:"metadata_keys"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func defaultDropRepeatedConfig() DropRepeatedConfig {
+	return DropRepeatedConfig{TTL: 10 * time.Minute, MaxEntries: 100_000}
+}
+
+// Validate refuses what would remember nothing.
+func (c *DropRepeatedConfig) Validate() error {
+	var errs []error
+	if c.TTL <= 0 {
+		errs = append(errs, fmt.Errorf("ttl must be above 0, is %v", c.TTL))
+	}
+	if c.MaxEntries < 1 {
+		errs = append(errs, fmt.Errorf("max_entries must be above 0, is %d", c.MaxEntries))
+	}
+	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
+}
+
+// repeatedKeys are the metadata keys that keep ids apart.
+func (c *Config) repeatedKeys() []string {
+	if c.Batch.HasValue() {
+		return c.Batch.Get().MetadataKeys
+	}
+	return c.DropRepeated.Get().MetadataKeys
+}

@@ -1,0 +1,109 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cenkalti/backoff/v7"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
+)
+
+// shutdownRetries is how long retries go on after the processor was told to stop, if its context does not end before.
+const shutdownRetries = 10 * time.Second
+
+// deliverer passes messages on, and repeats those that were refused for now.
+type deliverer struct {
+	retry     configretry.BackOffConfig
+	next      xconsumer.Profiles
+	logger    *zap.Logger
+	telemetry *telemetry
+	// stopping is closed when the processor is to stop.
+	stopping <-chan struct{}
+}
+
+// loss says why a message was given up.
+type loss struct {
+	reason string
+	err    error
+	// rest is what was not delivered.
+	rest pprofile.Profiles
+}
+
+// deliver passes a message on. It returns nil when the next consumer took it, and what was lost when it is given up.
+func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
+	wait := backoff.ExponentialBackOff{
+		InitialInterval:     d.retry.InitialInterval,
+		RandomizationFactor: d.retry.RandomizationFactor,
+		Multiplier:          d.retry.Multiplier,
+		MaxInterval:         d.retry.MaxInterval,
+	}
+	stopping := d.stopping
+	var limit time.Time
+	if d.retry.MaxElapsedTime > 0 {
+		limit = time.Now().Add(d.retry.MaxElapsedTime)
+	}
+	for attempt := 0; ; attempt++ {
+		err := d.attempt(ctx, pd)
+		if err == nil {
+			return nil
+		}
+		pd = restOf(err, pd)
+		pause := wait.NextBackOff()
+		switch {
+		case consumererror.IsPermanent(err):
+			return &loss{lostPermanent, err, pd}
+		case ctx.Err() != nil:
+			return &loss{lostShutdown, err, pd}
+		case !d.retry.Enabled:
+			return &loss{lostRetries, err, pd}
+		case !limit.IsZero() && time.Now().Add(pause).After(limit):
+			if stopping == nil {
+				return &loss{lostShutdown, err, pd}
+			}
+			return &loss{lostRetries, err, pd}
+		}
+		if attempt == 0 {
+			d.logger.Warn("The next component refuses profiles for now. They are held and repeated.", zap.Error(err))
+		}
+		d.telemetry.retried(ctx)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return &loss{lostShutdown, err, pd}
+		case <-stopping:
+			// There is little time left, so that the next attempt is made at once.
+			stopping = nil
+			wait.Reset()
+			if until := time.Now().Add(shutdownRetries); limit.IsZero() || until.Before(limit) {
+				limit = until
+			}
+		}
+	}
+}
+
+// attempt passes pd on, which stays as it is if it must be repeated.
+func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) error {
+	if d.retry.Enabled && d.next.Capabilities().MutatesData {
+		own := pprofile.NewProfiles()
+		pd.CopyTo(own)
+		pd = own
+	}
+	return d.next.ConsumeProfiles(ctx, pd)
+}
+
+// restOf returns what of pd was refused: the next consumer may tell of a part.
+func restOf(err error, pd pprofile.Profiles) pprofile.Profiles {
+	if partial := (xconsumererror.Profiles{}); errors.As(err, &partial) {
+		return partial.Data()
+	}
+	return pd
+}

@@ -1,0 +1,53 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import "time"
+
+// Claim is a number of ids whose profiles are in flight.
+type Claim struct {
+	ids     *IDs
+	has     []ID
+	settled chan struct{}
+	// over says that settled is closed. The lock of ids guards it, and has.
+	over bool
+}
+
+// Settle ends the claim: the ids of which delivered is true are remembered as delivered, the others are unknown again.
+// Those who wait for one of them go on. Only the first call counts. A claim that is nil has nothing to settle.
+func (c *Claim) Settle(delivered func(ID) bool) {
+	if c == nil {
+		return
+	}
+	if evicted := c.settle(delivered); evicted > 0 {
+		c.ids.evicted(evicted)
+	}
+}
+
+func (c *Claim) settle(delivered func(ID) bool) (evicted int) {
+	r := c.ids
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.over {
+		return 0
+	}
+	c.over = true
+	now := time.Now()
+	r.expire(now)
+	for _, id := range c.has {
+		delete(r.inFlight, id)
+		if delivered(id) {
+			evicted += r.deliver(id, now)
+		}
+	}
+	c.has = nil
+	close(c.settled)
+	return evicted
+}
+
+// All is the argument of Settle when all profiles arrived, None when it must be taken that none did.
+func All(ID) bool { return true }
+
+// None is the argument of Settle when no profile arrived.
+func None(ID) bool { return false }

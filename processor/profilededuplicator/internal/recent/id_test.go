@@ -1,0 +1,62 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// of returns the ID of a profile.
+func of(tenant string, profileID byte, typ, unit string) (ID, bool) {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StringTable().FromRaw([]string{"", unit, typ})
+	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	p.SetProfileID(pprofile.ProfileID{profileID})
+	p.SampleType().SetTypeStrindex(2)
+	p.SampleType().SetUnitStrindex(1)
+	return Of(tenant, pd.Dictionary().StringTable(), p)
+}
+
+func TestIDs(t *testing.T) {
+	base, ok := of("tenant", 1, "cpu", "nanoseconds")
+	assert.True(t, ok)
+	again, _ := of("tenant", 1, "cpu", "nanoseconds")
+	assert.Equal(t, base, again)
+	seen := map[ID]bool{base: true}
+	for _, other := range []struct {
+		tenant    string
+		profile   byte
+		typ, unit string
+	}{
+		{"other", 1, "cpu", "nanoseconds"},
+		{"tenant", 2, "cpu", "nanoseconds"},
+		{"tenant", 1, "samples", "nanoseconds"},
+		{"tenant", 1, "cpu", "count"},
+		{"tenant", 1, "cpun", "anoseconds"},
+		{"tenantc", 1, "pu", "nanoseconds"},
+	} {
+		id, ok := of(other.tenant, other.profile, other.typ, other.unit)
+		assert.True(t, ok)
+		assert.False(t, seen[id], other)
+		seen[id] = true
+	}
+}
+
+func TestNoProfileIDNoID(t *testing.T) {
+	_, ok := of("tenant", 0, "cpu", "nanoseconds")
+	assert.False(t, ok)
+}
+
+func TestIndicesOutOfRange(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	p.SetProfileID(pprofile.ProfileID{1})
+	p.SampleType().SetTypeStrindex(-1)
+	p.SampleType().SetUnitStrindex(1 << 30)
+	_, ok := Of("", pd.Dictionary().StringTable(), p)
+	assert.True(t, ok)
+}

@@ -1,0 +1,141 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// IDs are the ids that are in flight or were delivered. Safe for concurrent use.
+type IDs struct {
+	ttl        time.Duration
+	maxEntries int
+	evicted    func(n int)
+
+	mu        sync.Mutex
+	inFlight  map[ID]*Claim
+	delivered map[ID]*entry
+	// order has the delivered ones, the oldest first. Its own fields are no entry.
+	order entry
+}
+
+// New returns IDs that remember at most maxEntries delivered ids, each for ttl. evicted is told of those that were
+// forgotten before their time.
+func New(ttl time.Duration, maxEntries int, evicted func(n int)) *IDs {
+	r := &IDs{
+		ttl:        ttl,
+		maxEntries: maxEntries,
+		evicted:    evicted,
+		inFlight:   map[ID]*Claim{},
+		delivered:  map[ID]*entry{},
+	}
+	r.order.next, r.order.previous = &r.order, &r.order
+	return r
+}
+
+// Len returns how many delivered ids are remembered.
+func (r *IDs) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.expire(time.Now())
+	return len(r.delivered)
+}
+
+// Claim takes all ids that are unknown. repeated tells for each of ids whether it was delivered, or stands in ids
+// before. While one of them is in flight, Claim waits, holding none: so two that want the same ids cannot wait for each
+// other. An error says that ctx ended.
+//
+// Every claim must be settled.
+func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
+	for {
+		claim, repeated, other := r.try(ids)
+		if other == nil {
+			return claim, repeated, nil
+		}
+		select {
+		case <-other.settled:
+		case <-ctx.Done():
+			return nil, nil, fmt.Errorf("cannot tell yet whether a profile is a repeated one, its first copy is on its way: %w",
+				context.Cause(ctx))
+		}
+	}
+}
+
+// try is Claim without waiting. It returns the claim that has one of ids, if there is one.
+func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range ids {
+		if other := r.inFlight[id]; other != nil {
+			return nil, nil, other
+		}
+	}
+	now := time.Now()
+	r.expire(now)
+	claim = &Claim{ids: r, settled: make(chan struct{})}
+	repeated = make([]bool, len(ids))
+	for i, id := range ids {
+		if known := r.delivered[id]; known != nil {
+			repeated[i] = true
+			r.touch(known, now)
+		} else if r.inFlight[id] == claim {
+			repeated[i] = true
+		} else {
+			r.inFlight[id] = claim
+			claim.has = append(claim.has, id)
+		}
+	}
+	return claim, repeated, nil
+}
+
+// expire forgets what is older than the ttl.
+func (r *IDs) expire(now time.Time) {
+	for r.order.next != &r.order && now.Sub(r.order.next.at) >= r.ttl {
+		r.forget(r.order.next)
+	}
+}
+
+// deliver remembers an id.
+func (r *IDs) deliver(id ID, now time.Time) (evicted int) {
+	if len(r.delivered) >= r.maxEntries {
+		r.forget(r.order.next)
+		evicted = 1
+	}
+	e := &entry{id: id}
+	r.delivered[id] = e
+	e.insertBefore(&r.order)
+	e.at = now
+	return evicted
+}
+
+// touch makes an entry the youngest.
+func (r *IDs) touch(e *entry, now time.Time) {
+	e.remove()
+	e.insertBefore(&r.order)
+	e.at = now
+}
+
+func (r *IDs) forget(e *entry) {
+	e.remove()
+	delete(r.delivered, e.id)
+}
+
+// entry is a delivered id in the order of time.
+type entry struct {
+	next, previous *entry
+	at             time.Time
+	id             ID
+}
+
+func (e *entry) insertBefore(next *entry) {
+	e.next, e.previous = next, next.previous
+	e.previous.next, next.previous = e, e
+}
+
+func (e *entry) remove() {
+	e.previous.next, e.next.previous = e.next, e.previous
+}

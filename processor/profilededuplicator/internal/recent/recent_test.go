@@ -1,0 +1,266 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func id(n byte) ID { return ID{n} }
+
+func unlimited() *IDs { return New(time.Hour, 1000, func(int) {}) }
+
+// claim claims ids of which none is in flight.
+func claim(t *testing.T, r *IDs, ids ...ID) (*Claim, []bool) {
+	t.Helper()
+	c, repeated, err := r.Claim(t.Context(), ids)
+	require.NoError(t, err)
+	return c, repeated
+}
+
+// deliver says that profiles with these ids have arrived.
+func deliver(t *testing.T, r *IDs, ids ...ID) {
+	t.Helper()
+	c, _ := claim(t, r, ids...)
+	c.Settle(All)
+}
+
+// known tells which ids are delivered.
+func known(t *testing.T, r *IDs, ids ...ID) []bool {
+	t.Helper()
+	c, repeated := claim(t, r, ids...)
+	c.Settle(None)
+	return repeated
+}
+
+func TestOnlyWhatArrivedIsKnown(t *testing.T) {
+	r := unlimited()
+	c, repeated := claim(t, r, id(1), id(2), id(3))
+	assert.Equal(t, []bool{false, false, false}, repeated)
+	assert.Zero(t, r.Len(), "nothing arrived yet")
+	c.Settle(func(i ID) bool { return i == id(2) })
+	assert.Equal(t, []bool{false, true, false}, known(t, r, id(1), id(2), id(3)))
+	assert.Equal(t, 1, r.Len())
+}
+
+func TestOnlyTheFirstSettleCounts(t *testing.T) {
+	r := unlimited()
+	c, _ := claim(t, r, id(1))
+	c.Settle(All)
+	c.Settle(None)
+	assert.Equal(t, []bool{true}, known(t, r, id(1)))
+	c, _ = claim(t, r, id(2))
+	c.Settle(None)
+	c.Settle(All)
+	assert.Equal(t, []bool{false}, known(t, r, id(2)))
+	(*Claim)(nil).Settle(All)
+}
+
+func TestTwiceInOneMessage(t *testing.T) {
+	r := unlimited()
+	c, repeated := claim(t, r, id(1), id(2), id(1), id(1))
+	assert.Equal(t, []bool{false, false, true, true}, repeated)
+	c.Settle(None)
+	assert.Equal(t, []bool{false, false}, known(t, r, id(1), id(2)))
+}
+
+func TestTTL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Minute, 1000, func(int) { t.Error("expiry is no eviction") })
+		deliver(t, r, id(1))
+		time.Sleep(time.Minute - 1)
+		assert.Equal(t, 1, r.Len())
+		time.Sleep(1)
+		assert.Zero(t, r.Len())
+		assert.Equal(t, []bool{false}, known(t, r, id(1)))
+	})
+}
+
+// A sender that repeats a profile may do so again.
+func TestRepeatedIDIsRememberedForLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Minute, 1000, func(int) {})
+		deliver(t, r, id(1))
+		for range 5 {
+			time.Sleep(40 * time.Second)
+			assert.Equal(t, []bool{true}, known(t, r, id(1)))
+		}
+		time.Sleep(time.Minute)
+		assert.Equal(t, []bool{false}, known(t, r, id(1)))
+	})
+}
+
+// The time in flight does not count: the id is remembered from its delivery on.
+func TestTTLBeginsWithDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Minute, 1000, func(int) {})
+		c, _ := claim(t, r, id(1))
+		time.Sleep(time.Hour)
+		c.Settle(All)
+		time.Sleep(time.Minute - 1)
+		assert.Equal(t, []bool{true}, known(t, r, id(1)))
+	})
+}
+
+func TestOldestAreEvicted(t *testing.T) {
+	evicted := 0
+	r := New(time.Hour, 3, func(n int) { evicted += n })
+	deliver(t, r, id(1))
+	deliver(t, r, id(2), id(3))
+	assert.Equal(t, []bool{true}, known(t, r, id(1)), "is the youngest now")
+	deliver(t, r, id(4), id(5))
+	assert.Equal(t, 2, evicted)
+	assert.Equal(t, 3, r.Len())
+	assert.Equal(t, []bool{true, false, false, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
+}
+
+func TestMoreAtOnceThanEntries(t *testing.T) {
+	evicted := 0
+	r := New(time.Hour, 2, func(n int) { evicted += n })
+	deliver(t, r, id(1), id(2), id(3), id(4), id(5))
+	assert.Equal(t, 3, evicted)
+	assert.Equal(t, []bool{false, false, false, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
+}
+
+// waiter is a claim that waits in a goroutine of its own.
+type waiter struct {
+	claim    *Claim
+	repeated []bool
+	err      error
+	done     bool
+}
+
+func wait(ctx context.Context, r *IDs, ids ...ID) *waiter {
+	w := &waiter{}
+	go func() {
+		w.claim, w.repeated, w.err = r.Claim(ctx, ids)
+		w.done = true
+	}()
+	synctest.Wait()
+	return w
+}
+
+func TestSecondWaitsAndFirstArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		second := wait(t.Context(), r, id(1), id(2))
+		assert.False(t, second.done)
+		assert.Equal(t, []bool{false}, known(t, r, id(2)), "one that waits holds nothing")
+		first.Settle(All)
+		synctest.Wait()
+		require.True(t, second.done)
+		require.NoError(t, second.err)
+		assert.Equal(t, []bool{true, false}, second.repeated)
+		second.claim.Settle(All)
+	})
+}
+
+func TestSecondWaitsAndFirstFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		second := wait(t.Context(), r, id(1))
+		third := wait(t.Context(), r, id(1))
+		first.Settle(None)
+		synctest.Wait()
+		require.NotEqual(t, second.done, third.done, "one of them has it now, the other waits on")
+		if third.done {
+			second, third = third, second
+		}
+		assert.Equal(t, []bool{false}, second.repeated)
+		second.claim.Settle(All)
+		synctest.Wait()
+		require.True(t, third.done)
+		assert.Equal(t, []bool{true}, third.repeated)
+		third.claim.Settle(None)
+		assert.Equal(t, []bool{true}, known(t, r, id(1)))
+	})
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		second := wait(ctx, r, id(1), id(2))
+		cancel(errors.New("gone"))
+		synctest.Wait()
+		require.True(t, second.done)
+		assert.ErrorContains(t, second.err, "gone")
+		assert.Nil(t, second.claim)
+		first.Settle(All)
+		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "who left has taken nothing along")
+	})
+}
+
+// Each has what another one wants.
+func TestNoDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1), id(2))
+		var waiting []*waiter
+		for _, ids := range [][]ID{{id(2), id(3)}, {id(3), id(1)}, {id(1), id(2)}, {id(3), id(2), id(1)}} {
+			waiting = append(waiting, wait(t.Context(), r, ids...))
+		}
+		first.Settle(None)
+		delivered := 0
+		for range waiting {
+			for _, w := range waiting {
+				synctest.Wait()
+				if w.done && w.claim != nil {
+					for _, known := range w.repeated {
+						if !known {
+							delivered++
+						}
+					}
+					w.claim.Settle(All)
+					w.claim = nil
+				}
+			}
+		}
+		assert.Equal(t, 3, delivered, "each of the three ids once")
+		assert.Equal(t, []bool{true, true, true}, known(t, r, id(1), id(2), id(3)))
+	})
+}
+
+// While the second waits, the id arrives and is evicted: then the second is delivered too, rather than lost.
+func TestEvictedWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(time.Hour, 1, func(int) {})
+		first, _ := claim(t, r, id(1), id(2))
+		second := wait(t.Context(), r, id(1))
+		first.Settle(All)
+		synctest.Wait()
+		require.True(t, second.done)
+		assert.Equal(t, []bool{false}, second.repeated)
+		second.claim.Settle(None)
+	})
+}
+
+func BenchmarkClaim(b *testing.B) {
+	r := New(time.Hour, 100_000, func(int) {})
+	ids := make([]ID, 200_000)
+	for i := range ids {
+		ids[i] = ID{byte(i), byte(i >> 8), byte(i >> 16)}
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		c, _, err := r.Claim(b.Context(), ids[i%len(ids):i%len(ids)+1])
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Settle(All)
+	}
+}

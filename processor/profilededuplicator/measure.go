@@ -1,0 +1,108 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// What pdata's structures take on the heap, on 64 bits: the pointer in their table, and the size class of the structure.
+const (
+	pointerBytes = 8
+
+	functionBytes  = pointerBytes + 24
+	mappingBytes   = pointerBytes + 64
+	locationBytes  = pointerBytes + 64
+	lineBytes      = pointerBytes + 24
+	stackBytes     = pointerBytes + 24
+	attributeBytes = pointerBytes + 32
+	linkBytes      = pointerBytes + 24
+	sampleBytes    = pointerBytes + 96
+	profileBytes   = pointerBytes + 160
+	// A resource or a scope with its list.
+	containerBytes = pointerBytes + 128
+	stringBytes    = 16
+	// An element of a list of attributes or values, with what it points to.
+	keyValueBytes = 40 + 16
+	valueBytes    = 16 + 16
+)
+
+// memoryOf estimates what a message takes on the heap. That is several times its size in protobuf, and how many times
+// depends on what the message is made of, so the size alone would bound nothing.
+func memoryOf(pd pprofile.Profiles) int64 {
+	total := dictionaryMemory(pd.Dictionary())
+	for _, resource := range pd.ResourceProfiles().All() {
+		total += containerBytes + len(resource.SchemaUrl()) + mapMemory(resource.Resource().Attributes())
+		for _, scope := range resource.ScopeProfiles().All() {
+			total += containerBytes + len(scope.SchemaUrl()) + mapMemory(scope.Scope().Attributes())
+			total += len(scope.Scope().Name()) + len(scope.Scope().Version())
+			for _, profile := range scope.Profiles().All() {
+				total += profileMemory(profile)
+			}
+		}
+	}
+	return int64(total)
+}
+
+func dictionaryMemory(d pprofile.ProfilesDictionary) int {
+	total := d.FunctionTable().Len()*functionBytes + d.LinkTable().Len()*linkBytes
+	strings := d.StringTable()
+	for i := range strings.Len() {
+		total += stringBytes + len(strings.At(i))
+	}
+	for _, mapping := range d.MappingTable().All() {
+		total += mappingBytes + 4*mapping.AttributeIndices().Len()
+	}
+	for _, location := range d.LocationTable().All() {
+		total += locationBytes + 4*location.AttributeIndices().Len() + lineBytes*location.Lines().Len()
+	}
+	for _, stack := range d.StackTable().All() {
+		total += stackBytes + 4*stack.LocationIndices().Len()
+	}
+	for _, attribute := range d.AttributeTable().All() {
+		total += attributeBytes + valueMemory(attribute.Value())
+	}
+	return total
+}
+
+func profileMemory(profile pprofile.Profile) int {
+	total := profileBytes + profile.OriginalPayload().Len() + len(profile.OriginalPayloadFormat()) +
+		4*profile.AttributeIndices().Len()
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		sample := samples.At(i)
+		total += sampleBytes + 4*sample.AttributeIndices().Len() +
+			8*(sample.Values().Len()+sample.TimestampsUnixNano().Len())
+	}
+	return total
+}
+
+func mapMemory(attributes pcommon.Map) int {
+	total := 0
+	for key, value := range attributes.All() {
+		total += keyValueBytes + len(key) + valueMemory(value)
+	}
+	return total
+}
+
+// valueMemory is what a value takes beyond its place in a list.
+func valueMemory(value pcommon.Value) int {
+	switch value.Type() {
+	case pcommon.ValueTypeStr:
+		return stringBytes + len(value.Str())
+	case pcommon.ValueTypeBytes:
+		return 24 + value.Bytes().Len()
+	case pcommon.ValueTypeMap:
+		return 24 + mapMemory(value.Map())
+	case pcommon.ValueTypeSlice:
+		total := 24
+		for _, element := range value.Slice().All() {
+			total += valueBytes + valueMemory(element)
+		}
+		return total
+	default:
+		return 8
+	}
+}

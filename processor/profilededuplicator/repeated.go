@@ -1,0 +1,100 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+)
+
+// repeated drops profiles that were delivered before.
+type repeated struct {
+	ids  *recent.IDs
+	keys []string
+}
+
+// filter removes the profiles of a message that were delivered before, in place unless it is read-only. The others are
+// claimed and must be settled when it is known what became of them.
+func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
+	tenant := originOf(ctx, r.keys).key
+	var ids []recent.ID
+	for profile := range profilesOf(m.profiles) {
+		if id, ok := recent.Of(tenant, m.profiles.Dictionary().StringTable(), profile); ok {
+			ids = append(ids, id)
+		}
+	}
+	claim, known, err := r.ids.Claim(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	m.claim = claim
+	for _, is := range known {
+		if is {
+			dropped++
+		}
+	}
+	if dropped > 0 {
+		m.profiles = ownCopy(m.profiles)
+		remove(m.profiles, known)
+	}
+	return dropped, nil
+}
+
+// among returns a function that tells whether a profile of pd has an id.
+func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(recent.ID) bool {
+	tenant := originOf(ctx, r.keys).key
+	has := map[recent.ID]bool{}
+	for profile := range profilesOf(pd) {
+		if id, ok := recent.Of(tenant, pd.Dictionary().StringTable(), profile); ok {
+			has[id] = true
+		}
+	}
+	return func(id recent.ID) bool { return has[id] }
+}
+
+// remove removes profiles with an id, and what holds nothing then. known has an element for each profile with an id.
+func remove(pd pprofile.Profiles, known []bool) {
+	pd.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
+		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {
+			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
+				if profile.ProfileID().IsEmpty() {
+					return false
+				}
+				is := known[0]
+				known = known[1:]
+				return is
+			})
+			return scope.Profiles().Len() == 0
+		})
+		return resource.ScopeProfiles().Len() == 0
+	})
+}
+
+// ownCopy returns pd, or a copy if it must not be written to.
+func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
+	if !pd.IsReadOnly() {
+		return pd
+	}
+	own := pprofile.NewProfiles()
+	pd.CopyTo(own)
+	return own
+}
+
+// profilesOf goes through all profiles of a message.
+func profilesOf(pd pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
+	return func(yield func(pprofile.Profile) bool) {
+		for _, resource := range pd.ResourceProfiles().All() {
+			for _, scope := range resource.ScopeProfiles().All() {
+				for _, profile := range scope.Profiles().All() {
+					if !yield(profile) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,171 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+)
+
+// The values of the attribute reason of refused messages and of lost profiles, as in metadata.yaml.
+const (
+	refusedInvalid   = "invalid"
+	refusedTooLarge  = "too_large"
+	refusedHeldBytes = "held_bytes"
+	refusedTenants   = "tenants"
+	refusedInFlight  = "in_flight"
+	refusedStopped   = "stopped"
+
+	lostPermanent = "permanent"
+	lostRetries   = "retries"
+	lostShutdown  = "shutdown"
+)
+
+// telemetry is the metrics of documentation.md, with the sets of attributes that every message needs made beforehand.
+type telemetry struct {
+	builder   *metadata.TelemetryBuilder
+	processor attribute.KeyValue
+	plain     metric.MeasurementOption
+	tables    [len(tableNames)]metric.MeasurementOption
+	triggers  [triggerCount]metric.MeasurementOption
+}
+
+func newTelemetry(set processor.Settings) (*telemetry, error) {
+	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	t := &telemetry{builder: builder, processor: attribute.String("processor", set.ID.String())}
+	t.plain = t.with()
+	for i, name := range tableNames {
+		t.tables[i] = t.with(attribute.String("table", name))
+	}
+	for i, name := range triggerNames {
+		t.triggers[i] = t.with(attribute.String("trigger", name))
+	}
+	return t, nil
+}
+
+func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.processor)...))
+}
+
+func (t *telemetry) because(reason string) metric.MeasurementOption {
+	return t.with(attribute.String("reason", reason))
+}
+
+// incoming counts a message that came in, whatever becomes of it.
+func (t *telemetry) incoming(ctx context.Context, in content) {
+	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.plain)
+	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.plain)
+	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.plain)
+	for i, n := range in.entries {
+		t.builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries.Add(ctx, int64(n), t.tables[i])
+	}
+}
+
+// outgoing counts a message that the next consumer has taken.
+func (t *telemetry) outgoing(ctx context.Context, out content) {
+	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.plain)
+	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.plain)
+	for i, n := range out.entries {
+		t.builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(ctx, int64(n), t.tables[i])
+	}
+}
+
+// saved counts by how much less went out than came in.
+func (t *telemetry) saved(ctx context.Context, bytes int) {
+	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.plain)
+}
+
+// deduplicated counts what was found in a message, and how long that took.
+func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
+	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plain)
+	for _, reason := range dedup.Reasons {
+		if n := stats.Invalid[reason]; n > 0 {
+			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))
+		}
+	}
+	for _, count := range []struct {
+		of metric.Int64Counter
+		n  int
+	}{
+		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
+		{t.builder.ProcessorProfileDeduplicatorDroppedZeroSamples, stats.ZeroSamples},
+		{t.builder.ProcessorProfileDeduplicatorMixedShapeSamples, stats.MixedShapes},
+	} {
+		if count.n > 0 {
+			count.of.Add(ctx, int64(count.n), t.plain)
+		}
+	}
+}
+
+func (t *telemetry) repeated(ctx context.Context, profiles int) {
+	t.builder.ProcessorProfileDeduplicatorRepeatedProfiles.Add(ctx, int64(profiles), t.plain)
+}
+
+func (t *telemetry) refused(ctx context.Context, reason string) {
+	t.builder.ProcessorProfileDeduplicatorRefusedMessages.Add(ctx, 1, t.because(reason))
+}
+
+func (t *telemetry) merged(ctx context.Context, profiles int) {
+	t.builder.ProcessorProfileDeduplicatorMergedProfiles.Add(ctx, int64(profiles), t.plain)
+}
+
+// flushed counts a batch that is about to be passed on.
+func (t *telemetry) flushed(ctx context.Context, because trigger, messages, samples, bytes int) {
+	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[because])
+	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[because])
+	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[because])
+}
+
+func (t *telemetry) retried(ctx context.Context) {
+	t.builder.ProcessorProfileDeduplicatorRetries.Add(ctx, 1, t.plain)
+}
+
+func (t *telemetry) lost(ctx context.Context, reason string, profiles, samples int) {
+	because := t.because(reason)
+	t.builder.ProcessorProfileDeduplicatorLostProfiles.Add(ctx, int64(profiles), because)
+	t.builder.ProcessorProfileDeduplicatorLostSamples.Add(ctx, int64(samples), because)
+}
+
+func (t *telemetry) evicted(n int) {
+	t.builder.ProcessorProfileDeduplicatorEvictedIds.Add(context.Background(), int64(n), t.plain)
+}
+
+// remembers reports how many ids are known, whenever metrics are read.
+func (t *telemetry) remembers(ids *recent.IDs) error {
+	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
+		func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(int64(ids.Len()), t.plain)
+			return nil
+		})
+}
+
+// holds reports what is in batches, whenever metrics are read.
+func (t *telemetry) holds(b *batches) error {
+	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
+		func(_ context.Context, o metric.Int64Observer) error {
+			memory, _ := b.holds()
+			o.Observe(memory, t.plain)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	return t.builder.RegisterProcessorProfileDeduplicatorHeldTenantsCallback(
+		func(_ context.Context, o metric.Int64Observer) error {
+			_, tenants := b.holds()
+			o.Observe(int64(tenants), t.plain)
+			return nil
+		})
+}
