@@ -1,0 +1,62 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// FuzzDeduplicate takes OTLP bytes. What comes out keeps the rules; what was valid keeps its meaning; and a second time
+// changes nothing.
+func FuzzDeduplicate(f *testing.F) {
+	for _, name := range []string{"labelled", "block"} {
+		payload, err := os.ReadFile("../../testdata/pprof/" + name + ".pb.gz")
+		require.NoError(f, err)
+		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
+		require.NoError(f, err)
+		f.Add(wire(f, pd), uint8(0))
+	}
+	f.Add(wire(f, samplesOf(func(sample func(int32) pprofile.Sample) {
+		sample(1).Values().Append(1)
+		sample(2).TimestampsUnixNano().Append(150)
+	})), uint8(4))
+	f.Fuzz(func(t *testing.T, message []byte, mode uint8) {
+		if len(message) > 16<<10 {
+			t.Skip("large messages only take time")
+		}
+		pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
+		if err != nil {
+			return
+		}
+		options := dedup.Options{Shape: dedup.Shape(mode % 3), DropZeroSamples: mode&4 != 0}
+		before := clone(pd)
+		valid := profiletest.CheckOptions{Untidy: true, AllowMixedShapes: true, AllowTimestampsOutside: true}.Check(before) == nil
+		d := dedup.New(options)
+		after, stats, err := d.Deduplicate(pd)
+		require.NoError(t, err)
+		if valid && mode%3 == 0 && mode&4 == 0 {
+			assert.Zero(t, stats.Invalid)
+			require.Empty(t, profiletest.Diff(before, after))
+		}
+		again, stats, err := d.Deduplicate(clone(after))
+		require.NoError(t, err)
+		assert.Zero(t, stats.Invalid)
+		require.Empty(t, profiletest.Diff(after, again))
+		parts := dedup.Split(again, 3, 0)
+		total := 0
+		for _, part := range parts {
+			total += part.SampleCount()
+		}
+		assert.Equal(t, after.SampleCount(), total)
+	})
+}

@@ -1,0 +1,242 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+)
+
+// samplesOf makes a profile of cpu/nanoseconds whose samples have one stack and the attribute thread.id.
+func samplesOf(add func(sample func(thread int32) pprofile.Sample)) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().FromRaw([]string{"", "cpu", "nanoseconds", "main", "thread.id", "region"})
+	d.FunctionTable().AppendEmpty()
+	d.FunctionTable().AppendEmpty().SetNameStrindex(3)
+	d.MappingTable().AppendEmpty()
+	d.LocationTable().AppendEmpty()
+	d.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(1)
+	d.StackTable().AppendEmpty()
+	d.StackTable().AppendEmpty().LocationIndices().Append(1)
+	d.LinkTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	for thread := range 2 {
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(4)
+		a.Value().SetInt(int64(thread + 1))
+	}
+	a := d.AttributeTable().AppendEmpty()
+	a.SetKeyStrindex(5)
+	a.Value().SetStr("eu")
+	profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	profile.SampleType().SetTypeStrindex(1)
+	profile.SampleType().SetUnitStrindex(2)
+	profile.SetTime(100)
+	profile.SetDurationNano(100)
+	add(func(thread int32) pprofile.Sample {
+		sample := profile.Samples().AppendEmpty()
+		sample.SetStackIndex(1)
+		if thread > 0 {
+			sample.AttributeIndices().Append(thread, 3)
+		}
+		return sample
+	})
+	return pd
+}
+
+// row is a sample: its values, its timestamps, and how many attributes it has.
+type row struct {
+	values     []int64
+	timestamps []uint64
+	attributes int
+}
+
+func rows(pd pprofile.Profiles) (result []row) {
+	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+		result = append(result, row{
+			append([]int64(nil), sample.Values().AsRaw()...),
+			append([]uint64(nil), sample.TimestampsUnixNano().AsRaw()...),
+			sample.AttributeIndices().Len(),
+		})
+	}
+	return result
+}
+
+func TestShapes(t *testing.T) {
+	message := func() pprofile.Profiles {
+		return samplesOf(func(sample func(int32) pprofile.Sample) {
+			a := sample(0)
+			a.Values().Append(10, 20)
+			a.TimestampsUnixNano().Append(101, 102)
+			b := sample(0)
+			b.Values().Append(30)
+			b.TimestampsUnixNano().Append(103)
+			sample(0).TimestampsUnixNano().Append(104, 105, 106)
+			sample(0).Values().Append(5)
+			sample(0).Values().Append(7)
+		})
+	}
+	tests := []struct {
+		name   string
+		shape  dedup.Shape
+		period int64
+		mixed  int
+		want   []row
+	}{
+		{name: "combined", shape: dedup.ShapeCombined, mixed: 2, want: []row{
+			{values: []int64{10, 20, 30}, timestamps: []uint64{101, 102, 103}},
+			{timestamps: []uint64{104, 105, 106}},
+			{values: []int64{12}},
+		}},
+		{name: "per event", shape: dedup.ShapePerEvent, mixed: 2, want: []row{
+			{values: []int64{10}, timestamps: []uint64{101}},
+			{values: []int64{20}, timestamps: []uint64{102}},
+			{values: []int64{30}, timestamps: []uint64{103}},
+			{timestamps: []uint64{104}},
+			{timestamps: []uint64{105}},
+			{timestamps: []uint64{106}},
+			{values: []int64{12}},
+		}},
+		{name: "total", shape: dedup.ShapeTotal, want: []row{{values: []int64{10 + 20 + 30 + 3 + 12}}}},
+		{name: "total with period", shape: dedup.ShapeTotal, period: 1000, want: []row{
+			{values: []int64{10 + 20 + 30 + 3*1000 + 12}},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pd := message()
+			if tt.period > 0 {
+				profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+				profile.SampleType().CopyTo(profile.PeriodType())
+				profile.SetPeriod(tt.period)
+			}
+			after, stats, err := dedup.New(dedup.Options{Shape: tt.shape}).Deduplicate(pd)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, rows(after))
+			assert.Equal(t, tt.mixed, stats.MixedShapes)
+			assert.Equal(t, 5, stats.SamplesIn)
+			assert.Equal(t, len(tt.want), stats.SamplesOut)
+			again, stats, err := dedup.New(dedup.Options{Shape: tt.shape}).Deduplicate(clone(after))
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, rows(again))
+			if tt.shape != dedup.ShapePerEvent {
+				assert.False(t, stats.Changed)
+			}
+		})
+	}
+}
+
+func TestZeroSamplesGo(t *testing.T) {
+	message := func() pprofile.Profiles {
+		return samplesOf(func(sample func(int32) pprofile.Sample) {
+			sample(1).Values().Append(0)
+			sample(2).Values().Append(4)
+			event := sample(1)
+			event.Values().Append(0)
+			event.TimestampsUnixNano().Append(150)
+		})
+	}
+	kept, stats := deduplicate(t, message())
+	assert.Len(t, rows(kept), 3)
+	assert.Zero(t, stats.ZeroSamples)
+	after, stats, err := dedup.New(dedup.Options{DropZeroSamples: true}).Deduplicate(message())
+	require.NoError(t, err)
+	assert.Equal(t, []row{
+		{values: []int64{4}, attributes: 2},
+		{values: []int64{0}, timestamps: []uint64{150}, attributes: 2},
+	}, rows(after))
+	assert.Equal(t, 1, stats.ZeroSamples)
+	requireCanonical(t, after)
+}
+
+func TestDroppedAttributesLetSamplesMeet(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		sample(1).Values().Append(1)
+		sample(2).Values().Append(2)
+		sample(0).Values().Append(4)
+	})
+	after, stats, err := dedup.New(dedup.Options{DropAttributes: []string{"thread.id"}}).Deduplicate(pd)
+	require.NoError(t, err)
+	assert.Equal(t, []row{{values: []int64{3}, attributes: 1}, {values: []int64{4}}}, rows(after))
+	assert.Equal(t, 2, stats.DroppedAttributes)
+	assert.Equal(t, 2, after.Dictionary().AttributeTable().Len(), "the dropped ones leave the table")
+	assert.NotContains(t, after.Dictionary().StringTable().AsRaw(), "thread.id")
+	requireCanonical(t, after)
+}
+
+func TestShapesKeepTotals(t *testing.T) {
+	for _, shape := range []dedup.Shape{dedup.ShapePerEvent, dedup.ShapeTotal} {
+		rapid.Check(t, func(t *rapid.T) {
+			pd := gen.Profiles().Draw(t, "message")
+			for _, resource := range pd.ResourceProfiles().All() {
+				for _, scope := range resource.ScopeProfiles().All() {
+					for _, profile := range scope.Profiles().All() {
+						profile.SetPeriod(0) // else an event may count a period
+					}
+				}
+			}
+			before := clone(pd)
+			after, _, err := dedup.New(dedup.Options{Shape: shape}).Deduplicate(pd)
+			require.NoError(t, err)
+			require.Empty(t, profiletest.Diff(before, after, profiletest.IgnoreSampleShape()))
+		})
+	}
+}
+
+func TestMergeProfiles(t *testing.T) {
+	one := func(at, value int64, typ string) pprofile.Profiles {
+		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(value) })
+		pd.Dictionary().StringTable().SetAt(1, typ)
+		profile := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		profile.SetTime(pcommon.Timestamp(100 * at))
+		profile.SetProfileID(pprofile.ProfileID{byte(at)})
+		return pd
+	}
+	whole := pprofile.NewProfiles()
+	for _, pd := range []pprofile.Profiles{one(1, 5, "cpu"), one(2, 7, "cpu"), one(1, 5, "inuse_space"), one(2, 7, "inuse_space")} {
+		dedup.Concat(whole, pd)
+	}
+	whole, _ = deduplicate(t, whole)
+	merged := dedup.MergeProfiles(whole, func(typ, unit string) bool {
+		assert.Equal(t, "nanoseconds", unit)
+		return typ != "inuse_space"
+	})
+	assert.Equal(t, 1, merged)
+	whole, _ = deduplicate(t, whole)
+	all := whole.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	require.Equal(t, 3, all.Len(), "the gauges stay apart")
+	assert.Equal(t, []int64{12}, all.At(0).Samples().At(0).Values().AsRaw())
+	assert.EqualValues(t, 100, all.At(0).Time())
+	assert.EqualValues(t, 200, all.At(0).DurationNano(), "from the first to the end of the last")
+	assert.NotEqual(t, pprofile.ProfileID{1}, all.At(0).ProfileID())
+	assert.NotEqual(t, pprofile.NewProfileIDEmpty(), all.At(0).ProfileID())
+	requireCanonical(t, whole)
+}
+
+func TestSplitBySize(t *testing.T) {
+	whole := mergeMessage(0, 0)
+	whole, _ = deduplicate(t, whole)
+	const most = 100_000
+	size := (&pprofile.ProtoMarshaler{}).ProfilesSize(whole)
+	require.Greater(t, size, 3*most)
+	before, total := clone(whole), int64(0)
+	for _, part := range dedup.Split(whole, 0, most) {
+		assert.LessOrEqual(t, (&pprofile.ProtoMarshaler{}).ProfilesSize(part), most)
+		requireCanonical(t, part)
+		for _, r := range rows(part) {
+			total += r.values[0]
+		}
+	}
+	assert.EqualValues(t, before.SampleCount(), total)
+}
