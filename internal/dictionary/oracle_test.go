@@ -169,13 +169,14 @@ func drawOperation(t *rapid.T, want *tables) func(*Builder) int32 {
 		return checked(want.links.index(link), func(b *Builder) int32 { return b.Link(link) })
 	default:
 		a := attributeValue{index.Draw(t, "key"), index.Draw(t, "unit"), drawRaw(t, 0)}
-		return checked(want.attributes.index(a), func(b *Builder) int32 { return addAttribute(t, b, a) })
+		v := value(t, a.Value)
+		return checked(want.attributes.index(a), func(b *Builder) int32 { return addAttribute(t, b, a, v) })
 	}
 }
 
 // addAttribute uses the method for the kind of the value, or the one for all kinds; both must agree.
-func addAttribute(t *rapid.T, b *Builder, a attributeValue) int32 {
-	index := b.Attribute(a.Key, a.Unit, value(t, a.Value))
+func addAttribute(t *rapid.T, b *Builder, a attributeValue, v pcommon.Value) int32 {
+	index := b.Attribute(a.Key, a.Unit, v)
 	switch v := a.Value.(type) {
 	case string:
 		require.Equal(t, index, b.StringAttribute(a.Key, a.Unit, v))
