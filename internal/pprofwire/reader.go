@@ -108,7 +108,7 @@ func (p *Profile) Read(raw []byte, limits Limits) error {
 //	repeated string string_table = 6;
 func (p *Profile) readField(i int, limits *Limits) (int, error) {
 	tag := p.raw[i]
-	if tag&7 != wireBytes || tag >= 14<<3 {
+	if tag&7 != wireBytes || tag < 1<<3 || tag >= 14<<3 {
 		return p.readNumber(i)
 	}
 	start, end := message(p.raw, i+1)
