@@ -1,0 +1,66 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package dictionary
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// TestLookUpsTakeNoMemory: finding what is there already allocates nothing.
+func TestLookUpsTakeNoMemory(t *testing.T) {
+	b := New()
+	fillEach(b, 20)
+	list, bytes := value(t, []any{"a", int64(1)}), value(t, []byte("abc"))
+	double := value(t, 2.5)
+	text, lines, attributes, stack := []byte("xxx"), []Line{{Function: 3}}, []int32{3}, []int32{3, 3}
+	b.StringBytesAttribute(1, 1, text)
+	for _, v := range []pcommon.Value{list, bytes, double} {
+		b.Attribute(1, 1, v)
+	}
+	b.BoolAttribute(1, 1, true)
+	before := b.Len()
+	for name, find := range map[string]func(){
+		"string":           func() { b.String("xxx") },
+		"bytes":            func() { b.StringBytes(text) },
+		"function":         func() { b.Function(Function{Name: 3}) },
+		"mapping":          func() { b.Mapping(Mapping{Start: 3}, attributes) },
+		"location":         func() { b.Location(Location{Address: 3}, lines, attributes) },
+		"stack":            func() { b.Stack(stack) },
+		"link":             func() { b.Link(Link{SpanID: pcommon.SpanID{3}}) },
+		"string attribute": func() { b.StringAttribute(3, 0, "text") },
+		"bytes attribute":  func() { b.StringBytesAttribute(1, 1, text) },
+		"int attribute":    func() { b.IntAttribute(3, 0, 5) },
+		"bool attribute":   func() { b.BoolAttribute(1, 1, true) },
+		"double":           func() { b.Attribute(1, 1, double) },
+		"list":             func() { b.Attribute(1, 1, list) },
+	} {
+		assert.Zero(t, testing.AllocsPerRun(10, find), name)
+	}
+	assert.Equal(t, before, b.Len(), "all of it was there")
+}
+
+// TestImportTakesNoMemory: the same dictionary once more finds all of its room.
+func TestImportTakesNoMemory(t *testing.T) {
+	b, source := New(), messySource()
+	im := NewImporter(b, source)
+	run := func() {
+		b.Reset(Sizes{})
+		im.Reset(b, source)
+		for i := range int32(4) {
+			if _, err := im.Stack(i); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	run()
+	// Reset lets go of the chunk that holds the bytes of strings; it is a pointer to the next.
+	assert.LessOrEqual(t, testing.AllocsPerRun(10, run), 1.0)
+	require.Equal(t, 4, b.Len().Strings)
+}
