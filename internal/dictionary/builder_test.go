@@ -26,14 +26,14 @@ func requireSame(t require.TestingT, want *tables, b *Builder) {
 	for i, f := range want.functions.entries {
 		require.Equal(t, f, b.FunctionAt(int32(i)))
 	}
-	for i, m := range want.mappings.entries {
+	for i, want := range want.mappings.entries {
 		mapping, attributes := b.MappingAt(int32(i))
-		require.Equal(t, m, mappingValue{mapping, append([]int32(nil), attributes...)})
+		require.Equal(t, want, mappingValue{mapping, append([]int32(nil), attributes...)})
 	}
-	for i, l := range want.locations.entries {
+	for i, want := range want.locations.entries {
 		location, attributes := b.LocationAt(int32(i))
 		lines := append([]Line(nil), b.LinesAt(int32(i))...)
-		require.Equal(t, l, locationValue{location, lines, append([]int32(nil), attributes...)})
+		require.Equal(t, want, locationValue{location, lines, append([]int32(nil), attributes...)})
 	}
 	for i, s := range want.stacks.entries {
 		require.Equal(t, s, append([]int32(nil), b.StackAt(int32(i))...))
@@ -49,22 +49,23 @@ func requireWritten(t require.TestingT, want *tables, d pprofile.ProfilesDiction
 	require.Equal(t, len(want.functions.entries), d.FunctionTable().Len())
 	for i, f := range want.functions.entries {
 		got := d.FunctionTable().At(i)
-		require.Equal(t, f, Function{got.NameStrindex(), got.SystemNameStrindex(), got.FilenameStrindex(), got.StartLine()})
+		function := Function{got.NameStrindex(), got.SystemNameStrindex(), got.FilenameStrindex(), got.StartLine()}
+		require.Equal(t, f, function)
 	}
 	require.Equal(t, len(want.mappings.entries), d.MappingTable().Len())
-	for i, m := range want.mappings.entries {
+	for i, want := range want.mappings.entries {
 		got := d.MappingTable().At(i)
 		mapping := Mapping{got.MemoryStart(), got.MemoryLimit(), got.FileOffset(), got.FilenameStrindex()}
-		require.Equal(t, m, mappingValue{mapping, rawList(got.AttributeIndices())})
+		require.Equal(t, want, mappingValue{mapping, rawList(got.AttributeIndices())})
 	}
 	require.Equal(t, len(want.locations.entries), d.LocationTable().Len())
-	for i, l := range want.locations.entries {
+	for i, want := range want.locations.entries {
 		got := d.LocationTable().At(i)
 		var lines []Line
 		for _, line := range got.Lines().All() {
 			lines = append(lines, Line{line.FunctionIndex(), line.Line(), line.Column()})
 		}
-		require.Equal(t, l, locationValue{Location{got.Address(), got.MappingIndex()}, lines, rawList(got.AttributeIndices())})
+		require.Equal(t, want, locationValue{Location{got.Address(), got.MappingIndex()}, lines, rawList(got.AttributeIndices())})
 	}
 	require.Equal(t, len(want.stacks.entries), d.StackTable().Len())
 	for i, s := range want.stacks.entries {
@@ -78,7 +79,9 @@ func requireWritten(t require.TestingT, want *tables, d pprofile.ProfilesDiction
 	}
 	require.Equal(t, len(want.links.entries), d.LinkTable().Len())
 	for i, l := range want.links.entries {
-		require.Equal(t, l, Link{d.LinkTable().At(i).TraceID(), d.LinkTable().At(i).SpanID()})
+		got := d.LinkTable().At(i)
+		link := Link{got.TraceID(), got.SpanID()}
+		require.Equal(t, l, link)
 	}
 }
 

@@ -4,7 +4,7 @@
 package dictionary
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +17,7 @@ import (
 func TestHashesSpread(t *testing.T) {
 	const n = 50_000
 	for name, fill := range map[string]func(*Builder, int32) *hashIndex{
-		"strings": func(b *Builder, i int32) *hashIndex { b.String(fmt.Sprint(i)); return &b.stringIndex },
+		"strings": func(b *Builder, i int32) *hashIndex { b.String(strconv.Itoa(int(i))); return &b.stringIndex },
 		"functions of one name": func(b *Builder, i int32) *hashIndex {
 			b.Function(Function{Name: 1, StartLine: int64(i)})
 			return &b.functionIndex
@@ -76,7 +76,7 @@ func TestHashesSpread(t *testing.T) {
 		"lists": func(b *Builder, i int32) *hashIndex {
 			v := pcommon.NewValueSlice()
 			v.Slice().AppendEmpty().SetInt(int64(i % 200))
-			v.Slice().AppendEmpty().SetStr(fmt.Sprint(i / 200))
+			v.Slice().AppendEmpty().SetStr(strconv.Itoa(int(i / 200)))
 			b.Attribute(1, 0, v)
 			return &b.attributeIndex
 		},

@@ -35,7 +35,7 @@ func TestSortSet(t *testing.T) {
 func TestListTable(t *testing.T) {
 	var reused ListTable
 	rapid.Check(t, func(t *rapid.T) {
-		want := table[[]int32]{equal: func(a, b []int32) bool { return slices.Equal(a, b) }}
+		want := table[[]int32]{equal: slices.Equal[[]int32]}
 		reused.Reset(rapid.IntRange(0, 50).Draw(t, "expected"))
 		require.Zero(t, reused.Len())
 		for _, list := range rapid.SliceOf(rapid.SliceOfN(rapid.Int32Range(-1, 2), 0, 4)).Draw(t, "lists") {

@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"bytes"
 	"math"
 	"reflect"
 	"slices"
@@ -82,7 +83,7 @@ func sameRaw(a, b any) bool {
 		return ok && (a == b || math.IsNaN(a) && math.IsNaN(b))
 	case []byte:
 		b, ok := b.([]byte)
-		return ok && string(a) == string(b)
+		return ok && bytes.Equal(a, b)
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, sameRaw)

@@ -73,6 +73,7 @@ func TestEqualValues(t *testing.T) {
 
 // tenKeys makes the same map in another order.
 func tenKeys(t *testing.T, start, step int) pcommon.Value {
+	t.Helper()
 	var pairs []any
 	for i := range 10 {
 		n := ((start+i*step)%10 + 10) % 10

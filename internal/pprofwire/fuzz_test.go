@@ -58,7 +58,7 @@ var stricter = []string{
 	"has a field of number 0",
 	"is longer than need be",
 	// It does not look at the unit of a label that is a string.
-	"label ",
+	"label ", "label.num_unit",
 }
 
 // isStricter also knows string indices that no table can have: they are refused where they stand, even when the same
