@@ -17,6 +17,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
+// defaultMaxPayloads is ample: clients send one profile at a time, or the few kinds of one program.
+const defaultMaxPayloads = 256
+
 // Config is the configuration of the receiver. What stands here, outside the sections of the ways in, holds for all of
 // them.
 type Config struct {
@@ -45,11 +48,13 @@ type Config struct {
 	_ struct{}
 }
 
-// LimitsConfig bounds one payload. A payload that exceeds any of these is refused as too large.
+// LimitsConfig bounds one payload. What exceeds any of these is refused as too large.
 type LimitsConfig struct {
-	// InflatedBytes is the size of a payload after all of its compression.
+	// Payloads is the number of profiles in one request.
+	Payloads int `mapstructure:"payloads"`
+	// InflatedBytes is the size after all compression, of a request with all its profiles.
 	InflatedBytes int `mapstructure:"inflated_bytes"`
-	// Samples is the number of samples made of a payload: each counts once per sample type that has a value.
+	// Samples is the number of samples made of a request: each counts once per sample type that has a value.
 	Samples int `mapstructure:"samples"`
 	// SampleTypes is the number of sample types.
 	SampleTypes int `mapstructure:"sample_types"`
@@ -103,6 +108,7 @@ func createDefaultConfig() component.Config {
 	cfg := &Config{
 		Server: configoptional.Some(defaultServerConfig()),
 		Limits: LimitsConfig{
+			Payloads:           defaultMaxPayloads,
 			InflatedBytes:      limits.InflatedBytes,
 			Samples:            limits.Samples,
 			SampleTypes:        limits.SampleTypes,
@@ -142,6 +148,7 @@ func (l *LimitsConfig) Validate() error {
 		name  string
 		value int
 	}{
+		{"payloads", l.Payloads},
 		{"inflated_bytes", l.InflatedBytes},
 		{"samples", l.Samples},
 		{"sample_types", l.SampleTypes},

@@ -37,6 +37,9 @@ type ServerConfig struct {
 	// Path is where raw pprof is taken.
 	Path string `mapstructure:"path"`
 
+	// APIs says which protocols are served.
+	APIs APIsConfig `mapstructure:"apis"`
+
 	// MaxConcurrentRequests is how many requests are read and worked on at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 
@@ -51,6 +54,17 @@ type ServerConfig struct {
 
 	// ResourceHeaders maps names of request headers to the resource attributes that they set.
 	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// APIsConfig switches the protocols of the server on and off.
+type APIsConfig struct {
+	// Pprof is one profile as the body, at the configured path.
+	Pprof bool `mapstructure:"pprof"`
+	// PyroscopeIngest is Pyroscope's older API, at /ingest.
+	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -73,6 +87,7 @@ func defaultServerConfig() ServerConfig {
 	return ServerConfig{
 		HTTP:                  http,
 		Path:                  defaultPath,
+		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true},
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,

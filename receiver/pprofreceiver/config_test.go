@@ -98,9 +98,12 @@ func TestLoadAll(t *testing.T) {
 		"deployment.environment.name": "production", "replicas": int64(3), "zones": []any{"a", "b"},
 	}, resource.AsRaw())
 
+	assert.Equal(t, 5, cfg.Limits.Payloads)
+
 	server := cfg.Server.Get()
 	require.NotNil(t, server)
 	assert.Equal(t, "/profiles", server.Path)
+	assert.Equal(t, APIsConfig{Pprof: true}, server.APIs)
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
 	assert.Zero(t, server.ConcurrencyWait)
 	assert.Equal(t, 30*time.Second, server.RetryAfter)

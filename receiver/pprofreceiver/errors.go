@@ -10,10 +10,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -25,6 +28,7 @@ const (
 	classMalformed
 	classNotPprof
 	classUnknownEncoding
+	classUnknownFormat
 	classTooLarge
 	classBadQuery
 	classWrongMethod
@@ -43,26 +47,29 @@ type answer struct {
 	status int
 	// reason is the value of the attribute of receiver_pprof_refusals.
 	reason string
+	// code is the same for callers of a procedure.
+	code code
 	// retryable: the same request may succeed later. The answer carries Retry-After.
 	retryable bool
 }
 
 // answers is the one table of all that is not a success. An API whose clients want another status starts from here.
 var answers = [classCount]answer{
-	classInternal:            {status: http.StatusInternalServerError, reason: "internal"},
-	classMalformed:           {status: http.StatusBadRequest, reason: "malformed"},
-	classNotPprof:            {status: http.StatusUnsupportedMediaType, reason: "not_pprof"},
-	classUnknownEncoding:     {status: http.StatusUnsupportedMediaType, reason: "unknown_encoding"},
-	classTooLarge:            {status: http.StatusRequestEntityTooLarge, reason: "too_large"},
-	classBadQuery:            {status: http.StatusBadRequest, reason: "bad_query"},
-	classWrongMethod:         {status: http.StatusMethodNotAllowed, reason: "wrong_method"},
-	classUnknownPath:         {status: http.StatusNotFound, reason: "unknown_path"},
-	classNotAllowed:          {status: http.StatusUnauthorized, reason: "not_allowed"},
-	classTooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow"},
-	classAborted:             {status: http.StatusBadRequest, reason: "aborted"},
-	classBusy:                {status: http.StatusServiceUnavailable, reason: "busy", retryable: true},
-	classConsumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", retryable: true},
-	classConsumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected"},
+	classInternal:            {status: http.StatusInternalServerError, reason: "internal", code: codeInternal},
+	classMalformed:           {status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument},
+	classNotPprof:            {status: http.StatusUnsupportedMediaType, reason: "not_pprof", code: codeInvalidArgument},
+	classUnknownEncoding:     {status: http.StatusUnsupportedMediaType, reason: "unknown_encoding", code: codeUnimplemented},
+	classUnknownFormat:       {status: http.StatusUnsupportedMediaType, reason: "unknown_format", code: codeInvalidArgument},
+	classTooLarge:            {status: http.StatusRequestEntityTooLarge, reason: "too_large", code: codeResourceExhausted},
+	classBadQuery:            {status: http.StatusBadRequest, reason: "bad_query", code: codeInvalidArgument},
+	classWrongMethod:         {status: http.StatusMethodNotAllowed, reason: "wrong_method", code: codeUnimplemented},
+	classUnknownPath:         {status: http.StatusNotFound, reason: "unknown_path", code: codeUnimplemented},
+	classNotAllowed:          {status: http.StatusUnauthorized, reason: "not_allowed", code: codeUnauthenticated},
+	classTooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded},
+	classAborted:             {status: http.StatusBadRequest, reason: "aborted", code: codeCanceled},
+	classBusy:                {status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true},
+	classConsumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+	classConsumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument},
 }
 
 // refusal is an error with its class.
@@ -86,15 +93,19 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case errors.Is(err, pprof.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge):
 		return classTooLarge
-	case errors.Is(err, pprof.ErrMalformed), errors.Is(err, inflate.ErrCorrupt):
+	case isAny(err, pprof.ErrMalformed, inflate.ErrCorrupt, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return classNotPprof
 	default:
 		return classInternal
 	}
+}
+
+func isAny(err error, targets ...error) bool {
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // bodyError gives an error of reading a request's body its class.

@@ -20,6 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -35,32 +37,39 @@ func TestClassify(t *testing.T) {
 		err       error
 		status    int
 		reason    string
+		code      code
 		retryable bool
 	}{
-		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed"},
-		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed"},
-		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof"},
-		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large"},
-		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large"},
-		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large"},
-		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow"},
-		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted"},
-		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted"},
-		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed"},
-		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", retryable: true},
-		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", retryable: true},
-		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected"},
-		{name: "sender gone meanwhile", err: consumerError(gone, later), status: 400, reason: "aborted"},
-		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal"},
+		{name: "broken pprof", err: pprof.ErrMalformed, status: 400, reason: "malformed", code: codeInvalidArgument},
+		{name: "broken gzip", err: inflate.ErrCorrupt, status: 400, reason: "malformed", code: codeInvalidArgument},
+		{name: "older format", err: pprof.ErrNotPprof, status: 415, reason: "not_pprof", code: codeInvalidArgument},
+		{name: "a limit of the payload", err: pprof.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "inflated bytes", err: inflate.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "parts of a form", err: form.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "a label", err: label.ErrTooLarge, status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "broken form", err: form.ErrMalformed, status: 400, reason: "malformed", code: codeInvalidArgument},
+		{name: "wire bytes", err: bodyError(&http.MaxBytesError{Limit: 7}), status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "slow sender", err: bodyError(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}), status: 408, reason: "too_slow", code: codeDeadlineExceeded},
+		{name: "reset connection", err: bodyError(&net.OpError{Op: "read", Err: syscall.ECONNRESET}), status: 400, reason: "aborted", code: codeCanceled},
+		{name: "early end", err: bodyError(io.ErrUnexpectedEOF), status: 400, reason: "aborted", code: codeCanceled},
+		{name: "broken chunks", err: bodyError(errors.New("malformed chunked encoding")), status: 400, reason: "malformed", code: codeInvalidArgument},
+		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
+		{name: "sender gone meanwhile", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
+		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 				got := answers[classify(err)]
-				assert.Equal(t, answer{status: c.status, reason: c.reason, retryable: c.retryable}, got)
+				assert.Equal(t, answer{status: c.status, reason: c.reason, code: c.code, retryable: c.retryable}, got)
 			}
 		})
 	}
 }
+
+// ways are all names of ways in.
+var ways = []string{wayPprof, wayIngest, wayPush, wayDatadog, wayParca, wayUnknown}
 
 // TestAnswersAreComplete holds the table against the names that metadata.yaml promises.
 func TestAnswersAreComplete(t *testing.T) {
@@ -83,4 +92,5 @@ func TestAnswersAreComplete(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &promised))
 	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
+	assert.ElementsMatch(t, promised.Attributes["api"].Enum, ways)
 }

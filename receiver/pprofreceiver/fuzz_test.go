@@ -64,7 +64,7 @@ func FuzzHandler(f *testing.F) {
 }
 
 func inTable(status int) bool {
-	for _, answer := range answers {
+	for _, answer := range &answers {
 		if answer.status == status {
 			return true
 		}

@@ -5,15 +5,20 @@ package pprofreceiver
 
 import (
 	"context"
+	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // shutdownGrace is the time that a request has to arrive once the server is shut down.
@@ -22,34 +27,58 @@ const shutdownGrace = time.Second
 // format is what the standard metrics and spans of a receiver call the data.
 const format = "pprof"
 
+// tenantHeader names the tenant of a request to Pyroscope, Loki and the like.
+const tenantHeader = "X-Scope-OrgID"
+
 // api is one protocol of the server: where it is, what a request means, and the form of its answers.
 type api struct {
-	paths []string
-	// take does what a request asks for. body is only valid until it returns.
-	take func(ctx context.Context, r *http.Request, body []byte) (samples int, err error)
+	// way is the name in the metrics, metrics are those of this way.
+	way     string
+	metrics *way
+	paths   []string
+	// take adds what a request holds to payloads. body is only valid until it returns. An error is for all of it.
+	take func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error
 	// succeed and fail write the answer, behind headers that are set already.
-	succeed func(w http.ResponseWriter)
-	fail    func(w http.ResponseWriter, status int, text string)
+	succeed func(w http.ResponseWriter, r *http.Request)
+	fail    func(w http.ResponseWriter, r *http.Request, f failure)
 }
 
-// apis lists the protocols.
-func (s *server) apis() []api {
-	return []api{s.rawAPI()}
+// failure is what is told of a request that was refused.
+type failure struct {
+	answer
+	class class
+	text  string
+}
+
+// newAPIs lists the protocols that are on.
+func (s *server) newAPIs() []*api {
+	all := []*api{}
+	for _, one := range []struct {
+		on  bool
+		api *api
+	}{
+		{s.cfg.APIs.Pprof, s.rawAPI()},
+		{s.cfg.APIs.PyroscopeIngest, s.ingestAPI()},
+	} {
+		if one.on {
+			one.api.metrics = newWay(s.intake.metrics, one.api.way)
+			all = append(all, one.api)
+		}
+	}
+	return all
 }
 
 // handler routes requests to the APIs.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	var paths []string
-	for _, protocol := range s.apis() {
-		for _, path := range protocol.paths {
-			mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, &protocol) })
-			paths = append(paths, path)
-		}
+	paths := slices.Sorted(maps.Keys(s.byPath))
+	for _, path := range paths {
+		protocol := s.byPath[path]
+		mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, protocol) })
 	}
 	known := strings.Join(paths, ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, failText, refuse(classUnknownPath, "unknown path %.256q, known: %s", r.URL.Path, known))
+		s.refuse(w, r, s.unknown, refuse(classUnknownPath, "unknown path %.256q, known: %s", r.URL.Path, known))
 	})
 	return mux
 }
@@ -63,14 +92,19 @@ func exactly(path string) string {
 }
 
 func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, protocol *api) {
-	ctx := s.obs.StartProfilesOp(r.Context())
+	ctx := s.obs.StartProfilesOp(s.withTenant(r.Context(), r))
 	samples, err := s.takeRequest(ctx, w, r, protocol)
-	s.obs.EndProfilesOp(ctx, format, samples, err)
+	if _, partial := errors.AsType[*partialError](err); partial {
+		// Its samples are those that were accepted.
+		s.obs.EndProfilesOp(ctx, format, samples, nil)
+	} else {
+		s.obs.EndProfilesOp(ctx, format, samples, err)
+	}
 	if err != nil {
-		s.refuse(w, r, protocol.fail, err)
+		s.refuse(w, r, protocol, err)
 		return
 	}
-	protocol.succeed(w)
+	protocol.succeed(w, r)
 }
 
 // takeRequest reads a request and has it worked on.
@@ -95,7 +129,30 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	if err := s.bodies.finish(r, body); err != nil {
 		return 0, s.lateError(err)
 	}
-	return protocol.take(ctx, r, body.bytes)
+	payloads := s.intake.newBatch(protocol.metrics, s.legacy)
+	if err := protocol.take(ctx, r, payloads, body.bytes); err != nil {
+		return 0, err
+	}
+	return payloads.deliver(ctx)
+}
+
+// newSource returns what configuration and headers say of the profiles of a request.
+func (s *server) newSource(r *http.Request) pprof.Source {
+	source := s.intake.newSource()
+	setFromHeaders(source.Resource, r.Header, s.headers)
+	return source
+}
+
+// withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With
+// include_metadata all headers travel, and nothing is to be done.
+func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
+	tenant := r.Header.Values(tenantHeader)
+	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
+		return ctx
+	}
+	info := client.FromContext(ctx)
+	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
+	return client.NewContext(ctx, info)
 }
 
 // hurryOnShutdown gives a request little time to arrive from the moment on when the server is shut down: a sender that
@@ -116,15 +173,15 @@ func (s *server) lateError(err error) error {
 }
 
 // refuse counts what went wrong and answers it.
-func (s *server) refuse(w http.ResponseWriter, r *http.Request, fail func(http.ResponseWriter, int, string), err error) {
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, protocol *api, err error) {
 	class := classify(err)
-	answer := answers[class]
-	s.intake.telemetry.refused(r.Context(), class)
-	s.set.Logger.Debug("Refused a request", zap.String("reason", answer.reason), zap.Error(err))
-	if answer.retryable {
+	f := failure{answer: answers[class], class: class, text: err.Error()}
+	protocol.metrics.refused(r.Context(), class)
+	s.set.Logger.Debug("Refused a request", zap.String("api", protocol.way), zap.String("reason", f.reason), zap.Error(err))
+	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
-	fail(w, answer.status, err.Error())
+	protocol.fail(w, r, f)
 }
 
 // seconds rounds up: a sender that comes back too early is refused once more.
@@ -132,9 +189,9 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-func succeedEmpty(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
+func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
-func failText(w http.ResponseWriter, status int, text string) { http.Error(w, text, status) }
+func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.status) }
 
 // refuseEarly answers what confighttp refuses before a request comes to an API: failed authentication, and encodings
 // that are unknown or broken at their start. It is told no more than a text.
@@ -148,7 +205,11 @@ func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string
 	case strings.Contains(text, "too large"), strings.Contains(text, "exceeds max request body size"):
 		class = classTooLarge
 	}
-	s.refuse(w, r, failText, refuse(class, "%s", text))
+	protocol, known := s.byPath[r.URL.Path]
+	if !known {
+		protocol = s.unknown
+	}
+	s.refuse(w, r, protocol, refuse(class, "%s", text))
 }
 
 // decoders takes gzip and zstd away from confighttp where they are allowed: their bodies pass as they came, and the

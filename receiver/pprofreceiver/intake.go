@@ -20,17 +20,18 @@ import (
 
 // intake is the part that all ways in share: it translates payloads, counts them and hands them on.
 type intake struct {
-	decoder   *pprof.Decoder
-	legacy    legacyParser
-	next      xconsumer.Profiles
-	telemetry *telemetry
-	resource  pcommon.Map // the attributes that every resource begins with, only read
-	version   string
-	closed    atomic.Bool
+	decoder  *pprof.Decoder
+	limits   LimitsConfig
+	legacy   legacyParser
+	next     xconsumer.Profiles
+	metrics  *metadata.TelemetryBuilder
+	resource pcommon.Map // the attributes that every resource begins with, only read
+	version  string
+	closed   atomic.Bool
 }
 
 func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*intake, error) {
-	metrics, err := newTelemetry(set.TelemetrySettings)
+	metrics, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +40,13 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		return nil, err
 	}
 	return &intake{
-		decoder:   pprof.NewDecoder(cfg.decodeOptions()),
-		legacy:    newLegacyParser(cfg.Limits.InflatedBytes),
-		next:      next,
-		telemetry: metrics,
-		resource:  resource,
-		version:   set.BuildInfo.Version,
+		decoder:  pprof.NewDecoder(cfg.decodeOptions()),
+		limits:   cfg.Limits,
+		legacy:   newLegacyParser(cfg.Limits.InflatedBytes),
+		next:     next,
+		metrics:  metrics,
+		resource: resource,
+		version:  set.BuildInfo.Version,
 	}, nil
 }
 
@@ -55,36 +57,18 @@ func (in *intake) newSource() pprof.Source {
 	return pprof.Source{Resource: resource, ScopeName: metadata.ScopeName, ScopeVersion: in.version}
 }
 
-// take translates one payload and hands it to the next consumer. It returns the number of samples made. payload is only
-// read, and not after the return.
-//
-// The error tells its class to [classify].
-func (in *intake) take(ctx context.Context, payload []byte, source pprof.Source, allowLegacy bool) (samples int, err error) {
-	profiles, stats, err := in.translate(ctx, payload, source, allowLegacy)
-	if err != nil {
-		return 0, err
-	}
-	if in.closed.Load() {
-		return stats.OTLPSamples, refuse(classBusy, "the receiver is shutting down")
-	}
-	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
-		return stats.OTLPSamples, consumerError(ctx, err)
-	}
-	in.telemetry.accepted(ctx, &stats)
-	return stats.OTLPSamples, nil
-}
-
-func (in *intake) translate(ctx context.Context, payload []byte, source pprof.Source, allowLegacy bool) (pprofile.Profiles, pprof.DecodeStats, error) {
+// translate makes profiles of one payload. The error tells its class to [classify].
+func (in *intake) translate(ctx context.Context, way *way, payload []byte, source pprof.Source, legacy legacyFormats) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
 	profiles, stats, err := in.decoder.Decode(payload, source)
 	if errors.Is(err, pprof.ErrNotPprof) {
-		if allowLegacy {
+		if legacy.allowed {
 			profiles, stats, err = in.translateLegacy(payload, source)
 		} else {
-			err = refuse(classNotPprof, "%w: it looks like one of the older formats, which server.legacy_formats: true allows", err)
+			err = refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, legacy.hint)
 		}
 	}
-	in.telemetry.translated(ctx, len(payload), stats.InflatedBytes, time.Since(start))
+	way.translated(ctx, len(payload), stats.InflatedBytes, time.Since(start))
 	return profiles, stats, err
 }
 
@@ -97,6 +81,17 @@ func (in *intake) translateLegacy(payload []byte, source pprof.Source) (pprofile
 	profiles, stats, err := in.decoder.Decode(modern, source)
 	stats.InflatedBytes = size
 	return profiles, stats, err
+}
+
+// hand gives profiles to the next consumer.
+func (in *intake) hand(ctx context.Context, profiles pprofile.Profiles) error {
+	if in.closed.Load() {
+		return refuse(classBusy, "the receiver is shutting down")
+	}
+	if err := in.next.ConsumeProfiles(ctx, profiles); err != nil {
+		return consumerError(ctx, err)
+	}
+	return nil
 }
 
 // close ends the intake: what is still on its way is refused.

@@ -14,6 +14,12 @@ import (
 // maxLegacyBytes bounds payloads in the older formats. Their parser builds objects of many times their size.
 const maxLegacyBytes = 16 << 20
 
+// legacyFormats says whether a way in takes the older formats, and else how to make it.
+type legacyFormats struct {
+	allowed bool
+	hint    string
+}
+
 // legacyParser reads the text and binary formats that came before profile.proto, by google/pprof.
 type legacyParser struct {
 	limit int

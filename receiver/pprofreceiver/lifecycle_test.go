@@ -87,7 +87,9 @@ func TestShutdownIsBounded(t *testing.T) {
 	require.NoError(t, err, "the connection is closed, without an answer or with one")
 	require.Eventually(t, func() bool { return len(places.taken) == 0 }, 10*time.Second, 5*time.Millisecond)
 
-	_, err = r.receiver.intake.take(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), false)
+	late := r.receiver.intake.newBatch(newWay(r.receiver.intake.metrics, wayPprof), legacyFormats{})
+	require.NoError(t, late.add(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), times{}))
+	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")
 	assert.Empty(t, r.sink.all())
 }

@@ -11,18 +11,26 @@ import (
 )
 
 // rawAPI takes a body that is one pprof. What it is of stands in the query and in headers.
-func (s *server) rawAPI() api {
-	return api{paths: []string{s.cfg.Path}, take: s.takeRaw, succeed: succeedEmpty, fail: failText}
+func (s *server) rawAPI() *api {
+	return &api{way: wayPprof, paths: []string{s.cfg.Path}, take: s.takeRaw, succeed: succeedEmpty, fail: failText}
 }
 
-func (s *server) takeRaw(ctx context.Context, r *http.Request, body []byte) (samples int, err error) {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
-		return 0, refuse(classMalformed, "Content-Encoding is %.16q, but the body begins otherwise", encoding)
+func (s *server) takeRaw(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+	if err := checkEncoding(r, body); err != nil {
+		return err
 	}
-	source := s.intake.newSource()
-	setFromHeaders(source.Resource, r.Header, s.headers)
+	source := s.newSource(r)
+	var err error
 	if source.ProfileName, err = setFromQuery(source.Resource, r.URL.RawQuery); err != nil {
-		return 0, err
+		return err
 	}
-	return s.intake.take(ctx, body, source, s.cfg.LegacyFormats)
+	return payloads.add(ctx, body, source, times{})
+}
+
+// checkEncoding refuses a body that does not have the Content-Encoding which it is said to have.
+func checkEncoding(r *http.Request, body []byte) error {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
+		return refuse(classMalformed, "Content-Encoding is %.16q, but the body begins otherwise", encoding)
+	}
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 	queryResourcePrefix = "resource."
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"
+
+	// nameLabel is the label that Prometheus and its kin use for the name of what is measured.
+	nameLabel = "__name__"
 )
 
 // headerAttribute says which attribute a header sets.
@@ -42,7 +47,7 @@ func headerAttributes(configured map[string]string) []headerAttribute {
 func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) {
 	for _, name := range named {
 		if value := header.Get(name.header); value != "" {
-			resource.PutStr(name.attribute, validText(value))
+			resource.PutStr(name.attribute, label.ValidText(value))
 		}
 	}
 }
@@ -88,8 +93,22 @@ func unescape(parameter string) (name, value string, err error) {
 	if err != nil {
 		return "", "", refuse(classBadQuery, "cannot read the query parameter %.64q: %w", parameter, err)
 	}
-	return validText(name), validText(value), nil
+	return label.ValidText(name), label.ValidText(value), nil
 }
 
-// validText makes text fit for OTLP, whose strings are UTF-8.
-func validText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+// setFromLabels sets the labels that a client sends with its profiles, but for those that speak to the server. Those
+// that names has get the name that OpenTelemetry has for them. It returns the name of the profile, if a label says it.
+func setFromLabels(resource pcommon.Map, labels []label.Label, names map[string]string) (profileName string) {
+	for _, l := range labels {
+		switch name, known := names[l.Name]; {
+		case l.Name == nameLabel:
+			profileName = l.Value
+		case label.Transport(l.Name), l.Value == "":
+		case known:
+			resource.PutStr(name, l.Value)
+		default:
+			resource.PutStr(l.Name, l.Value)
+		}
+	}
+	return profileName
+}

@@ -6,8 +6,10 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -27,6 +29,10 @@ type server struct {
 	bodies  bodies
 	places  *places
 	headers []headerAttribute
+	legacy  legacyFormats
+	byPath  map[string]*api
+	// unknown answers for paths that do not exist.
+	unknown *api
 
 	http    *http.Server
 	address net.Addr
@@ -52,6 +58,14 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		obs:     obs,
 		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.ConcurrencyWait),
 		headers: headerAttributes(cfg.ResourceHeaders),
+		legacy:  legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
+		byPath:  map[string]*api{},
+		unknown: &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failText},
+	}
+	for _, protocol := range s.newAPIs() {
+		for _, path := range protocol.paths {
+			s.byPath[path] = protocol
+		}
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -69,7 +83,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	s.http, s.address = server, listener.Addr()
-	s.set.Logger.Info("Listening for profiles", zap.Stringer("endpoint", s.address), zap.String("path", s.cfg.Path))
+	s.set.Logger.Info("Listening for profiles", zap.Stringer("endpoint", s.address), zap.Strings("paths", slices.Sorted(maps.Keys(s.byPath))))
 	s.serving.Go(func() { s.serve(listener, host) })
 	return nil
 }

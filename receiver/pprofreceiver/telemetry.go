@@ -7,12 +7,21 @@ import (
 	"context"
 	"time"
 
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// The ways in, as the attribute api names them.
+const (
+	wayPprof   = "pprof"
+	wayIngest  = "pyroscope_ingest"
+	wayPush    = "pyroscope_push"
+	wayDatadog = "datadog"
+	wayParca   = "parca"
+	wayUnknown = "unknown"
 )
 
 // repairKinds names each number of [pprof.Repairs] for the metric.
@@ -31,58 +40,69 @@ var repairKinds = []struct {
 	{"first_string", func(r *pprof.Repairs) int { return r.FirstString }},
 }
 
-// telemetry is the metrics of metadata.yaml, with the sets of attributes made beforehand.
-type telemetry struct {
+// way is the metrics of one way in, with the sets of attributes made beforehand.
+type way struct {
 	builder  *metadata.TelemetryBuilder
+	api      metric.MeasurementOption
 	wire     metric.MeasurementOption
 	inflated metric.MeasurementOption
 	reasons  [classCount]metric.MeasurementOption
 	repairs  []metric.MeasurementOption
 }
 
-func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
-	builder, err := metadata.NewTelemetryBuilder(set)
-	if err != nil {
-		return nil, err
-	}
-	t := &telemetry{
+func newWay(builder *metadata.TelemetryBuilder, name string) *way {
+	api := attribute.String("api", name)
+	w := &way{
 		builder:  builder,
-		wire:     with("form", "wire"),
-		inflated: with("form", "inflated"),
+		api:      with(api),
+		wire:     with(api, attribute.String("form", "wire")),
+		inflated: with(api, attribute.String("form", "inflated")),
 	}
-	for class, answer := range answers {
-		t.reasons[class] = with("reason", answer.reason)
+	for class, answer := range &answers {
+		w.reasons[class] = with(api, attribute.String("reason", answer.reason))
 	}
 	for _, repair := range repairKinds {
-		t.repairs = append(t.repairs, with("kind", repair.kind))
+		w.repairs = append(w.repairs, with(api, attribute.String("kind", repair.kind)))
 	}
-	return t, nil
+	return w
 }
 
-func with(key, value string) metric.MeasurementOption {
-	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
+func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attributes...))
 }
 
 // translated counts a payload, whatever became of it.
-func (t *telemetry) translated(ctx context.Context, wireBytes, inflatedBytes int, took time.Duration) {
-	t.builder.ReceiverPprofPayloads.Add(ctx, 1)
-	t.builder.ReceiverPprofBytes.Add(ctx, int64(wireBytes), t.wire)
-	t.builder.ReceiverPprofBytes.Add(ctx, int64(inflatedBytes), t.inflated)
-	t.builder.ReceiverPprofTranslateDuration.Record(ctx, took.Seconds())
+func (w *way) translated(ctx context.Context, wireBytes, inflatedBytes int, took time.Duration) {
+	w.builder.ReceiverPprofPayloads.Add(ctx, 1, w.api)
+	w.builder.ReceiverPprofBytes.Add(ctx, int64(wireBytes), w.wire)
+	w.builder.ReceiverPprofBytes.Add(ctx, int64(inflatedBytes), w.inflated)
+	w.builder.ReceiverPprofTranslateDuration.Record(ctx, took.Seconds(), w.api)
 }
 
 // accepted counts what was unusual in a payload that the next consumer has taken.
-func (t *telemetry) accepted(ctx context.Context, stats *pprof.DecodeStats) {
+func (w *way) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	if stats.Samples == 0 {
-		t.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1)
+		w.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1, w.api)
 	}
 	for i, repair := range repairKinds {
 		if count := repair.count(&stats.Repairs); count > 0 {
-			t.builder.ReceiverPprofRepairs.Add(ctx, int64(count), t.repairs[i])
+			w.builder.ReceiverPprofRepairs.Add(ctx, int64(count), w.repairs[i])
 		}
 	}
 }
 
-func (t *telemetry) refused(ctx context.Context, c class) {
-	t.builder.ReceiverPprofRefusals.Add(ctx, 1, t.reasons[c])
+// ignored counts parts of a request that hold no profile.
+func (w *way) ignored(ctx context.Context, count int) {
+	if count > 0 {
+		w.builder.ReceiverPprofIgnoredAttachments.Add(ctx, int64(count), w.api)
+	}
+}
+
+// leftOut counts a payload that was refused while the others of its request were taken.
+func (w *way) leftOut(ctx context.Context, c class) {
+	w.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, w.reasons[c])
+}
+
+func (w *way) refused(ctx context.Context, c class) {
+	w.builder.ReceiverPprofRefusals.Add(ctx, 1, w.reasons[c])
 }

@@ -23,15 +23,17 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                          metric.Meter
-	mu                             sync.Mutex
-	registrations                  []metric.Registration
-	ReceiverPprofBytes             metric.Int64Counter
-	ReceiverPprofEmptyProfiles     metric.Int64Counter
-	ReceiverPprofPayloads          metric.Int64Counter
-	ReceiverPprofRefusals          metric.Int64Counter
-	ReceiverPprofRepairs           metric.Int64Counter
-	ReceiverPprofTranslateDuration metric.Float64Histogram
+	meter                           metric.Meter
+	mu                              sync.Mutex
+	registrations                   []metric.Registration
+	ReceiverPprofBytes              metric.Int64Counter
+	ReceiverPprofEmptyProfiles      metric.Int64Counter
+	ReceiverPprofIgnoredAttachments metric.Int64Counter
+	ReceiverPprofPayloads           metric.Int64Counter
+	ReceiverPprofRefusals           metric.Int64Counter
+	ReceiverPprofRefusedPayloads    metric.Int64Counter
+	ReceiverPprofRepairs            metric.Int64Counter
+	ReceiverPprofTranslateDuration  metric.Float64Histogram
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -75,6 +77,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ReceiverPprofIgnoredAttachments, err = builder.meter.Int64Counter(
+		"otelcol_receiver_pprof_ignored_attachments",
+		metric.WithDescription("Parts of requests that hold something else than a profile, such as metrics or an execution trace. [Alpha]"),
+		metric.WithUnit("{part}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ReceiverPprofPayloads, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_payloads",
 		metric.WithDescription("Payloads that came to the translator, whatever became of them. [Alpha]"),
@@ -85,6 +93,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_pprof_refusals",
 		metric.WithDescription("Requests refused, by reason. [Alpha]"),
 		metric.WithUnit("{request}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverPprofRefusedPayloads, err = builder.meter.Int64Counter(
+		"otelcol_receiver_pprof_refused_payloads",
+		metric.WithDescription("Payloads left out because of what is in them, while others of the same request were taken. The request counts as refused, too. [Alpha]"),
+		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofRepairs, err = builder.meter.Int64Counter(

@@ -22,8 +22,10 @@ func TestSetupTelemetry(t *testing.T) {
 	defer tb.Shutdown()
 	tb.ReceiverPprofBytes.Add(context.Background(), 1)
 	tb.ReceiverPprofEmptyProfiles.Add(context.Background(), 1)
+	tb.ReceiverPprofIgnoredAttachments.Add(context.Background(), 1)
 	tb.ReceiverPprofPayloads.Add(context.Background(), 1)
 	tb.ReceiverPprofRefusals.Add(context.Background(), 1)
+	tb.ReceiverPprofRefusedPayloads.Add(context.Background(), 1)
 	tb.ReceiverPprofRepairs.Add(context.Background(), 1)
 	tb.ReceiverPprofTranslateDuration.Record(context.Background(), 1)
 	AssertEqualReceiverPprofBytes(t, testTel,
@@ -32,10 +34,16 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualReceiverPprofEmptyProfiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverPprofIgnoredAttachments(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofPayloads(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofRefusals(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverPprofRefusedPayloads(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofRepairs(t, testTel,

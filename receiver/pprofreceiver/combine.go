@@ -1,0 +1,106 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// combine makes one message of several, with one dictionary. Neighbours of one resource share it; the scope of each
+// payload stays its own, and its samples stay as they are.
+func combine(messages []pprofile.Profiles) (pprofile.Profiles, error) {
+	if len(messages) == 1 {
+		return messages[0], nil
+	}
+	whole := pprofile.NewProfiles()
+	builder := dictionary.New()
+	importer := &dictionary.Importer{}
+	for _, message := range messages {
+		importer.Reset(builder, message.Dictionary())
+		if err := rewrite(importer, message); err != nil {
+			return pprofile.Profiles{}, err
+		}
+		for _, resource := range message.ResourceProfiles().All() {
+			resource.ScopeProfiles().MoveAndAppendTo(place(whole, resource).ScopeProfiles())
+		}
+	}
+	builder.WriteTo(whole.Dictionary())
+	return whole, nil
+}
+
+// place returns the last resource of a message if it is the same, else a new one.
+func place(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile.ResourceProfiles {
+	all := whole.ResourceProfiles()
+	if n := all.Len(); n > 0 && all.At(n-1).Resource().Attributes().Equal(resource.Resource().Attributes()) {
+		return all.At(n - 1)
+	}
+	added := all.AppendEmpty()
+	resource.Resource().MoveTo(added.Resource())
+	added.SetSchemaUrl(resource.SchemaUrl())
+	return added
+}
+
+// rewrite carries over what the profiles of a message refer to, and makes them refer to that.
+func rewrite(importer *dictionary.Importer, message pprofile.Profiles) error {
+	for _, resource := range message.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				if err := rewriteProfile(importer, profile); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func rewriteProfile(importer *dictionary.Importer, profile pprofile.Profile) error {
+	for _, v := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
+		name, err := importer.String(v.TypeStrindex())
+		if err != nil {
+			return err
+		}
+		unit, err := importer.String(v.UnitStrindex())
+		if err != nil {
+			return err
+		}
+		v.SetTypeStrindex(name)
+		v.SetUnitStrindex(unit)
+	}
+	if err := rewriteAttributes(importer, profile.AttributeIndices()); err != nil {
+		return err
+	}
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		sample := samples.At(i)
+		stack, err := importer.Stack(sample.StackIndex())
+		if err != nil {
+			return err
+		}
+		link, err := importer.Link(sample.LinkIndex())
+		if err != nil {
+			return err
+		}
+		sample.SetStackIndex(stack)
+		sample.SetLinkIndex(link)
+		if err := rewriteAttributes(importer, sample.AttributeIndices()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rewriteAttributes(importer *dictionary.Importer, list pcommon.Int32Slice) error {
+	if list.Len() == 0 {
+		return nil
+	}
+	indices, err := importer.AppendAttributes(make([]int32, 0, list.Len()), list)
+	if err == nil {
+		list.FromRaw(indices)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	attributeServiceName = "service.name"
+	attributeSpy         = "pyroscope_spy"
+
+	labelServiceName = "service_name"
+
+	// formatPprof is the format of a profile that is one; formatFolded is what Pyroscope takes a request for that
+	// names no format and is no form.
+	formatPprof  = "pprof"
+	formatFolded = "groups"
+
+	fieldProfile     = "profile"
+	fieldPrevious    = "prev_profile"
+	fieldSampleTypes = "sample_type_config"
+	fieldJFR         = "jfr"
+	// maxIngestParts is more than any client sends: the profile, the one before it, and the sample types.
+	maxIngestParts = 16
+)
+
+// pyroscopeNames are the labels of Pyroscope that OpenTelemetry has a name for.
+var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
+
+// ingestAPI is Pyroscope's older API: one profile, in a form or as the body, and what it is of in the query.
+func (s *server) ingestAPI() *api {
+	return &api{
+		way: wayIngest, paths: []string{"/ingest", "/pyroscope/ingest"},
+		take: s.takeIngest, succeed: succeedOK, fail: failIngest,
+	}
+}
+
+func (s *server) takeIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+	query := r.URL.Query()
+	source := s.newSource(r)
+	if err := setFromIngestQuery(&source, query); err != nil {
+		return err
+	}
+	contentType := r.Header.Get("Content-Type")
+	if err := checkFormat(query.Get("format"), contentType); err != nil {
+		return err
+	}
+	if err := checkEncoding(r, body); err != nil {
+		return err
+	}
+	boundary, isForm, err := form.Boundary(contentType)
+	switch {
+	case err != nil:
+		return err
+	case !isForm:
+		return s.takeIngestBody(ctx, payloads, body, source, query)
+	}
+	body, release, err := s.envelope(body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.takeIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
+}
+
+// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. All
+// other parameters are for a database; a pprof says of itself what they say.
+func setFromIngestQuery(source *pprof.Source, query url.Values) error {
+	app, labels, err := pyroscope.ParseName(query.Get("name"))
+	if errors.Is(err, label.ErrTooLarge) {
+		return err
+	}
+	if err != nil {
+		return refuse(classBadQuery, "%w", err)
+	}
+	if spy := query.Get("spyName"); spy != "" {
+		source.Resource.PutStr(attributeSpy, label.ValidText(spy))
+	}
+	source.Resource.PutStr(attributeServiceName, app)
+	source.ProfileName = setFromLabels(source.Resource, labels, pyroscopeNames)
+	return nil
+}
+
+// ingestTimes returns the times that the query names. What cannot be read means now.
+func ingestTimes(query url.Values) times {
+	now := time.Now()
+	parse := func(name string) time.Time {
+		if t, ok := pyroscope.ParseTime(query.Get(name), now); ok {
+			return t
+		}
+		return now
+	}
+	return times{start: parse("from"), end: parse("until")}
+}
+
+// checkFormat refuses formats other than pprof, by parameter or Content-Type.
+func checkFormat(named, contentType string) error {
+	if named == "" {
+		// Pyroscope's own clients said so before there were names of formats.
+		if _, name, found := strings.Cut(contentType, "binary/octet-stream+"); found {
+			named = name
+		}
+	}
+	if named != "" && named != formatPprof {
+		return refuse(classUnknownFormat, "format %.32q is not taken, only %q is", named, formatPprof)
+	}
+	return nil
+}
+
+// takeIngestBody takes a profile that is the whole body.
+func (s *server) takeIngestBody(ctx context.Context, payloads *batch, body []byte, source pprof.Source, query url.Values) error {
+	err := payloads.add(ctx, body, source, ingestTimes(query))
+	if err != nil && query.Get("format") == "" && inflate.Plain(body) && classify(err) == classMalformed {
+		return refuse(classUnknownFormat, "the request names no format and is no form, which means format %q; only %q is taken, and as that: %w",
+			formatFolded, formatPprof, err)
+	}
+	return err
+}
+
+// takeIngestForm takes the fields of a form, in any order.
+func (s *server) takeIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
+	var profile []byte
+	found := false
+	for {
+		part, err := fields.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		switch part.Name {
+		case fieldProfile:
+			if found {
+				return refuse(classMalformed, "the form has more than one field %q", fieldProfile)
+			}
+			profile, found = part.Content, true
+		case fieldSampleTypes:
+			name, err := pyroscope.ProfileName(part.Content)
+			if err != nil {
+				return refuse(malformedUnless(err), "%w", err)
+			}
+			if name != "" {
+				source.ProfileName = name
+			}
+		case fieldPrevious:
+			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not taken, update the client", fieldPrevious)
+		case fieldJFR:
+			return refuse(classUnknownFormat, "the form has a field %q: format %q is not taken, only %q is", fieldJFR, fieldJFR, formatPprof)
+		default:
+			payloads.way.ignored(ctx, 1)
+		}
+	}
+	if !found {
+		return refuse(classMalformed, "the form has no field %q", fieldProfile)
+	}
+	return payloads.add(ctx, profile, source, ingestTimes(query))
+}
+
+// malformedUnless is the class of an error of reading what a client says, malformed where it has none of its own.
+func malformedUnless(err error) class {
+	if class := classify(err); class != classInternal {
+		return class
+	}
+	return classMalformed
+}
+
+// succeedOK answers 200 and nothing else: some clients take 204 for a failure.
+func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
+
+// failIngest answers as Pyroscope does: a code and a text, and 422 for profiles that cannot be read.
+func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
+	if f.class == classMalformed {
+		f.status = http.StatusUnprocessableEntity
+	}
+	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
+}
+
+func failJSON(w http.ResponseWriter, status int, text any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	// The sender may be gone.
+	_ = json.NewEncoder(w).Encode(text)
+}

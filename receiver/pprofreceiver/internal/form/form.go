@@ -1,0 +1,195 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package form
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/textproto"
+)
+
+// maxHeaderBytes bounds the header of one part.
+const maxHeaderBytes = 8 << 10
+
+var (
+	// ErrMalformed says that the body is not the form that it should be.
+	ErrMalformed = errors.New("malformed multipart form")
+	// ErrTooLarge says that a limit was exceeded.
+	ErrTooLarge = errors.New("multipart form too large")
+)
+
+// Part is one field or file of a form.
+type Part struct {
+	// Name is the name of the field, FileName that of the file: empty if there is none.
+	Name     string
+	FileName string
+	// Content lies in the body that was given to [NewReader].
+	Content []byte
+}
+
+// Boundary returns the boundary of a form's Content-Type, and false if it is not a form's.
+func Boundary(contentType string) (boundary string, ok bool, err error) {
+	mediaType, parameters, err := mime.ParseMediaType(contentType)
+	if mediaType != "multipart/form-data" {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", true, fmt.Errorf("%w: Content-Type: %w", ErrMalformed, err)
+	}
+	// RFC 2046 allows 70 characters.
+	if length := len(parameters["boundary"]); length == 0 || length > 70 {
+		return "", true, fmt.Errorf("%w: Content-Type: the boundary has %d characters, it must have 1 to 70", ErrMalformed, length)
+	}
+	return parameters["boundary"], true, nil
+}
+
+// Reader goes through the parts of a form.
+type Reader struct {
+	// rest begins in the header of a part.
+	rest []byte
+	// delimiter stands behind each part's content, begun by the line break that is its own.
+	delimiter []byte
+	parts     int
+	maxParts  int
+	ended     bool
+	err       error
+}
+
+// NewReader returns a reader of body, which must stay as it is while parts are in use.
+func NewReader(body []byte, boundary string, maxParts int) *Reader {
+	r := &Reader{delimiter: []byte("\r\n--" + boundary), maxParts: maxParts}
+	found := delimited{behind: -1}
+	if bytes.HasPrefix(body, r.delimiter[2:]) {
+		found = r.lineBehind(body, len(r.delimiter)-2)
+	}
+	if found.behind < 0 {
+		// What stands before the first delimiter means nothing.
+		found = r.find(body)
+	}
+	switch {
+	case found.behind < 0:
+		r.err = fmt.Errorf("%w: the boundary %.70q does not occur", ErrMalformed, boundary)
+	case found.last:
+		r.ended = true
+	default:
+		r.rest = body[found.behind:]
+	}
+	return r
+}
+
+// Next returns the next part, and io.EOF behind the last one.
+func (r *Reader) Next() (Part, error) {
+	switch {
+	case r.err != nil:
+		return Part{}, r.err
+	case r.ended:
+		return Part{}, io.EOF
+	case r.parts == r.maxParts:
+		return Part{}, fmt.Errorf("%w: more than %d parts", ErrTooLarge, r.maxParts)
+	}
+	r.parts++
+	part, err := r.next()
+	if err != nil {
+		r.err = fmt.Errorf("part %d: %w", r.parts, err)
+	}
+	return part, r.err
+}
+
+func (r *Reader) next() (Part, error) {
+	header, length, err := splitHeader(r.rest)
+	if err != nil {
+		return Part{}, err
+	}
+	part, err := parseHeader(header)
+	if err != nil {
+		return Part{}, err
+	}
+	// The line break before the delimiter may be that of the header, if the content is empty.
+	content := r.rest[length:]
+	found := r.find(r.rest[length-2:])
+	if found.behind < 0 {
+		return Part{}, fmt.Errorf("%w: the form ends within part %.64q", ErrMalformed, part.Name)
+	}
+	part.Content = content[:max(found.at-2, 0)]
+	r.rest, r.ended = r.rest[length-2+found.behind:], found.last
+	return part, nil
+}
+
+// splitHeader returns the lines of a header, and where the content begins.
+func splitHeader(rest []byte) (lines []byte, length int, err error) {
+	if bytes.HasPrefix(rest, []byte("\r\n")) {
+		return nil, 2, nil
+	}
+	const end = "\r\n\r\n"
+	length = bytes.Index(rest[:min(len(rest), maxHeaderBytes)], []byte(end))
+	switch {
+	case length >= 0:
+		return rest[:length+len(end)], length + len(end), nil
+	case len(rest) >= maxHeaderBytes:
+		return nil, 0, fmt.Errorf("%w: more than %d bytes of header", ErrTooLarge, maxHeaderBytes)
+	default:
+		return nil, 0, fmt.Errorf("%w: the form ends within a header", ErrMalformed)
+	}
+}
+
+// parseHeader finds the names of a part.
+func parseHeader(lines []byte) (part Part, err error) {
+	if len(lines) == 0 {
+		return part, nil
+	}
+	header, err := textproto.NewReader(bufio.NewReaderSize(bytes.NewReader(lines), 512)).ReadMIMEHeader()
+	if err != nil {
+		return part, fmt.Errorf("%w: header: %w", ErrMalformed, err)
+	}
+	disposition := header.Get("Content-Disposition")
+	if disposition == "" {
+		return part, nil
+	}
+	_, parameters, err := mime.ParseMediaType(disposition)
+	if err != nil {
+		return part, fmt.Errorf("%w: Content-Disposition %.64q: %w", ErrMalformed, disposition, err)
+	}
+	part.Name, part.FileName = parameters["name"], parameters["filename"]
+	return part, nil
+}
+
+// delimited is the place of a delimiter: where it begins, and what follows its line.
+type delimited struct {
+	at     int
+	behind int
+	last   bool
+}
+
+// find returns the first delimiter in text. behind is negative if there is none.
+func (r *Reader) find(text []byte) delimited {
+	for from := 0; ; {
+		at := bytes.Index(text[from:], r.delimiter)
+		if at < 0 {
+			return delimited{behind: -1}
+		}
+		at += from
+		if found := r.lineBehind(text, at+len(r.delimiter)); found.behind >= 0 {
+			found.at = at
+			return found
+		}
+		from = at + len(r.delimiter)
+	}
+}
+
+// lineBehind reads what may follow a delimiter: two dashes, or blanks and the end of the line. behind is negative if
+// anything else follows, which makes it no delimiter.
+func (r *Reader) lineBehind(text []byte, at int) delimited {
+	if bytes.HasPrefix(text[at:], []byte("--")) {
+		return delimited{behind: at + 2, last: true}
+	}
+	blanks := len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t"))
+	if bytes.HasPrefix(text[at+blanks:], []byte("\r\n")) {
+		return delimited{behind: at + blanks + 2}
+	}
+	return delimited{behind: -1}
+}

@@ -1,0 +1,148 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pyroscope
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+)
+
+func TestParseName(t *testing.T) {
+	for name, want := range map[string]struct {
+		app    string
+		labels []label.Label
+	}{
+		"checkout":                       {app: "checkout"},
+		"checkout{}":                     {app: "checkout"},
+		"shop/checkout-v1.x_2{}":         {app: "shop/checkout-v1.x_2"},
+		"checkout{region=eu-1}":          {app: "checkout", labels: []label.Label{{Name: "region", Value: "eu-1"}}},
+		"a { b = c , d = e } ":           {app: "a", labels: []label.Label{{Name: "b", Value: "c"}, {Name: "d", Value: "e"}}},
+		"a{b=,c=d=e,}":                   {app: "a", labels: []label.Label{{Name: "b"}, {Name: "c", Value: "d=e"}}},
+		"a{b={x}}":                       {app: "a", labels: []label.Label{{Name: "b", Value: "{x}"}}},
+		"a{__session_id__=77,b=\xffx}":   {app: "a", labels: []label.Label{{Name: "__session_id__", Value: "77"}, {Name: "b", Value: "\uFFFDx"}}},
+		"a{process.runtime.name=go1.26}": {app: "a", labels: []label.Label{{Name: "process.runtime.name", Value: "go1.26"}}},
+	} {
+		app, labels, err := ParseName(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, want.app, app, name)
+		assert.Equal(t, want.labels, labels, name)
+	}
+	for name, want := range map[string]string{
+		"":              "names no application",
+		"{a=b}":         "names no application",
+		"a{b=c":         "closing brace",
+		"a{b=c}d":       "closing brace",
+		"a{b}":          "is not key=value",
+		"a{=c}":         "is not key=value",
+		manyLabels(129): "more than 128 labels",
+		"a{b=" + strings.Repeat("x", 1<<20) + "}": "value of label \"b\": 1048576, the limit is 16384",
+		"a{" + strings.Repeat("x", 1<<20) + "=b}": "bytes of the label name",
+		strings.Repeat("x", 1<<20):                "bytes of the application's name",
+	} {
+		_, _, err := ParseName(name)
+		require.ErrorContains(t, err, want)
+		assert.Less(t, len(err.Error()), 300, "an error does not repeat what it was given")
+	}
+	_, labels, err := ParseName(manyLabels(128))
+	require.NoError(t, err)
+	assert.Len(t, labels, 128)
+}
+
+func manyLabels(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = "l" + strconv.Itoa(i) + "=x"
+	}
+	return "a{" + strings.Join(list, ",") + "}"
+}
+
+func TestParseTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	second := time.Date(2026, 11, 21, 5, 45, 23, 0, time.UTC) // 1795239923
+	for text, want := range map[string]time.Time{
+		"now":                 now,
+		"now-1h":              now.Add(-time.Hour),
+		"now-90s":             now.Add(-90 * time.Second),
+		"now-15min":           now.Add(-15 * time.Minute),
+		"now-2d":              now.Add(-48 * time.Hour),
+		"now+1m":              now.Add(time.Minute),
+		"-1w":                 now.Add(-7 * 24 * time.Hour),
+		"20261121":            time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
+		"1795239923":          second,
+		"1795239923000":       second,
+		"1795239923000001":    second.Add(time.Microsecond),
+		"1795239923000000001": second.Add(1),
+		"0":                   time.Unix(0, 0).UTC(),
+	} {
+		got, ok := ParseTime(text, now)
+		require.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{
+		"", "yesterday", "now-", "now-h", "now-1", "now-1x", "now1h", "now*1h", "-", "+1h", "20261341", "1.5",
+		"99999999999999999999", "now-9999999999999999h", "now-99999999999999999999h", "１７９５２３９９２３",
+	} {
+		_, ok := ParseTime(text, now)
+		assert.False(t, ok, text)
+	}
+}
+
+func TestProfileName(t *testing.T) {
+	for config, want := range map[string]string{
+		`{}`: "",
+		`{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"display-name":"mutex_duration"}}`: "mutex",
+		`{"contentions":{"display-name":"block_count"},"delay":{"display-name":"block_duration"}}`:                        "block",
+		`{"goroutine":{"units":"goroutines","aggregation":"average","display-name":"goroutines"}}`:                        "goroutines",
+		`{"inuse_space":{"units":"bytes","aggregation":"average"},"alloc_space":{"units":"bytes"}}`:                       "",
+		`{"a":{"display-name":"one"},"b":{"display-name":"two"}}`:                                                         "",
+		`{"a":{"display-name":"one"},"b":{"cumulative":true,"sampled":true}}`:                                             "one",
+		`null`: "",
+	} {
+		got, err := ProfileName([]byte(config))
+		require.NoError(t, err, config)
+		assert.Equal(t, want, got, config)
+	}
+	for _, config := range []string{``, `[]`, `{"a":1}`, `{"a":{"display-name":1}}`, `{`} {
+		_, err := ProfileName([]byte(config))
+		require.ErrorContains(t, err, "cannot read sample_type_config", config)
+	}
+	_, err := ProfileName(make([]byte, maxConfigBytes+1))
+	require.ErrorIs(t, err, label.ErrTooLarge)
+}
+
+// FuzzParameters reads a name, a time and a configuration. Of a name that is taken, nothing is lost or invented.
+func FuzzParameters(f *testing.F) {
+	f.Add("checkout{region=eu-1,__session_id__=7}", "1795239923000", `{"contentions":{"display-name":"mutex_count"}}`)
+	f.Add("a{b=c,,}", "now-1h", `{"a":{}}`)
+	f.Add("\xff{", "20261121", `{`)
+	f.Fuzz(func(t *testing.T, name, text, config string) {
+		app, labels, err := ParseName(name)
+		if err == nil {
+			require.NotEmpty(t, app)
+			require.LessOrEqual(t, len(labels), strings.Count(name, ",")+1)
+			var again strings.Builder
+			again.WriteString(app + "{")
+			for _, l := range labels {
+				require.True(t, utf8.ValidString(l.Name) && utf8.ValidString(l.Value))
+				again.WriteString(l.Name + "=" + l.Value + ",")
+			}
+			sameApp, same, err := ParseName(again.String() + "}")
+			require.NoError(t, err)
+			require.Equal(t, app, sameApp)
+			require.Equal(t, labels, same)
+		}
+		ParseTime(text, time.Unix(1, 0))
+		profile, err := ProfileName([]byte(config))
+		require.True(t, err == nil || profile == "")
+		require.True(t, utf8.ValidString(profile))
+	})
+}
