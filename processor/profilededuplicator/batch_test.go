@@ -1,0 +1,410 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+)
+
+func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(nil))
+		for i := range byte(5) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(500*time.Millisecond - 1)
+		synctest.Wait()
+		assert.Empty(t, next.taken, "the first message waits for a second")
+		time.Sleep(1)
+		synctest.Wait()
+		require.Len(t, next.taken, 1)
+		requireCanonical(t, next.taken[0])
+		assert.Equal(t, 5, next.taken[0].ProfileCount())
+		assert.Equal(t, 1, next.taken[0].ResourceProfiles().Len())
+		assert.Equal(t, 5, next.taken[0].Dictionary().StringTable().Len(), "the symbols of all five stand there once")
+
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Len(t, next.taken, 2, "the next batch has a time of its own")
+	})
+}
+
+func TestBatchEndsAtMaxSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 4 }))
+		for i := range byte(3) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
+		}
+		synctest.Wait()
+		require.Len(t, next.taken, 1)
+		assert.Equal(t, 4, next.taken[0].SampleCount())
+	})
+}
+
+func TestBatchEndsAtMaxBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		size := (&pprofile.ProtoMarshaler{}).ProfilesSize(upload("checkout", 1, 1, 2))
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 2*size }))
+		for i := range byte(3) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
+		}
+		synctest.Wait()
+		require.Len(t, next.taken, 1)
+		assert.Equal(t, 2, next.taken[0].ProfileCount())
+	})
+}
+
+// One message may be larger than what goes on.
+func TestLargeBatchIsParted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 3 }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6, 7)))
+		synctest.Wait()
+		require.Len(t, next.taken, 3)
+		sum := int64(0)
+		for _, part := range next.taken {
+			requireCanonical(t, part)
+			assert.LessOrEqual(t, part.SampleCount(), 3)
+			for _, value := range totals(part) {
+				sum += value
+			}
+		}
+		assert.EqualValues(t, 28, sum)
+	})
+}
+
+func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 0 }))
+		for i := range 200 {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", byte(i+1), make([]int64, 50)...)))
+		}
+		synctest.Wait()
+		assert.Empty(t, next.taken)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, next.taken, 1)
+		assert.Equal(t, 200, next.taken[0].ProfileCount())
+	})
+}
+
+func TestTenantsDoNotMix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"X-Tenant", "x-zone"} }))
+		clients := []map[string][]string{
+			{"x-tenant": {"a"}},
+			{"x-tenant": {"a"}, "x-zone": {"1"}},
+			{"x-tenant": {"a", "1"}},
+			{"x-tenant": {"a 1"}},
+			{"x-tenant": {"b"}, "authorization": {"secret"}},
+			{},
+		}
+		for round := range byte(2) {
+			for i, values := range clients {
+				ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(values)})
+				require.NoError(t, f.ConsumeProfiles(ctx, upload(fmt.Sprintf("service-%d", i), round+1, 1)))
+			}
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, next.taken, len(clients))
+		for i, pd := range next.taken {
+			require.Equal(t, 1, pd.ResourceProfiles().Len())
+			assert.Equal(t, 2, pd.ProfileCount())
+			var number int
+			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
+			_, err := fmt.Sscanf(service.Str(), "service-%d", &number)
+			require.NoError(t, err)
+			got := client.FromContext(next.contexts[i]).Metadata
+			assert.Equal(t, clients[number]["x-tenant"], got.Get("X-Tenant"))
+			assert.Equal(t, clients[number]["x-zone"], got.Get("X-Zone"))
+			assert.Empty(t, got.Get("authorization"), "only what is the same for all goes on")
+		}
+	})
+}
+
+// The caller's context is over before the batch goes on.
+func TestBatchHasAContextOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type key struct{}
+		next := &sink{}
+		f := start(t, next, batchOf(nil))
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		require.NoError(t, f.ConsumeProfiles(from(ctx, "x-tenant", "a"), upload("checkout", 1, 1)))
+		cancel()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, next.contexts, 1)
+		assert.NoError(t, next.contexts[0].Err())
+		assert.Nil(t, next.contexts[0].Value(key{}))
+		assert.Empty(t, client.FromContext(next.contexts[0]).Metadata.Get("x-tenant"))
+	})
+}
+
+func TestTenantsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) {
+			cfg.Timeout = time.Hour
+			cfg.MetadataKeys = []string{"x-tenant"}
+			cfg.MetadataCardinalityLimit = 2
+		}))
+		consume := func(tenant string, id byte) error {
+			return f.ConsumeProfiles(from(t.Context(), "x-tenant", tenant), upload(tenant, id, 1))
+		}
+		require.NoError(t, consume("a", 1))
+		require.NoError(t, consume("b", 2))
+		require.NoError(t, consume("a", 3))
+		err := consume("c", 4)
+		require.ErrorContains(t, err, "metadata_cardinality_limit, 2,")
+		assert.False(t, consumererror.IsPermanent(err), "later there is room")
+
+		// The refusal made all others go on, so that the sender need not wait for an hour.
+		synctest.Wait()
+		assert.Len(t, next.taken, 2)
+		require.NoError(t, consume("c", 4))
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, map[string]int64{"a/1": 1, "a/3": 1, "b/2": 1, "c/4": 1}, next.totals())
+	})
+}
+
+func TestHeldBytesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) {
+			cfg.Timeout = time.Hour
+			cfg.MaxBytes = 0
+			cfg.MaxHeldBytes = 3*one + 1
+		}))
+		for i := range byte(3) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
+		}
+		err := f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1))
+		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes is %d", 3*one+1))
+		assert.False(t, consumererror.IsPermanent(err))
+		synctest.Wait()
+		assert.Len(t, next.taken, 1, "what is held goes on to make room")
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1)))
+
+		err = f.ConsumeProfiles(t.Context(), upload("checkout", 5, make([]int64, 100)...))
+		require.ErrorContains(t, err, "max_held_bytes")
+		assert.True(t, consumererror.IsPermanent(err), "there will never be room")
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, next.totals())
+	})
+}
+
+// What is being sent is held as well, until it has arrived.
+func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+		assert.Len(t, next.taken, 1)
+	})
+}
+
+// While as many flushes are under way as may be, messages collect.
+func TestSlowConsumerGetsLargerBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}
+		f := start(t, next, batchOf(nil))
+		most := f.Profiles.(*deduplicator).batching.batches.maxFlushes
+		for i := range byte(50) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
+			time.Sleep(time.Second + 1)
+		}
+		synctest.Wait()
+		assert.Equal(t, most, next.calls)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		assert.Equal(t, most+1, next.calls, "all the others went together")
+		assert.Len(t, next.totals(), 50)
+	})
+}
+
+func TestFullBatchesWaitForASlowConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
+		for i := range byte(20) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, 10, next.calls)
+		assert.Len(t, next.totals(), 20)
+	})
+}
+
+func TestShutdownFlushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"x-tenant"} }))
+		for i := range byte(6) {
+			ctx := from(t.Context(), "x-tenant", fmt.Sprint(i%2))
+			require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", i+1, 1)))
+		}
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, 2, next.calls)
+		assert.Len(t, next.totals(), 6)
+
+		err := f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1))
+		require.ErrorIs(t, err, errStopped)
+		assert.False(t, consumererror.IsPermanent(err))
+	})
+}
+
+// A batch that is under way when the processor is to stop is waited for.
+func TestShutdownWaitsForFlushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}
+		f := start(t, next, batchOf(nil))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(2 * time.Second)
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	})
+}
+
+// patient takes nothing until its context ends.
+type patient struct{ sink }
+
+func (p *patient) ConsumeProfiles(ctx context.Context, _ pprofile.Profiles) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestShutdownEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &patient{}
+		f := start(t, &next.sink, batchOf(nil))
+		f.Profiles.(*deduplicator).batching.deliverer.next = next
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		begin := time.Now()
+		require.ErrorIs(t, f.Shutdown(ctx), context.DeadlineExceeded)
+		assert.Equal(t, 5*time.Second, time.Since(begin))
+		lost := f.logs.FilterMessageSnippet("lost").All()
+		require.Len(t, lost, 1)
+		assert.Equal(t, "shutdown", lost[0].ContextMap()["reason"])
+	})
+}
+
+// A next consumer that does not heed its context cannot be ended, only left behind.
+func TestShutdownDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			<-release
+			return nil
+		}}
+		f := start(t, next, batchOf(nil))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.ErrorContains(t, f.Shutdown(ctx), "the next consumer does not return")
+		close(release)
+	})
+}
+
+func TestMergeProfiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heap := func(service string, id byte, values ...int64) pprofile.Profiles {
+			pd := upload(service, id, values...)
+			pd.Dictionary().StringTable().SetAt(1, "inuse_space")
+			return pd
+		}
+		next := &sink{}
+		f := start(t, next, func(cfg *Config) {
+			batchOf(nil)(cfg)
+			cfg.MergeProfiles.GetOrInsertDefault()
+		})
+		for _, pd := range []pprofile.Profiles{
+			upload("a", 1, 1, 2), upload("a", 2, 10, 20, 30), upload("b", 3, 5), heap("a", 4, 7), heap("a", 5, 8),
+		} {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+		}
+		require.NoError(t, f.Shutdown(t.Context()))
+		require.Len(t, next.taken, 1)
+		requireCanonical(t, next.taken[0])
+		assert.Equal(t, 4, next.taken[0].ProfileCount())
+		got := next.totals()
+		assert.EqualValues(t, 7, got["a/4"], "gauges are not summed")
+		assert.EqualValues(t, 8, got["a/5"])
+		assert.EqualValues(t, 5, got["b/3"], "another service")
+		merged := next.taken[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		assert.EqualValues(t, 1001, merged.Time())
+		assert.EqualValues(t, 11, merged.DurationNano())
+		var values []int64
+		for _, sample := range merged.Samples().All() {
+			values = append(values, sample.Values().AsRaw()...)
+		}
+		assert.ElementsMatch(t, []int64{11, 22, 30}, values)
+	})
+}
+
+// Joining loses nothing, whatever the messages are and however they are cut.
+func TestBatchKeepsTheMeaning(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
+		want := pprofile.NewProfiles()
+		for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+			pd := gen.Profiles().Draw(rt, "message")
+			dedup.Concat(want, clone(pd))
+			require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
+		}
+		require.NoError(rt, f.Shutdown(t.Context()))
+		if want.ProfileCount() == 0 {
+			return
+		}
+		require.Len(rt, next.taken, 1)
+		require.Empty(rt, profiletest.Diff(want, next.taken[0]))
+	})
+}

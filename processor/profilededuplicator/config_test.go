@@ -1,0 +1,132 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+// configOf unmarshals and validates a section.
+func configOf(section *confmap.Conf) (*Config, error) {
+	cfg := createDefaultConfig().(*Config)
+	if err := section.Unmarshal(cfg); err != nil {
+		return nil, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+// load reads an entry of testdata/config.yaml.
+func load(t *testing.T, entry string) *Config {
+	t.Helper()
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	require.True(t, conf.IsSet(entry), entry)
+	section, err := conf.Sub(entry)
+	require.NoError(t, err)
+	cfg, err := configOf(section)
+	require.NoError(t, err)
+	return cfg
+}
+
+func TestConfigDefaults(t *testing.T) {
+	cfg := load(t, "profile_deduplicator")
+	assert.Equal(t, createDefaultConfig(), cfg)
+	assert.Equal(t, dedup.Options{}, cfg.options())
+	for _, section := range []interface{ HasValue() bool }{cfg.Batch, cfg.DropRepeated, cfg.MergeProfiles} {
+		assert.False(t, section.HasValue(), "off by default")
+	}
+	assert.False(t, load(t, "profile_deduplicator/off").Batch.HasValue())
+}
+
+// A section that is there, with nothing in it, is on.
+func TestConfigDefaultsOfSections(t *testing.T) {
+	cfg := load(t, "profile_deduplicator/sections")
+	assert.Equal(t, BatchConfig{
+		Timeout:                  time.Second,
+		MaxSamples:               100_000,
+		MaxBytes:                 4_000_000,
+		MaxHeldBytes:             256 << 20,
+		MetadataCardinalityLimit: 1000,
+		RetryConfig: configretry.BackOffConfig{
+			Enabled:             true,
+			InitialInterval:     time.Second,
+			MaxInterval:         30 * time.Second,
+			MaxElapsedTime:      5 * time.Minute,
+			Multiplier:          1.5,
+			RandomizationFactor: 0.5,
+		},
+	}, *cfg.Batch.Get())
+	assert.Equal(t, DropRepeatedConfig{TTL: 10 * time.Minute, MaxEntries: 100_000}, *cfg.DropRepeated.Get())
+	assert.Equal(t, defaultMergeProfilesConfig(), *cfg.MergeProfiles.Get())
+}
+
+func TestConfigAll(t *testing.T) {
+	cfg := load(t, "profile_deduplicator/all")
+	assert.Equal(t, dedup.Options{
+		Shape:           dedup.ShapePerEvent,
+		DropZeroSamples: true,
+		DropAttributes:  []string{"thread.id", "thread.name"},
+		OnInvalid:       dedup.Reject,
+	}, cfg.options())
+	batch := cfg.Batch.Get()
+	assert.Equal(t, 5*time.Second, batch.Timeout)
+	assert.Equal(t, 5000, batch.MaxSamples)
+	assert.Equal(t, 1_000_000, batch.MaxBytes)
+	assert.EqualValues(t, 64_000_000, batch.MaxHeldBytes)
+	assert.Equal(t, 20, batch.MetadataCardinalityLimit)
+	assert.Equal(t, time.Minute, batch.RetryConfig.MaxElapsedTime)
+	assert.True(t, batch.RetryConfig.Enabled)
+	assert.Equal(t, DropRepeatedConfig{TTL: time.Hour, MaxEntries: 5000}, *cfg.DropRepeated.Get())
+	assert.Equal(t, []string{"X-Scope-OrgID"}, cfg.repeatedKeys(), "tenants of batches are tenants of ids")
+	assert.Equal(t, []string{"inuse_space", "inuse_*/count"}, cfg.MergeProfiles.Get().GaugeTypes)
+
+	cfg = load(t, "profile_deduplicator/ids")
+	assert.Equal(t, dedup.Options{Shape: dedup.ShapeTotal, OnInvalid: dedup.Pass}, cfg.options())
+	assert.Equal(t, []string{"X-Scope-OrgID"}, cfg.repeatedKeys())
+}
+
+func TestConfigRefuses(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("testdata", "bad_config.yaml"))
+	require.NoError(t, err)
+	var entries []struct {
+		Want    string         `yaml:"want"`
+		Section map[string]any `yaml:"profile_deduplicator"`
+	}
+	require.NoError(t, yaml.Unmarshal(content, &entries))
+	require.NotEmpty(t, entries)
+	for _, entry := range entries {
+		_, err := configOf(confmap.NewFromStringMap(entry.Section))
+		assert.ErrorContains(t, err, entry.Want)
+	}
+}
+
+func TestGaugeTypes(t *testing.T) {
+	defaults := defaultMergeProfilesConfig()
+	for _, gauge := range []string{"inuse_space", "inuse_objects", "goroutine", "goroutines", "heap-live-size", "space", "threadcreate"} {
+		assert.False(t, defaults.delta(gauge, "count"), gauge)
+	}
+	for _, delta := range []string{"cpu", "samples", "alloc_space", "contentions", "wall", "objects_freed", "goroutine_switches", ""} {
+		assert.True(t, defaults.delta(delta, "count"), delta)
+	}
+	own := MergeProfilesConfig{GaugeTypes: []string{"queue*/item*", "size/bytes", "*/ratio"}}
+	require.NoError(t, own.Validate())
+	assert.False(t, own.delta("queue_length", "items"))
+	assert.True(t, own.delta("queue_length", "bytes"))
+	assert.False(t, own.delta("size", "bytes"))
+	assert.True(t, own.delta("size", "count"))
+	assert.False(t, own.delta("anything", "ratio"))
+	assert.True(t, own.delta("inuse_space", "bytes"), "the list replaces the default")
+}

@@ -1,0 +1,205 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+var errNotNow = errors.New("not now")
+
+// refuse refuses the first calls.
+func refuse(first int, err error) func(int, pprofile.Profiles) error {
+	return func(call int, _ pprofile.Profiles) error {
+		if call <= first {
+			return err
+		}
+		return nil
+	}
+}
+
+// intervals returns the pauses between calls.
+func (s *sink) intervals() []time.Duration {
+	var pauses []time.Duration
+	for i := 1; i < len(s.times); i++ {
+		pauses = append(pauses, s.times[i].Sub(s.times[i-1]))
+	}
+	return pauses
+}
+
+// lost returns the reasons in the log.
+func (f *fixture) lost() []any {
+	var reasons []any
+	for _, entry := range f.logs.FilterMessageSnippet("lost").All() {
+		reasons = append(reasons, entry.ContextMap()["reason"])
+	}
+	return reasons
+}
+
+func TestRefusedBatchIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: refuse(4, errNotNow)}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.MaxInterval = 2 * time.Second }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []time.Duration{
+			time.Second, 1500 * time.Millisecond, 2 * time.Second, 2 * time.Second,
+		}, next.intervals())
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+		assert.Empty(t, f.lost())
+		assert.Len(t, f.logs.All(), 1, "one line says that it is repeated")
+	})
+}
+
+func TestBatchIsGivenUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		err    error
+		change func(*BatchConfig)
+		calls  int
+		reason string
+	}{
+		"refused for good": {consumererror.NewPermanent(errNotNow), nil, 1, "permanent"},
+		"too long": {errNotNow, func(cfg *BatchConfig) {
+			cfg.RetryConfig.MaxElapsedTime, cfg.RetryConfig.MaxInterval, cfg.RetryConfig.Multiplier = 3*time.Second, time.Second, 1
+		}, 4, "retries"},
+		"no retries": {errNotNow, func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = false }, 1, "retries"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				next := &sink{answer: refuse(test.calls, test.err)}
+				f := start(t, next, batchOf(test.change))
+				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				assert.Equal(t, test.calls, next.calls)
+				assert.Equal(t, []any{test.reason}, f.lost())
+				entry := f.logs.FilterMessageSnippet("lost").All()[0].ContextMap()
+				assert.EqualValues(t, 1, entry["profiles"])
+				assert.EqualValues(t, 2, entry["samples"])
+
+				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+				time.Sleep(time.Second)
+				synctest.Wait()
+				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch goes its way")
+				memory, tenants := f.Profiles.(*deduplicator).batching.batches.holds()
+				assert.Zero(t, memory, "what is lost is not held")
+				assert.Zero(t, tenants)
+			})
+		})
+	}
+}
+
+// Only the part that was refused is repeated.
+func TestPartsAreRepeatedAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
+			if call == 2 {
+				return errNotNow
+			}
+			return nil
+		}}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 4, 8, 16, 32)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, 4, next.calls)
+		sum := int64(0)
+		for _, value := range next.totals() {
+			sum += value
+		}
+		assert.EqualValues(t, 63, sum)
+	})
+}
+
+// A consumer that takes a part of a message says which part it has not taken.
+func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		next.answer = func(call int, pd pprofile.Profiles) error {
+			if call > 1 {
+				return nil
+			}
+			taken, rest := clone(pd), clone(pd)
+			only := func(id byte, pd pprofile.Profiles) {
+				pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().RemoveIf(func(p pprofile.Profile) bool {
+					return p.ProfileID()[0] != id
+				})
+			}
+			only(1, taken)
+			only(2, rest)
+			next.taken = append(next.taken, taken)
+			return xconsumererror.NewProfiles(errNotNow, rest)
+		}
+		f := start(t, next, batchOf(nil))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 2)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
+	})
+}
+
+// A consumer that writes to messages must not spoil what may have to be repeated.
+func TestRepeatedMessageIsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{mutates: true, answer: func(call int, pd pprofile.Profiles) error {
+			if call <= 2 {
+				pd.ResourceProfiles().RemoveIf(func(pprofile.ResourceProfiles) bool { return true })
+				return errNotNow
+			}
+			return nil
+		}}
+		f := start(t, next, batchOf(nil))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	})
+}
+
+// At the shutdown there is little time: the next attempt is made at once, and none after ten seconds.
+func TestShutdownEndsRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: refuse(1000, errNotNow)}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) {
+			cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = 3*time.Second, 3*time.Second
+			cfg.RetryConfig.MaxElapsedTime = 0
+		}))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(100 * time.Second)
+		synctest.Wait()
+		calls := next.calls
+		begin := time.Now()
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, 9*time.Second, time.Since(begin))
+		assert.Equal(t, calls+4, next.calls)
+		assert.Equal(t, begin, next.times[calls])
+		assert.Equal(t, []any{"shutdown"}, f.lost())
+	})
+}
+
+func TestShutdownDeliversWhatWasRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: refuse(1, errNotNow)}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) {
+			cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Minute, time.Minute
+		}))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		time.Sleep(2 * time.Second)
+		begin := time.Now()
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Zero(t, time.Since(begin))
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	})
+}

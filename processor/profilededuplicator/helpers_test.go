@@ -1,0 +1,208 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/processor/xprocessor"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
+)
+
+// upload makes a canonical message with one profile of CPU time, with a sample for each value: f0, f1 and so on.
+func upload(service string, id byte, values ...int64) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().FromRaw([]string{"", "cpu", "nanoseconds"})
+	d.FunctionTable().AppendEmpty()
+	d.MappingTable().AppendEmpty()
+	d.LocationTable().AppendEmpty()
+	d.StackTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	d.LinkTable().AppendEmpty()
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.Resource().Attributes().PutStr("service.name", service)
+	p := resource.ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	p.SetProfileID(pprofile.ProfileID{id})
+	p.SampleType().SetTypeStrindex(1)
+	p.SampleType().SetUnitStrindex(2)
+	p.SetTime(pcommon.Timestamp(1000 + int64(id)))
+	p.SetDurationNano(10)
+	for i, value := range values {
+		d.StringTable().Append(fmt.Sprintf("f%d", i))
+		d.FunctionTable().AppendEmpty().SetNameStrindex(int32(3 + i))
+		location := d.LocationTable().AppendEmpty()
+		location.Lines().AppendEmpty().SetFunctionIndex(int32(1 + i))
+		d.StackTable().AppendEmpty().LocationIndices().Append(int32(1 + i))
+		sample := p.Samples().AppendEmpty()
+		sample.SetStackIndex(int32(1 + i))
+		sample.Values().Append(value)
+	}
+	return pd
+}
+
+// spoil gives the first sample of each profile a stack that does not exist.
+func spoil(pd pprofile.Profiles) pprofile.Profiles {
+	for p := range profilesOf(pd) {
+		p.Samples().At(0).SetStackIndex(1 << 20)
+	}
+	return pd
+}
+
+// together makes one message of several, as it may come from a client.
+func together(messages ...pprofile.Profiles) pprofile.Profiles {
+	for _, pd := range messages[1:] {
+		dedup.Concat(messages[0], pd)
+	}
+	return messages[0]
+}
+
+func clone(pd pprofile.Profiles) pprofile.Profiles {
+	result := pprofile.NewProfiles()
+	pd.CopyTo(result)
+	return result
+}
+
+// sink is a next consumer. Safe for concurrent use.
+type sink struct {
+	mutates bool
+	// answer decides on each call, counted from 1. Without it all are taken.
+	answer func(call int, pd pprofile.Profiles) error
+
+	mu       sync.Mutex
+	calls    int
+	taken    []pprofile.Profiles
+	contexts []context.Context
+	times    []time.Time
+}
+
+func (s *sink) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: s.mutates}
+}
+
+func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	s.mu.Lock()
+	s.calls++
+	call := s.calls
+	s.times = append(s.times, time.Now())
+	s.mu.Unlock()
+	if s.answer != nil {
+		if err := s.answer(call, pd); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken = append(s.taken, clone(pd))
+	s.contexts = append(s.contexts, ctx)
+	return nil
+}
+
+// totals sums the values that were taken by service, and by id of their profile.
+func (s *sink) totals() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return totals(s.taken...)
+}
+
+func totals(messages ...pprofile.Profiles) map[string]int64 {
+	sums := map[string]int64{}
+	for _, pd := range messages {
+		for _, resource := range pd.ResourceProfiles().All() {
+			service, _ := resource.Resource().Attributes().Get("service.name")
+			for _, scope := range resource.ScopeProfiles().All() {
+				for _, p := range scope.Profiles().All() {
+					for _, sample := range p.Samples().All() {
+						for _, value := range sample.Values().All() {
+							sums[fmt.Sprintf("%s/%d", service.Str(), p.ProfileID()[0])] += value
+						}
+					}
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// fixture is a processor that runs.
+type fixture struct {
+	xprocessor.Profiles
+	next      *sink
+	telemetry *componenttest.Telemetry
+	logs      *observer.ObservedLogs
+}
+
+// start starts a processor that passes on to next. It is shut down at the end of the test.
+func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
+	tb.Helper()
+	cfg := createDefaultConfig().(*Config)
+	if change != nil {
+		change(cfg)
+	}
+	f := &fixture{next: next, telemetry: componenttest.NewTelemetry()}
+	set := metadatatest.NewSettings(f.telemetry)
+	core, logs := observer.New(zap.InfoLevel)
+	set.Logger, f.logs = zap.New(core), logs
+	var err error
+	f.Profiles, err = NewFactory().CreateProfiles(tb.Context(), set, cfg, next)
+	require.NoError(tb, err)
+	require.NoError(tb, f.Start(tb.Context(), componenttest.NewNopHost()))
+	tb.Cleanup(func() {
+		// The context of the test is over by now.
+		assert.NoError(tb, f.Shutdown(context.Background()))
+		assert.NoError(tb, f.telemetry.Shutdown(context.Background()))
+	})
+	return f
+}
+
+// batchOf switches batches on, with retries that are not random.
+func batchOf(change func(*BatchConfig)) func(*Config) {
+	return func(cfg *Config) {
+		section := cfg.Batch.GetOrInsertDefault()
+		section.RetryConfig.RandomizationFactor = 0
+		if change != nil {
+			change(section)
+		}
+	}
+}
+
+// repeatedOf drops repeated profiles, besides what change does.
+func repeatedOf(change func(*Config)) func(*Config) {
+	return func(cfg *Config) {
+		cfg.DropRepeated = configoptional.Some(defaultDropRepeatedConfig())
+		if change != nil {
+			change(cfg)
+		}
+	}
+}
+
+func from(ctx context.Context, key, value string) context.Context {
+	return client.NewContext(ctx, client.Info{Metadata: client.NewMetadata(map[string][]string{key: {value}})})
+}
+
+func requireCanonical(tb testing.TB, pd pprofile.Profiles) {
+	tb.Helper()
+	require.NoError(tb, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
+}
+
+func TestFixtureMessagesAreCanonical(t *testing.T) {
+	requireCanonical(t, upload("checkout", 1, 1, 2, 3))
+}

@@ -1,0 +1,239 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/processor/processortest"
+	"go.opentelemetry.io/collector/processor/xprocessor"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+)
+
+func TestFactory(t *testing.T) {
+	factory := NewFactory()
+	assert.Equal(t, component.MustNewType("profile_deduplicator"), factory.Type())
+	assert.Equal(t, component.StabilityLevelAlpha, factory.ProfilesStability())
+	_, err := factory.CreateTraces(t.Context(), processortest.NewNopSettings(metadata.Type), factory.CreateDefaultConfig(), consumertest.NewNop())
+	assert.Error(t, err, "profiles only")
+}
+
+// configurations are those whose parts differ in how they live.
+func configurations() map[string]func(*Config) {
+	return map[string]func(*Config){
+		"synchronous":     nil,
+		"batch":           batchOf(nil),
+		"repeated":        repeatedOf(nil),
+		"batch, repeated": repeatedOf(batchOf(nil)),
+	}
+}
+
+func create(t *testing.T, change func(*Config)) xprocessor.Profiles {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	if change != nil {
+		change(cfg)
+	}
+	p, err := NewFactory().CreateProfiles(t.Context(), processortest.NewNopSettings(metadata.Type), cfg, consumertest.NewNop())
+	require.NoError(t, err)
+	return p
+}
+
+func TestLifecycle(t *testing.T) {
+	for name, change := range configurations() {
+		t.Run(name, func(t *testing.T) {
+			p := create(t, change)
+			assert.True(t, p.Capabilities().MutatesData)
+			require.NoError(t, p.Shutdown(t.Context()), "without a start")
+			require.NoError(t, p.Shutdown(t.Context()), "twice")
+
+			p = create(t, change)
+			require.NoError(t, p.Start(t.Context(), componenttest.NewNopHost()))
+			require.NoError(t, p.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+			require.NoError(t, p.Shutdown(t.Context()))
+			require.NoError(t, p.Shutdown(t.Context()))
+		})
+	}
+}
+
+func TestMessagesComeOutCanonical(t *testing.T) {
+	f := start(t, &sink{}, nil)
+	rapid.Check(t, func(rt *rapid.T) {
+		pd := gen.Profiles().Draw(rt, "message")
+		before := clone(pd)
+		f.next.taken = nil
+		require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
+		if before.ProfileCount() == 0 {
+			assert.Empty(rt, f.next.taken, "nothing is sent where there is nothing to send")
+			return
+		}
+		require.Len(rt, f.next.taken, 1)
+		require.Empty(rt, profiletest.Diff(before, f.next.taken[0]))
+		require.NoError(rt, profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true}.Check(f.next.taken[0]))
+	})
+}
+
+// A message that is canonical goes on as it is, and is not copied.
+func TestCanonicalMessageIsTheSame(t *testing.T) {
+	pd := upload("checkout", 1, 1, 2)
+	next := &sink{answer: func(_ int, got pprofile.Profiles) error {
+		assert.True(t, pd == got)
+		return nil
+	}}
+	f := start(t, next, nil)
+	pd.MarkReadOnly()
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+	assert.Equal(t, 1, next.calls)
+}
+
+// Who shares a message with others finds it unchanged, whatever has to be done to it.
+func TestReadOnlyMessagesAreNotWrittenTo(t *testing.T) {
+	for name, change := range configurations() {
+		t.Run(name, func(t *testing.T) {
+			// A repeated profile waits for the batch with its first copy.
+			synctest.Test(t, func(t *testing.T) { readOnlyMessages(t, change) })
+		})
+	}
+}
+
+func readOnlyMessages(t *testing.T, change func(*Config)) {
+	t.Helper()
+	next := &sink{}
+	f := start(t, next, change)
+	for i, pd := range []pprofile.Profiles{
+		upload("canonical", 1, 1, 2, 3),
+		gen.Disarrange(upload("untidy", 2, 1, 2, 3), rand.New(rand.NewPCG(1, 2))),
+		together(upload("repeated", 1, 1, 2, 3), upload("new", 3, 1)),
+		spoil(upload("broken", 4, 1)),
+	} {
+		before := clone(pd)
+		pd.MarkReadOnly()
+		require.NotPanics(t, func() { require.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
+		require.NoError(t, f.ConsumeProfiles(t.Context(), clone(pd)))
+		assert.Equal(t, before, clone(pd), "message %d", i)
+	}
+	require.NoError(t, f.Shutdown(t.Context()))
+	assert.NotEmpty(t, next.taken)
+}
+
+func TestErrorsGoToTheCaller(t *testing.T) {
+	refusal := errors.New("not now")
+	for _, change := range []func(*Config){nil, repeatedOf(nil)} {
+		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
+			switch call {
+			case 1:
+				return refusal
+			case 2:
+				return consumererror.NewPermanent(refusal)
+			default:
+				return nil
+			}
+		}}
+		f := start(t, next, change)
+		err := f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1))
+		require.ErrorIs(t, err, refusal)
+		assert.False(t, consumererror.IsPermanent(err))
+		err = f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1))
+		require.ErrorIs(t, err, refusal)
+		assert.True(t, consumererror.IsPermanent(err))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	}
+}
+
+func TestContextOfTheCallerGoesOn(t *testing.T) {
+	type key struct{}
+	next := &sink{}
+	f := start(t, next, nil)
+	require.NoError(t, f.ConsumeProfiles(context.WithValue(t.Context(), key{}, "value"), upload("checkout", 1, 1)))
+	assert.Equal(t, "value", next.contexts[0].Value(key{}))
+}
+
+func TestSampleShapes(t *testing.T) {
+	events := func() pprofile.Profiles {
+		pd := upload("checkout", 1, 5, 0)
+		samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+		samples.At(0).Values().FromRaw([]int64{2, 3})
+		samples.At(0).TimestampsUnixNano().FromRaw([]uint64{1001, 1005})
+		samples.At(1).TimestampsUnixNano().FromRaw([]uint64{1002})
+		return pd
+	}
+	for shape, want := range map[SampleShape][][]int64{
+		SampleShapeCombined: {{2, 3}, {0}},
+		SampleShapePerEvent: {{2}, {3}, {0}},
+		SampleShapeTotal:    {{5}, {0}},
+	} {
+		next := &sink{}
+		f := start(t, next, func(cfg *Config) { cfg.SampleShape = shape })
+		require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
+		var got [][]int64
+		for p := range profilesOf(next.taken[0]) {
+			for _, sample := range p.Samples().All() {
+				got = append(got, sample.Values().AsRaw())
+			}
+		}
+		assert.Equal(t, want, got, shape)
+	}
+}
+
+func TestOnInvalid(t *testing.T) {
+	message := func() pprofile.Profiles {
+		return together(upload("good", 1, 1, 2), spoil(upload("bad", 2, 3, 4)))
+	}
+	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
+		for action, want := range map[OnInvalid]map[string]int64{
+			OnInvalidDropProfile: {"good/1": 3},
+			OnInvalidReject:      {},
+			OnInvalidPass:        {"good/1": 3, "bad/2": 7},
+		} {
+			next := &sink{}
+			f := start(t, next, func(cfg *Config) {
+				batch(cfg)
+				cfg.OnInvalid = action
+			})
+			err := f.ConsumeProfiles(t.Context(), message())
+			if action == OnInvalidReject {
+				var invalid *dedup.InvalidError
+				require.ErrorAs(t, err, &invalid)
+				assert.True(t, consumererror.IsPermanent(err))
+			} else {
+				require.NoError(t, err)
+			}
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("later", 3, 5)), "the next message goes its way")
+			require.NoError(t, f.Shutdown(t.Context()))
+			want["later/3"] = 5
+			assert.Equal(t, want, next.totals(), action)
+		}
+	}
+}
+
+// A message of which nothing is left is not passed on.
+func TestNothingLeft(t *testing.T) {
+	for name, change := range configurations() {
+		t.Run(name, func(t *testing.T) {
+			next := &sink{}
+			f := start(t, next, change)
+			require.NoError(t, f.ConsumeProfiles(t.Context(), pprofile.NewProfiles()))
+			require.NoError(t, f.ConsumeProfiles(t.Context(), spoil(upload("bad", 1, 1))))
+			require.NoError(t, f.Shutdown(t.Context()))
+			assert.Zero(t, next.calls)
+		})
+	}
+}

@@ -1,0 +1,343 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// sending is a call that may have to wait.
+type sending struct {
+	done bool
+	err  error
+}
+
+// send consumes a message in a goroutine of its own, until that ends or has to wait.
+func send(ctx context.Context, f *fixture, pd pprofile.Profiles) *sending {
+	s := &sending{}
+	go func() {
+		defer func() { s.done = true }()
+		s.err = f.ConsumeProfiles(ctx, pd)
+	}()
+	synctest.Wait()
+	return s
+}
+
+// gate is a next consumer whose calls wait until they are answered.
+type gate struct {
+	sink
+	answers chan error
+}
+
+func newGate() *gate {
+	g := &gate{answers: make(chan error)}
+	g.answer = func(int, pprofile.Profiles) error { return <-g.answers }
+	return g
+}
+
+// reply answers the call that waits, and goes on until all wait again.
+func (g *gate) reply(err error) {
+	g.answers <- err
+	synctest.Wait()
+}
+
+func TestDeliveredProfileIsDropped(t *testing.T) {
+	next := &sink{}
+	f := start(t, next, repeatedOf(nil))
+	for range 3 {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+	}
+	assert.Equal(t, 1, next.calls)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+	assert.Equal(t, 2, next.calls)
+}
+
+func TestRefusedProfileIsDeliveredByTheRetry(t *testing.T) {
+	next := &sink{answer: refuse(2, errNotNow)}
+	f := start(t, next, repeatedOf(nil))
+	require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errNotNow)
+	require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errNotNow)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+	assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+}
+
+func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		first := send(t.Context(), f, upload("checkout", 1, 1))
+		second := send(t.Context(), f, upload("checkout", 1, 1))
+		assert.False(t, second.done, "it is not known yet what becomes of the first")
+		g.reply(nil)
+		assert.True(t, first.done && second.done)
+		require.NoError(t, first.err)
+		require.NoError(t, second.err)
+		assert.Equal(t, 1, g.calls)
+	})
+}
+
+func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		first := send(t.Context(), f, upload("checkout", 1, 1))
+		second := send(t.Context(), f, upload("checkout", 1, 1))
+		third := send(t.Context(), f, upload("checkout", 1, 1))
+		g.reply(errNotNow)
+		require.ErrorIs(t, first.err, errNotNow)
+		assert.Equal(t, 2, g.calls, "one of the others takes its place")
+		g.reply(nil)
+		assert.True(t, second.done && third.done)
+		require.NoError(t, second.err)
+		require.NoError(t, third.err)
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
+	})
+}
+
+func TestTwoAtOnceAndBothFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		first := send(t.Context(), f, upload("checkout", 1, 1))
+		second := send(t.Context(), f, upload("checkout", 1, 1))
+		g.reply(errNotNow)
+		g.reply(errNotNow)
+		require.ErrorIs(t, first.err, errNotNow)
+		require.ErrorIs(t, second.err, errNotNow, "nobody is told that it arrived")
+		retry := send(t.Context(), f, upload("checkout", 1, 1))
+		g.reply(nil)
+		require.NoError(t, retry.err)
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
+	})
+}
+
+func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		first := send(t.Context(), f, upload("checkout", 1, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		second := send(ctx, f, together(upload("checkout", 1, 1), upload("checkout", 2, 2)))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.ErrorIs(t, second.err, context.DeadlineExceeded)
+		assert.False(t, consumererror.IsPermanent(second.err), "the sender may try again")
+		g.reply(nil)
+		require.NoError(t, first.err)
+		retry := send(t.Context(), f, together(upload("checkout", 1, 1), upload("checkout", 2, 2)))
+		g.reply(nil)
+		require.NoError(t, retry.err)
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, g.totals())
+	})
+}
+
+// Servers recover from panics. What is in flight then must not stay so for ever.
+func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		panics := true
+		g.answer = func(int, pprofile.Profiles) error {
+			err := <-g.answers
+			if panics {
+				panics = false
+				panic("of the next consumer")
+			}
+			return err
+		}
+		f := start(t, &g.sink, repeatedOf(nil))
+		go func() {
+			defer func() { assert.NotNil(t, recover()) }()
+			_ = f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1))
+		}()
+		synctest.Wait()
+		second := send(t.Context(), f, upload("checkout", 1, 1))
+		assert.False(t, second.done)
+		g.reply(nil)
+		g.reply(nil)
+		require.NoError(t, second.err)
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
+	})
+}
+
+// Each message has a profile that the next one has too.
+func TestSeveralAtOnceThatOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		var sendings []*sending
+		for i := range byte(4) {
+			pd := together(upload("checkout", i+1, 1), upload("checkout", (i+1)%4+1, 1))
+			sendings = append(sendings, send(t.Context(), f, pd))
+		}
+		for range 4 {
+			g.reply(nil)
+			if len(g.totals()) == 4 {
+				break
+			}
+		}
+		for _, s := range sendings {
+			require.True(t, s.done)
+			require.NoError(t, s.err)
+		}
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, g.totals())
+	})
+}
+
+func TestOnlyTheRepeatedProfilesOfAMessageAreDropped(t *testing.T) {
+	next := &sink{}
+	f := start(t, next, repeatedOf(nil))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3)))
+	require.NoError(t, f.ConsumeProfiles(t.Context(),
+		together(upload("checkout", 1, 1, 2, 3), upload("cart", 2, 5), upload("checkout", 2, 5), upload("checkout", 0, 7))))
+	require.Len(t, next.taken, 2)
+	requireCanonical(t, next.taken[1])
+	assert.Equal(t, map[string]int64{"cart/2": 5, "checkout/0": 7}, totals(next.taken[1]))
+}
+
+func TestProfilesWithoutIDAreNeverRepeated(t *testing.T) {
+	next := &sink{}
+	f := start(t, next, repeatedOf(nil))
+	for range 3 {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 0, 1)))
+	}
+	assert.Equal(t, map[string]int64{"checkout/0": 3}, next.totals())
+}
+
+// Some senders give one id to all sample types of a capture.
+func TestSampleTypesOfOneIDAreNotRepeated(t *testing.T) {
+	capture := func() pprofile.Profiles {
+		second := upload("checkout", 1, 10)
+		second.Dictionary().StringTable().SetAt(1, "samples")
+		return together(upload("checkout", 1, 1), second)
+	}
+	next := &sink{}
+	f := start(t, next, repeatedOf(nil))
+	for range 2 {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), capture()))
+	}
+	assert.Equal(t, map[string]int64{"checkout/1": 11}, next.totals())
+}
+
+func TestIDsOfTenants(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(cfg *Config) { cfg.DropRepeated.Get().MetadataKeys = []string{"x-tenant"} },
+		batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"x-tenant"} }),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &sink{}
+			f := start(t, next, func(cfg *Config) {
+				repeatedOf(nil)(cfg)
+				change(cfg)
+			})
+			for range 2 {
+				for _, tenant := range []string{"a", "b"} {
+					require.NoError(t, f.ConsumeProfiles(from(t.Context(), "x-tenant", tenant), upload("checkout", 1, 1)))
+				}
+				time.Sleep(2 * time.Second)
+			}
+			assert.Equal(t, map[string]int64{"checkout/1": 2}, next.totals(), "one of each tenant")
+		})
+	}
+}
+
+func TestForgottenIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, func(cfg *Config) {
+			repeatedOf(nil)(cfg)
+			cfg.DropRepeated.Get().TTL, cfg.DropRepeated.Get().MaxEntries = time.Minute, 2
+		})
+		for _, id := range []byte{1, 2, 3} {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id, 1)))
+		}
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		assert.Equal(t, map[string]int64{"checkout/1": 2, "checkout/2": 1, "checkout/3": 1}, next.totals())
+		time.Sleep(time.Minute)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
+		assert.EqualValues(t, 2, next.totals()["checkout/3"])
+	})
+}
+
+// What was dropped or refused for being broken did not arrive, so that a sound copy of it is no repetition.
+func TestBrokenProfilesAreNotDelivered(t *testing.T) {
+	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
+		for action, broken := range map[OnInvalid]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
+			synctest.Test(t, func(t *testing.T) {
+				next := &sink{}
+				f := start(t, next, repeatedOf(func(cfg *Config) {
+					batch(cfg)
+					cfg.OnInvalid = action
+				}))
+				err := f.ConsumeProfiles(t.Context(), together(spoil(upload("checkout", 1, 7)), upload("checkout", 2, 2)))
+				assert.Equal(t, action == OnInvalidReject, err != nil)
+				time.Sleep(2 * time.Second)
+				require.NoError(t, f.ConsumeProfiles(t.Context(), together(upload("checkout", 1, 1), upload("checkout", 2, 2))))
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				want := map[string]int64{"checkout/1": 1, "checkout/2": 2}
+				if broken > 0 {
+					want["checkout/1"] = broken
+				}
+				assert.Equal(t, want, next.totals(), action)
+			})
+		}
+	}
+}
+
+// Senders that repeat what was refused, at the same time and with all that can go wrong, deliver each profile once.
+func TestSendersThatRepeat(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"synchronous": repeatedOf(nil),
+		"batch": repeatedOf(batchOf(func(cfg *BatchConfig) {
+			cfg.Timeout, cfg.MaxSamples = 2*time.Millisecond, 7
+			cfg.RetryConfig.InitialInterval = time.Millisecond
+		})),
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := &sink{answer: func(call int, _ pprofile.Profiles) error {
+				if call%3 == 0 {
+					return errNotNow
+				}
+				return nil
+			}}
+			f := start(t, next, change)
+			want := map[string]int64{}
+			for id := range byte(60) {
+				want[fmt.Sprintf("checkout/%d", id+1)] = int64(id) + 1
+			}
+			var senders sync.WaitGroup
+			for sender := range 8 {
+				senders.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(sender), 0))
+					for _, i := range random.Perm(60) {
+						id, other := byte(i+1), byte(random.IntN(60)+1)
+						for {
+							pd := together(upload("checkout", id, int64(id)), upload("checkout", other, int64(other)))
+							if f.ConsumeProfiles(t.Context(), pd) == nil {
+								break
+							}
+						}
+					}
+				})
+			}
+			senders.Wait()
+			require.NoError(t, f.Shutdown(t.Context()))
+			assert.Equal(t, want, next.totals())
+		})
+	}
+}
