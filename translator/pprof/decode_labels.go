@@ -212,7 +212,7 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 		if !ok {
 			continue
 		}
-		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() {
+		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.saidAgain(refs, found) {
 			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})
@@ -220,6 +220,35 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 		return refs, t.dict.Link(found)
 	}
 	return refs, 0
+}
+
+// otherLinkLabels are those in which an Encoder finds a link beside the default ones.
+var otherLinkLabels = DefaultLinkLabels()[1:]
+
+// saidAgain tells whether other labels say the same link. Without its own labels it would seem on the way back that those
+// were all there were.
+func (t *decoding) saidAgain(refs []labelRef, link dictionary.Link) bool {
+	for i := range otherLinkLabels {
+		names := otherLinkLabels[i]
+		traceLabel := onlyLabel(refs, t.labels.find(names.Trace))
+		if traceLabel == nil {
+			continue
+		}
+		spanLabel := onlyLabel(refs, t.labels.find(names.Span))
+		said, ok := spanlink.Parse(t.idText(traceLabel, names), t.idText(spanLabel, names), names.Decimal)
+		if ok && said == link {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the position of a key, -1 if the payload does not have it so far.
+func (l *labelTranslation) find(name string) int32 {
+	if key, known := l.byName[name]; known && name != "" {
+		return key
+	}
+	return -1
 }
 
 // onlyLabel returns the label of this key, or nil if there is none or more than one.
