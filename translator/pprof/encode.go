@@ -26,6 +26,10 @@ type Payload struct {
 	Time      pcommon.Timestamp
 	// DurationNano is the length of the profile in nanoseconds.
 	DurationNano uint64
+	// ResourceIndex, ScopeIndex and Positions are where the profiles are in the message: Positions holds the index of each
+	// in its scope.
+	ResourceIndex, ScopeIndex int
+	Positions                 []int
 	// Profiles counts the OTLP profiles of the group, Samples the pprof samples written, OTLPSamples those read.
 	Profiles    int
 	Samples     int
@@ -95,6 +99,7 @@ func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool)
 			t.groupProfiles(scope.Scope(), scope.Profiles())
 			if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
 				if fault == nil {
+					payload.ResourceIndex, payload.ScopeIndex = i, j
 					return yield(payload, nil)
 				}
 				fault.Resource, fault.Scope = i, j

@@ -21,8 +21,10 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 		Time:         first.Time(),
 		DurationNano: first.DurationNano(),
 		Profiles:     len(g.profiles),
+		Positions:    make([]int, 0, len(g.profiles)),
 	}
 	for _, p := range g.profiles {
+		payload.Positions = append(payload.Positions, p.position)
 		payload.OTLPSamples += p.source.Samples().Len()
 	}
 	payload.Samples = t.joining.rows.Len()
