@@ -32,19 +32,19 @@ func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
 		}
 		time.Sleep(500*time.Millisecond - 1)
 		synctest.Wait()
-		assert.Empty(t, next.taken, "the first message waits for a second")
+		assert.Empty(t, next.taken(), "the first message waits for a second")
 		time.Sleep(1)
 		synctest.Wait()
-		require.Len(t, next.taken, 1)
-		requireCanonical(t, next.taken[0])
-		assert.Equal(t, 5, next.taken[0].ProfileCount())
-		assert.Equal(t, 1, next.taken[0].ResourceProfiles().Len())
-		assert.Equal(t, 5, next.taken[0].Dictionary().StringTable().Len(), "the symbols of all five stand there once")
+		require.Len(t, next.taken(), 1)
+		requireCanonical(t, next.taken()[0])
+		assert.Equal(t, 5, next.taken()[0].ProfileCount())
+		assert.Equal(t, 1, next.taken()[0].ResourceProfiles().Len())
+		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "the symbols of all five stand there once")
 
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.Len(t, next.taken, 2, "the next batch has a time of its own")
+		assert.Len(t, next.taken(), 2, "the next batch has a time of its own")
 	})
 }
 
@@ -56,8 +56,8 @@ func TestBatchEndsAtMaxSamples(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
 		}
 		synctest.Wait()
-		require.Len(t, next.taken, 1)
-		assert.Equal(t, 4, next.taken[0].SampleCount())
+		require.Len(t, next.taken(), 1)
+		assert.Equal(t, 4, next.taken()[0].SampleCount())
 	})
 }
 
@@ -70,8 +70,8 @@ func TestBatchEndsAtMaxBytes(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1, 2)))
 		}
 		synctest.Wait()
-		require.Len(t, next.taken, 1)
-		assert.Equal(t, 2, next.taken[0].ProfileCount())
+		require.Len(t, next.taken(), 1)
+		assert.Equal(t, 2, next.taken()[0].ProfileCount())
 	})
 }
 
@@ -82,9 +82,9 @@ func TestLargeBatchIsParted(t *testing.T) {
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 3 }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6, 7)))
 		synctest.Wait()
-		require.Len(t, next.taken, 3)
+		require.Len(t, next.taken(), 3)
 		sum := int64(0)
-		for _, part := range next.taken {
+		for _, part := range next.taken() {
 			requireCanonical(t, part)
 			assert.LessOrEqual(t, part.SampleCount(), 3)
 			for _, value := range totals(part) {
@@ -103,11 +103,11 @@ func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", byte(i+1), make([]int64, 50)...)))
 		}
 		synctest.Wait()
-		assert.Empty(t, next.taken)
+		assert.Empty(t, next.taken())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Len(t, next.taken, 1)
-		assert.Equal(t, 200, next.taken[0].ProfileCount())
+		require.Len(t, next.taken(), 1)
+		assert.Equal(t, 200, next.taken()[0].ProfileCount())
 	})
 }
 
@@ -131,15 +131,15 @@ func TestTenantsDoNotMix(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Len(t, next.taken, len(clients))
-		for i, pd := range next.taken {
+		require.Len(t, next.taken(), len(clients))
+		for i, pd := range next.taken() {
 			require.Equal(t, 1, pd.ResourceProfiles().Len())
 			assert.Equal(t, 2, pd.ProfileCount())
 			var number int
 			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 			_, err := fmt.Sscanf(service.Str(), "service-%d", &number)
 			require.NoError(t, err)
-			got := client.FromContext(next.contexts[i]).Metadata
+			got := client.FromContext(next.contexts()[i]).Metadata
 			assert.Equal(t, clients[number]["x-tenant"], got.Get("X-Tenant"))
 			assert.Equal(t, clients[number]["x-zone"], got.Get("X-Zone"))
 			assert.Empty(t, got.Get("authorization"), "only what is the same for all goes on")
@@ -158,10 +158,10 @@ func TestBatchHasAContextOfItsOwn(t *testing.T) {
 		cancel()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Len(t, next.contexts, 1)
-		assert.NoError(t, next.contexts[0].Err())
-		assert.Nil(t, next.contexts[0].Value(key{}))
-		assert.Empty(t, client.FromContext(next.contexts[0]).Metadata.Get("x-tenant"))
+		require.Len(t, next.contexts(), 1)
+		assert.NoError(t, next.contexts()[0].Err())
+		assert.Nil(t, next.contexts()[0].Value(key{}))
+		assert.Empty(t, client.FromContext(next.contexts()[0]).Metadata.Get("x-tenant"))
 	})
 }
 
@@ -185,7 +185,7 @@ func TestTenantsAreBounded(t *testing.T) {
 
 		// The refusal made all others go on, so that the sender need not wait for an hour.
 		synctest.Wait()
-		assert.Len(t, next.taken, 2)
+		assert.Len(t, next.taken(), 2)
 		require.NoError(t, consume("c", 4))
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, map[string]int64{"a/1": 1, "a/3": 1, "b/2": 1, "c/4": 1}, next.totals())
@@ -208,7 +208,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes is %d", 3*one+1))
 		assert.False(t, consumererror.IsPermanent(err))
 		synctest.Wait()
-		assert.Len(t, next.taken, 1, "what is held goes on to make room")
+		assert.Len(t, next.taken(), 1, "what is held goes on to make room")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1)))
 
 		err = f.ConsumeProfiles(t.Context(), upload("checkout", 5, make([]int64, 100)...))
@@ -235,7 +235,7 @@ func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
-		assert.Len(t, next.taken, 1)
+		assert.Len(t, next.taken(), 1)
 	})
 }
 
@@ -253,10 +253,10 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 			time.Sleep(time.Second + 1)
 		}
 		synctest.Wait()
-		assert.Equal(t, most, next.calls)
+		assert.Equal(t, most, next.calls())
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		assert.Equal(t, most+1, next.calls, "all the others went together")
+		assert.Equal(t, most+1, next.calls(), "all the others went together")
 		assert.Len(t, next.totals(), 50)
 	})
 }
@@ -273,7 +273,7 @@ func TestFullBatchesWaitForASlowConsumer(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		assert.Equal(t, 10, next.calls)
+		assert.Equal(t, 10, next.calls())
 		assert.Len(t, next.totals(), 20)
 	})
 }
@@ -287,7 +287,7 @@ func TestShutdownFlushes(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", i+1, 1)))
 		}
 		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, 2, next.calls)
+		assert.Equal(t, 2, next.calls())
 		assert.Len(t, next.totals(), 6)
 
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1))
@@ -371,14 +371,14 @@ func TestMergeProfiles(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
 		}
 		require.NoError(t, f.Shutdown(t.Context()))
-		require.Len(t, next.taken, 1)
-		requireCanonical(t, next.taken[0])
-		assert.Equal(t, 4, next.taken[0].ProfileCount())
+		require.Len(t, next.taken(), 1)
+		requireCanonical(t, next.taken()[0])
+		assert.Equal(t, 4, next.taken()[0].ProfileCount())
 		got := next.totals()
 		assert.EqualValues(t, 7, got["a/4"], "gauges are not summed")
 		assert.EqualValues(t, 8, got["a/5"])
 		assert.EqualValues(t, 5, got["b/3"], "another service")
-		merged := next.taken[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		merged := next.taken()[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 		assert.EqualValues(t, 1001, merged.Time())
 		assert.EqualValues(t, 11, merged.DurationNano())
 		var values []int64
@@ -404,7 +404,7 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 		if want.ProfileCount() == 0 {
 			return
 		}
-		require.Len(rt, next.taken, 1)
-		require.Empty(rt, profiletest.Diff(want, next.taken[0]))
+		require.Len(rt, next.taken(), 1)
+		require.Empty(rt, profiletest.Diff(want, next.taken()[0]))
 	})
 }

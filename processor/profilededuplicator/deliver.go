@@ -40,35 +40,21 @@ type loss struct {
 
 // deliver passes a message on. It returns nil when the next consumer took it, and what was lost when it is given up.
 func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
-	wait := backoff.ExponentialBackOff{
-		InitialInterval:     d.retry.InitialInterval,
-		RandomizationFactor: d.retry.RandomizationFactor,
-		Multiplier:          d.retry.Multiplier,
-		MaxInterval:         d.retry.MaxInterval,
-	}
-	stopping := d.stopping
-	var limit time.Time
-	if d.retry.MaxElapsedTime > 0 {
-		limit = time.Now().Add(d.retry.MaxElapsedTime)
-	}
+	p := d.newPatience()
 	for attempt := 0; ; attempt++ {
+		p.heed()
 		err := d.attempt(ctx, pd)
 		if err == nil {
 			return nil
 		}
 		pd = restOf(err, pd)
-		pause := wait.NextBackOff()
+		pause, more := p.next()
 		switch {
 		case consumererror.IsPermanent(err):
 			return &loss{lostPermanent, err, pd}
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || !more && p.stopping == nil:
 			return &loss{lostShutdown, err, pd}
-		case !d.retry.Enabled:
-			return &loss{lostRetries, err, pd}
-		case !limit.IsZero() && time.Now().Add(pause).After(limit):
-			if stopping == nil {
-				return &loss{lostShutdown, err, pd}
-			}
+		case !d.retry.Enabled || !more:
 			return &loss{lostRetries, err, pd}
 		}
 		if attempt == 0 {
@@ -77,17 +63,53 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		d.telemetry.retried(ctx)
 		select {
 		case <-time.After(pause):
+		case <-p.stopping:
+			// There is little time left, so that the next attempt is made at once.
 		case <-ctx.Done():
 			return &loss{lostShutdown, err, pd}
-		case <-stopping:
-			// There is little time left, so that the next attempt is made at once.
-			stopping = nil
-			wait.Reset()
-			if until := time.Now().Add(shutdownRetries); limit.IsZero() || until.Before(limit) {
-				limit = until
-			}
 		}
 	}
+}
+
+// patience says when to try again, and for how long.
+type patience struct {
+	pauses backoff.ExponentialBackOff
+	// limit is when there are no more attempts. The zero time is never.
+	limit time.Time
+	// stopping is nil once it is heeded.
+	stopping <-chan struct{}
+}
+
+func (d *deliverer) newPatience() patience {
+	p := patience{stopping: d.stopping, pauses: backoff.ExponentialBackOff{
+		InitialInterval:     d.retry.InitialInterval,
+		RandomizationFactor: d.retry.RandomizationFactor,
+		Multiplier:          d.retry.Multiplier,
+		MaxInterval:         d.retry.MaxInterval,
+	}}
+	if d.retry.MaxElapsedTime > 0 {
+		p.limit = time.Now().Add(d.retry.MaxElapsedTime)
+	}
+	return p
+}
+
+// heed takes notice when the processor is to stop: then there is less time, and it begins with short pauses again.
+func (p *patience) heed() {
+	select {
+	case <-p.stopping:
+		p.stopping = nil
+		p.pauses.Reset()
+		if until := time.Now().Add(shutdownRetries); p.limit.IsZero() || until.Before(p.limit) {
+			p.limit = until
+		}
+	default:
+	}
+}
+
+// next returns how long to wait before the next attempt, and whether there is to be one.
+func (p *patience) next() (pause time.Duration, more bool) {
+	pause = p.pauses.NextBackOff()
+	return pause, p.limit.IsZero() || !time.Now().Add(pause).After(p.limit)
 }
 
 // attempt passes pd on, which stays as it is if it must be repeated.

@@ -31,8 +31,9 @@ func refuse(first int, err error) func(int, pprofile.Profiles) error {
 // intervals returns the pauses between calls.
 func (s *sink) intervals() []time.Duration {
 	var pauses []time.Duration
-	for i := 1; i < len(s.times); i++ {
-		pauses = append(pauses, s.times[i].Sub(s.times[i-1]))
+	times := s.times()
+	for i := 1; i < len(times); i++ {
+		pauses = append(pauses, times[i].Sub(times[i-1]))
 	}
 	return pauses
 }
@@ -82,7 +83,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				assert.Equal(t, test.calls, next.calls)
+				assert.Equal(t, test.calls, next.calls())
 				assert.Equal(t, []any{test.reason}, f.lost())
 				entry := f.logs.FilterMessageSnippet("lost").All()[0].ContextMap()
 				assert.EqualValues(t, 1, entry["profiles"])
@@ -113,7 +114,7 @@ func TestPartsAreRepeatedAlone(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 4, 8, 16, 32)))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, 4, next.calls)
+		assert.Equal(t, 4, next.calls())
 		sum := int64(0)
 		for _, value := range next.totals() {
 			sum += value
@@ -138,7 +139,7 @@ func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
 			}
 			only(1, taken)
 			only(2, rest)
-			next.taken = append(next.taken, taken)
+			next.keep(t.Context(), taken)
 			return xconsumererror.NewProfiles(errNotNow, rest)
 		}
 		f := start(t, next, batchOf(nil))
@@ -179,12 +180,12 @@ func TestShutdownEndsRetries(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		time.Sleep(100 * time.Second)
 		synctest.Wait()
-		calls := next.calls
+		calls := next.calls()
 		begin := time.Now()
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, 9*time.Second, time.Since(begin))
-		assert.Equal(t, calls+4, next.calls)
-		assert.Equal(t, begin, next.times[calls])
+		assert.Equal(t, calls+4, next.calls())
+		assert.Equal(t, begin, next.times()[calls])
 		assert.Equal(t, []any{"shutdown"}, f.lost())
 	})
 }

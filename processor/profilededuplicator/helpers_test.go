@@ -87,11 +87,10 @@ type sink struct {
 	// answer decides on each call, counted from 1. Without it all are taken.
 	answer func(call int, pd pprofile.Profiles) error
 
-	mu       sync.Mutex
-	calls    int
-	taken    []pprofile.Profiles
-	contexts []context.Context
-	times    []time.Time
+	mu     sync.Mutex
+	called []time.Time
+	kept   []pprofile.Profiles
+	under  []context.Context
 }
 
 func (s *sink) Capabilities() consumer.Capabilities {
@@ -100,28 +99,58 @@ func (s *sink) Capabilities() consumer.Capabilities {
 
 func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	s.mu.Lock()
-	s.calls++
-	call := s.calls
-	s.times = append(s.times, time.Now())
+	s.called = append(s.called, time.Now())
+	call := len(s.called)
 	s.mu.Unlock()
 	if s.answer != nil {
 		if err := s.answer(call, pd); err != nil {
 			return err
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.taken = append(s.taken, clone(pd))
-	s.contexts = append(s.contexts, ctx)
+	s.keep(ctx, pd)
 	return nil
 }
 
-// totals sums the values that were taken by service, and by id of their profile.
-func (s *sink) totals() map[string]int64 {
+func (s *sink) keep(ctx context.Context, pd pprofile.Profiles) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return totals(s.taken...)
+	s.kept = append(s.kept, clone(pd))
+	s.under = append(s.under, ctx)
 }
+
+// calls returns how many there were.
+func (s *sink) calls() int { return len(s.times()) }
+
+// times returns when each call was.
+func (s *sink) times() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.called
+}
+
+// taken returns the messages that were taken.
+func (s *sink) taken() []pprofile.Profiles {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept
+}
+
+// contexts returns those of the messages that were taken.
+func (s *sink) contexts() []context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.under
+}
+
+// forget begins anew.
+func (s *sink) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.called, s.kept, s.under = nil, nil, nil
+}
+
+// totals sums the values that were taken by service, and by id of their profile.
+func (s *sink) totals() map[string]int64 { return totals(s.taken()...) }
 
 func totals(messages ...pprofile.Profiles) map[string]int64 {
 	sums := map[string]int64{}

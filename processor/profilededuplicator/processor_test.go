@@ -78,15 +78,15 @@ func TestMessagesComeOutCanonical(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		pd := gen.Profiles().Draw(rt, "message")
 		before := clone(pd)
-		f.next.taken = nil
+		f.next.forget()
 		require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
 		if before.ProfileCount() == 0 {
-			assert.Empty(rt, f.next.taken, "nothing is sent where there is nothing to send")
+			assert.Empty(rt, f.next.taken(), "nothing is sent where there is nothing to send")
 			return
 		}
-		require.Len(rt, f.next.taken, 1)
-		require.Empty(rt, profiletest.Diff(before, f.next.taken[0]))
-		require.NoError(rt, profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true}.Check(f.next.taken[0]))
+		require.Len(rt, f.next.taken(), 1)
+		require.Empty(rt, profiletest.Diff(before, f.next.taken()[0]))
+		require.NoError(rt, profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true}.Check(f.next.taken()[0]))
 	})
 }
 
@@ -100,7 +100,7 @@ func TestCanonicalMessageIsTheSame(t *testing.T) {
 	f := start(t, next, nil)
 	pd.MarkReadOnly()
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
-	assert.Equal(t, 1, next.calls)
+	assert.Equal(t, 1, next.calls())
 }
 
 // Who shares a message with others finds it unchanged, whatever has to be done to it.
@@ -130,7 +130,7 @@ func readOnlyMessages(t *testing.T, change func(*Config)) {
 		assert.Equal(t, before, clone(pd), "message %d", i)
 	}
 	require.NoError(t, f.Shutdown(t.Context()))
-	assert.NotEmpty(t, next.taken)
+	assert.NotEmpty(t, next.taken())
 }
 
 func TestErrorsGoToTheCaller(t *testing.T) {
@@ -163,7 +163,7 @@ func TestContextOfTheCallerGoesOn(t *testing.T) {
 	next := &sink{}
 	f := start(t, next, nil)
 	require.NoError(t, f.ConsumeProfiles(context.WithValue(t.Context(), key{}, "value"), upload("checkout", 1, 1)))
-	assert.Equal(t, "value", next.contexts[0].Value(key{}))
+	assert.Equal(t, "value", next.contexts()[0].Value(key{}))
 }
 
 func TestSampleShapes(t *testing.T) {
@@ -184,7 +184,7 @@ func TestSampleShapes(t *testing.T) {
 		f := start(t, next, func(cfg *Config) { cfg.SampleShape = shape })
 		require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
 		var got [][]int64
-		for p := range profilesOf(next.taken[0]) {
+		for p := range profilesOf(next.taken()[0]) {
 			for _, sample := range p.Samples().All() {
 				got = append(got, sample.Values().AsRaw())
 			}
@@ -233,7 +233,7 @@ func TestNothingLeft(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), pprofile.NewProfiles()))
 			require.NoError(t, f.ConsumeProfiles(t.Context(), spoil(upload("bad", 1, 1))))
 			require.NoError(t, f.Shutdown(t.Context()))
-			assert.Zero(t, next.calls)
+			assert.Zero(t, next.calls())
 		})
 	}
 }

@@ -28,13 +28,13 @@ func TestHeldIsNotDelivered(t *testing.T) {
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done, "the first may still be lost")
+		assert.False(t, second.done.Load(), "the first may still be lost")
 		pass(time.Second)
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		require.NoError(t, second.err)
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "and now it has arrived")
 		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, 1, next.calls)
+		assert.Equal(t, 1, next.calls())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
@@ -46,7 +46,7 @@ func TestBatchWithTheFirstIsLost(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		second := send(t.Context(), f, upload("checkout", 1, 1))
 		pass(time.Second)
-		require.True(t, second.done, "it is held in the next batch")
+		require.True(t, second.done.Load(), "it is held in the next batch")
 		require.NoError(t, second.err)
 		pass(time.Second)
 		assert.Equal(t, []any{"permanent"}, f.lost())
@@ -61,12 +61,12 @@ func TestBatchWithTheFirstIsRepeated(t *testing.T) {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		second := send(t.Context(), f, upload("checkout", 1, 1))
 		pass(3 * time.Second)
-		assert.False(t, second.done, "two attempts have failed")
+		assert.False(t, second.done.Load(), "two attempts have failed")
 		pass(time.Second)
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		require.NoError(t, second.err)
 		pass(time.Minute)
-		assert.Equal(t, 3, next.calls)
+		assert.Equal(t, 3, next.calls())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
@@ -99,7 +99,7 @@ func TestShutdownWithSecondWaiting(t *testing.T) {
 				second := send(t.Context(), f, upload("checkout", 1, 1))
 				require.NoError(t, f.Shutdown(t.Context()))
 				synctest.Wait()
-				require.True(t, second.done)
+				require.True(t, second.done.Load())
 				if lost {
 					require.ErrorIs(t, second.err, errStopped, "nobody is told that it arrived")
 					assert.Empty(t, next.totals())
@@ -158,12 +158,12 @@ func TestLostPart(t *testing.T) {
 				}
 				require.NoError(t, f.ConsumeProfiles(t.Context(), whole()))
 				pass(time.Second)
-				before := len(next.taken)
+				before := len(next.taken())
 				require.NoError(t, f.ConsumeProfiles(t.Context(), whole()))
 				pass(time.Second)
 				assert.Len(t, f.lost(), 1)
 				again := map[byte]bool{}
-				for _, pd := range next.taken[before:] {
+				for _, pd := range next.taken()[before:] {
 					for p := range profilesOf(pd) {
 						again[p.ProfileID()[0]] = true
 					}
@@ -199,8 +199,8 @@ func TestMergedProfiles(t *testing.T) {
 					require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 2)))
 					pass(time.Second)
 				}
-				require.Len(t, next.taken, 1)
-				assert.Equal(t, 1, next.taken[0].ProfileCount())
+				require.Len(t, next.taken(), 1)
+				assert.Equal(t, 1, next.taken()[0].ProfileCount())
 				sum := int64(0)
 				for _, value := range next.totals() {
 					sum += value

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,15 +21,16 @@ import (
 
 // sending is a call that may have to wait.
 type sending struct {
-	done bool
-	err  error
+	done atomic.Bool
+	// err is that of the call when it is done.
+	err error
 }
 
 // send consumes a message in a goroutine of its own, until that ends or has to wait.
 func send(ctx context.Context, f *fixture, pd pprofile.Profiles) *sending {
 	s := &sending{}
 	go func() {
-		defer func() { s.done = true }()
+		defer s.done.Store(true)
 		s.err = f.ConsumeProfiles(ctx, pd)
 	}()
 	synctest.Wait()
@@ -59,9 +61,9 @@ func TestDeliveredProfileIsDropped(t *testing.T) {
 	for range 3 {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 	}
-	assert.Equal(t, 1, next.calls)
+	assert.Equal(t, 1, next.calls())
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
-	assert.Equal(t, 2, next.calls)
+	assert.Equal(t, 2, next.calls())
 }
 
 func TestRefusedProfileIsDeliveredByTheRetry(t *testing.T) {
@@ -80,12 +82,12 @@ func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
 		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done, "it is not known yet what becomes of the first")
+		assert.False(t, second.done.Load(), "it is not known yet what becomes of the first")
 		g.reply(nil)
-		assert.True(t, first.done && second.done)
+		assert.True(t, first.done.Load() && second.done.Load())
 		require.NoError(t, first.err)
 		require.NoError(t, second.err)
-		assert.Equal(t, 1, g.calls)
+		assert.Equal(t, 1, g.calls())
 	})
 }
 
@@ -98,9 +100,9 @@ func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
 		third := send(t.Context(), f, upload("checkout", 1, 1))
 		g.reply(errNotNow)
 		require.ErrorIs(t, first.err, errNotNow)
-		assert.Equal(t, 2, g.calls, "one of the others takes its place")
+		assert.Equal(t, 2, g.calls(), "one of the others takes its place")
 		g.reply(nil)
-		assert.True(t, second.done && third.done)
+		assert.True(t, second.done.Load() && third.done.Load())
 		require.NoError(t, second.err)
 		require.NoError(t, third.err)
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, g.totals())
@@ -165,7 +167,7 @@ func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 		}()
 		synctest.Wait()
 		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done)
+		assert.False(t, second.done.Load())
 		g.reply(nil)
 		g.reply(nil)
 		require.NoError(t, second.err)
@@ -190,7 +192,7 @@ func TestSeveralAtOnceThatOverlap(t *testing.T) {
 			}
 		}
 		for _, s := range sendings {
-			require.True(t, s.done)
+			require.True(t, s.done.Load())
 			require.NoError(t, s.err)
 		}
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, g.totals())
@@ -203,9 +205,9 @@ func TestOnlyTheRepeatedProfilesOfAMessageAreDropped(t *testing.T) {
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3)))
 	require.NoError(t, f.ConsumeProfiles(t.Context(),
 		together(upload("checkout", 1, 1, 2, 3), upload("cart", 2, 5), upload("checkout", 2, 5), upload("checkout", 0, 7))))
-	require.Len(t, next.taken, 2)
-	requireCanonical(t, next.taken[1])
-	assert.Equal(t, map[string]int64{"cart/2": 5, "checkout/0": 7}, totals(next.taken[1]))
+	require.Len(t, next.taken(), 2)
+	requireCanonical(t, next.taken()[1])
+	assert.Equal(t, map[string]int64{"cart/2": 5, "checkout/0": 7}, totals(next.taken()[1]))
 }
 
 func TestProfilesWithoutIDAreNeverRepeated(t *testing.T) {

@@ -1,0 +1,335 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
+)
+
+func attributesOf(more ...attribute.KeyValue) attribute.Set {
+	return attribute.NewSet(append(more, attribute.String("processor", "profile_deduplicator"))...)
+}
+
+// points are the data points of one number, with one or no further attribute.
+func points(value int64, more ...attribute.KeyValue) []metricdata.DataPoint[int64] {
+	return []metricdata.DataPoint[int64]{{Value: value, Attributes: attributesOf(more...)}}
+}
+
+func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
+
+// tables are the data points of numbers of entries.
+func tables(counts [len(tableNames)]int) []metricdata.DataPoint[int64] {
+	var all []metricdata.DataPoint[int64]
+	for i, name := range tableNames {
+		all = append(all, points(int64(counts[i]), attribute.String("table", name))...)
+	}
+	return all
+}
+
+// onlyValues leaves out when a value was recorded.
+func onlyValues() []metricdatatest.Option {
+	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
+}
+
+func (f *fixture) requireUnset(tb testing.TB, metrics ...string) {
+	tb.Helper()
+	for _, name := range metrics {
+		_, err := f.telemetry.GetMetric("otelcol_processor_profile_deduplicator_" + name)
+		assert.Error(tb, err, name)
+	}
+}
+
+// doubled is a message with each entry of the tables of upload twice, and each sample as well.
+func doubled() (pd pprofile.Profiles, in, out content) {
+	single := upload("checkout", 1, 3, 4)
+	pd = together(upload("checkout", 1, 3, 4), upload("checkout", 1, 3, 4))
+	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	pd.ResourceProfiles().At(1).ScopeProfiles().At(0).Profiles().At(0).Samples().MoveAndAppendTo(profiles.At(0).Samples())
+	pd.ResourceProfiles().At(1).ScopeProfiles().At(0).Profiles().RemoveIf(func(pprofile.Profile) bool { return true })
+	in, out = contentOf(pd), contentOf(single)
+	// The values are sums: 6 and 8 take as many bytes as 3 and 4.
+	return pd, in, out
+}
+
+func TestMetricsOfMessages(t *testing.T) {
+	f := start(t, &sink{}, nil)
+	pd, in, out := doubled()
+	assert.Equal(t, content{profiles: 1, samples: 4, entries: [...]int{10, 6, 2, 6, 6, 2, 2}, bytes: in.bytes}, in)
+	assert.Equal(t, content{profiles: 1, samples: 2, entries: [...]int{5, 3, 1, 3, 3, 1, 1}, bytes: out.bytes}, out)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingSamples(t, f.telemetry, points(4), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingBytes(t, f.telemetry, points(int64(in.bytes)), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t, f.telemetry, tables(in.entries), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, f.telemetry, points(2), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t, f.telemetry, tables(out.entries), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(in.bytes-out.bytes)), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorProcessingDuration(t, f.telemetry,
+		[]metricdata.HistogramDataPoint[float64]{{Attributes: attributesOf()}}, append(onlyValues(), metricdatatest.IgnoreValue())...)
+	f.requireUnset(t, "repeated_profiles", "remembered_ids", "held_bytes", "held_tenants", "batch_messages", "retries", "lost_profiles")
+
+	// What is canonical goes on as it is.
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, f.telemetry, points(4), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(in.bytes-out.bytes)), onlyValues()...)
+}
+
+// What the next consumer refuses has come in, but not gone out.
+func TestMetricsOfRefusedMessages(t *testing.T) {
+	f := start(t, &sink{answer: refuse(1, errNotNow)}, nil)
+	pd, in, _ := doubled()
+	require.Error(t, f.ConsumeProfiles(t.Context(), pd))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingBytes(t, f.telemetry, points(int64(in.bytes)), onlyValues()...)
+	f.requireUnset(t, "outgoing_profiles", "outgoing_samples", "outgoing_dictionary_entries", "saved_bytes", "refused_messages")
+}
+
+func TestProcessingDurationIsWithoutTheNextConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Minute)
+			return nil
+		}}
+		for _, change := range []func(*Config){nil, batchOf(nil)} {
+			f := start(t, next, change)
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+			require.NoError(t, f.Shutdown(t.Context()))
+			metric, err := f.telemetry.GetMetric("otelcol_processor_profile_deduplicator_processing_duration")
+			require.NoError(t, err)
+			point := metric.Data.(metricdata.Histogram[float64]).DataPoints[0]
+			assert.EqualValues(t, 1, point.Count)
+			assert.Zero(t, point.Sum, "no time passes here but in the next consumer")
+		}
+	})
+}
+
+func TestMetricsOfRepairs(t *testing.T) {
+	f := start(t, &sink{}, func(cfg *Config) {
+		cfg.DropZeroSamples, cfg.DropAttributes = true, []string{"thread.id"}
+	})
+	unequal := upload("unequal", 2, 1)
+	sampleOf(unequal).TimestampsUnixNano().FromRaw([]uint64{1003, 1004})
+	twice := upload("twice", 3, 1)
+	addAttribute(twice, "key", "a")
+	addAttribute(twice, "key", "b")
+	thread := upload("thread", 4, 1, 0)
+	addAttribute(thread, "thread.id", "12")
+	mixed := upload("mixed", 5, 1, 2)
+	samples := mixed.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	samples.At(1).SetStackIndex(1)
+	samples.At(1).TimestampsUnixNano().FromRaw([]uint64{1006})
+	require.NoError(t, f.ConsumeProfiles(t.Context(), together(spoil(upload("index", 1, 1)), unequal, twice, thread, mixed)))
+
+	metadatatest.AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t, f.telemetry, append(append(
+		points(1, because("index_out_of_range")), points(1, because("unequal_lengths"))...),
+		points(1, because("duplicate_key"))...), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedZeroSamples(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(2), onlyValues()...)
+}
+
+func sampleOf(pd pprofile.Profiles) pprofile.Sample {
+	return pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
+}
+
+// addAttribute gives the first sample an attribute.
+func addAttribute(pd pprofile.Profiles, key, value string) {
+	d := pd.Dictionary()
+	d.StringTable().Append(key)
+	attribute := d.AttributeTable().AppendEmpty()
+	attribute.SetKeyStrindex(int32(d.StringTable().Len() - 1))
+	attribute.Value().SetStr(value)
+	sampleOf(pd).AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+}
+
+func TestMetricsOfRepeatedProfiles(t *testing.T) {
+	f := start(t, &sink{}, repeatedOf(func(cfg *Config) { cfg.DropRepeated.Get().MaxEntries = 2 }))
+	pd := func() pprofile.Profiles { return together(upload("checkout", 1, 1), upload("checkout", 2, 1)) }
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd()))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), pd()))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, f.telemetry, points(2), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorRememberedIds(t, f.telemetry, points(2), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t, f.telemetry, points(4), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(2), onlyValues()...)
+	f.requireUnset(t, "evicted_ids")
+	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorEvictedIds(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorRememberedIds(t, f.telemetry, points(2), onlyValues()...)
+}
+
+func TestMetricsOfRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, &sink{}, repeatedOf(func(cfg *Config) {
+			cfg.OnInvalid = OnInvalidReject
+			batchOf(func(cfg *BatchConfig) {
+				cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, 1
+				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*memoryOf(upload("checkout", 1, 1))+2*messageOverhead+100
+			})(cfg)
+		}))
+		require.Error(t, f.ConsumeProfiles(t.Context(), spoil(upload("checkout", 1, 1))))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, make([]int64, 1000)...)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.Error(t, f.ConsumeProfiles(ctx, upload("checkout", 3, 1)))
+		require.Error(t, f.ConsumeProfiles(from(t.Context(), "x-tenant", "b"), upload("checkout", 4, 1)))
+		synctest.Wait()
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 5, 1)))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 6, make([]int64, 8)...)))
+		require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 7, 1)))
+
+		var want []metricdata.DataPoint[int64]
+		for _, reason := range []string{"invalid", "too_large", "held_bytes", "tenants", "in_flight", "stopped"} {
+			want = append(want, points(1, because(reason))...)
+		}
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, want, onlyValues()...)
+	})
+}
+
+// histogram returns the count and sum of what a batch with this trigger was.
+func (f *fixture) histogram(t *testing.T, name, trigger string) (count uint64, sum int64) {
+	t.Helper()
+	metric, err := f.telemetry.GetMetric("otelcol_processor_profile_deduplicator_" + name)
+	require.NoError(t, err)
+	for _, point := range metric.Data.(metricdata.Histogram[int64]).DataPoints {
+		if value, _ := point.Attributes.Value("trigger"); value.AsString() == trigger {
+			return point.Count, point.Sum
+		}
+	}
+	return 0, 0
+}
+
+func TestMetricsOfBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 20, 3000 }))
+		in := contentOf(upload("checkout", 1, 3, 4))
+		consume := func(n int, id byte) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id, make([]int64, n)...)))
+			synctest.Wait()
+		}
+		for range 3 {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
+		}
+		memory, _ := f.Profiles.(*deduplicator).batching.batches.holds()
+		assert.Equal(t, 3*(memoryOf(upload("checkout", 1, 3, 4))+messageOverhead), memory)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(memory), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(1), onlyValues()...)
+		pass(time.Second)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(0), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(0), onlyValues()...)
+		out := contentOf(next.taken()[0])
+		metadatatest.AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t, f.telemetry,
+			tables([...]int{15, 9, 3, 9, 9, 3, 3}), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t, f.telemetry,
+			tables([...]int{5, 3, 1, 3, 3, 1, 1}), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(3*in.bytes-out.bytes)), onlyValues()...)
+
+		consume(25, 2)
+		large := upload("checkout", 3, 1)
+		large.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).OriginalPayload().FromRaw(make([]byte, 3000))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
+		synctest.Wait()
+		consume(1, 4)
+		require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
+
+		for trigger, want := range map[string][4]int64{
+			"timeout":  {1, 3, 6, int64(out.bytes)},
+			"samples":  {1, 1, 25, int64(contentOf(next.taken()[1]).bytes + contentOf(next.taken()[2]).bytes)},
+			"bytes":    {1, 1, 1, int64(contentOf(next.taken()[3]).bytes)},
+			"shutdown": {1, 1, 1, int64(contentOf(next.taken()[4]).bytes)},
+			"full":     {},
+		} {
+			for i, name := range []string{"batch_messages", "batch_samples", "batch_bytes"} {
+				count, sum := f.histogram(t, name, trigger)
+				assert.EqualValues(t, want[0], count, trigger)
+				assert.Equal(t, want[i+1], sum, "%s %s", name, trigger)
+			}
+		}
+		triggers := func(names ...string) (points []metricdata.HistogramDataPoint[int64]) {
+			for _, name := range names {
+				points = append(points, metricdata.HistogramDataPoint[int64]{Attributes: attributesOf(attribute.String("trigger", name))})
+			}
+			return points
+		}
+		ignore := append(onlyValues(), metricdatatest.IgnoreValue())
+		all := triggers("timeout", "samples", "bytes", "shutdown")
+		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchMessages(t, f.telemetry, all, ignore...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchSamples(t, f.telemetry, all, ignore...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorBatchBytes(t, f.telemetry, all, ignore...)
+	})
+}
+
+func TestMetricsOfFullBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) {
+			cfg.MaxBytes, cfg.MaxHeldBytes = 0, memoryOf(upload("checkout", 1, 1))+messageOverhead
+		}))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+		synctest.Wait()
+		count, sum := f.histogram(t, "batch_messages", "full")
+		assert.EqualValues(t, 1, count)
+		assert.EqualValues(t, 1, sum)
+	})
+}
+
+func TestMetricsOfLosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		permanent := consumererror.NewPermanent(errNotNow)
+		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
+			if call == 1 {
+				return permanent
+			}
+			return errNotNow
+		}}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) {
+			cfg.RetryConfig.MaxInterval, cfg.RetryConfig.MaxElapsedTime = time.Second, 2500*time.Millisecond
+		}))
+		for id := range byte(2) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id+1, 1, 2)))
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id+3, 1, 2, 3)))
+			pass(10 * time.Second)
+		}
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.Error(t, f.Profiles.(*deduplicator).batching.batches.stop(ctx))
+
+		metadatatest.AssertEqualProcessorProfileDeduplicatorLostProfiles(t, f.telemetry, append(append(
+			points(2, because("permanent")), points(2, because("retries"))...), points(1, because("shutdown"))...), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorLostSamples(t, f.telemetry, append(append(
+			points(5, because("permanent")), points(5, because("retries"))...), points(1, because("shutdown"))...), onlyValues()...)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRetries(t, f.telemetry, points(3), onlyValues()...)
+		f.requireUnset(t, "outgoing_profiles", "merged_profiles")
+	})
+}
+
+func TestMetricsOfMergedProfiles(t *testing.T) {
+	f := start(t, &sink{}, func(cfg *Config) {
+		batchOf(nil)(cfg)
+		cfg.MergeProfiles.GetOrInsertDefault()
+	})
+	for id := range byte(3) {
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id+1, 1)))
+	}
+	require.NoError(t, f.Profiles.(*deduplicator).batching.batches.stop(t.Context()))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorMergedProfiles(t, f.telemetry, points(2), onlyValues()...)
+}
