@@ -65,6 +65,8 @@ type APIsConfig struct {
 	Pprof bool `mapstructure:"pprof"`
 	// PyroscopeIngest is Pyroscope's older API, at /ingest.
 	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
+	// Datadog is what Datadog's profilers send to an agent, at /profiling/v1/input.
+	Datadog bool `mapstructure:"datadog"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -87,7 +89,7 @@ func defaultServerConfig() ServerConfig {
 	return ServerConfig{
 		HTTP:                  http,
 		Path:                  defaultPath,
-		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true},
+		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, Datadog: true},
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,

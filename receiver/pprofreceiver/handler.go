@@ -59,6 +59,7 @@ func (s *server) newAPIs() []*api {
 	}{
 		{s.cfg.APIs.Pprof, s.rawAPI()},
 		{s.cfg.APIs.PyroscopeIngest, s.ingestAPI()},
+		{s.cfg.APIs.Datadog, s.datadogAPI()},
 	} {
 		if one.on {
 			one.api.metrics = newWay(s.intake.metrics, one.api.way)

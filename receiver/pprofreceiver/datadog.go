@@ -1,0 +1,163 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	attributeContainerID = "container.id"
+
+	fieldEvent  = "event"
+	suffixPprof = ".pprof"
+	suffixJFR   = ".jfr"
+
+	// datadogOtherParts is how many parts beside profiles an upload may have.
+	datadogOtherParts = 32
+)
+
+// datadogNames are the tags that OpenTelemetry has a name for.
+var datadogNames = map[string]string{
+	"service":    attributeServiceName,
+	"env":        "deployment.environment.name",
+	"version":    "service.version",
+	"host":       "host.name",
+	"runtime-id": "service.instance.id",
+}
+
+// agentNames are those of the tags that an agent adds, which are for programs that do not say it themselves.
+var agentNames = map[string]string{"host": "host.name", "default_env": "deployment.environment.name"}
+
+// datadogAPI is what Datadog's profilers send to an agent, and what an agent sends on: a form with several profiles.
+func (s *server) datadogAPI() *api {
+	return &api{
+		way: wayDatadog, paths: []string{"/profiling/v1/input", "/api/v2/profile"},
+		take: s.takeDatadog, succeed: succeedOK, fail: failText,
+	}
+}
+
+func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+	boundary, isForm, err := form.Boundary(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil:
+		return err
+	case !isForm:
+		return refuse(classUnknownFormat, "Content-Type %.64q is not taken, only multipart/form-data is", r.Header.Get("Content-Type"))
+	}
+	if err := checkEncoding(r, body); err != nil {
+		return err
+	}
+	body, release, err := s.envelope(body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	upload, err := readUpload(form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
+	if err != nil {
+		return err
+	}
+	payloads.way.ignored(ctx, upload.ignored)
+	source := s.newSource(r)
+	if err := setFromAgent(source.Resource, r.Header); err != nil {
+		return err
+	}
+	setFromLabels(source.Resource, upload.event.Tags, datadogNames)
+	return upload.addTo(ctx, payloads, source)
+}
+
+// upload is what a form holds. The event, which says what the profiles are of, comes last.
+type upload struct {
+	event    datadog.Event
+	profiles []form.Part
+	ignored  int
+}
+
+func readUpload(parts *form.Reader) (u upload, err error) {
+	jfr := ""
+	for {
+		part, err := parts.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return upload{}, err
+		}
+		switch name := attachmentName(part); {
+		case part.Name == fieldEvent:
+			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
+				return upload{}, refuse(malformedUnless(err), "%w", err)
+			}
+		case strings.HasSuffix(name, suffixPprof):
+			u.profiles = append(u.profiles, part)
+		case strings.HasSuffix(name, suffixJFR):
+			jfr = name
+			u.ignored++
+		default:
+			u.ignored++
+		}
+	}
+	if len(u.profiles) == 0 && jfr != "" {
+		return upload{}, refuse(classUnknownFormat, "the upload holds %.64q: format %q is not taken, only %q is", jfr, "jfr", formatPprof)
+	}
+	return u, nil
+}
+
+// attachmentName is the name of a file. Older profilers put it into that of the field, data[cpu.pprof].
+func attachmentName(part form.Part) string {
+	if name, found := strings.CutPrefix(strings.TrimSuffix(part.Name, "]"), "data["); found {
+		return name
+	}
+	if part.FileName != "" {
+		return part.FileName
+	}
+	return part.Name
+}
+
+func (u *upload) addTo(ctx context.Context, payloads *batch, source pprof.Source) error {
+	span := times{start: u.event.Start, end: u.event.End}
+	for _, part := range u.profiles {
+		source.ProfileName = profileNameOf(attachmentName(part))
+		if err := payloads.addOneOf(ctx, attachmentName(part), part.Content, source, span); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// profileNameOf is what an attachment's name says of its profile. That it is a difference is the usual case.
+func profileNameOf(attachment string) string {
+	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
+	if name == "auto" || name == "profile" || len(name) > label.MaxNameBytes {
+		return ""
+	}
+	return label.ValidText(name)
+}
+
+// setFromAgent sets what clients and agents say in headers: the container, and tags that the event may say better.
+func setFromAgent(resource pcommon.Map, header http.Header) error {
+	var tags []label.Label
+	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {
+		var err error
+		if tags, err = datadog.AppendTags(tags, header.Get(name)); err != nil {
+			return err
+		}
+	}
+	setFromLabels(resource, tags, agentNames)
+	if id := header.Get("Datadog-Container-ID"); id != "" {
+		resource.PutStr(attributeContainerID, label.ValidText(id))
+	}
+	return nil
+}

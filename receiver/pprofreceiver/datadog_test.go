@@ -1,0 +1,200 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestReplayDatadog replays an upload of dd-trace-go: five profiles in zstd, one message.
+func TestReplayDatadog(t *testing.T) {
+	for _, path := range []string{"/profiling/v1/input", "/api/v2/profile"} {
+		r := run(t, nil)
+		request := strings.Replace(string(capture(t, "dd-trace-go/01-upload")), "/profiling/v1/input", path, 1)
+		got := r.replay(t, []byte(request))
+		require.Equal(t, http.StatusOK, got.status, got.text)
+		assert.Empty(t, got.text)
+
+		pd := r.sink.one(t)
+		require.Equal(t, 1, pd.ResourceProfiles().Len())
+		resource := pd.ResourceProfiles().At(0)
+		assert.Equal(t, map[string]any{
+			"service.name": "checkout", "deployment.environment.name": "test", "service.version": "1.2.3",
+			"host.name": "checkout-7d9f6c5b8-x2k4p", "service.instance.id": "8146e914-4f1b-48ad-bc52-899732c0e47c",
+			"process_id": "20630", "profiler_version": "v2.12.0", "runtime_version": "1.26.8", "runtime_compiler": "gc",
+			"runtime_arch": "amd64", "runtime_os": "linux", "team": "a", "profile_seq": "0", "runtime": "go", "pgo": "false",
+			"_dd.profiler.go_execution_trace_enabled": "false",
+			"entrypoint.basedir":                      "app", "entrypoint.name": "checkout", "entrypoint.type": "executable", "entrypoint.workdir": "app",
+		}, resource.Resource().Attributes().AsRaw())
+
+		payloads := payloadsOf(t, "dd-trace-go/")
+		names := map[string]string{
+			"delta-heap.pprof": "heap", "delta-block.pprof": "block", "delta-mutex.pprof": "mutex", "goroutines.pprof": "goroutines", "cpu.pprof": "cpu",
+		}
+		require.Len(t, payloads, len(names))
+		require.Equal(t, len(payloads), resource.ScopeProfiles().Len())
+		for i, payload := range payloads {
+			scope := resource.ScopeProfiles().At(i)
+			assertPayload(t, payload, pd.Dictionary(), scope)
+			for _, name := range profileNames(pd.Dictionary(), scope) {
+				assert.Equal(t, names[payload.Part], name)
+			}
+		}
+		assert.Equal(t, map[string]int64{"datadog": 5}, r.counts("otelcol_receiver_pprof_payloads", "api"))
+		assert.Equal(t, map[string]int64{"datadog": 1}, r.counts("otelcol_receiver_pprof_ignored_attachments", "api"))
+		r.assertRefusals(t, nil)
+	}
+}
+
+var asForm = []string{"Content-Type", multipartType}
+
+const event = `{"start":"2026-11-21T05:54:31Z","end":"2026-11-21T05:54:34Z","tags_profiler":"service:checkout,env:test"}`
+
+// TestDatadogForms takes profiles in every compression, and forms as older clients write them.
+func TestDatadogForms(t *testing.T) {
+	body := plain(t, cpuProfile(2))
+	for name, c := range map[string]struct {
+		body    []byte
+		headers []string
+		want    string
+	}{
+		"plain":       {body: formOf("b", "cpu.pprof", string(body), "event", event), headers: asForm, want: "cpu"},
+		"gzip":        {body: formOf("b", "cpu.pprof", string(gz(t, body)), "event", event), headers: asForm, want: "cpu"},
+		"zstd":        {body: formOf("b", "delta-mutex.pprof", string(zs(t, body)), "event", event), headers: asForm, want: "mutex"},
+		"event first": {body: formOf("b", "event", event, "auto.pprof", string(body)), headers: asForm},
+		"older":       {body: formOf("b", "data[cpu.pprof]", string(body), "event", event), headers: asForm, want: "cpu"},
+		"whole form":  {body: gz(t, formOf("b", "cpu.pprof", string(gz(t, body)), "event", event)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), want: "cpu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, "/profiling/v1/input", c.body, c.headers...)
+			require.Equal(t, http.StatusOK, got.status, got.text)
+			pd := r.sink.one(t)
+			assert.Equal(t, map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}, sums(pd))
+			assert.Equal(t, map[string]any{"service.name": "checkout", "deployment.environment.name": "test"}, r.sink.resource(t))
+			assert.Equal(t, []string{c.want, c.want}, profileNames(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0)))
+		})
+	}
+}
+
+// TestDatadogResource checks that what the program says wins over what the agent says.
+func TestDatadogResource(t *testing.T) {
+	r := run(t, nil)
+	body := formOf("b", "cpu.pprof", string(plain(t, cpuProfile(1))), "event", event)
+	got := r.post(t, "/profiling/v1/input", body, append([]string{
+		"X-Datadog-Additional-Tags", "host:node-1,default_env:none,agent_version:7.1",
+		"X-Datadog-Container-Tags", "kube_namespace:shop", "Datadog-Container-ID", "abc",
+	}, asForm...)...)
+	require.Equal(t, http.StatusOK, got.status, got.text)
+	assert.Equal(t, map[string]any{
+		"service.name": "checkout", "deployment.environment.name": "test", "host.name": "node-1", "agent_version": "7.1",
+		"kube_namespace": "shop", "container.id": "abc",
+	}, r.sink.resource(t))
+}
+
+// TestDatadogTimes gives profiles without a time that of the event.
+func TestDatadogTimes(t *testing.T) {
+	r := run(t, nil)
+	p := cpuProfile(1)
+	p.TimeNanos, p.DurationNanos = 0, 0
+	require.Equal(t, http.StatusOK, r.post(t, "/profiling/v1/input", formOf("b", "cpu.pprof", string(plain(t, p)), "event", event), asForm...).status)
+	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
+	assert.EqualValues(t, 3_000_000_000, profile.DurationNano())
+}
+
+// TestDatadogPartial takes what is good of an upload, and says what is not.
+func TestDatadogPartial(t *testing.T) {
+	r := run(t, nil)
+	good := string(plain(t, cpuProfile(2)))
+	got := r.post(t, "/profiling/v1/input", formOf("b", "cpu.pprof", good, "heap.pprof", "garbage", "delta-block.pprof", good, "empty.pprof", "", "event", event), asForm...)
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	assert.Contains(t, got.text, "1 of 4 profiles refused, the others are taken: heap.pprof: ")
+	pd := r.sink.one(t)
+	scopes := pd.ResourceProfiles().At(0).ScopeProfiles()
+	require.Equal(t, 2, scopes.Len())
+	assert.Equal(t, "cpu", profileNames(pd.Dictionary(), scopes.At(0))[0])
+	assert.Equal(t, "block", profileNames(pd.Dictionary(), scopes.At(1))[0])
+	r.assertRefusals(t, map[string]int64{"malformed": 1})
+	assert.Equal(t, map[string]int64{"malformed": 1}, r.counts("otelcol_receiver_pprof_refused_payloads", "reason"))
+	assert.EqualValues(t, 8, r.standard(t, "otelcol_receiver_accepted_profile_samples"), "two samples of two types, twice")
+	assert.EqualValues(t, 0, r.standard(t, "otelcol_receiver_refused_profile_samples"))
+}
+
+func TestDatadogRefusals(t *testing.T) {
+	good := string(plain(t, cpuProfile(2)))
+	many := make([]string, 0, 20_000)
+	for range 10_000 {
+		many = append(many, "x.json", "1")
+	}
+	for name, c := range map[string]struct {
+		body    []byte
+		headers []string
+		status  int
+		says    string
+	}{
+		"no form":       {body: []byte(good), status: 415, says: "only multipart/form-data"},
+		"all bad":       {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
+		"bad event":     {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
+		"1 MB tag":      {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
+		"only jfr":      {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 415, says: `format "jfr"`},
+		"10,000 parts":  {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
+		"truncated":     {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
+		"too many tags": {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
+		"agent's tags":  {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
+		"bomb":          {body: formOf("b", "cpu.pprof", string(gzipped(t, zeros(100<<20))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"nested":        {body: formOf("b", "cpu.pprof", string(zs(t, gzipped(t, zeros(100<<20)))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"broken zstd":   {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, "/profiling/v1/input", c.body, c.headers...)
+			assert.Equal(t, c.status, got.status, got.text)
+			assert.Contains(t, got.text, c.says)
+			assert.Less(t, len(got.text), 2000)
+			assert.Empty(t, r.sink.all())
+			assert.Equal(t, map[string]int64{"datadog": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
+		})
+	}
+}
+
+// TestRequestLimits meets the limits that hold for all profiles of a request together.
+func TestRequestLimits(t *testing.T) {
+	one := string(plain(t, cpuProfile(10)))
+	upload := formOf("b", "a.pprof", one, "b.pprof", one, "c.pprof", one, "event", event)
+	for name, change := range map[string]func(*LimitsConfig, int){
+		"payloads":       func(l *LimitsConfig, extra int) { l.Payloads = 3 + extra },
+		"inflated_bytes": func(l *LimitsConfig, extra int) { l.InflatedBytes = 3*len(one) + extra },
+		"samples":        func(l *LimitsConfig, extra int) { l.Samples = 60 + extra },
+	} {
+		for extra, want := range map[int]int{0: http.StatusOK, -1: http.StatusRequestEntityTooLarge} {
+			r := run(t, func(cfg *Config, _ *ServerConfig) { change(&cfg.Limits, extra) })
+			got := r.post(t, "/profiling/v1/input", upload, asForm...)
+			assert.Equal(t, want, got.status, "%s %+d: %s", name, extra, got.text)
+			if extra < 0 {
+				assert.Contains(t, got.text, "limits."+name)
+				assert.Empty(t, r.sink.all(), "nothing of a request that is too large is handed on")
+			}
+		}
+	}
+}
+
+// TestOneRefusalForAll hands the profiles of a request on as one: the sender repeats all of them, or none.
+func TestOneRefusalForAll(t *testing.T) {
+	r := run(t, nil)
+	r.sink.consume = func(context.Context) error { return errors.New("data refused due to high memory usage") }
+	good := string(plain(t, cpuProfile(2)))
+	got := r.post(t, "/profiling/v1/input", formOf("b", "a.pprof", good, "b.pprof", good, "bad.pprof", "x", "event", event), asForm...)
+	assert.Equal(t, http.StatusServiceUnavailable, got.status)
+	assert.Equal(t, "5", got.header.Get("Retry-After"))
+	r.assertRefusals(t, map[string]int64{"consumer_unavailable": 1})
+	assert.Empty(t, r.counts("otelcol_receiver_pprof_refused_payloads", "reason"), "the request comes again")
+}

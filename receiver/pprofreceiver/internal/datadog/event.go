@@ -1,0 +1,65 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package datadog reads what Datadog's profilers say beside their profiles: the event and its tags.
+package datadog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+)
+
+// maxEventBytes bounds the event, which may hold a count for each endpoint of a program.
+const maxEventBytes = 4 << 20
+
+// Event is the part of an upload that tells what its profiles are of.
+type Event struct {
+	// Start and End are zero where the event does not say them.
+	Start time.Time
+	End   time.Time
+	// Tags are those of the profiler, and behind them those of the process.
+	Tags []label.Label
+}
+
+// ParseEvent reads event.json.
+func ParseEvent(text []byte) (Event, error) {
+	if len(text) > maxEventBytes {
+		return Event{}, fmt.Errorf("%w: bytes of the event: %d, the limit is %d", label.ErrTooLarge, len(text), maxEventBytes)
+	}
+	var wire struct {
+		Start       time.Time `json:"start"`
+		End         time.Time `json:"end"`
+		Tags        string    `json:"tags_profiler"`
+		ProcessTags string    `json:"process_tags"`
+	}
+	if err := json.Unmarshal(text, &wire); err != nil {
+		return Event{}, fmt.Errorf("cannot read the event: %w", err)
+	}
+	event := Event{Start: wire.Start, End: wire.End}
+	var err error
+	if event.Tags, err = AppendTags(nil, wire.Tags); err != nil {
+		return Event{}, err
+	}
+	event.Tags, err = AppendTags(event.Tags, wire.ProcessTags)
+	return event, err
+}
+
+// AppendTags reads tags, key:value,key:value. A value may hold colons. Tags without a value say nothing.
+func AppendTags(list []label.Label, text string) ([]label.Label, error) {
+	var err error
+	for tag := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(tag, ":")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if key == "" || value == "" {
+			continue
+		}
+		if list, err = label.Append(list, key, value); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}

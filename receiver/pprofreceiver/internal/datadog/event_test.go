@@ -1,0 +1,72 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package datadog
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+)
+
+func TestParseEvent(t *testing.T) {
+	event, err := ParseEvent([]byte(`{"start":"2026-11-21T05:54:31.565509375Z","end":"2026-11-21T05:54:34Z","attachments":["cpu.pprof"],
+		"tags_profiler":"service:checkout, url:http://x:80 ,empty:,alone,:x,,runtime:go","family":"go","version":"4","info":{"a":[1]},
+		"process_tags":"entrypoint.name:app"}`))
+	require.NoError(t, err)
+	assert.Equal(t, Event{
+		Start: time.Date(2026, 11, 21, 5, 54, 31, 565509375, time.UTC),
+		End:   time.Date(2026, 11, 21, 5, 54, 34, 0, time.UTC),
+		Tags: []label.Label{
+			{Name: "service", Value: "checkout"},
+			{Name: "url", Value: "http://x:80"},
+			{Name: "runtime", Value: "go"},
+			{Name: "entrypoint.name", Value: "app"},
+		},
+	}, event)
+
+	event, err = ParseEvent([]byte(`{}`))
+	require.NoError(t, err)
+	assert.Zero(t, event)
+}
+
+func TestBadEvent(t *testing.T) {
+	for _, text := range []string{``, `[]`, `{"start":"yesterday"}`, `{"tags_profiler":{"a":1}}`, `{`, `{"tags_profiler":"a:b"}x`} {
+		_, err := ParseEvent([]byte(text))
+		require.ErrorContains(t, err, "cannot read the event", text)
+	}
+	for _, text := range []string{
+		`{"tags_profiler":"` + strings.Repeat("a:b,", 129) + `"}`,
+		`{"tags_profiler":"` + strings.Repeat("a:b,", 100) + `","process_tags":"` + strings.Repeat("a:b,", 29) + `"}`,
+		`{"tags_profiler":"a:` + strings.Repeat("b", 1<<20) + `"}`,
+		strings.Repeat(" ", maxEventBytes+1),
+	} {
+		_, err := ParseEvent([]byte(text))
+		require.ErrorIs(t, err, label.ErrTooLarge)
+	}
+}
+
+// FuzzParseEvent reads any event. What it yields is fit for OTLP and within the limits.
+func FuzzParseEvent(f *testing.F) {
+	f.Add([]byte(`{"start":"2026-11-21T05:54:31Z","end":"2026-11-21T05:54:34Z","tags_profiler":"service:a,env:b"}`))
+	f.Add([]byte(`{"tags_profiler":"\ud800:x,\u0000:y","process_tags":":,:"}`))
+	f.Add([]byte(`{"start":"0000-00-00T00:00:00Z"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		event, err := ParseEvent(text)
+		if err != nil {
+			return
+		}
+		require.LessOrEqual(t, len(event.Tags), label.MaxCount)
+		for _, tag := range event.Tags {
+			require.NotEmpty(t, tag.Name)
+			require.NotEmpty(t, tag.Value)
+			require.True(t, utf8.ValidString(tag.Name) && utf8.ValidString(tag.Value))
+		}
+	})
+}
