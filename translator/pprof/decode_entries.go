@@ -40,10 +40,7 @@ func (t *decoding) fillTables() {
 }
 
 func (t *decoding) addMapping(m *pprofwire.Mapping) int32 {
-	t.attributes = t.attributes[:0]
-	if m.BuildID != 0 {
-		t.attributes = append(t.attributes, t.textAttribute(mappingBuildID, m.BuildID))
-	}
+	t.attributes = t.appendText(t.attributes[:0], mappingBuildID, m.BuildID)
 	t.addTrueAttribute(mappingHasFunctions, m.HasFunctions)
 	t.addTrueAttribute(mappingHasFilenames, m.HasFilenames)
 	t.addTrueAttribute(mappingHasLineNumbers, m.HasLineNumbers)

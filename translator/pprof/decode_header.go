@@ -94,23 +94,25 @@ func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
 func (t *decoding) commonAttributes() []int32 {
 	w := &t.wire
 	var common []int32
-	if w.DropFrames != 0 {
-		common = append(common, t.textAttribute(profileDropFrames, w.DropFrames))
-	}
-	if w.KeepFrames != 0 {
-		common = append(common, t.textAttribute(profileKeepFrames, w.KeepFrames))
-	}
-	if w.DocURL != 0 {
-		common = append(common, t.textAttribute(profileDocURL, w.DocURL))
-	}
+	common = t.appendText(common, profileDropFrames, w.DropFrames)
+	common = t.appendText(common, profileKeepFrames, w.KeepFrames)
+	common = t.appendText(common, profileDocURL, w.DocURL)
 	if t.src.ProfileName != "" {
 		common = append(common, t.dict.StringAttribute(t.dict.String(profileName), 0, t.src.ProfileName))
 	}
 	return common
 }
 
-func (t *decoding) textAttribute(key string, value uint32) int32 {
-	return t.dict.StringBytesAttribute(t.dict.String(key), 0, t.text(value))
+// appendText appends an attribute of a string of the payload, if that is set and not empty.
+func (t *decoding) appendText(attributes []int32, key string, value uint32) []int32 {
+	if value == 0 {
+		return attributes
+	}
+	text := t.text(value)
+	if len(text) == 0 {
+		return attributes
+	}
+	return append(attributes, t.dict.StringBytesAttribute(t.dict.String(key), 0, text))
 }
 
 // addComments adds the comments as one attribute, an array.

@@ -189,12 +189,20 @@ func (t *decoding) commonUnit(refs []labelRef) (unit uint32, ok bool) {
 		if ref.label.Str != 0 {
 			continue
 		}
-		if found && !bytes.Equal(t.wire.String(ref.label.NumUnit), t.wire.String(unit)) {
+		if found && !bytes.Equal(t.unitText(ref.label.NumUnit), t.unitText(unit)) {
 			return 0, false
 		}
 		unit, found = ref.label.NumUnit, true
 	}
 	return unit, true
+}
+
+// unitText is text for a unit, where 0 says that there is none.
+func (t *decoding) unitText(i uint32) []byte {
+	if i == 0 {
+		return nil
+	}
+	return t.text(i)
 }
 
 // takeLink makes a link of the first pair of labels that names one. Labels that say no more than the link are taken out

@@ -31,7 +31,9 @@ type decoding struct {
 	// refs resolves ids; its Frames are later the indices of the locations in the dictionary.
 	refs references.Resolver
 	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
-	strings   []int32
+	strings []int32
+	// mended holds the strings whose invalid bytes were replaced.
+	mended    map[uint32][]byte
 	functions []int32
 	mappings  []int32
 	// mappingReached tells of each mapping whether a location has it that a sample has.
@@ -41,12 +43,11 @@ type decoding struct {
 	lines      []dictionary.Line
 	attributes []int32
 
-	types    []ValueType
-	order    []int
-	counts   []int
-	slices   []pprofile.SampleSlice
-	labels   labelTranslation
-	profiles []pprofile.Profile
+	types  []ValueType
+	order  []int
+	counts []int
+	slices []pprofile.SampleSlice
+	labels labelTranslation
 }
 
 // maxPooledBytes is the size above which working memory is left to the garbage collector instead of the pool.
@@ -57,8 +58,8 @@ func (t *decoding) release() bool {
 	t.src = Source{}
 	t.wire.Reset()
 	clear(t.slices)
-	clear(t.profiles)
 	clear(t.types)
+	clear(t.mended)
 	if t.dict != nil {
 		t.dict.Reset(dictionary.Sizes{})
 	}
@@ -80,6 +81,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	t.stats.Samples = len(w.Samples)
 	if len(w.String(0)) > 0 {
 		t.stats.Repairs.FirstString = 1
+	}
+	for _, time := range []int64{w.TimeNanos, w.DurationNanos} {
+		if time < 0 {
+			t.stats.Repairs.NegativeTimes++
+		}
 	}
 	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
 	repeated, err := t.refs.Resolve(w)
@@ -126,6 +132,13 @@ func (t *decoding) text(i uint32) []byte {
 	if utf8.Valid(s) {
 		return s
 	}
+	if mended, known := t.mended[i]; known {
+		return mended
+	}
+	if t.mended == nil {
+		t.mended = map[uint32][]byte{}
+	}
 	t.stats.Repairs.InvalidUTF8++
-	return bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	t.mended[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	return t.mended[i]
 }
