@@ -1,0 +1,186 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+)
+
+type bodyFormat int
+
+const (
+	formatText bodyFormat = iota
+	formatPprof
+)
+
+// readBody copies the body of the record and finds out its form. A pprof is then plain in t.pprof.
+func (t *decoding) readBody() (bodyFormat, *refusal) {
+	if refused := t.copyBody(); refused != nil {
+		return 0, refused
+	}
+	format, refused := t.findFormat()
+	if refused != nil {
+		return 0, refused
+	}
+	if format == formatPprof {
+		refused = t.unpackPprof()
+	} else if limit := t.opts.Limits.BodyBytes; len(t.body) > limit {
+		refused = tooLarge("bytes of the body", len(t.body), limit)
+	}
+	t.result.BodyBytes += len(t.payload)
+	return format, refused
+}
+
+// copyBody refuses what cannot be within the limit, base64 or not.
+func (t *decoding) copyBody() *refusal {
+	value, limit := t.record.log.Body(), 2*t.opts.Limits.BodyBytes
+	size := 0
+	switch value.Type() {
+	case pcommon.ValueTypeStr:
+		size = len(value.Str())
+	case pcommon.ValueTypeBytes:
+		size = value.Bytes().Len()
+	default:
+		return refuse(ReasonBody, "the body is of type %s, neither text nor bytes", value.Type())
+	}
+	switch {
+	case size == 0:
+		return refuse(ReasonBody, "the body is empty")
+	case size > limit:
+		return tooLarge("bytes of the body before base64", size, limit)
+	case value.Type() == pcommon.ValueTypeStr:
+		t.body = append(t.body[:0], value.Str()...)
+	default:
+		t.body = append(t.body[:0], value.Bytes().AsRaw()...)
+	}
+	t.payload = t.body
+	return nil
+}
+
+// findFormat goes by what the record says, and by how its body begins where it says nothing.
+func (t *decoding) findFormat() (bodyFormat, *refusal) {
+	switch t.record.format {
+	case dataFormatText:
+		return formatText, nil
+	case dataFormatPprof:
+		return formatPprof, nil
+	}
+	switch {
+	case !inflate.Plain(t.body), beginsLikeGzip(t.body), hasControl(t.body):
+		return formatPprof, nil
+	case t.record.format == "":
+		return formatText, nil
+	default:
+		return 0, refuse(ReasonFormat, "%s is %.64q, known are %q and %q", attributeDataFormat, t.record.format,
+			dataFormatPprof, dataFormatText)
+	}
+}
+
+// beginsLikeGzip tells whether the body is base64 that begins with the magic number of gzip, and nothing but base64: a
+// text has parentheses or colons.
+func beginsLikeGzip(body []byte) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("H4sI")) {
+		return false
+	}
+	for _, c := range body {
+		if digits[c] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// hasControl tells whether there is a byte that no text has, but every pprof: the tags of its shortest fields.
+func hasControl(body []byte) bool {
+	for _, c := range body {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return true
+		}
+	}
+	return false
+}
+
+// unpackPprof takes base64 and compression off.
+func (t *decoding) unpackPprof() *refusal {
+	if inflate.Plain(t.body) && !hasControl(t.body) {
+		var err error
+		t.decoded, err = appendBase64(t.decoded[:0], t.body)
+		if err != nil {
+			return &refusal{ReasonBase64, fmt.Errorf("cannot decode the base64 of the body: %w", err)}
+		}
+		t.payload = t.decoded
+	}
+	if limit := t.opts.Limits.BodyBytes; len(t.payload) > limit {
+		return tooLarge("bytes of the body behind base64", len(t.payload), limit)
+	}
+	if len(t.payload) == 0 {
+		return refuse(ReasonBody, "the body is empty")
+	}
+	return t.inflate()
+}
+
+// inflate takes compression off, within what is left to the request.
+func (t *decoding) inflate() *refusal {
+	if t.inflatedLeft <= 0 {
+		limit := t.opts.Limits.InflatedBytes
+		return tooLarge("bytes of all pprofs of the request", requestFactor*limit+1, requestFactor*limit)
+	}
+	limit := min(t.opts.Limits.InflatedBytes, t.inflatedLeft)
+	var err error
+	t.inflated, err = inflate.Append(t.inflated[:0], t.payload, limit)
+	switch {
+	case errors.Is(err, inflate.ErrTooLarge):
+		t.inflatedLeft -= limit
+		return inflateRefusal(err)
+	case err != nil:
+		// How much came out until then is not known; damaged records must not be free of cost.
+		t.inflatedLeft -= limit / 16
+		return inflateRefusal(err)
+	}
+	t.pprof = t.inflated
+	t.inflatedLeft -= len(t.pprof)
+	t.result.InflatedBytes += len(t.pprof)
+	return nil
+}
+
+// appendBase64 takes the standard and the URL alphabet, with and without padding, and white space anywhere.
+func appendBase64(dst, src []byte) ([]byte, error) {
+	if dst, err := base64.StdEncoding.AppendDecode(dst, src); err == nil {
+		return dst, nil
+	}
+	plain := make([]byte, 0, len(src))
+	for i, c := range src {
+		switch digits[c] {
+		case 0:
+			return dst, base64.CorruptInputError(i)
+		case ignored:
+		default:
+			plain = append(plain, digits[c])
+		}
+	}
+	return base64.RawStdEncoding.AppendDecode(dst, plain)
+}
+
+// ignored stands for the characters of base64 that mean nothing: white space and padding.
+const ignored = ' '
+
+// digits holds for each character of either alphabet that of the standard one, 0 for all other bytes.
+var digits = func() (table [256]byte) {
+	const standard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for i := range len(standard) {
+		table[standard[i]] = standard[i]
+	}
+	table['-'], table['_'] = '+', '/'
+	for _, c := range []byte(" \t\r\n=") {
+		table[c] = ignored
+	}
+	return table
+}()

@@ -1,0 +1,106 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// resourceEntry is a resource of the request, and what it becomes. Equal resources share one.
+type resourceEntry struct {
+	source   plog.ResourceLogs
+	language string
+	byScope  map[uint64][]*scopeEntry
+	// frameType is the attribute of its locations, plus one.
+	frameType int32
+	target    pprofile.ResourceProfiles
+	made      bool
+}
+
+// scopeEntry is a scope of a resource, and what it becomes. Equal scopes share one.
+type scopeEntry struct {
+	resource *resourceEntry
+	source   plog.ScopeLogs
+	groups   map[groupKey]*textGroup
+	target   pprofile.ScopeProfiles
+	made     bool
+}
+
+func (t *decoding) enterResource(resource plog.ResourceLogs) {
+	attributes := resource.Resource().Attributes()
+	h := dictionary.HashMap(attributes)
+	for _, entry := range t.byResource[h] {
+		other := entry.source
+		if other.SchemaUrl() == resource.SchemaUrl() &&
+			other.Resource().DroppedAttributesCount() == resource.Resource().DroppedAttributesCount() &&
+			dictionary.EqualMaps(other.Resource().Attributes(), attributes) {
+			t.resource = entry
+			return
+		}
+	}
+	t.resource = &resourceEntry{source: resource}
+	if language, found := attributes.Get(resourceLanguage); found {
+		t.resource.language = language.AsString()
+	}
+	t.resources = append(t.resources, t.resource)
+	t.byResource[h] = append(t.byResource[h], t.resource)
+}
+
+func (t *decoding) enterScope(logs plog.ScopeLogs) {
+	scope, resource := logs.Scope(), t.resource
+	h := dictionary.HashMap(scope.Attributes()) + dictionary.HashString(scope.Name())
+	for _, entry := range resource.byScope[h] {
+		other := entry.source.Scope()
+		if entry.source.SchemaUrl() == logs.SchemaUrl() && other.Name() == scope.Name() && other.Version() == scope.Version() &&
+			other.DroppedAttributesCount() == scope.DroppedAttributesCount() &&
+			dictionary.EqualMaps(other.Attributes(), scope.Attributes()) {
+			t.scope = entry
+			return
+		}
+	}
+	t.scope = &scopeEntry{resource: resource, source: logs}
+	if resource.byScope == nil {
+		resource.byScope = map[uint64][]*scopeEntry{}
+	}
+	resource.byScope[h] = append(resource.byScope[h], t.scope)
+}
+
+// newProfile appends a profile to those of the scope, which is made on its first one.
+func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
+	r := s.resource
+	if !r.made {
+		r.made = true
+		r.target = t.profiles.ResourceProfiles().AppendEmpty()
+		from, to := r.source.Resource(), r.target.Resource()
+		r.target.SetSchemaUrl(r.source.SchemaUrl())
+		copyAttributes(from.Attributes(), to.Attributes())
+		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
+	}
+	if !s.made {
+		s.made = true
+		s.target = r.target.ScopeProfiles().AppendEmpty()
+		from, to := s.source.Scope(), s.target.Scope()
+		s.target.SetSchemaUrl(s.source.SchemaUrl())
+		to.SetName(from.Name())
+		to.SetVersion(from.Version())
+		copyAttributes(from.Attributes(), to.Attributes())
+		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
+	}
+	return s.target.Profiles().AppendEmpty()
+}
+
+// copyAttributes copies attributes; of those with one key the first stays, since OTLP wants keys to be unique.
+func copyAttributes(from, to pcommon.Map) {
+	from.CopyTo(to)
+	seen := make(map[string]struct{}, to.Len())
+	to.RemoveIf(func(key string, _ pcommon.Value) bool {
+		_, twice := seen[key]
+		seen[key] = struct{}{}
+		return twice
+	})
+}

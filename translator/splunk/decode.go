@@ -1,0 +1,90 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
+
+// Decoder translates profiling records to OTLP profiles. Safe for concurrent use.
+type Decoder struct {
+	opts Options
+	pool sync.Pool
+}
+
+// NewDecoder returns a Decoder with these options.
+func NewDecoder(opts Options) *Decoder {
+	opts.Limits = opts.Limits.withDefaults()
+	if opts.LinkLabels == nil {
+		opts.LinkLabels = DefaultLinkLabels()
+	}
+	return &Decoder{opts: opts}
+}
+
+// Decode translates the profiling records among the logs, which it only reads. A pprof record becomes a profile for each
+// of its sample types, the default one first; the text records of one resource, scope, data type, instrumentation source
+// and period become one profile together. Resources and scopes that are equal are joined; without any sample there is
+// none, and the message is empty. received is the time of events that have none, nor a record with one.
+//
+// A record that cannot be read is left out and stands in the result; it does not affect the others.
+func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.Profiles, Result) {
+	t, _ := d.pool.Get().(*decoding)
+	if t == nil {
+		t = &decoding{dict: dictionary.New()}
+	}
+	t.begin(&d.opts, received)
+	t.decode(logs)
+	pd, result := t.profiles, t.result
+	if t.release() {
+		d.pool.Put(t)
+	}
+	return pd, result
+}
+
+// decode walks over the records. Those of text are collected, since several become one profile.
+func (t *decoding) decode(logs plog.Logs) {
+	for i, resource := range logs.ResourceLogs().All() {
+		t.enterResource(resource)
+		for j, scope := range resource.ScopeLogs().All() {
+			whole := isProfilingScope(resource.Resource().Attributes(), scope.Scope())
+			entered := false
+			for k, log := range scope.LogRecords().All() {
+				if !whole && !isProfilingRecord(log) {
+					t.result.OtherRecords++
+					continue
+				}
+				if !entered {
+					t.enterScope(scope)
+					entered = true
+				}
+				t.result.Records++
+				if refused := t.decodeRecord(log); refused != nil {
+					t.result.Refused = append(t.result.Refused, Refusal{i, j, k, refused.reason, refused.err})
+				}
+			}
+		}
+	}
+	t.finishTexts()
+	if t.profiles.ResourceProfiles().Len() > 0 {
+		t.dict.WriteTo(t.profiles.Dictionary())
+	}
+}
+
+func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
+	t.record = readRecord(log, t)
+	format, refused := t.readBody()
+	if refused != nil {
+		return refused
+	}
+	if format == formatText {
+		return t.decodeText()
+	}
+	return t.decodePprof()
+}

@@ -1,0 +1,41 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import "bytes"
+
+// frameType returns the attribute for the type of a frame, -1 when there is none: the type follows from the language of
+// the resource, except in native code.
+func (t *decoding) frameType(native bool) int32 {
+	if t.opts.OmitFrameType {
+		return -1
+	}
+	known := &t.resource.frameType
+	name, found := frameTypes[t.resource.language]
+	if native {
+		known, name, found = &t.native, frameTypeNative, true
+	}
+	if !found {
+		return -1
+	}
+	if *known == 0 {
+		*known = t.dict.StringAttribute(t.dict.String(locationFrameType), 0, name) + 1
+	}
+	return *known - 1
+}
+
+// isNativeFunction tells whether .NET says that it could not look further.
+func isNativeFunction(name []byte) bool {
+	return string(bytes.TrimSuffix(name, []byte("(unknown)"))) == "Unknown_Native_Function"
+}
+
+// isNoFile tells whether an agent writes this instead of the name of a file.
+func isNoFile(name []byte) bool {
+	switch string(name) {
+	case "unknown", "Unknown Source", "Native Method", "native":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,268 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// labelRole is what the labels of a key are for.
+type labelRole uint8
+
+const (
+	roleUnknown labelRole = iota // not looked at yet
+	roleAttribute
+	roleTime
+	rolePeriod
+	roleEventName
+	roleLink
+	roleThreadID
+	roleOSThreadID
+	roleText // a text that says nothing when it is empty
+	roleTruncated
+)
+
+// labelTranslation is what is known of the labels' keys of one pprof.
+type labelTranslation struct {
+	// roles are those of the strings of the pprof.
+	roles []labelRole
+	// links are the labels of the sample that may make a link.
+	links []*pprofwire.Label
+	// recordTime is the time of samples that have none, found on first use.
+	recordTime uint64
+}
+
+func (l *labelTranslation) begin(t *decoding) {
+	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
+	l.recordTime = 0
+}
+
+// role returns what a key is for. Unlike all other references, a key of 0 means string 0 where that is not empty: the
+// Python agent writes such tables.
+func (t *decoding) role(key uint32) labelRole {
+	known := &t.labels.roles[key]
+	if *known == roleUnknown {
+		*known = t.findRole(string(t.wire.String(key)))
+	}
+	return *known
+}
+
+func (t *decoding) findRole(key string) labelRole {
+	for _, names := range t.opts.LinkLabels {
+		if key != "" && (key == names.Trace || key == names.Span) {
+			return roleLink
+		}
+	}
+	switch key {
+	case labelEventTime:
+		return roleTime
+	case labelEventPeriod:
+		return rolePeriod
+	case labelEventName:
+		return roleEventName
+	case labelThreadID:
+		return roleThreadID
+	case labelThreadOSID:
+		return roleOSThreadID
+	case labelThreadName, labelThreadState:
+		return roleText
+	case labelTruncated:
+		return roleTruncated
+	default:
+		return roleAttribute
+	}
+}
+
+// translateLabels reads the labels of a sample. Its attributes are then in t.attributes, sorted.
+func (t *decoding) translateLabels(labels []pprofwire.Label) event {
+	e := event{period: t.record.period}
+	hasPeriod := false
+	t.keys.next()
+	t.attributes, t.labels.links = t.attributes[:0], t.labels.links[:0]
+	for i := range labels {
+		l := &labels[i]
+		switch t.role(l.Key) {
+		case roleTime:
+			if e.time == 0 {
+				e.time = t.nanos(l)
+			}
+		case rolePeriod:
+			if n, ok := t.number(l); ok && !hasPeriod {
+				e.period, hasPeriod = t.usableMillis(n), true
+			}
+		case roleEventName:
+			if e.name == 0 && len(t.optional(l.Str)) > 0 {
+				e.name = t.labelAttribute(l)
+			}
+		case roleLink:
+			t.labels.links = append(t.labels.links, l)
+		default:
+			t.addLabel(l)
+		}
+	}
+	if len(t.labels.links) > 0 {
+		e.link = t.takeLink()
+	}
+	t.sortAttributes()
+	if e.time == 0 {
+		e.time = t.recordTime()
+	}
+	if e.name == 0 {
+		e.name = t.eventName()
+	}
+	return e
+}
+
+// addLabel makes an attribute of a label, unless it says nothing or its key is there already.
+func (t *decoding) addLabel(l *pprofwire.Label) {
+	switch t.labels.roles[l.Key] {
+	case roleThreadID:
+		if l.Str == 0 && (l.Num == 0 || l.Num == -1) {
+			return
+		}
+	case roleOSThreadID:
+		if l.Str == 0 && l.Num == 0 {
+			return
+		}
+	case roleText:
+		if len(t.optional(l.Str)) == 0 {
+			return
+		}
+	case roleTruncated:
+		if l.Num != 1 && !isTrue(string(t.optional(l.Str))) {
+			return
+		}
+	}
+	if !t.isNewKey(t.labelKey(l.Key)) {
+		return
+	}
+	if t.labels.roles[l.Key] == roleTruncated {
+		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.labelKey(l.Key), 0, true))
+		return
+	}
+	t.attributes = append(t.attributes, t.labelAttribute(l))
+}
+
+func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
+	key := t.labelKey(l.Key)
+	if l.Str != 0 {
+		return t.dict.StringBytesAttribute(key, 0, t.valid(t.wire.String(l.Str)))
+	}
+	return t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+}
+
+// labelKey puts a label's key into the dictionary.
+func (t *decoding) labelKey(i uint32) int32 {
+	if i == 0 {
+		return t.dict.StringBytes(t.valid(t.wire.String(0)))
+	}
+	return t.string(i)
+}
+
+// number returns the value of a label that counts something, which may be written as text.
+func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
+	if l.Str == 0 {
+		return l.Num, true
+	}
+	n, err := strconv.ParseInt(string(t.wire.String(l.Str)), 10, 64)
+	return n, err == nil
+}
+
+// nanos returns the time of a label, 0 when it has none that makes sense.
+func (t *decoding) nanos(l *pprofwire.Label) uint64 {
+	n, ok := t.number(l)
+	if !ok || n <= 0 || n > math.MaxInt64/nanosPerMilli {
+		t.result.Repairs.IgnoredNumbers++
+		return 0
+	}
+	return uint64(n) * nanosPerMilli
+}
+
+// recordTime returns the time of samples without one.
+func (t *decoding) recordTime() uint64 {
+	if t.labels.recordTime == 0 {
+		t.labels.recordTime = t.record.time(t)
+	}
+	return t.labels.recordTime
+}
+
+// takeLink makes a link of the first pair of labels that names one, and attributes of those labels that say more than
+// the link. Ids of zeros say nothing.
+func (t *decoding) takeLink() (link int32) {
+	links := t.labels.links
+	for _, names := range t.opts.LinkLabels {
+		traceLabel, span := t.linkLabel(names.Trace), []byte(nil)
+		if traceLabel < 0 {
+			continue
+		}
+		spanLabel := t.linkLabel(names.Span)
+		if spanLabel >= 0 {
+			span = t.idText(links[spanLabel], names)
+		}
+		found, ok := spanlink.Parse(string(t.idText(links[traceLabel], names)), string(span), names.Decimal)
+		if !ok {
+			continue
+		}
+		link = t.dict.Link(found)
+		links[traceLabel] = nil
+		if spanLabel >= 0 && !found.SpanID.IsEmpty() {
+			links[spanLabel] = nil
+		}
+		break
+	}
+	for _, l := range links {
+		if l != nil && !t.isZeroID(l) && t.isNewKey(t.labelKey(l.Key)) {
+			t.attributes = append(t.attributes, t.labelAttribute(l))
+		}
+	}
+	return link
+}
+
+// linkLabel returns which of the sample's link labels has this key, -1 if none.
+func (t *decoding) linkLabel(key string) int {
+	for i, l := range t.labels.links {
+		if key != "" && l != nil && string(t.wire.String(l.Key)) == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// idText returns the text of an id; a number is one only where ids are decimal.
+func (t *decoding) idText(l *pprofwire.Label, names pprof.LinkLabels) []byte {
+	switch {
+	case l.Str != 0:
+		return t.wire.String(l.Str)
+	case names.Decimal:
+		return strconv.AppendUint(nil, uint64(l.Num), 10)
+	default:
+		return nil
+	}
+}
+
+func (t *decoding) isZeroID(l *pprofwire.Label) bool {
+	if l.Str == 0 {
+		return l.Num == 0
+	}
+	return isZeroID(string(t.wire.String(l.Str)))
+}
+
+// isZeroID tells whether an id is empty or has no digit but 0.
+func isZeroID(id string) bool {
+	if len(id) > 1 && id[0] == '0' && (id[1] == 'x' || id[1] == 'X') {
+		id = id[2:]
+	}
+	for i := range len(id) {
+		if id[i] != '0' {
+			return false
+		}
+	}
+	return true
+}

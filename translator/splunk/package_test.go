@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// received is the time at which the tests' requests arrive.
+const received = pcommon.Timestamp(1_800_000_000_000_000_000)
+
+// capture is a request of testdata/splunk.
+type capture struct {
+	name string
+	body []byte
+}
+
+// captures returns the requests in protobuf.
+func captures(tb testing.TB) []capture {
+	tb.Helper()
+	root := profiletest.Testdata(tb, "splunk")
+	paths, err := filepath.Glob(filepath.Join(root, "*", "*.pb"))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, paths)
+	var found []capture
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		require.NoError(tb, err)
+		name, err := filepath.Rel(root, path)
+		require.NoError(tb, err)
+		found = append(found, capture{filepath.ToSlash(name), body})
+	}
+	return found
+}
+
+func captureOf(tb testing.TB, name string) plog.Logs {
+	tb.Helper()
+	body, err := os.ReadFile(filepath.Join(profiletest.Testdata(tb, "splunk"), filepath.FromSlash(name)))
+	require.NoError(tb, err)
+	return capture{name, body}.logs(tb)
+}
+
+func (c capture) logs(tb testing.TB) plog.Logs {
+	tb.Helper()
+	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(c.body)
+	require.NoError(tb, err)
+	return logs
+}
+
+// mustDecode decodes logs of which no record may be refused, and checks what comes out.
+func mustDecode(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles, Result) {
+	tb.Helper()
+	pd, result := decodeAndCheck(tb, logs, opts)
+	require.Empty(tb, result.Refused)
+	return pd, result
+}
+
+// decodeAndCheck decodes logs and holds the message against the rules of OTLP.
+func decodeAndCheck(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles, Result) {
+	tb.Helper()
+	pd, result := NewDecoder(opts).Decode(logs, received)
+	if pd.ResourceProfiles().Len() > 0 {
+		require.NoError(tb, checkOptions.Check(pd))
+	}
+	return pd, result
+}
+
+var checkOptions = profiletest.CheckOptions{NonNegativeLines: true}
+
+// profilesOf returns all profiles of a message.
+func profilesOf(pd pprofile.Profiles) []pprofile.Profile {
+	var profiles []pprofile.Profile
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				profiles = append(profiles, profile)
+			}
+		}
+	}
+	return profiles
+}
+
+// stringAt returns string i of the dictionary.
+func stringAt(pd pprofile.Profiles, i int32) string { return pd.Dictionary().StringTable().At(int(i)) }
+
+// sampleTypeOf returns the sample type of a profile as name/unit.
+func sampleTypeOf(pd pprofile.Profiles, p pprofile.Profile) string {
+	return stringAt(pd, p.SampleType().TypeStrindex()) + "/" + stringAt(pd, p.SampleType().UnitStrindex())
+}
+
+// attributesOf returns attributes by their keys.
+func attributesOf(pd pprofile.Profiles, indices pcommon.Int32Slice) map[string]any {
+	attributes := map[string]any{}
+	for _, i := range indices.All() {
+		a := pd.Dictionary().AttributeTable().At(int(i))
+		attributes[stringAt(pd, a.KeyStrindex())] = a.Value().AsRaw()
+	}
+	return attributes
+}
+
+// framesOf returns the frames of a sample as text, the leaf first: function(file:line:column).
+func framesOf(pd pprofile.Profiles, s pprofile.Sample) []string {
+	dict := pd.Dictionary()
+	var frames []string
+	for _, l := range dict.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+		for _, line := range dict.LocationTable().At(int(l)).Lines().All() {
+			f := dict.FunctionTable().At(int(line.FunctionIndex()))
+			frames = append(frames, frameText(stringAt(pd, f.NameStrindex()), stringAt(pd, f.FilenameStrindex()), line.Line(), line.Column()))
+		}
+	}
+	return frames
+}
+
+func stackText(pd pprofile.Profiles, s pprofile.Sample) string {
+	return strings.Join(framesOf(pd, s), "\n")
+}

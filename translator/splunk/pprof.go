@@ -1,0 +1,227 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
+
+// decodePprof makes profiles of the pprof in t.pprof. First all is checked, then it goes into the dictionary.
+func (t *decoding) decodePprof() *refusal {
+	w := &t.wire
+	defer w.Reset()
+	if err := w.Read(t.pprof, t.opts.Limits.wire(t.samplesLeft)); err != nil {
+		return wireRefusal(err)
+	}
+	columns, refused := t.checkValues()
+	if refused != nil {
+		return refused
+	}
+	repeated, err := t.refs.Resolve(w)
+	if err != nil {
+		return wireRefusal(err)
+	}
+	t.samplesLeft -= columns * len(w.Samples)
+	t.result.PprofRecords++
+	t.result.Repairs.RepeatedEntries += repeated
+	t.result.Repairs.UnknownFields += w.UnknownFields
+	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
+
+	t.fillTables()
+	t.events.begin(columns)
+	t.addEvents()
+	t.result.Events += t.events.len()
+	if t.events.len() == 0 {
+		t.result.EmptyRecords++
+		return nil
+	}
+	t.writePprof()
+	return nil
+}
+
+// checkValues returns the number of values that a sample has, at least 1. Only few agents name sample types; without
+// them there is one value or none.
+func (t *decoding) checkValues() (columns int, refused *refusal) {
+	w := &t.wire
+	columns = 1
+	if t.typed() {
+		columns = len(w.SampleTypes)
+	}
+	start := uint32(0)
+	for i := range w.Samples {
+		end := w.Samples[i].ValuesEnd
+		if n := int(end - start); n != 0 && n != columns {
+			return 0, wireRefusal(fmt.Errorf("%w: sample %d has %d values, there are %d sample types",
+				pprofwire.ErrMalformed, i, n, len(w.SampleTypes)))
+		}
+		start = end
+	}
+	if n := columns * len(w.Samples); n > t.samplesLeft {
+		return 0, tooLarge(fmt.Sprintf("samples of all %d sample types", columns), n, t.samplesLeft)
+	}
+	return columns, nil
+}
+
+// typed tells whether the values are what the sample types say.
+func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wire.Values) > 0 }
+
+// addEvents turns each sample into an event.
+func (t *decoding) addEvents() {
+	w := &t.wire
+	t.labels.begin(t)
+	var locations, values, labels uint32
+	for i := range w.Samples {
+		s := &w.Samples[i]
+		frames := t.refs.Frames[locations:s.LocationsEnd]
+		if len(frames) > 0 || !t.opts.DropEmptyStacks {
+			e := t.translateLabels(w.Labels[labels:s.LabelsEnd])
+			e.stack = t.dict.Stack(frames)
+			t.events.add(e, t.attributes, w.Values[values:s.ValuesEnd])
+		}
+		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
+	}
+}
+
+// writePprof writes a profile for each sample type.
+func (t *decoding) writePprof() {
+	hash := newHash(t.scope)
+	hash.Bytes(t.body)
+	h := profileHeader{
+		scope:             t.scope,
+		ids:               hash.IDs(),
+		attributes:        t.profileAttributes(),
+		droppedAttributes: t.record.log.DroppedAttributesCount(),
+	}
+	if t.opts.IncludeOriginalPayload {
+		h.original = t.payload
+	}
+	if !t.typed() {
+		w := t.weigh(&t.events, t.record.isAllocation(""))
+		t.writeProfile(&t.events, &h, &w, true)
+		return
+	}
+	h.hasPeriod = t.wire.HasPeriodType || t.wire.Period != 0
+	h.periodType = valueType{t.string(t.wire.PeriodType.Type), t.string(t.wire.PeriodType.Unit)}
+	h.period = t.wire.Period
+	for position, column := range t.columnOrder() {
+		w := t.typedWeight(column)
+		t.writeProfile(&t.events, &h, &w, position == 0)
+	}
+}
+
+// profileAttributes returns what the record says beside its samples, and the pprof about the whole of itself.
+func (t *decoding) profileAttributes() []int32 {
+	w := &t.wire
+	t.keys.next()
+	t.attributes = t.attributes[:0]
+	t.addEventName(&t.events)
+	t.addRecordAttributes(t.record.usedUp)
+	t.addTextAttribute(profileDropFrames, w.DropFrames)
+	t.addTextAttribute(profileKeepFrames, w.KeepFrames)
+	t.addTextAttribute(profileDocURL, w.DocURL)
+	t.addComments()
+	return t.sortAttributes()
+}
+
+func (t *decoding) addTextAttribute(key string, text uint32) {
+	if text == 0 {
+		return
+	}
+	if index := t.dict.String(key); t.isNewKey(index) {
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(index, 0, t.valid(t.wire.String(text))))
+	}
+}
+
+// addComments adds the comments as one attribute, an array.
+func (t *decoding) addComments() {
+	if len(t.wire.Comments) == 0 {
+		return
+	}
+	key := t.dict.String(profileComment)
+	if !t.isNewKey(key) {
+		return
+	}
+	comments := pcommon.NewValueSlice()
+	comments.Slice().EnsureCapacity(len(t.wire.Comments))
+	for _, c := range t.wire.Comments {
+		comments.Slice().AppendEmpty().SetStr(string(t.valid(t.wire.String(c))))
+	}
+	t.attributes = append(t.attributes, t.dict.Attribute(key, 0, comments))
+}
+
+// columnOrder returns the sample types in the order of the profiles: the default one first, which is the last of a pprof
+// that does not name it.
+func (t *decoding) columnOrder() []int {
+	w := &t.wire
+	first := len(w.SampleTypes) - 1
+	if w.DefaultSampleType != 0 {
+		name := w.String(w.DefaultSampleType)
+		if i := slices.IndexFunc(w.SampleTypes, func(v pprofwire.ValueType) bool {
+			return bytes.Equal(w.String(v.Type), name)
+		}); i >= 0 {
+			first = i
+		}
+	}
+	order := []int{first}
+	for i := range w.SampleTypes {
+		if i != first {
+			order = append(order, i)
+		}
+	}
+	return order
+}
+
+// typedWeight returns what the values of a column are: what the sample type says, but allocations under the name that
+// they have everywhere else.
+func (t *decoding) typedWeight(column int) weight {
+	v := t.wire.SampleTypes[column]
+	allocation := t.record.isAllocation(string(t.optional(v.Unit)))
+	w := weight{kind: weighsValue, column: column, timed: !allocation}
+	if allocation && string(t.optional(v.Type)) == allocationSampleType {
+		w.name = t.dict.String(typeAllocation)
+	} else {
+		w.name = t.string(v.Type)
+	}
+	w.unit = t.string(v.Unit)
+	return w
+}
+
+// optional returns string i of the pprof, nothing where the reference is not set.
+func (t *decoding) optional(i uint32) []byte {
+	if i == 0 {
+		return nil
+	}
+	return t.wire.String(i)
+}
+
+// string puts string i of the pprof into the dictionary. A reference to string 0 is one that is not set, but for a
+// label's key, see labelKey.
+func (t *decoding) string(i uint32) int32 {
+	if i == 0 {
+		return 0
+	}
+	if index := t.strings[i]; index != 0 {
+		return index - 1
+	}
+	index := t.dict.StringBytes(t.valid(t.wire.String(i)))
+	t.strings[i] = index + 1
+	return index
+}
+
+// valid returns text as valid UTF-8. It may be borrowed.
+func (t *decoding) valid(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	t.result.Repairs.InvalidUTF8++
+	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+}

@@ -1,0 +1,185 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+)
+
+// valueType is a sample type or period type: strings of the dictionary.
+type valueType struct{ name, unit int32 }
+
+type weightKind int
+
+const (
+	weighsOne    weightKind = iota // each event counts 1
+	weighsPeriod                   // the time that an event stands for
+	weighsValue                    // a value of the event
+)
+
+// weight says what the values of a profile are.
+type weight struct {
+	kind   weightKind
+	column int
+	valueType
+	// timed tells whether the events come at a period of their own.
+	timed bool
+}
+
+// profileHeader is what all profiles of one record, or of one group of texts, share.
+type profileHeader struct {
+	scope             *scopeEntry
+	ids               profileid.IDs
+	attributes        []int32
+	droppedAttributes uint32
+	original          []byte
+	// hasPeriod tells whether the pprof says what the period is.
+	hasPeriod  bool
+	periodType valueType
+	period     int64
+}
+
+// weigh chooses the weights of events that no sample type describes. Events of which none has a weight are counted.
+func (t *decoding) weigh(e *events, allocation bool) weight {
+	switch {
+	case allocation && e.hasValues:
+		return weight{kind: weighsValue, valueType: t.valueType(typeAllocation, unitBytes)}
+	case !allocation && e.longestPeriod > 0:
+		return weight{kind: weighsPeriod, valueType: t.valueType(typeCPU, unitNanos), timed: true}
+	default:
+		return weight{kind: weighsOne, valueType: t.valueType(typeSamples, unitCount)}
+	}
+}
+
+func (t *decoding) valueType(name, unit string) valueType {
+	return valueType{t.dict.String(name), t.dict.String(unit)}
+}
+
+// writeProfile makes a profile of the events. first tells whether it is the first one of its record.
+func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bool) {
+	profile := t.newProfile(h.scope)
+	profile.SampleType().SetTypeStrindex(w.name)
+	profile.SampleType().SetUnitStrindex(w.unit)
+	pad := uint64(nanosPerMilli)
+	if e.longestPeriod > 0 && !e.periodsDiffer {
+		pad = uint64(e.longestPeriod) * nanosPerMilli
+	}
+	switch {
+	case h.hasPeriod:
+		profile.PeriodType().SetTypeStrindex(h.periodType.name)
+		profile.PeriodType().SetUnitStrindex(h.periodType.unit)
+		profile.SetPeriod(h.period)
+	case w.timed && e.longestPeriod > 0 && !e.periodsDiffer:
+		period := t.valueType(typeCPU, unitNanos)
+		profile.PeriodType().SetTypeStrindex(period.name)
+		profile.PeriodType().SetUnitStrindex(period.unit)
+		profile.SetPeriod(e.longestPeriod * nanosPerMilli)
+	}
+	profile.SetTime(pcommon.Timestamp(e.first))
+	profile.SetDurationNano(e.last - e.first + pad)
+	profile.SetProfileID(h.ids.Next(t.dict.StringAt(w.name), t.dict.StringAt(w.unit)))
+	profile.SetDroppedAttributesCount(h.droppedAttributes)
+	if len(h.attributes) > 0 {
+		profile.AttributeIndices().FromRaw(h.attributes)
+	}
+	if h.original != nil {
+		profile.SetOriginalPayloadFormat(originalPayloadFormat)
+		profile.OriginalPayload().FromRaw(h.original)
+	}
+	e.write(profile.Samples(), w, first, t.opts.SampleShape)
+	t.result.Samples += profile.Samples().Len()
+}
+
+// newHash begins the hash for the ids of profiles: with the resource, the rest is the record's.
+func newHash(s *scopeEntry) profileid.Hash {
+	h := profileid.NewHash()
+	h.Attributes(s.resource.source.Resource().Attributes())
+	return h
+}
+
+// isNewKey notes a key of t.attributes and tells whether none of them has it yet. Only then may an attribute be made, or
+// the dictionary would hold one that nothing uses.
+func (t *decoding) isNewKey(key int32) bool {
+	isNew := t.keys.add(key)
+	if !isNew {
+		t.result.Repairs.RepeatedLabels++
+	}
+	return isNew
+}
+
+// addRecordAttributes adds the attributes of the record, but those that are used up, to t.attributes.
+func (t *decoding) addRecordAttributes(usedUp func(key string, value pcommon.Value) bool) {
+	for key, value := range t.record.log.Attributes().All() {
+		if usedUp(key, value) {
+			continue
+		}
+		if index := t.dict.String(t.validString(key)); t.isNewKey(index) {
+			t.attributes = append(t.attributes, t.dict.Attribute(index, 0, t.validValue(value)))
+		}
+	}
+}
+
+// addEventName adds the name of the events to t.attributes, if all have the same.
+func (t *decoding) addEventName(e *events) {
+	if name := e.finish(); name != 0 && t.isNewKey(t.dict.AttributeAt(name).Key) {
+		t.attributes = append(t.attributes, name)
+	}
+}
+
+// eventName returns the attribute for the name that the record gives to its events, 0 when it gives none.
+func (t *decoding) eventName() int32 {
+	if t.record.eventName == "" {
+		return 0
+	}
+	return t.dict.StringAttribute(t.dict.String(labelEventName), 0, t.validString(t.record.eventName))
+}
+
+func (t *decoding) validString(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	t.result.Repairs.InvalidUTF8++
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// validValue returns value, or its text where there is some in it that is not valid UTF-8.
+func (t *decoding) validValue(value pcommon.Value) pcommon.Value {
+	if isValid(value) {
+		return value
+	}
+	return pcommon.NewValueStr(t.validString(value.AsString()))
+}
+
+func isValid(value pcommon.Value) bool {
+	switch value.Type() {
+	case pcommon.ValueTypeStr:
+		return utf8.ValidString(value.Str())
+	case pcommon.ValueTypeSlice:
+		for _, item := range value.Slice().All() {
+			if !isValid(item) {
+				return false
+			}
+		}
+	case pcommon.ValueTypeMap:
+		for key, item := range value.Map().All() {
+			if !utf8.ValidString(key) || !isValid(item) {
+				return false
+			}
+		}
+	default:
+	}
+	return true
+}
+
+// sortAttributes returns the attributes that were added to t.attributes as a list that a profile or sample may have.
+func (t *decoding) sortAttributes() []int32 {
+	t.attributes = dictionary.SortSet(t.attributes, 0)
+	return t.attributes
+}

@@ -1,0 +1,142 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// record is a profiling record and what its attributes say.
+type record struct {
+	log plog.LogRecord
+	// dataType, format and source are as the record has them, "" when it does not.
+	dataType, format, source string
+	eventName                string
+	// period is in milliseconds, 0 when there is none that makes sense.
+	period    int64
+	allocated int64
+	// hasAllocated tells whether allocated was there.
+	hasAllocated bool
+	truncated    bool
+}
+
+// readRecord reads the attributes that have a meaning here; of those with one key the first counts.
+func readRecord(log plog.LogRecord, t *decoding) record {
+	r := record{log: log}
+	hasPeriod := false
+	for key, value := range log.Attributes().All() {
+		switch key {
+		case attributeDataType:
+			setText(&r.dataType, value)
+		case attributeDataFormat:
+			setText(&r.format, value)
+		case attributeSource:
+			setText(&r.source, value)
+		case labelEventName:
+			setText(&r.eventName, value)
+		case labelEventPeriod:
+			if n, ok := numberOf(value); ok && !hasPeriod {
+				r.period, hasPeriod = t.usableMillis(n), true
+			}
+		case attributeAllocated, attributeOldAllocated:
+			if n, ok := numberOf(value); ok && !r.hasAllocated {
+				r.allocated, r.hasAllocated = n, true
+			}
+		case labelTruncated:
+			r.truncated = isTrue(value.AsString())
+		}
+	}
+	return r
+}
+
+// usedUp tells whether an attribute of a record says nothing that the profile does not say otherwise.
+func (r *record) usedUp(key string, value pcommon.Value) bool {
+	switch key {
+	case attributeSourceType, attributeOldSourceType:
+		return value.Type() == pcommon.ValueTypeStr && value.Str() == sourceTypeProfiling
+	case attributeDataFormat, attributeFrameCount, labelEventName:
+		return true
+	case attributeDataType:
+		return r.dataType == dataTypeCPU || r.dataType == dataTypeAllocation
+	case labelEventPeriod:
+		_, number := numberOf(value)
+		return number
+	default:
+		return false
+	}
+}
+
+// usedUpByText is usedUp for a text record, which is a single event.
+func (r *record) usedUpByText(key string, value pcommon.Value) bool {
+	switch key {
+	case attributeAllocated, attributeOldAllocated:
+		_, number := numberOf(value)
+		return number
+	case attributeDataType, attributeSource, labelTruncated:
+		return true
+	default:
+		return r.usedUp(key, value)
+	}
+}
+
+// isAllocation tells whether the weights are bytes and not time. unit is that of the first sample type, if any.
+func (r *record) isAllocation(unit string) bool {
+	switch r.dataType {
+	case dataTypeAllocation:
+		return true
+	case dataTypeCPU:
+		return false
+	default:
+		return r.hasAllocated || unit == unitBytes || strings.HasPrefix(r.eventName, allocationEvents)
+	}
+}
+
+// time returns the time of events that do not tell their own.
+func (r *record) time(t *decoding) uint64 {
+	for _, stamp := range []pcommon.Timestamp{r.log.Timestamp(), r.log.ObservedTimestamp()} {
+		if stamp > 0 && stamp <= math.MaxInt64 {
+			return uint64(stamp)
+		}
+	}
+	t.result.Repairs.NoTime++
+	return uint64(t.received)
+}
+
+func setText(text *string, value pcommon.Value) {
+	if *text == "" {
+		*text = value.AsString()
+	}
+}
+
+// numberOf returns an int, also one that is written as text.
+func numberOf(value pcommon.Value) (int64, bool) {
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		return value.Int(), true
+	case pcommon.ValueTypeStr:
+		n, err := strconv.ParseInt(strings.TrimSpace(value.Str()), 10, 64)
+		return n, err == nil
+	default:
+		return 0, false
+	}
+}
+
+// nanosPerMilli is what the times and periods of agents are multiplied with.
+const nanosPerMilli = 1_000_000
+
+// usableMillis returns n milliseconds, or 0 if they are below 0 or more than nanoseconds can count.
+func (t *decoding) usableMillis(n int64) int64 {
+	if n < 0 || n > math.MaxInt64/nanosPerMilli {
+		t.result.Repairs.IgnoredNumbers++
+		return 0
+	}
+	return n
+}
+
+func isTrue(text string) bool { return text == "true" || text == "True" }

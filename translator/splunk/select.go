@@ -1,0 +1,67 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// isProfilingScope tells whether all records of a scope are profiling records: by its name, or by the source type on the
+// scope or on the resource. What a record passes on its way loses one or the other.
+func isProfilingScope(resource pcommon.Map, scope pcommon.InstrumentationScope) bool {
+	return scope.Name() == profilingScope || hasSourceType(scope.Attributes(), attributeSourceType) ||
+		hasSourceType(resource, attributeSourceType)
+}
+
+// isProfilingRecord tells whether a record says of itself that it is a profiling record.
+func isProfilingRecord(record plog.LogRecord) bool {
+	return hasSourceType(record.Attributes(), attributeSourceType) ||
+		hasSourceType(record.Attributes(), attributeOldSourceType)
+}
+
+func hasSourceType(attributes pcommon.Map, key string) bool {
+	value, found := attributes.Get(key)
+	return found && value.Type() == pcommon.ValueTypeStr && value.Str() == sourceTypeProfiling
+}
+
+// HasProfiling tells whether there is a profiling record among the logs.
+func HasProfiling(logs plog.Logs) bool {
+	for _, resource := range logs.ResourceLogs().All() {
+		for _, scope := range resource.ScopeLogs().All() {
+			if scope.LogRecords().Len() > 0 && isProfilingScope(resource.Resource().Attributes(), scope.Scope()) {
+				return true
+			}
+			for _, record := range scope.LogRecords().All() {
+				if isProfilingRecord(record) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// RemoveProfiling takes all profiling records, also those that a [Decoder] refuses, out of the logs and returns how many
+// there were. All other records stay as they are and in their order; a scope or resource goes when nothing is left in it.
+func RemoveProfiling(logs plog.Logs) (removed int) {
+	logs.ResourceLogs().RemoveIf(func(resource plog.ResourceLogs) bool {
+		before := removed
+		scopes := resource.ScopeLogs()
+		scopes.RemoveIf(func(scope plog.ScopeLogs) bool {
+			n := removeFromScope(resource.Resource().Attributes(), scope)
+			removed += n
+			return n > 0 && scope.LogRecords().Len() == 0
+		})
+		return removed > before && scopes.Len() == 0
+	})
+	return removed
+}
+
+func removeFromScope(resource pcommon.Map, scope plog.ScopeLogs) (removed int) {
+	records, before := scope.LogRecords(), scope.LogRecords().Len()
+	whole := isProfilingScope(resource, scope.Scope())
+	records.RemoveIf(func(record plog.LogRecord) bool { return whole || isProfilingRecord(record) })
+	return before - records.Len()
+}

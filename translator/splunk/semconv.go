@@ -1,0 +1,92 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+// What Splunk's profiling convention and its predecessors call things.
+const (
+	profilingScope = "otel.profiling"
+
+	attributeSourceType    = "com.splunk.sourcetype"
+	attributeOldSourceType = "sourcetype"
+	sourceTypeProfiling    = "otel.profiling"
+
+	attributeDataType   = "profiling.data.type"
+	dataTypeCPU         = "cpu"
+	dataTypeAllocation  = "allocation"
+	attributeDataFormat = "profiling.data.format"
+	dataFormatText      = "text"
+	dataFormatPprof     = "pprof-gzip-base64"
+	attributeFrameCount = "profiling.data.total.frame.count"
+	attributeSource     = "profiling.instrumentation.source"
+	attributeAllocated  = "memory.allocated"
+	// attributeOldAllocated is what splunk-otel-java wrote before 1.7.
+	attributeOldAllocated = "allocationSize"
+
+	labelEventName   = "source.event.name"
+	labelEventPeriod = "source.event.period"
+	labelEventTime   = "source.event.time"
+	labelTraceID     = "trace_id"
+	labelSpanID      = "span_id"
+	labelThreadID    = "thread.id"
+	labelThreadOSID  = "thread.os.id"
+	labelThreadName  = "thread.name"
+	labelThreadState = "thread.state"
+	labelTruncated   = "thread.stack.truncated"
+
+	// allocationEvents begins the names of the JDK's allocation events.
+	allocationEvents = "jdk.ObjectAllocation"
+	// allocationSampleType is the sample type that splunk-otel-java writes.
+	allocationSampleType = "allocationSize"
+)
+
+// What the records become.
+const (
+	typeCPU        = "cpu"
+	unitNanos      = "nanoseconds"
+	typeAllocation = "alloc_space"
+	unitBytes      = "bytes"
+	typeSamples    = "samples"
+	unitCount      = "count"
+
+	// anonymousFunction is the name of a function that has none, nor a file: OTLP wants one of the two.
+	anonymousFunction = "(anonymous)"
+
+	originalPayloadFormat = "pprof"
+)
+
+// Names of the OpenTelemetry semantic conventions, version 1.41.
+const (
+	resourceLanguage = "telemetry.sdk.language"
+	languageJava     = "java"
+	languageDotnet   = "dotnet"
+
+	locationFrameType = "profile.frame.type"
+	frameTypeNative   = "native"
+
+	locationIsFolded = "pprof.location.is_folded"
+
+	mappingBuildID         = "process.executable.build_id.gnu"
+	mappingHasFunctions    = "pprof.mapping.has_functions"
+	mappingHasFilenames    = "pprof.mapping.has_filenames"
+	mappingHasLineNumbers  = "pprof.mapping.has_line_numbers"
+	mappingHasInlineFrames = "pprof.mapping.has_inline_frames"
+
+	profileComment    = "pprof.profile.comment"
+	profileDropFrames = "pprof.profile.drop_frames"
+	profileKeepFrames = "pprof.profile.keep_frames"
+	profileDocURL     = "pprof.profile.doc_url"
+)
+
+// frameTypes are the values of profile.frame.type by telemetry.sdk.language.
+var frameTypes = map[string]string{
+	languageJava:   "jvm",
+	"nodejs":       "v8js",
+	"node":         "v8js",
+	"webjs":        "v8js",
+	"python":       "cpython",
+	languageDotnet: "dotnet",
+	"go":           "go",
+	"php":          "php",
+	"ruby":         "ruby",
+}

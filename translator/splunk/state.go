@@ -1,0 +1,110 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/references"
+)
+
+// decoding is the working memory of one request, used again by the next.
+//
+// Nothing of a record goes into the dictionary before it is known that the record is good, so that a refused one leaves
+// no trace there.
+type decoding struct {
+	opts     *Options
+	received pcommon.Timestamp
+	profiles pprofile.Profiles
+	result   Result
+	dict     *dictionary.Builder
+
+	// samplesLeft and inflatedLeft are what the limits leave to the records that follow.
+	samplesLeft, inflatedLeft int
+
+	resources  []*resourceEntry
+	byResource map[uint64][]*resourceEntry
+	resource   *resourceEntry
+	scope      *scopeEntry
+	groups     groupList
+
+	record record
+	// body is the record's body, payload the same behind base64, pprof the same without compression.
+	body, payload, pprof []byte
+	decoded, inflated    []byte
+
+	wire   pprofwire.Profile
+	refs   references.Resolver
+	events events
+	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
+	strings        []int32
+	functions      []int32
+	mappings       []int32
+	locations      []int32
+	mappingReached []bool
+	labels         labelTranslation
+
+	text text
+
+	lines      []dictionary.Line
+	stack      []int32
+	attributes []int32
+	keys       keySet
+	// native is the attribute of locations in native code, plus one.
+	native int32
+}
+
+// maxPooledBytes is the size above which working memory is left to the garbage collector instead of the pool.
+const maxPooledBytes = 32 << 20
+
+func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
+	t.opts, t.received = opts, received
+	t.profiles = pprofile.NewProfiles()
+	t.result = Result{}
+	t.samplesLeft = opts.Limits.Samples
+	t.inflatedLeft = requestFactor * opts.Limits.InflatedBytes
+	if t.byResource == nil {
+		t.byResource = map[uint64][]*resourceEntry{}
+	}
+}
+
+// release drops what refers to the caller's data and tells whether the memory is worth keeping.
+func (t *decoding) release() bool {
+	t.profiles, t.result = pprofile.Profiles{}, Result{}
+	clear(t.resources)
+	clear(t.byResource)
+	t.resources = t.resources[:0]
+	t.resource, t.scope = nil, nil
+	t.record = record{}
+	t.payload, t.pprof, t.native = nil, nil, 0
+	t.wire.Reset()
+	t.dict.Reset(dictionary.Sizes{})
+	t.groups.release()
+	return cap(t.body)+cap(t.decoded)+cap(t.inflated)+8*cap(t.wire.LocationIDs)+24*cap(t.wire.Labels)+t.events.bytes()+
+		cap(t.keys.stamps)*8 <= maxPooledBytes
+}
+
+// keySet tells whether an attribute's key stands in a list already, in constant time.
+type keySet struct {
+	stamps []uint64
+	stamp  uint64
+}
+
+// next begins with another list.
+func (s *keySet) next() { s.stamp++ }
+
+// add notes a key, an index of the dictionary's strings, and tells whether it is new.
+func (s *keySet) add(key int32) bool {
+	if n := int(key) + 1 - len(s.stamps); n > 0 {
+		s.stamps = append(s.stamps, make([]uint64, n)...)
+	}
+	if s.stamps[key] == s.stamp {
+		return false
+	}
+	s.stamps[key] = s.stamp
+	return true
+}

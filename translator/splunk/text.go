@@ -1,0 +1,234 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+)
+
+// groupKey tells which text records of a scope become one profile.
+type groupKey struct {
+	dataType   string
+	allocation bool
+	source     string
+	period     int64
+}
+
+// textGroup is a profile under construction of text records.
+type textGroup struct {
+	key               groupKey
+	scope             *scopeEntry
+	hash              profileid.Hash
+	events            events
+	droppedAttributes uint32
+}
+
+// groupList holds the groups of a request in the order of their first records.
+type groupList struct {
+	groups []*textGroup
+	// spare are groups whose memory may be used again.
+	spare []*textGroup
+}
+
+// maxSpareGroups is the number of groups whose memory is kept; a request of an agent has one or two.
+const maxSpareGroups = 8
+
+func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
+	g := &textGroup{}
+	if n := len(l.spare); n > 0 {
+		g, l.spare = l.spare[n-1], l.spare[:n-1]
+	}
+	g.key, g.scope, g.hash, g.droppedAttributes = key, scope, newHash(scope), 0
+	g.events.begin(1)
+	l.groups = append(l.groups, g)
+	return g
+}
+
+func (l *groupList) release() {
+	for _, g := range l.groups {
+		if len(l.spare) < maxSpareGroups && g.events.bytes() <= maxPooledBytes/maxSpareGroups {
+			g.key, g.scope, g.hash = groupKey{}, nil, profileid.Hash{}
+			l.spare = append(l.spare, g)
+		}
+	}
+	clear(l.groups)
+	l.groups = l.groups[:0]
+}
+
+// decodeText makes an event of the stack in the body. First all is checked, then it goes into the dictionary.
+func (t *decoding) decodeText() *refusal {
+	if t.samplesLeft <= 0 {
+		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
+	}
+	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
+		return refused
+	}
+	t.result.TextRecords++
+	t.result.Repairs.SkippedLines += t.text.skipped
+	if len(t.text.frames) == 0 && t.opts.DropEmptyStacks {
+		t.result.EmptyRecords++
+		return nil
+	}
+	t.samplesLeft--
+	t.result.Events++
+	t.addText(t.group())
+	return nil
+}
+
+// group returns the group that the record belongs to.
+func (t *decoding) group() *textGroup {
+	r := &t.record
+	key := groupKey{dataType: r.dataType, allocation: r.isAllocation(""), source: r.source, period: r.period}
+	if key.dataType == dataTypeCPU || key.dataType == dataTypeAllocation {
+		key.dataType = "" // It says no more than the kind of the weights.
+	}
+	g := t.scope.groups[key]
+	if g == nil {
+		if t.scope.groups == nil {
+			t.scope.groups = map[groupKey]*textGroup{}
+		}
+		g = t.groups.add(key, t.scope)
+		t.scope.groups[key] = g
+	}
+	return g
+}
+
+// addText adds the record to its group.
+func (t *decoding) addText(g *textGroup) {
+	log := t.record.log
+	trace, span := log.TraceID(), log.SpanID()
+	g.droppedAttributes += log.DroppedAttributesCount()
+	g.hash.Bytes(t.body)
+	g.hash.Bytes(trace[:])
+	g.hash.Bytes(span[:])
+	g.hash.Number(uint64(log.Timestamp()))
+
+	e := event{time: t.record.time(t), period: t.record.period, stack: t.textStack(), name: t.eventName()}
+	t.keys.next()
+	t.attributes = t.attributes[:0]
+	e.link = t.textLink(trace, span)
+	t.addTextThread()
+	t.addRecordAttributes(func(key string, value pcommon.Value) bool {
+		return t.record.usedUpByText(key, value) || e.link != 0 && t.isLinkLabel(key)
+	})
+	var values []int64
+	if t.record.hasAllocated {
+		values = append(t.text.value[:0], t.record.allocated)
+	}
+	g.events.add(e, t.sortAttributes(), values)
+}
+
+// textLink returns the link of the ids that the record has, or that its attributes have: those of an early Java agent do.
+func (t *decoding) textLink(trace pcommon.TraceID, span pcommon.SpanID) int32 {
+	if !trace.IsEmpty() {
+		return t.dict.Link(dictionary.Link{TraceID: trace, SpanID: span})
+	}
+	if !span.IsEmpty() {
+		t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(labelSpanID), 0, span.String()))
+	}
+	for _, names := range t.opts.LinkLabels {
+		if traceText, found := t.record.log.Attributes().Get(names.Trace); found {
+			spanText, _ := t.record.log.Attributes().Get(names.Span)
+			if link, ok := spanlink.Parse(textOf(traceText), textOf(spanText), names.Decimal); ok {
+				return t.dict.Link(link)
+			}
+		}
+	}
+	return 0
+}
+
+func textOf(value pcommon.Value) string {
+	if value == (pcommon.Value{}) {
+		return ""
+	}
+	return value.AsString()
+}
+
+func (t *decoding) isLinkLabel(key string) bool {
+	for _, names := range t.opts.LinkLabels {
+		if key == names.Trace || key == names.Span {
+			return true
+		}
+	}
+	return false
+}
+
+// addTextThread adds what the text says of its thread, in the words that the labels of a pprof have for it. These are the
+// first attributes of the sample, so their keys are new.
+func (t *decoding) addTextThread() {
+	x := &t.text
+	if x.threadID != 0 && x.threadID != -1 {
+		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadID), 0, x.threadID))
+	}
+	if x.osThreadID != 0 {
+		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadOSID), 0, x.osThreadID))
+	}
+	if len(x.threadName) > 0 {
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, t.valid(x.threadName)))
+	}
+	if len(x.threadState) > 0 {
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, t.valid(x.threadState)))
+	}
+	if t.record.truncated {
+		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.textKey(labelTruncated), 0, true))
+	}
+}
+
+// textKey puts a key into the dictionary and notes it.
+func (t *decoding) textKey(key string) int32 {
+	index := t.dict.String(key)
+	t.keys.add(index)
+	return index
+}
+
+// textStack puts the frames of the text into the dictionary.
+func (t *decoding) textStack() int32 {
+	t.stack = t.stack[:0]
+	for i := range t.text.frames {
+		f := &t.text.frames[i]
+		function := dictionary.Function{Name: t.textString(f.function)}
+		if !isNoFile(f.file) {
+			function.Filename = t.textString(f.file)
+		}
+		if function == (dictionary.Function{}) {
+			function.Name = t.dict.String(anonymousFunction)
+		}
+		t.lines = append(t.lines[:0], dictionary.Line{Function: t.dict.Function(function), Line: f.line, Column: f.column})
+		t.attributes = t.attributes[:0]
+		if frameType := t.frameType(isNativeFunction(f.function)); frameType >= 0 {
+			t.attributes = append(t.attributes, frameType)
+		}
+		t.stack = append(t.stack, t.dict.Location(dictionary.Location{}, t.lines, t.attributes))
+	}
+	return t.dict.Stack(t.stack)
+}
+
+func (t *decoding) textString(text []byte) int32 { return t.dict.StringBytes(t.valid(text)) }
+
+// finishTexts writes the profiles of the groups.
+func (t *decoding) finishTexts() {
+	for _, g := range t.groups.groups {
+		t.resource = g.scope.resource
+		t.keys.next()
+		t.attributes = t.attributes[:0]
+		t.addEventName(&g.events)
+		for _, a := range []struct{ key, value string }{{attributeSource, g.key.source}, {attributeDataType, g.key.dataType}} {
+			if a.value != "" {
+				t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(a.key), 0, t.validString(a.value)))
+			}
+		}
+		h := profileHeader{
+			scope:             g.scope,
+			ids:               g.hash.IDs(),
+			attributes:        t.sortAttributes(),
+			droppedAttributes: g.droppedAttributes,
+		}
+		w := t.weigh(&g.events, g.key.allocation)
+		t.writeProfile(&g.events, &h, &w, true)
+	}
+}

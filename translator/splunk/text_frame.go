@@ -1,0 +1,182 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"bytes"
+	"slices"
+)
+
+// grammar is the form that frames have.
+type grammar int
+
+const (
+	grammarCommon grammar = iota
+	// grammarJava may name a module before the file, and before the class.
+	grammarJava
+	// grammarDotnet has the types of parameters in its parentheses, and neither file nor line.
+	grammarDotnet
+)
+
+func grammarOf(language string) grammar {
+	switch language {
+	case languageJava:
+		return grammarJava
+	case languageDotnet:
+		return grammarDotnet
+	default:
+		return grammarCommon
+	}
+}
+
+// takeFrame reads a line below those about the thread and tells whether it is a frame.
+func (x *text) takeFrame(line []byte, g grammar) bool {
+	line = bytes.Trim(line, " \t")
+	if len(line) == 0 || bytes.HasPrefix(line, []byte("- ")) {
+		return false // Nothing, or a lock of a thread dump.
+	}
+	line = bytes.TrimLeft(bytes.TrimPrefix(line, []byte("at ")), " \t")
+	f, ok := parseFrame(line, g)
+	if !ok {
+		x.skipped++
+		return false
+	}
+	x.frames = append(x.frames, f)
+	return true
+}
+
+// parseFrame reads a frame.
+//
+//	function(file:line)
+//	function(file:line:column)
+//	function(file:line[:lastLine] column[:lastColumn])
+//	function(file)
+//	function:line
+func parseFrame(line []byte, g grammar) (frame, bool) {
+	if len(line) == 0 || line[len(line)-1] != ')' {
+		return parseBareFrame(line)
+	}
+	if g == grammarDotnet {
+		if function := bytes.TrimSuffix(line, []byte("(unknown)")); len(function) > 0 {
+			line = function
+		}
+		return frame{function: line}, true
+	}
+	open := openingParenthesis(line)
+	if open < 0 {
+		return frame{}, false
+	}
+	function, place := line[:open], line[open+1:len(line)-1]
+	if g == grammarJava {
+		function, place = withoutModule(function), behindModule(place)
+	}
+	f := parsePlace(place)
+	f.function = function
+	return f, true
+}
+
+// parseBareFrame reads the form of splunk-otel-java up to 1.6.
+func parseBareFrame(line []byte) (frame, bool) {
+	colon := bytes.LastIndexByte(line, ':')
+	if colon <= 0 || bytes.ContainsAny(line[:colon], " \t(") {
+		return frame{}, false
+	}
+	number, ok := parseNumber(line[colon+1:])
+	return frame{function: line[:colon], line: max(number, 0)}, ok
+}
+
+// openingParenthesis returns the position of the parenthesis that the one at the end of the line closes: files and
+// functions may have parentheses, too. If they do not pair, it is the first one, and -1 if there is none.
+func openingParenthesis(line []byte) int {
+	depth := 0
+	for i, c := range slices.Backward(line) {
+		switch c {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return bytes.IndexByte(line, '(')
+}
+
+// withoutModule takes the module, with its version or its loader, off a function: java.base@17/java.lang.Thread.sleep or
+// app//com.acme.Main.main. Other slashes belong to the function, as those of lambdas do.
+func withoutModule(function []byte) []byte {
+	if rest, found := bytes.CutPrefix(function, []byte("app//")); found {
+		return rest
+	}
+	slash := bytes.IndexByte(function, '/')
+	if slash > 0 && bytes.IndexByte(function[:slash], '@') > 0 {
+		return function[slash+1:]
+	}
+	return function
+}
+
+// behindModule takes the module off a file: java.base@17.0.15/Thread.java:840.
+func behindModule(place []byte) []byte {
+	return place[bytes.IndexByte(place, '/')+1:]
+}
+
+// parsePlace reads file, line and column. A line or column that is not known is 0 or below.
+func parsePlace(place []byte) frame {
+	if f, ok := parseOldPlace(place); ok {
+		return f
+	}
+	file, last, ok := cutNumber(place)
+	if !ok {
+		return frame{file: place}
+	}
+	before, line, ok := cutNumber(file)
+	if !ok {
+		return frame{file: file, line: max(last, 0)}
+	}
+	return frame{file: before, line: max(line, 0), column: max(last, 0)}
+}
+
+// parseOldPlace reads the form file:line[:lastLine] column[:lastColumn] of the first convention; the ends are not kept.
+func parseOldPlace(place []byte) (frame, bool) {
+	space := bytes.LastIndexByte(place, ' ')
+	if space < 0 {
+		return frame{}, false
+	}
+	column, ok := firstOfRange(place[space+1:])
+	if !ok {
+		return frame{}, false
+	}
+	file, line, ok := cutNumber(place[:space])
+	if !ok {
+		return frame{}, false
+	}
+	if before, first, ok := cutNumber(file); ok {
+		file, line = before, first
+	}
+	return frame{file: file, line: max(line, 0), column: max(column, 0)}, true
+}
+
+// firstOfRange reads n or n:m.
+func firstOfRange(text []byte) (int64, bool) {
+	first, last, isRange := bytes.Cut(text, []byte(":"))
+	if isRange {
+		if _, ok := parseNumber(last); !ok {
+			return 0, false
+		}
+	}
+	return parseNumber(first)
+}
+
+// cutNumber takes the number behind the last colon off.
+func cutNumber(text []byte) (before []byte, number int64, ok bool) {
+	colon := bytes.LastIndexByte(text, ':')
+	if colon < 0 {
+		return text, 0, false
+	}
+	number, ok = parseNumber(text[colon+1:])
+	if !ok {
+		return text, 0, false
+	}
+	return text[:colon], number, true
+}

@@ -1,0 +1,159 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// text is what the body of a text record says. All of it is borrowed from the body.
+type text struct {
+	threadName, threadState []byte
+	threadID, osThreadID    int64
+	frames                  []frame
+	// skipped counts the lines that are neither frames nor what a thread dump has between them.
+	skipped int
+	// value is room for the weight of the record.
+	value [1]int64
+}
+
+// frame is a line of the text.
+type frame struct {
+	function, file []byte
+	line, column   int64
+}
+
+// parse reads a text: a line about the thread and one about its state, both of which may be empty, then a line for each
+// frame, the leaf first. The oldest agents write frames only.
+func (x *text) parse(body []byte, language string, limits Limits) *refusal {
+	*x = text{frames: x.frames[:0]}
+	grammar := grammarOf(language)
+	place := placeFirst
+	for n := 1; len(body) > 0; n++ {
+		line := body
+		if end := bytes.IndexByte(body, '\n'); end >= 0 {
+			line, body = body[:end], body[end+1:]
+		} else {
+			body = nil
+		}
+		if len(line) > limits.StringBytes {
+			return tooLarge(fmt.Sprintf("bytes of line %d", n), len(line), limits.StringBytes)
+		}
+		line = bytes.TrimRight(line, "\r")
+		if place < placeFrames {
+			var taken bool
+			if place, taken = x.takeMetadata(place, line, grammar); taken {
+				continue
+			}
+		}
+		if !x.takeFrame(line, grammar) {
+			continue
+		}
+		if len(x.frames) > limits.FramesPerStack {
+			return tooLarge("frames of the stack", len(x.frames), limits.FramesPerStack)
+		}
+	}
+	return nil
+}
+
+// place is where in the text a line is.
+type place int
+
+const (
+	placeFirst  place = iota // the first line
+	placeState               // behind a line about the thread
+	placeFrames              // where frames are
+)
+
+// takeMetadata reads a line that is before the frames. taken is false when it is one of them already.
+func (x *text) takeMetadata(at place, line []byte, g grammar) (next place, taken bool) {
+	if at == placeFirst {
+		if len(line) == 0 || line[0] != '"' {
+			return placeFrames, false
+		}
+		x.parseHeader(line, g)
+		return placeState, true
+	}
+	line = bytes.TrimSpace(line)
+	if _, state, found := bytes.Cut(line, []byte("Thread.State:")); found {
+		x.threadState = bytes.TrimSpace(state)
+		return placeFrames, true
+	}
+	// A thread that carries a virtual one may say so before it says its state.
+	if bytes.HasPrefix(line, []byte("Carrying virtual thread")) {
+		return placeState, true
+	}
+	return placeFrames, len(line) == 0
+}
+
+// parseHeader reads the line about the thread. Names are not escaped, so the name ends at the last quotation mark.
+//
+//	"name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable
+func (x *text) parseHeader(line []byte, g grammar) {
+	end := bytes.LastIndexByte(line, '"')
+	x.threadName = line[min(1, end):end]
+	number := int64(0)
+	word, rest := nextWord(line[end+1:])
+	for i := 0; len(word) > 0; i++ {
+		key, value, _ := bytes.Cut(word, []byte("="))
+		switch {
+		case i == 0 && word[0] == '#':
+			number, _ = parseNumber(word[1:])
+		case i == 1 && word[0] == '[' && word[len(word)-1] == ']':
+			x.osThreadID, _ = parseNumber(word[1 : len(word)-1])
+		case string(key) == "nid":
+			x.osThreadID = parseID(value)
+		case string(key) == "tid" && g == grammarDotnet:
+			x.threadID = parseID(value)
+		}
+		word, rest = nextWord(rest)
+	}
+	// That of .NET is the position in the batch.
+	if g != grammarDotnet {
+		x.threadID = number
+	}
+}
+
+// nextWord returns the first word of line and what follows it.
+func nextWord(line []byte) (word, rest []byte) {
+	line = bytes.TrimLeft(line, " \t")
+	if end := bytes.IndexAny(line, " \t"); end >= 0 {
+		return line[:end], line[end:]
+	}
+	return line, nil
+}
+
+// parseID reads a decimal number, or a hexadecimal one with 0x before it. It is 0 for what is no number, and for the
+// unsigned form of -1.
+func parseID(text []byte) int64 {
+	if digits, found := bytes.CutPrefix(text, []byte("0x")); found {
+		n, err := strconv.ParseUint(string(digits), 16, 63)
+		if err != nil || n == 0xffffffff {
+			return 0
+		}
+		return int64(n)
+	}
+	n, _ := parseNumber(text)
+	return n
+}
+
+// parseNumber reads a decimal number with as many digits as surely fit.
+func parseNumber(text []byte) (n int64, ok bool) {
+	digits, negative := bytes.CutPrefix(text, []byte("-"))
+	if len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int64(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
