@@ -5,6 +5,7 @@ package pprof_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,18 +59,18 @@ func (d decoded) types() []string {
 func (d decoded) samples(i int) []string {
 	shown := []string{}
 	for _, s := range d.profile(i).Samples().All() {
-		text := d.stack(s.StackIndex())
+		parts := []string{d.stack(s.StackIndex())}
 		for _, v := range s.Values().All() {
-			text += fmt.Sprintf(" %d", v)
+			parts = append(parts, strconv.FormatInt(v, 10))
 		}
 		if attributes := d.attributes(s.AttributeIndices()); attributes != "" {
-			text += " {" + attributes + "}"
+			parts = append(parts, "{"+attributes+"}")
 		}
 		if s.LinkIndex() != 0 {
 			link := d.pd.Dictionary().LinkTable().At(int(s.LinkIndex()))
-			text += fmt.Sprintf(" -> %x/%x", [16]byte(link.TraceID()), [8]byte(link.SpanID()))
+			parts = append(parts, fmt.Sprintf("-> %x/%x", [16]byte(link.TraceID()), [8]byte(link.SpanID())))
 		}
-		shown = append(shown, text)
+		shown = append(shown, strings.Join(parts, " "))
 	}
 	return shown
 }

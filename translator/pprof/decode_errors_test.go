@@ -1,0 +1,194 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// requireRefused decodes what is to be refused: the error has one class, and the result is empty.
+func requireRefused(t *testing.T, raw []byte, limits pprof.Limits, class error, says string) {
+	t.Helper()
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(raw, pprof.Source{})
+	require.ErrorIs(t, err, class)
+	for _, other := range []error{pprof.ErrMalformed, pprof.ErrTooLarge, pprof.ErrNotPprof} {
+		if !errors.Is(other, class) {
+			require.NotErrorIs(t, err, other)
+		}
+	}
+	require.ErrorContains(t, err, says)
+	require.Zero(t, pd)
+}
+
+// TestDecodeMalformed: what refers to nothing, or contradicts itself. The text names what and where.
+func TestDecodeMalformed(t *testing.T) {
+	sampled := func() *payload { return newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}) }
+	for name, test := range map[string]struct {
+		raw  []byte
+		says string
+	}{
+		"nothing":               {nil, "empty"},
+		"garbage":               {[]byte("this is not a profile"), "Profile"},
+		"JSON":                  {[]byte(`{"a":1}`), "Profile"},
+		"location unknown":      {sampled().sample([]uint32{1, 4}, []int64{1}).bytes(), "sample 1: location id 4"},
+		"location 0":            {sampled().sample([]uint32{0}, []int64{1}).bytes(), "sample 1: location id 0"},
+		"function unknown":      {sampled().location(pprofwire.Location{ID: 9}, pprofwire.Line{FunctionID: 7}).bytes(), "location 3: function id 7"},
+		"location of id 0":      {sampled().location(pprofwire.Location{}).bytes(), "location 3 has id 0"},
+		"function of id 0":      {sampled().function(pprofwire.Function{}).bytes(), "function 3 has id 0"},
+		"mapping of id 0":       {sampled().mapping(pprofwire.Mapping{}).bytes(), "mapping 0 has id 0"},
+		"location id twice":     {sampled().location(pprofwire.Location{ID: 2, Address: 1}).bytes(), "location 3: id 2 belongs to location 1"},
+		"location's line added": {sampled().location(pprofwire.Location{ID: 2}, pprofwire.Line{FunctionID: 2}, pprofwire.Line{FunctionID: 2}).bytes(), "location 3: id 2"},
+		"function id twice":     {sampled().function(pprofwire.Function{ID: 1, StartLine: 1}).bytes(), "function 3: id 1"},
+		"mapping id twice":      {sampled().mapping(pprofwire.Mapping{ID: 1}).mapping(pprofwire.Mapping{ID: 1, Start: 1}).bytes(), "mapping 1: id 1"},
+		"too many values":       {sampled().sample(nil, []int64{1, 2}).bytes(), "sample 1 has 2 values, there are 1 sample types"},
+		"too few values":        {newPayload("a/1", "b/2", "c/3").sample(nil, []int64{1, 2}).bytes(), "sample 0 has 2 values, there are 3 sample types"},
+		"values without types":  {newPayload().sample(nil, []int64{1, 2}).sample(nil, []int64{1}).bytes(), "sample 1 has 1 values, there are 2 sample types"},
+		"string unknown":        {sampled().function(pprofwire.Function{ID: 9, Name: 99}).bytes(), "function 3: string 99 does not exist"},
+		"cut":                   {sampled().bytes()[:21], "ends in the middle"},
+		"two profiles":          {append(timed(), timed()...), "several profiles"},
+		"gzip cut":              {gzipped(t, sampled().bytes())[:30], "gzip"},
+		"gzip and more":         {append(gzipped(t, sampled().bytes()), "garbage"...), "gzip"},
+		"zstd, only its magic":  {[]byte{0x28, 0xb5, 0x2f, 0xfd}, "zstd"},
+	} {
+		t.Run(name, func(t *testing.T) { requireRefused(t, test.raw, pprof.Limits{}, pprof.ErrMalformed, test.says) })
+	}
+}
+
+func timed() []byte {
+	return newPayload("cpu/ns").header(pprofwire.Header{TimeNanos: 5}).bytes()
+}
+
+func gzipped(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	compressed, err := pprof.AppendGzip(nil, raw, 0)
+	require.NoError(t, err)
+	return compressed
+}
+
+// TestSampleTypesOfSource: types that stand in for those of the payload must be as many as the values.
+func TestSampleTypesOfSource(t *testing.T) {
+	raw := newPayload().sample(nil, []int64{1, 2}).bytes()
+	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(raw, pprof.Source{SampleTypes: []pprof.ValueType{{Type: "a"}}})
+	require.ErrorIs(t, err, pprof.ErrMalformed)
+	require.ErrorContains(t, err, "sample 0 has 2 values, there are 1 sample types")
+}
+
+// TestDecodeLimits reaches each limit exactly, and by one more.
+func TestDecodeLimits(t *testing.T) {
+	plain := newPayload("a/1", "b/2", "c/3").code().
+		sample([]uint32{1, 2, 3, 1}, []int64{1, 2, 3}, str("key", "a text of 18 bytes"), num("n", 1, ""), num("n", 2, "")).
+		sample([]uint32{1}, []int64{0, 4, 0}).sample([]uint32{2}, []int64{0, 0, 0}).bytes()
+	compressed := gzipped(t, plain)
+	length := len(plain)
+	for name, test := range map[string]struct {
+		raw   []byte
+		limit func(*pprof.Limits) *int
+		value int
+		says  string
+	}{
+		"bytes":           {plain, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes of the payload"},
+		"inflated bytes":  {compressed, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes after decompression"},
+		"sample types":    {plain, func(l *pprof.Limits) *int { return &l.SampleTypes }, 3, "sample types: 3, the limit is 2"},
+		"OTLP samples":    {plain, func(l *pprof.Limits) *int { return &l.Samples }, 5, "samples of all 3 sample types: 5, the limit is 4"},
+		"locations":       {plain, func(l *pprof.Limits) *int { return &l.LocationsPerSample }, 4, "locations of sample 0: 4, the limit is 3"},
+		"labels":          {plain, func(l *pprof.Limits) *int { return &l.LabelsPerSample }, 3, "labels of sample 0: 3, the limit is 2"},
+		"bytes of string": {plain, func(l *pprof.Limits) *int { return &l.StringBytes }, 18, "18, the limit is 17"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var limits pprof.Limits
+			*test.limit(&limits) = test.value
+			_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(test.raw, pprof.Source{})
+			require.NoError(t, err)
+			*test.limit(&limits) = test.value - 1
+			requireRefused(t, test.raw, limits, pprof.ErrTooLarge, test.says)
+		})
+	}
+}
+
+// TestLimitsOfMadeUpTypes: types that are made up for a payload without any count like others.
+func TestLimitsOfMadeUpTypes(t *testing.T) {
+	raw := newPayload().sample(nil, make([]int64, 10)).bytes()
+	requireRefused(t, raw, pprof.Limits{SampleTypes: 9}, pprof.ErrTooLarge, "sample types: 10, the limit is 9")
+	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: pprof.Limits{SampleTypes: 10}}).Decode(raw, pprof.Source{})
+	require.NoError(t, err)
+}
+
+// TestZeroValuesCount: those that are carried count, those that are not do not.
+func TestZeroValuesCount(t *testing.T) {
+	raw := newPayload("a/1", "b/2").sample(nil, []int64{1, 0}).sample(nil, []int64{0, 0}).bytes()
+	limits := pprof.Limits{Samples: 2}
+	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(raw, pprof.Source{})
+	require.NoError(t, err)
+	_, _, err = pprof.NewDecoder(pprof.DecodeOptions{Limits: limits, KeepZeroValues: true}).Decode(raw, pprof.Source{})
+	require.ErrorIs(t, err, pprof.ErrTooLarge)
+	require.ErrorContains(t, err, "samples of all 2 sample types: 4, the limit is 2")
+}
+
+// TestNoLimitMeansDefault: zero and less stand for the default, which takes every profile of this repository.
+func TestNoLimitMeansDefault(t *testing.T) {
+	raw := newPayload("a/1").sample(nil, []int64{1}).bytes()
+	for _, limits := range []pprof.Limits{{}, {InflatedBytes: -1, SampleTypes: -1, Samples: -1, LocationsPerSample: -1, LabelsPerSample: -1, StringBytes: -1}} {
+		_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(raw, pprof.Source{})
+		require.NoError(t, err)
+	}
+	defaults := pprof.DefaultLimits()
+	long := newPayload("a/1")
+	long.text(strings.Repeat("x", defaults.StringBytes+1))
+	requireRefused(t, long.bytes(), pprof.Limits{}, pprof.ErrTooLarge, "the limit is 4194304")
+}
+
+// TestLegacyFormats: the older formats are told apart from garbage.
+func TestLegacyFormats(t *testing.T) {
+	binaryCPU := func(words ...byte) []byte {
+		raw := make([]byte, 0, 40)
+		for _, w := range words {
+			raw = append(raw, w, 0, 0, 0, 0, 0, 0, 0)
+		}
+		return raw
+	}
+	for name, raw := range map[string][]byte{
+		"Go heap":         []byte("heap profile: 1: 2 [3: 4] @ heap/1048576\n1: 2 [3: 4] @ 0x1 0x2\n"),
+		"Go goroutines":   []byte("goroutine profile: total 7\n1 @ 0x1 0x2\n"),
+		"C++ heap":        []byte("heap profile:      2:      9 [     2:      9] @ heapprofile\n"),
+		"growth":          []byte("heap profile:      2:      9 [     2:      9] @ growthz\n"),
+		"contention":      []byte("--- contentionz 1 ---\ncycles/second = 1000000000\n"),
+		"mutex of Go":     []byte("--- mutex:\ncycles/second=1000\nsampling period=1\n"),
+		"threads":         []byte("--- threadz 1 ---\n\n--- Thread 7eff63124940 (name: main/14748) stack: ---\n"),
+		"space before it": []byte("\n\n  --- threadz 1 ---\n"),
+		"binary CPU":      binaryCPU(0, 3, 0, 100, 0),
+	} {
+		assert.True(t, pprof.IsLegacy(raw), name)
+		requireRefused(t, raw, pprof.Limits{}, pprof.ErrNotPprof, "not a pprof")
+		requireRefused(t, gzipped(t, raw), pprof.Limits{}, pprof.ErrNotPprof, "not a pprof")
+	}
+	for name, raw := range map[string][]byte{
+		"nothing":     nil,
+		"a pprof":     timed(),
+		"text":        []byte("profile of a person"),
+		"far behind":  append(bytes.Repeat([]byte{'x'}, 1000), "goroutine profile: total 7"...),
+		"few zeros":   make([]byte, 23),
+		"many zeros":  make([]byte, 100),
+		"second line": []byte("hello\ngoroutine profile: total 7\n"),
+	} {
+		assert.False(t, pprof.IsLegacy(raw), name)
+	}
+}
+
+// TestNewerThanLegacy: a profile that can be read is read, whatever its text says.
+func TestNewerThanLegacy(t *testing.T) {
+	p := newPayload("a/1")
+	p.body = append(pprofwire.AppendString(nil, ""), pprofwire.AppendString(nil, "goroutine profile: total 7")...)
+	require.True(t, pprof.IsLegacy(p.body))
+	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(p.body, pprof.Source{})
+	require.NoError(t, err)
+}
