@@ -67,22 +67,22 @@ func (r *reference) header(p pprofile.Profile) {
 	r.each(p.AttributeIndices(), func(key, _ string, value pcommon.Value) {
 		switch key {
 		case "pprof.profile.drop_frames":
-			r.profile.DropFrames = value.AsString()
+			r.profile.DropFrames = textOf(value)
 		case "pprof.profile.keep_frames":
-			r.profile.KeepFrames = value.AsString()
+			r.profile.KeepFrames = textOf(value)
 		case "pprof.profile.doc_url":
-			r.profile.DocURL = value.AsString()
+			r.profile.DocURL = textOf(value)
 		case "profile.name":
 		case "pprof.profile.comment":
 			if value.Type() != pcommon.ValueTypeSlice {
-				r.profile.Comments = append(r.profile.Comments, value.AsString())
+				r.profile.Comments = append(r.profile.Comments, textOf(value))
 				break
 			}
 			for _, comment := range value.Slice().All() {
 				r.profile.Comments = append(r.profile.Comments, comment.AsString())
 			}
 		default:
-			others = append(others, key+"="+value.AsString())
+			others = append(others, key+"="+textOf(value))
 		}
 	})
 	r.profile.Comments = append(r.profile.Comments, others...)
@@ -165,8 +165,37 @@ func addLabels(s *profile.Sample, key, unit string, v pcommon.Value) {
 			addLabels(s, key, itemUnit, item)
 		}
 	default:
-		s.Label[key] = append(s.Label[key], v.AsString())
+		s.Label[key] = append(s.Label[key], textOf(v))
 	}
+}
+
+// textOf is AsString, but with text for the numbers that JSON lacks: a list or map that holds one has no text in pdata.
+func textOf(v pcommon.Value) string {
+	text := v.AsString()
+	if text != "" || (v.Type() != pcommon.ValueTypeSlice && v.Type() != pcommon.ValueTypeMap) {
+		return text
+	}
+	mended := pcommon.NewValueEmpty()
+	_ = mended.FromRaw(mendNumbers(v.AsRaw())) // what AsRaw gives FromRaw takes
+	return mended.AsString()
+}
+
+func mendNumbers(raw any) any {
+	switch raw := raw.(type) {
+	case float64:
+		if math.IsNaN(raw) || math.IsInf(raw, 0) {
+			return pcommon.NewValueDouble(raw).AsString()
+		}
+	case []any:
+		for i := range raw {
+			raw[i] = mendNumbers(raw[i])
+		}
+	case map[string]any:
+		for key := range raw {
+			raw[key] = mendNumbers(raw[key])
+		}
+	}
+	return raw
 }
 
 // isLabelList tells whether a list is of texts and numbers, or of pairs {value, unit} of those, and not empty.
