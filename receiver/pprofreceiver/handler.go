@@ -59,7 +59,9 @@ func (s *server) newAPIs() []*api {
 	}{
 		{s.cfg.APIs.Pprof, s.rawAPI()},
 		{s.cfg.APIs.PyroscopeIngest, s.ingestAPI()},
+		{s.cfg.APIs.PyroscopePush, s.pushAPI()},
 		{s.cfg.APIs.Datadog, s.datadogAPI()},
+		{s.cfg.APIs.Parca, s.parcaAPI()},
 	} {
 		if one.on {
 			one.api.metrics = newWay(s.intake.metrics, one.api.way)
@@ -182,8 +184,13 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, protocol *api, e
 	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
+	// A sender that still writes when the connection closes may never see the answer.
+	_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
 	protocol.fail(w, r, f)
 }
+
+// drainedBytes is how much of a refused body is still read; the read timeout bounds how long that takes.
+const drainedBytes = 2 << 20
 
 // seconds rounds up: a sender that comes back too early is refused once more.
 func seconds(d time.Duration) string {
