@@ -6,6 +6,7 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -25,6 +26,8 @@ type Config struct {
 
 	// File keeps each pprof as a file of a directory.
 	File configoptional.Optional[FileConfig] `mapstructure:"file"`
+	// HTTP sends each pprof to another system.
+	HTTP configoptional.Optional[HTTPConfig] `mapstructure:"http"`
 
 	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
 	Timestamps Timestamps `mapstructure:"timestamps"`
@@ -76,13 +79,32 @@ func (t *Timestamps) UnmarshalText(text []byte) error {
 // Validate tells what is wrong with the options that are not a destination's own.
 func (c *Config) Validate() error {
 	var err error
-	if !c.File.HasValue() {
-		err = errors.New("no destination: set file")
+	switch set := c.destinations(); len(set) {
+	case 0:
+		err = errors.New("no destination: set " + strings.Join(destinationNames, " or "))
+	case 1:
+	default:
+		err = fmt.Errorf("an exporter has one destination, this one has %s: make an exporter of each, such as pprof/%s and pprof/%s",
+			strings.Join(set, " and "), set[0], set[1])
 	}
 	if c.LinkLabels.Trace == "" {
 		err = errors.Join(err, errors.New("link_labels::trace must not be empty"))
 	}
 	return err
+}
+
+// destinationNames are the sections that are destinations.
+var destinationNames = []string{"file", "http"}
+
+// destinations returns the names of those that are configured.
+func (c *Config) destinations() []string {
+	var set []string
+	for i, has := range []bool{c.File.HasValue(), c.HTTP.HasValue()} {
+		if has {
+			set = append(set, destinationNames[i])
+		}
+	}
+	return set
 }
 
 // encodeOptions are the options of the translator.

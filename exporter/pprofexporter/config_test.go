@@ -53,6 +53,7 @@ func TestConfigDefaults(t *testing.T) {
 			FileMode:         "0640",
 			DirectoryMode:    "0750",
 		}),
+		HTTP:       configoptional.Default(newDefaultHTTPConfig()),
 		Timestamps: TimestampsTotal,
 		LinkLabels: LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}, cfg)
@@ -83,7 +84,7 @@ func TestConfigAll(t *testing.T) {
 
 func TestConfigRefuses(t *testing.T) {
 	wants := map[string]string{
-		"no destination":                           "no destination: set file",
+		"no destination":                           "no destination: set file or http",
 		"no directory":                             "directory must be set",
 		"absolute path":                            `path "/etc/{profile.id}.pb.gz": must be relative`,
 		"path that climbs":                         `segment 2: ".." would leave the directory's tree`,
@@ -99,6 +100,16 @@ func TestConfigRefuses(t *testing.T) {
 		"mode with a sticky bit":                   `directory_mode must be an octal number from "0000" to "0777", not "1777"`,
 		"file that its owner cannot read":          `file_mode must have 0400 for the owner, it is "0240"`,
 		"directory that its owner cannot write to": `directory_mode must have 0700 for the owner, it is "0550"`,
+		"two destinations":                         "an exporter has one destination, this one has file and http: make an exporter of each, such as pprof/file and pprof/http",
+		"no endpoint":                              "endpoint must be set",
+		"endpoint without a scheme":                "endpoint must be http://host or https://host",
+		"placeholder in the host":                  "cannot read the endpoint",
+		"placeholder for pyroscope":                "endpoint must not have placeholders with the format pyroscope",
+		"unknown format":                           `unknown format "json": want raw, pyroscope or pyroscope_push`,
+		"query without an end":                     "query: service.name: has a { without its }",
+		"header without a key":                     "resource_headers: X-A: has the placeholder {}",
+		"unknown option of http":                   "has invalid keys: retries",
+		"numbers of http":                          "labels::max must not be negative, it is -1",
 		"unknown timestamps":                       `unknown timestamps "sum": want total or label`,
 		"no trace label":                           "link_labels::trace must not be empty",
 		"unknown option":                           "has invalid keys: rotate",
@@ -122,4 +133,24 @@ func TestConfigTellsAll(t *testing.T) {
 	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "file_mode", "directory_mode"} {
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+func TestConfigHTTP(t *testing.T) {
+	cfg, err := load(t, "config.yaml", "pprof/http")
+	require.NoError(t, err)
+	got := cfg.HTTP.Get()
+	assert.Equal(t, FormatRaw, got.Format)
+	assert.Equal(t, map[string]string{"app": "{service.name}", "type": "{profile.type}"}, got.Query, "the default query is gone")
+	assert.True(t, got.QueryResource)
+	assert.Equal(t, 1, got.CompressionLevel)
+	assert.Equal(t, []string{"http"}, cfg.destinations())
+
+	cfg, err = load(t, "config.yaml", "pprof/pyroscope")
+	require.NoError(t, err)
+	got = cfg.HTTP.Get()
+	assert.Equal(t, FormatPyroscopePush, got.Format)
+	assert.Equal(t, LabelsConfig{Max: 5, First: []string{"k8s.namespace.name"}}, got.Labels)
+	assert.Equal(t, TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}, got.Tenant)
+	assert.Equal(t, 10, got.MaxSeriesPerRequest)
+	assert.Equal(t, 1<<20, got.MaxRequestBytes)
 }

@@ -24,5 +24,10 @@ type destination interface {
 
 // newDestination makes the destination that the configuration has a section for.
 func newDestination(set exporter.Settings, cfg *Config) (destination, error) {
-	return newFileDestination(set, cfg)
+	switch {
+	case cfg.HTTP.HasValue():
+		return newHTTPDestination(set, cfg)
+	default:
+		return newFileDestination(set, cfg)
+	}
 }

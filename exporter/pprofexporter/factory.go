@@ -34,6 +34,7 @@ func createDefaultConfig() component.Config {
 		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File:          configoptional.Default(newDefaultFileConfig()),
+		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
 		Timestamps:    TimestampsTotal,
 		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}

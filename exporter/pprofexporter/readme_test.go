@@ -26,7 +26,7 @@ func readme(t *testing.T) string {
 // Every YAML block is a configuration that the exporter takes.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 2)
+	require.Len(t, blocks, 3)
 	for i, block := range blocks {
 		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
 		require.NoError(t, err)
@@ -40,7 +40,13 @@ func TestReadmeSnippets(t *testing.T) {
 // Every option is there, with its default.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)
-	for _, section := range []any{*createDefaultConfig().(*Config), newDefaultFileConfig(), LinkLabelsConfig{}} {
+	for _, section := range []any{
+		*createDefaultConfig().(*Config), newDefaultFileConfig(),
+		LinkLabelsConfig{},
+		newDefaultHTTPConfig(),
+		LabelsConfig{Max: 25},
+		TenantConfig{Header: "X-Scope-OrgID"},
+	} {
 		value := reflect.ValueOf(section)
 		for i := range value.NumField() {
 			key, _, _ := strings.Cut(value.Type().Field(i).Tag.Get(confmap.MapstructureTag), ",")
@@ -67,7 +73,7 @@ func TestReadmeTells(t *testing.T) {
 	text := readme(t)
 	for metric, reasons := range map[string][]string{
 		"write_failures":   {failedFull, failedDenied, failedOther},
-		"profiles_refused": {refusedInvalid, refusedBlocked},
+		"profiles_refused": {refusedInvalid, refusedBlocked, refusedRejected},
 	} {
 		for _, reason := range reasons {
 			assert.Contains(t, text, fmt.Sprintf("| `%s`, `%s` |", metric, reason))

@@ -19,6 +19,8 @@ import (
 const (
 	refusedInvalid = "invalid"
 	refusedBlocked = "blocked"
+	// refusedRejected is for what the destination does not take.
+	refusedRejected = "rejected"
 
 	failedFull   = "full"
 	failedDenied = "denied"
@@ -67,8 +69,27 @@ func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload 
 	t.builder.ExporterPprofBytesWritten.Add(ctx, result.Size, t.plain)
 	t.builder.ExporterPprofProfilesWritten.Add(ctx, int64(payload.Profiles), t.plain)
 	t.builder.ExporterPprofSamplesWritten.Add(ctx, int64(payload.Samples), t.plain)
-	t.builder.ExporterPprofPartsLost.Add(ctx, int64(payload.Lost.Attributes), t.lostAttributes)
-	t.builder.ExporterPprofPartsLost.Add(ctx, int64(payload.Lost.Timestamps), t.lostTimestamps)
+	t.lost(ctx, payload.Lost)
+}
+
+// requested counts a request by what came of it.
+func (t *telemetry) requested(ctx context.Context, outcome string) {
+	t.builder.ExporterPprofRequests.Add(ctx, 1, t.with(attribute.String("outcome", outcome)))
+}
+
+// sent counts what a request took along.
+func (t *telemetry) sent(ctx context.Context, size int64, batch *outgoing) {
+	t.builder.ExporterPprofBytesSent.Add(ctx, size, t.plain)
+	t.builder.ExporterPprofProfilesWritten.Add(ctx, int64(batch.profiles), t.plain)
+	t.builder.ExporterPprofSamplesWritten.Add(ctx, int64(batch.samples), t.plain)
+	t.builder.ExporterPprofLabelsDropped.Add(ctx, int64(batch.labelsDropped), t.plain)
+	t.lost(ctx, batch.lost)
+}
+
+// lost counts the parts that pprof has no place for.
+func (t *telemetry) lost(ctx context.Context, lost pprof.Losses) {
+	t.builder.ExporterPprofPartsLost.Add(ctx, int64(lost.Attributes), t.lostAttributes)
+	t.builder.ExporterPprofPartsLost.Add(ctx, int64(lost.Timestamps), t.lostTimestamps)
 }
 
 func (t *telemetry) failed(ctx context.Context, reason string) {

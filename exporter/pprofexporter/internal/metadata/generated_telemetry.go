@@ -29,6 +29,7 @@ type TelemetryBuilder struct {
 	mu                           sync.Mutex
 	registrations                []metric.Registration
 	ExporterPprofBytesRemoved    metric.Int64Counter
+	ExporterPprofBytesSent       metric.Int64Counter
 	ExporterPprofBytesWritten    metric.Int64Counter
 	ExporterPprofFilesRemoved    metric.Int64Counter
 	ExporterPprofFilesRenamed    metric.Int64Counter
@@ -36,9 +37,11 @@ type TelemetryBuilder struct {
 	ExporterPprofFilesWritten    metric.Int64Counter
 	ExporterPprofHeldBytes       metric.Int64ObservableGauge
 	ExporterPprofHeldFiles       metric.Int64ObservableGauge
+	ExporterPprofLabelsDropped   metric.Int64Counter
 	ExporterPprofPartsLost       metric.Int64Counter
 	ExporterPprofProfilesRefused metric.Int64Counter
 	ExporterPprofProfilesWritten metric.Int64Counter
+	ExporterPprofRequests        metric.Int64Counter
 	ExporterPprofSamplesWritten  metric.Int64Counter
 	ExporterPprofWriteFailures   metric.Int64Counter
 }
@@ -118,6 +121,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ExporterPprofBytesSent, err = builder.meter.Int64Counter(
+		"otelcol_exporter_pprof_bytes_sent",
+		metric.WithDescription("Bytes of the bodies of requests that the destination took, before compression of the transport. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterPprofBytesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_bytes_written",
 		metric.WithDescription("Bytes of the files written, gzipped. [Alpha]"),
@@ -160,6 +169,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ExporterPprofLabelsDropped, err = builder.meter.Int64Counter(
+		"otelcol_exporter_pprof_labels_dropped",
+		metric.WithDescription("Attributes of resources that became no label, because they are above the limit, empty or of a reserved name. [Alpha]"),
+		metric.WithUnit("{attribute}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterPprofPartsLost, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_parts_lost",
 		metric.WithDescription("Parts of the profiles written that pprof has no place for. [Alpha]"),
@@ -174,13 +189,19 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofProfilesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_profiles_written",
-		metric.WithDescription("OTLP profiles written, one for each sample type of a file. [Alpha]"),
+		metric.WithDescription("OTLP profiles written or sent, one for each sample type of a pprof. [Alpha]"),
 		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterPprofRequests, err = builder.meter.Int64Counter(
+		"otelcol_exporter_pprof_requests",
+		metric.WithDescription("Requests to the destination http. [Alpha]"),
+		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofSamplesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_samples_written",
-		metric.WithDescription("pprof samples written, each with one value for each sample type of its file. [Alpha]"),
+		metric.WithDescription("pprof samples written or sent, each with one value for each sample type of its pprof. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)

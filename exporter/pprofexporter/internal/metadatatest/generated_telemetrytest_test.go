@@ -30,17 +30,23 @@ func TestSetupTelemetry(t *testing.T) {
 		return nil
 	}))
 	tb.ExporterPprofBytesRemoved.Add(context.Background(), 1)
+	tb.ExporterPprofBytesSent.Add(context.Background(), 1)
 	tb.ExporterPprofBytesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofFilesRemoved.Add(context.Background(), 1)
 	tb.ExporterPprofFilesRenamed.Add(context.Background(), 1)
 	tb.ExporterPprofFilesUnchanged.Add(context.Background(), 1)
 	tb.ExporterPprofFilesWritten.Add(context.Background(), 1)
+	tb.ExporterPprofLabelsDropped.Add(context.Background(), 1)
 	tb.ExporterPprofPartsLost.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesRefused.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesWritten.Add(context.Background(), 1)
+	tb.ExporterPprofRequests.Add(context.Background(), 1)
 	tb.ExporterPprofSamplesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofWriteFailures.Add(context.Background(), 1)
 	AssertEqualExporterPprofBytesRemoved(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterPprofBytesSent(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofBytesWritten(t, testTel,
@@ -64,6 +70,9 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualExporterPprofHeldFiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterPprofLabelsDropped(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofPartsLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -71,6 +80,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofProfilesWritten(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterPprofRequests(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofSamplesWritten(t, testTel,

@@ -1,0 +1,192 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
+)
+
+// HTTPConfig is the destination that sends each pprof to another system.
+type HTTPConfig struct {
+	// Client is what every HTTP client of the Collector has: endpoint, TLS, authentication, headers, compression.
+	Client confighttp.ClientConfig `mapstructure:",squash"`
+	// Format is what is sent: raw, pyroscope or pyroscope_push (default: raw).
+	Format Format `mapstructure:"format"`
+	// CompressionLevel is that of the gzip of the pprof, from 1, the fastest, to 9, the smallest (default: 6).
+	CompressionLevel int `mapstructure:"compression_level"`
+	// Query has the parameters of a raw request; values may have placeholders such as {service.name}
+	// (default: service.name={service.name}).
+	Query map[string]string `mapstructure:"query"`
+	// QueryResource sends each attribute of the resource of a raw request as parameter resource.<key> (default: false).
+	QueryResource bool `mapstructure:"query_resource"`
+	// ResourceHeaders are headers of each request; values may have placeholders. Requests of several profiles have those
+	// of the first.
+	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
+	// Labels say what of a resource becomes labels in Pyroscope's formats.
+	Labels LabelsConfig `mapstructure:"labels"`
+	// Tenant says for whom a profile is.
+	Tenant TenantConfig `mapstructure:"tenant"`
+	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push has (default: 64).
+	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
+	// MaxRequestBytes sends a request of pyroscope_push once it has that many bytes (default: 16777216).
+	MaxRequestBytes int `mapstructure:"max_request_bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LabelsConfig bounds the labels of a series.
+type LabelsConfig struct {
+	// Max is how many labels a series has beside those of its service and type (default: 25).
+	Max int `mapstructure:"max"`
+	// First are the attributes that become labels before all others, which follow in the order of their keys.
+	First []string `mapstructure:"first"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// TenantConfig says whom a profile belongs to.
+type TenantConfig struct {
+	// Header carries the tenant (default: X-Scope-OrgID).
+	Header string `mapstructure:"header"`
+	// MetadataKey is the client metadata that names the tenant (default: none).
+	MetadataKey string `mapstructure:"metadata_key"`
+	// Default is the tenant of requests without that metadata (default: none, no header is sent).
+	Default string `mapstructure:"default"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// Format is what is sent over HTTP.
+type Format string
+
+const (
+	// FormatRaw posts each gzipped pprof as the body of a request.
+	FormatRaw Format = "raw"
+	// FormatPyroscope posts each pprof to Pyroscope's /ingest, with labels and the configuration of its sample types.
+	FormatPyroscope Format = "pyroscope"
+	// FormatPyroscopePush posts several pprofs at a time to push.v1.PusherService/Push.
+	FormatPyroscopePush Format = "pyroscope_push"
+)
+
+var (
+	_ confmap.Validator   = (*HTTPConfig)(nil)
+	_ confmap.Unmarshaler = (*HTTPConfig)(nil)
+)
+
+// UnmarshalText takes the names of formats.
+func (f *Format) UnmarshalText(text []byte) error {
+	switch format := Format(text); format {
+	case FormatRaw, FormatPyroscope, FormatPyroscopePush:
+		*f = format
+		return nil
+	}
+	return fmt.Errorf("unknown format %q: want %s, %s or %s", text, FormatRaw, FormatPyroscope, FormatPyroscopePush)
+}
+
+func newDefaultHTTPConfig() HTTPConfig {
+	return HTTPConfig{
+		Client:              confighttp.NewDefaultClientConfig(),
+		Format:              FormatRaw,
+		CompressionLevel:    6,
+		Query:               map[string]string{"service.name": "{service.name}"},
+		Labels:              LabelsConfig{Max: 25},
+		Tenant:              TenantConfig{Header: "X-Scope-OrgID"},
+		MaxSeriesPerRequest: 64,
+		MaxRequestBytes:     16 << 20,
+	}
+}
+
+// Unmarshal reads the section and refuses keys that do not exist, see strictSection. A query that is given replaces the
+// default one.
+func (c *HTTPConfig) Unmarshal(conf *confmap.Conf) error {
+	if conf.IsSet("query") {
+		c.Query = nil
+	}
+	type fields HTTPConfig
+	if err := conf.Unmarshal((*fields)(c)); err != nil {
+		return err
+	}
+	type httpFields confighttp.ClientConfig
+	return strictSection(conf, reflect.TypeFor[HTTPConfig](), &httpFields{})
+}
+
+// strictSection refuses keys of a section that are neither those of own nor those of a struct of confighttp, which shares
+// the section and would let everything pass.
+func strictSection(conf *confmap.Conf, own reflect.Type, squashed any) error {
+	rest := maps.Clone(conf.ToStringMap())
+	for field := range own.Fields() {
+		delete(rest, field.Tag.Get(confmap.MapstructureTag))
+	}
+	return confmap.NewFromStringMap(rest).Unmarshal(squashed)
+}
+
+// Validate tells all that is wrong.
+func (c *HTTPConfig) Validate() error {
+	var errs []error
+	if c.Client.Endpoint == "" {
+		errs = append(errs, errors.New("endpoint must be set"))
+	} else if _, err := parseEndpoint(c); err != nil {
+		errs = append(errs, err)
+	}
+	if c.CompressionLevel < 1 || c.CompressionLevel > 9 {
+		errs = append(errs, fmt.Errorf("compression_level must be from 1 to 9, not %d", c.CompressionLevel))
+	}
+	if c.Labels.Max < 0 {
+		errs = append(errs, fmt.Errorf("labels::max must not be negative, it is %d", c.Labels.Max))
+	}
+	if c.MaxSeriesPerRequest < 1 {
+		errs = append(errs, fmt.Errorf("max_series_per_request must be above 0, it is %d", c.MaxSeriesPerRequest))
+	}
+	if c.MaxRequestBytes < 1 {
+		errs = append(errs, fmt.Errorf("max_request_bytes must be above 0, it is %d", c.MaxRequestBytes))
+	}
+	if c.Tenant.Header == "" && (c.Tenant.MetadataKey != "" || c.Tenant.Default != "") {
+		errs = append(errs, errors.New("tenant::header must not be empty"))
+	}
+	for name, templates := range map[string]map[string]string{"query": c.Query, "resource_headers": c.ResourceHeaders} {
+		for _, key := range slices.Sorted(maps.Keys(templates)) {
+			if _, err := textplate.Parse(templates[key]); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %s: %w", name, key, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// parseEndpoint reads the endpoint. Only the path of a raw one may have placeholders: no value of a resource chooses the
+// host that profiles go to.
+func parseEndpoint(c *HTTPConfig) (*url.URL, error) {
+	endpoint, err := url.Parse(c.Client.Endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the endpoint: %w", err)
+	}
+	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
+		return nil, fmt.Errorf("endpoint must be http://host or https://host, with a path if need be, not %q", c.Client.Endpoint)
+	}
+	plate, err := textplate.Parse(endpoint.Path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("endpoint: %w", err)
+	case plate.HasPlaceholders() && c.Format != FormatRaw:
+		return nil, fmt.Errorf("endpoint must not have placeholders with the format %s", c.Format)
+	}
+	if _, err := http.NewRequest(http.MethodPost, c.Client.Endpoint, http.NoBody); err != nil { //nolint:noctx // never sent
+		return nil, fmt.Errorf("cannot read the endpoint: %w", err)
+	}
+	return endpoint, nil
+}

@@ -1,0 +1,192 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// httpDestination sends pprofs to another system.
+type httpDestination struct {
+	cfg       *HTTPConfig
+	userAgent string
+	settings  component.TelemetrySettings
+	format    sender
+	encoder   *pprof.Encoder
+	telemetry *telemetry
+	logger    *zap.Logger
+	rejected  onceEach
+
+	// Both are set by start.
+	client *http.Client
+	health *health
+}
+
+// sender makes requests of payloads.
+type sender interface {
+	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal.
+	add(batch *outgoing, payload *pprof.Payload) (*http.Request, error)
+	// flush returns the request of what was added since the last one, or none.
+	flush(batch *outgoing) (*http.Request, error)
+}
+
+func newHTTPDestination(set exporter.Settings, cfg *Config) (*httpDestination, error) {
+	http := cfg.HTTP.Get()
+	telemetry, err := newTelemetry(set)
+	if err != nil {
+		return nil, err
+	}
+	format, err := newSender(http)
+	if err != nil {
+		return nil, err
+	}
+	return &httpDestination{
+		cfg:       http,
+		userAgent: fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
+		settings:  set.TelemetrySettings,
+		format:    format,
+		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
+		telemetry: telemetry,
+		logger:    set.Logger,
+	}, nil
+}
+
+func newSender(cfg *HTTPConfig) (sender, error) {
+	switch cfg.Format {
+	case FormatPyroscope:
+		return newIngestSender(cfg)
+	case FormatPyroscopePush:
+		return newPushSender(cfg)
+	default:
+		return newRawSender(cfg)
+	}
+}
+
+func (d *httpDestination) start(ctx context.Context, host component.Host) error {
+	client, err := d.cfg.Client.ToClient(ctx, host.GetExtensions(), d.settings)
+	if err != nil {
+		return fmt.Errorf("cannot make the HTTP client: %w", err)
+	}
+	d.client, d.health = client, newHealth(host, d.logger)
+	return nil
+}
+
+func (d *httpDestination) shutdown(context.Context) error {
+	d.telemetry.builder.Shutdown()
+	if d.client != nil {
+		d.client.CloseIdleConnections()
+	}
+	return nil
+}
+
+func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) error {
+	if d.client == nil {
+		return errors.New("cannot send profiles before the start")
+	}
+	batch := &outgoing{tenant: d.tenant(ctx)}
+	parcels := newParcels(pd)
+	for payload, err := range d.encoder.All(pd) {
+		if fault, found := errors.AsType[*pprof.ProfileError](err); found {
+			parcels.refuse(&refusal{reason: refusedInvalid, profiles: 1, err: err}, positionOf(fault))
+			continue
+		}
+		request, err := d.format.add(batch, &payload)
+		if refused, found := errors.AsType[*refusal](err); found {
+			parcels.refuse(refused, positionsOf(&payload)...)
+			continue
+		}
+		if err := d.send(ctx, request, batch, parcels); err != nil {
+			return d.finish(ctx, parcels, err)
+		}
+	}
+	request, err := d.format.flush(batch)
+	if err == nil {
+		err = d.send(ctx, request, batch, parcels)
+	}
+	return d.finish(ctx, parcels, err)
+}
+
+// tenant is for whom the request is.
+func (d *httpDestination) tenant(ctx context.Context) string {
+	if d.cfg.Tenant.MetadataKey != "" {
+		if values := client.FromContext(ctx).Metadata.Get(d.cfg.Tenant.MetadataKey); len(values) > 0 && values[0] != "" {
+			return values[0]
+		}
+	}
+	return d.cfg.Tenant.Default
+}
+
+// send sends a request, if there is one, and takes the batch as done. Its error is one to repeat.
+func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *outgoing, parcels *parcels) error {
+	if request == nil {
+		return nil
+	}
+	defer batch.reset()
+	if batch.tenant != "" {
+		request.Header.Set(d.cfg.Tenant.Header, headerValue(batch.tenant))
+	}
+	request.Header.Set("User-Agent", d.userAgent)
+	size := request.ContentLength
+	outcome, err := exchange(d.client, request.WithContext(ctx))
+	d.telemetry.requested(ctx, outcome)
+	switch outcome {
+	case outcomeSent:
+		d.health.ok()
+		d.telemetry.sent(ctx, size, batch)
+		parcels.done(batch.positions...)
+		return nil
+	case outcomeRejected:
+		d.health.ok() // it answers, and others of the next requests may please it
+		d.logRejection(batch, err)
+		parcels.refuse(&refusal{reason: refusedRejected, profiles: batch.profiles, err: err}, batch.positions...)
+		return nil
+	default:
+		d.health.failed(err, false)
+		return err
+	}
+}
+
+// finish counts what is lost, and returns the error of what is to be repeated, or else of what is lost.
+func (d *httpDestination) finish(ctx context.Context, parcels *parcels, err error) error {
+	for _, r := range parcels.refusals {
+		d.telemetry.refused(ctx, r)
+	}
+	switch {
+	case err != nil:
+		if len(parcels.refusals) > 0 {
+			d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(parcels.refusals)))
+		}
+		return parcels.rest(err)
+	case len(parcels.refusals) > 0:
+		return consumererror.NewPermanent(joined(parcels.refusals))
+	}
+	return nil
+}
+
+// logRejection logs why profiles were rejected, once for each reason, service and type.
+func (d *httpDestination) logRejection(batch *outgoing, err error) {
+	var status *statusError
+	reason := "other"
+	if errors.As(err, &status) {
+		reason = status.Status
+	}
+	for _, what := range batch.contents {
+		if d.rejected.first(reason + "\x00" + what.service + "\x00" + what.profileType) {
+			d.logger.Error("The destination rejects profiles. They are lost. Further ones are counted, not logged.",
+				zap.String("service", what.service), zap.String("type", what.profileType), zap.Error(err))
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+)
+
+// The values of the attribute outcome, as in metadata.yaml.
+const (
+	outcomeSent     = "sent"
+	outcomeRejected = "rejected"
+	outcomeRetry    = "retry"
+)
+
+const (
+	// maxAnswer is what is read of an answer, so that its connection can be used again; maxAnswerText what an error
+	// repeats of it.
+	maxAnswer     = 64 << 10
+	maxAnswerText = 300
+	maxRetryAfter = time.Hour
+)
+
+// statusError is an answer that says no.
+type statusError struct {
+	Code         int
+	Status, Text string
+}
+
+func (e *statusError) Error() string {
+	if e.Text == "" {
+		return "the destination answered " + e.Status
+	}
+	return fmt.Sprintf("the destination answered %s: %s", e.Status, e.Text)
+}
+
+// exchange sends a request and reads what came of it.
+func exchange(client *http.Client, request *http.Request) (outcome string, err error) {
+	response, err := client.Do(request)
+	if err != nil {
+		return outcomeRetry, fmt.Errorf("cannot send profiles: %w", err)
+	}
+	defer response.Body.Close()
+	text, readErr := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	code := response.StatusCode
+	if code >= 200 && code < 300 {
+		// The status was sent once the profile was taken; what comes after it says no more.
+		return outcomeSent, nil
+	}
+	status := &statusError{Code: code, Status: response.Status, Text: printable(text)}
+	switch {
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
+		err = errors.Join(status, readErr)
+		if wait := retryAfter(response.Header.Get("Retry-After"), time.Now()); wait > 0 {
+			err = exporterhelper.NewThrottleRetry(err, wait)
+		}
+		return outcomeRetry, err
+	}
+	return outcomeRejected, status
+}
+
+// retryAfter reads seconds or a date. What cannot be read is no time.
+func retryAfter(text string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), 0), maxRetryAfter)
+	}
+	return 0
+}
+
+// printable is the beginning of an answer, on one line.
+func printable(text []byte) string {
+	line := strings.ToValidUTF8(string(text[:min(len(text), maxAnswerText)]), "")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, line))
+}
+
+// headerValue makes of a stranger's text what a header can hold.
+func headerValue(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, text))
+}

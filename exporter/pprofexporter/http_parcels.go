@@ -1,0 +1,131 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"sync"
+
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// position is where a profile is in a request.
+type position struct{ resource, scope, profile int }
+
+func positionOf(fault *pprof.ProfileError) position {
+	return position{resource: fault.Resource, scope: fault.Scope, profile: fault.Profile}
+}
+
+func positionsOf(payload *pprof.Payload) []position {
+	positions := make([]position, len(payload.Positions))
+	for i, p := range payload.Positions {
+		positions[i] = position{resource: payload.ResourceIndex, scope: payload.ScopeIndex, profile: p}
+	}
+	return positions
+}
+
+// parcels knows which profiles of a request need no repetition: those that arrived and those that are lost.
+type parcels struct {
+	pd       pprofile.Profiles
+	handled  map[position]struct{}
+	refusals []*refusal
+}
+
+func newParcels(pd pprofile.Profiles) *parcels {
+	return &parcels{pd: pd, handled: map[position]struct{}{}}
+}
+
+func (p *parcels) done(positions ...position) {
+	for _, at := range positions {
+		p.handled[at] = struct{}{}
+	}
+}
+
+func (p *parcels) refuse(r *refusal, positions ...position) {
+	p.refusals = append(p.refusals, r)
+	p.done(positions...)
+}
+
+// rest makes an error that has the profiles repeated that are not handled, and no others.
+func (p *parcels) rest(err error) error {
+	if len(p.handled) == 0 {
+		return err
+	}
+	remaining := pprofile.NewProfiles()
+	p.pd.CopyTo(remaining)
+	i := -1
+	remaining.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
+		i++
+		j := -1
+		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {
+			j++
+			k := -1
+			scope.Profiles().RemoveIf(func(pprofile.Profile) bool {
+				k++
+				_, handled := p.handled[position{resource: i, scope: j, profile: k}]
+				return handled
+			})
+			return scope.Profiles().Len() == 0
+		})
+		return resource.ScopeProfiles().Len() == 0
+	})
+	return xconsumererror.NewProfiles(err, remaining)
+}
+
+// outgoing is what the next request consists of.
+type outgoing struct {
+	tenant    string
+	body      []byte
+	positions []position
+	contents  []content
+	// headers are of the first payload.
+	headers map[string]string
+
+	profiles, samples, labelsDropped int
+	lost                             pprof.Losses
+}
+
+// content is what a profile is of.
+type content struct{ service, profileType string }
+
+func (o *outgoing) note(payload *pprof.Payload, dropped int) {
+	service := series.UnknownService
+	if value, found := payload.Resource.Attributes().Get(series.ServiceName); found && value.AsString() != "" {
+		service = value.AsString()
+	}
+	o.contents = append(o.contents, content{service: service, profileType: payload.ProfileType})
+	o.positions = append(o.positions, positionsOf(payload)...)
+	o.profiles += payload.Profiles
+	o.samples += payload.Samples
+	o.labelsDropped += dropped
+	o.lost.Attributes += payload.Lost.Attributes
+	o.lost.Timestamps += payload.Lost.Timestamps
+}
+
+func (o *outgoing) reset() { *o = outgoing{tenant: o.tenant} }
+
+// maxOnce bounds what onceEach remembers. Beyond it nothing is a first time.
+const maxOnce = 1000
+
+// onceEach remembers what was said. Safe for concurrent use; the zero value is ready.
+type onceEach struct {
+	mu   sync.Mutex
+	said map[string]struct{}
+}
+
+func (o *onceEach) first(key string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, found := o.said[key]; found || len(o.said) >= maxOnce {
+		return false
+	}
+	if o.said == nil {
+		o.said = map[string]struct{}{}
+	}
+	o.said[key] = struct{}{}
+	return true
+}

@@ -1,0 +1,293 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// taken is a request that the sink took.
+type taken struct {
+	path, query string
+	header      http.Header
+	body        []byte
+}
+
+// sink is a server that answers as it is told, and keeps what it took with 200.
+type sink struct {
+	*httptest.Server
+	mu     sync.Mutex
+	answer func(request int) int // the status; 0 cuts the connection
+	seen   int
+	took   []taken
+}
+
+func newSink(t *testing.T, answer func(request int) int) *sink {
+	t.Helper()
+	s := &sink{answer: answer}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<24))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := http.StatusOK
+	if s.answer != nil {
+		status = s.answer(s.seen)
+	}
+	s.seen++
+	switch {
+	case err != nil:
+	case status == 0:
+		panic(http.ErrAbortHandler)
+	case status == http.StatusOK:
+		s.took = append(s.took, taken{path: r.URL.Path, query: r.URL.RawQuery, header: r.Header, body: body})
+	default:
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "1")
+		}
+		http.Error(w, "no\nmore", status)
+	}
+}
+
+func (s *sink) requests() []taken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took
+}
+
+// pushing is an exporter that sends to a URL, without a queue.
+type pushing struct {
+	xexporter.Profiles
+	telemetry *componenttest.Telemetry
+	host      *recorder
+}
+
+func newPushing(t *testing.T, url string, change func(*Config)) *pushing {
+	t.Helper()
+	p := &pushing{telemetry: componenttest.NewTelemetry(), host: newRecorder()}
+	cfg := createDefaultConfig().(*Config)
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	cfg.RetryConfig.Enabled = false
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
+	if change != nil {
+		change(cfg)
+	}
+	require.NoError(t, cfg.Validate())
+	require.NoError(t, cfg.HTTP.Get().Validate())
+	var err error
+	p.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(p.telemetry), cfg)
+	require.NoError(t, err)
+	require.NoError(t, p.Start(t.Context(), p.host))
+	t.Cleanup(func() {
+		assert.NoError(t, p.Shutdown(context.WithoutCancel(t.Context())))
+		assert.NoError(t, p.telemetry.Shutdown(context.WithoutCancel(t.Context())))
+	})
+	return p
+}
+
+// counted returns the sum of a counter over the points with an attribute; without one, over all.
+func counted(t *testing.T, telemetry *componenttest.Telemetry, name, key, value string) int64 {
+	t.Helper()
+	m, err := telemetry.GetMetric("otelcol_exporter_pprof_" + name)
+	if err != nil {
+		return 0 // nothing was counted yet
+	}
+	sum, isSum := m.Data.(metricdata.Sum[int64])
+	require.True(t, isSum)
+	total := int64(0)
+	for _, point := range sum.DataPoints {
+		if got, found := point.Attributes.Value(attribute.Key(key)); key == "" || found && got.AsString() == value {
+			total += point.Value
+		}
+	}
+	return total
+}
+
+func retrying(cfg *Config) {
+	cfg.RetryConfig = configretry.NewDefaultBackOffConfig()
+	cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Millisecond, 5*time.Millisecond
+}
+
+func parsed(t *testing.T, data []byte) *profile.Profile {
+	t.Helper()
+	p, err := profile.ParseData(data)
+	require.NoError(t, err)
+	return p
+}
+
+func TestHTTPRaw(t *testing.T) {
+	s := newSink(t, nil)
+	p := newPushing(t, s.URL+"/up/{service.name}", func(cfg *Config) {
+		cfg.HTTP.Get().ResourceHeaders = map[string]string{"X-Env": "env={deployment.environment.name}", "X-None": "{none}"}
+		cfg.HTTP.Get().QueryResource = true
+		cfg.HTTP.Get().Tenant.Default = "team-a"
+	})
+	pd := decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a/b &c", "deployment.environment.name": "x\ny"})
+	require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
+	require.Len(t, s.requests(), 1)
+	got := s.requests()[0]
+	assert.Equal(t, "/up/a_b &c", got.path)
+	assert.Equal(t, "resource.deployment.environment.name=x%0Ay&service.name=a%2Fb+%26c", got.query)
+	assert.Equal(t, "env=x_y", got.header.Get("X-Env"))
+	assert.NotContains(t, got.header, "X-None", "a header without its value is not sent")
+	assert.Equal(t, "team-a", got.header.Get("X-Scope-OrgID"))
+	assert.Equal(t, "application/octet-stream", got.header.Get("Content-Type"))
+	assert.Empty(t, profiletest.DiffPprof(parsed(t, ownProfile(t, "cpu.pb.gz")), parsed(t, got.body)))
+	assert.EqualValues(t, len(got.body), counted(t, p.telemetry, "bytes_sent", "", ""))
+	assert.EqualValues(t, 1, counted(t, p.telemetry, "requests", "outcome", "sent"))
+	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""))
+}
+
+// The tenant is the client's, where it says one; a value that no header can hold breaks nothing.
+func TestHTTPTenant(t *testing.T) {
+	s := newSink(t, nil)
+	p := newPushing(t, s.URL, func(cfg *Config) {
+		cfg.HTTP.Get().Tenant = TenantConfig{Header: "X-Tenant", MetadataKey: "x-scope-orgid", Default: "nobody"}
+	})
+	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"X-Scope-OrgID": {"team\r\nb"}})})
+	require.NoError(t, p.ConsumeProfiles(ctx, cpu(t, "a")))
+	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.Len(t, s.requests(), 2)
+	assert.Equal(t, "team__b", s.requests()[0].header.Get("X-Tenant"))
+	assert.Equal(t, "nobody", s.requests()[1].header.Get("X-Tenant"))
+}
+
+// several are profiles of several services, with two pprofs each.
+func several(t *testing.T, services int) pprofile.Profiles {
+	t.Helper()
+	var parts []pprofile.Profiles
+	for i := range services {
+		one := cpu(t, "s"+strconv.Itoa(i))
+		second := pprofile.NewProfiles()
+		one.CopyTo(second)
+		for _, p := range second.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+			p.SetTime(p.Time() + 1e9)
+		}
+		whole := request(t, one, second)
+		// Two resources that are one: so a request ends in the middle of a resource.
+		from := whole.ResourceProfiles().At(1).ScopeProfiles()
+		from.MoveAndAppendTo(whole.ResourceProfiles().At(0).ScopeProfiles())
+		kept := 0
+		whole.ResourceProfiles().RemoveIf(func(pprofile.ResourceProfiles) bool { kept++; return kept == 2 })
+		parts = append(parts, whole)
+	}
+	return request(t, parts...)
+}
+
+// Whatever goes wrong, each profile arrives once, or is counted with its reason.
+func TestHTTPFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		statuses          []int // of the first requests, all others are taken
+		refused, repeated int64
+	}{
+		"down for a while":          {statuses: []int{0, 0, 503, 500, 0}, repeated: 5},
+		"cut in the middle":         {statuses: []int{200, 200, 200, 0, 200, 502}, repeated: 2},
+		"too many":                  {statuses: []int{200, 429, 200}, repeated: 1},
+		"one is rejected":           {statuses: []int{200, 400}, refused: 1},
+		"one is too large":          {statuses: []int{413}, refused: 1},
+		"rejected, then a failure":  {statuses: []int{422, 200, 0, 200, 400, 500}, refused: 2, repeated: 2},
+		"not allowed, all the time": {statuses: []int{401, 401, 403, 401, 401, 404}, refused: 6},
+	} {
+		for _, format := range []Format{FormatRaw, FormatPyroscope} {
+			t.Run(name+"/"+string(format), func(t *testing.T) {
+				s := newSink(t, func(i int) int {
+					if i < len(tt.statuses) {
+						return tt.statuses[i]
+					}
+					return http.StatusOK
+				})
+				p := newPushing(t, s.URL, func(cfg *Config) { retrying(cfg); cfg.HTTP.Get().Format = format })
+				err := p.ConsumeProfiles(t.Context(), several(t, 3))
+				if tt.refused > 0 && tt.repeated == 0 {
+					require.True(t, consumererror.IsPermanent(err))
+				}
+				assert.Len(t, s.requests(), 6-int(tt.refused))
+				bodies := map[string]int{}
+				for _, r := range s.requests() {
+					bodies[r.query]++
+				}
+				assert.EqualValues(t, tt.refused*2, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
+				assert.EqualValues(t, tt.repeated, counted(t, p.telemetry, "requests", "outcome", outcomeRetry))
+				assert.EqualValues(t, 12-tt.refused*2, counted(t, p.telemetry, "profiles_written", "", ""))
+			})
+		}
+	}
+}
+
+// What the destination says about waiting is kept to.
+func TestHTTPRetryAfter(t *testing.T) {
+	s := newSink(t, func(i int) int { return []int{429, 200}[min(i, 1)] })
+	p := newPushing(t, s.URL, retrying)
+	begin := time.Now()
+	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	assert.GreaterOrEqual(t, time.Since(begin), time.Second)
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"": 0, "-1": 0, "soon": 0, "7": 7 * time.Second, "999999": maxRetryAfter,
+		"Sat, 21 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sat, 21 Nov 2026 11:00:00 GMT": 0,
+	} {
+		assert.Equal(t, want, retryAfter(text, now), text)
+	}
+}
+
+// A destination that does not answer costs the timeout, and the request comes again.
+func TestHTTPSlow(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	p := newPushing(t, server.URL, func(cfg *Config) { cfg.TimeoutConfig.Timeout = 50 * time.Millisecond })
+	err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
+	require.ErrorContains(t, err, "cannot send profiles")
+	assert.False(t, consumererror.IsPermanent(err))
+}
+
+func TestHTTPRejectionIsLoggedOnce(t *testing.T) {
+	var once onceEach
+	assert.True(t, once.first("400 a cpu"))
+	assert.False(t, once.first("400 a cpu"))
+	assert.True(t, once.first("400 b cpu"))
+	for i := range 2 * maxOnce {
+		once.first(strconv.Itoa(i))
+	}
+	assert.Len(t, once.said, maxOnce)
+}
+
+func TestHTTPBeforeStart(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = "http://127.0.0.1:1"
+	cfg.RetryConfig.Enabled = false
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	e := create(t, cfg)
+	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, "a")), "before the start")
+	require.NoError(t, e.Shutdown(t.Context()))
+}

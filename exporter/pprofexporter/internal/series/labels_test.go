@@ -1,0 +1,80 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package series
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+)
+
+func of(t *testing.T, attributes map[string]any, limit int, first ...string) Labels {
+	t.Helper()
+	resource := pcommon.NewMap()
+	require.NoError(t, resource.FromRaw(attributes))
+	return Of(resource, limit, first)
+}
+
+// Collisions are resolved the same way whatever the order of the attributes.
+func TestLabelsCollide(t *testing.T) {
+	labels := of(t, map[string]any{
+		"a-b": "dash", "a_b": "exact", "a b": "blank", "9": "digit", "service_name": "fake", "service.name": "checkout",
+		"__name__": "reserved", "__session_id__": "7", "empty": "", "pyroscope_spy": "gospy", "n": int64(4),
+	}, 30)
+	assert.Equal(t, Labels{
+		Service: "checkout", Profiler: "gospy", Dropped: 2,
+		List: []Label{
+			{"_9", "digit"},
+			{"__session_id__", "7"},
+			{"a_b", "exact"},
+			{"a_b_2", "blank"},
+			{"a_b_3", "dash"},
+			{"n", "4"},
+			{"service_name_2", "fake"},
+		},
+	}, labels)
+}
+
+func TestLabelsLimit(t *testing.T) {
+	labels := of(t, map[string]any{"a": "1", "b": "2", "c": "3", "d": "4"}, 2, "d", "none", "d")
+	assert.Equal(t, []Label{{"a", "1"}, {"d", "4"}}, labels.List)
+	assert.Equal(t, 2, labels.Dropped)
+	assert.Equal(t, UnknownService, labels.Service)
+	assert.Empty(t, of(t, map[string]any{"a": "1"}, 0).List)
+	long := of(t, map[string]any{"k": strings.Repeat("é", 2000) + "\xff"}, 9).List[0].Value
+	assert.Len(t, long, maxValueBytes)
+}
+
+func TestIngestName(t *testing.T) {
+	labels := of(t, map[string]any{"service.name": "shop/check out{x}", "a": " x,y={z}\n ", "b": "1"}, 9)
+	assert.Equal(t, "shop/check_out_x_{a=x_y=_z__,b=1}", labels.IngestName())
+	assert.Equal(t, "unknown_service{}", (&Labels{Service: UnknownService}).IngestName())
+}
+
+func TestMetricNameAndConfig(t *testing.T) {
+	contentions := []summary.Type{{Name: "contentions", Unit: "count"}, {Name: "delay", Unit: "nanoseconds"}}
+	for _, tt := range []struct {
+		profileType  string
+		types        []summary.Type
+		name, config string
+	}{
+		{"cpu", []summary.Type{{"samples", "count"}, {"cpu", "nanoseconds"}}, "process_cpu", ""},
+		{"wall", []summary.Type{{"samples", "count"}, {"wall", "nanoseconds"}}, "wall", ""},
+		{"mutex", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
+		{"block", contentions, "block", `{"contentions":{"units":"lock_samples","display-name":"block_count"},"delay":{"units":"lock_nanoseconds","display-name":"block_duration"}}`},
+		{"delay", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
+		{"inuse_space", []summary.Type{{"inuse_space", "bytes"}, {"alloc_objects", "count"}}, "memory", `{"alloc_objects":{"units":"objects"},"inuse_space":{"units":"bytes","aggregation":"average"}}`},
+		{"goroutine", []summary.Type{{"goroutine", "count"}}, "goroutine", `{"goroutine":{"units":"goroutines","display-name":"goroutines","aggregation":"average"}}`},
+		{"my.own type", []summary.Type{{"x", "y"}}, "my_own_type", `{"x":{"units":"y"}}`},
+		{"", nil, "profile", ""},
+	} {
+		assert.Equal(t, tt.name, MetricName(tt.profileType, tt.types), tt.profileType)
+		assert.Equal(t, tt.config, string(SampleTypeConfig(tt.profileType, tt.types)), tt.profileType)
+	}
+}

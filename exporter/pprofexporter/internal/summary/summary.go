@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package summary reads the head of a pprof: what it measures. It looks at no sample.
+package summary // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of profile.proto that are read.
+const (
+	fieldSampleType = 1
+	fieldString     = 6
+)
+
+// maxSampleTypes is more than any profiler has.
+const maxSampleTypes = 64
+
+// Type is a sample type and its unit.
+type Type struct{ Name, Unit string }
+
+// SampleTypes returns the sample types of a pprof that is not compressed, in its order.
+func SampleTypes(pprof []byte) ([]Type, error) {
+	var indices [][2]uint64
+	strings := 0
+	for rest := pprof; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return nil, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+		}
+		rest = rest[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, rest); n < 0 {
+			return nil, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+		}
+		switch {
+		case number == fieldString:
+			strings++
+		case number == fieldSampleType && kind == protowire.BytesType:
+			if len(indices) == maxSampleTypes {
+				return nil, fmt.Errorf("cannot read the head of a pprof: more than %d sample types", maxSampleTypes)
+			}
+			message, _ := protowire.ConsumeBytes(rest)
+			indices = append(indices, readIndices(message))
+		}
+		rest = rest[n:]
+	}
+	return resolve(pprof, indices, strings)
+}
+
+// readIndices reads a message whose fields 1 and 2 are indices of strings.
+func readIndices(message []byte) (indices [2]uint64) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return indices
+		}
+		message = message[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+			return indices
+		}
+		if (number == 1 || number == 2) && kind == protowire.VarintType {
+			indices[number-1], _ = protowire.ConsumeVarint(message)
+		}
+		message = message[n:]
+	}
+	return indices
+}
+
+var errNoString = errors.New("cannot read the head of a pprof: a sample type is named by a string that is not there")
+
+// resolve looks up the strings, which may stand anywhere in the pprof.
+func resolve(pprof []byte, indices [][2]uint64, strings int) ([]Type, error) {
+	wanted := make(map[uint64]string, 2*len(indices))
+	for _, pair := range indices {
+		for _, index := range pair {
+			if index >= uint64(strings) && index != 0 {
+				return nil, errNoString
+			}
+			wanted[index] = ""
+		}
+	}
+	at := uint64(0)
+	for rest := pprof; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		rest = rest[n:]
+		if number == fieldString {
+			if _, found := wanted[at]; found && kind == protowire.BytesType {
+				text, _ := protowire.ConsumeBytes(rest)
+				wanted[at] = string(text)
+			}
+			at++
+		}
+		rest = rest[protowire.ConsumeFieldValue(number, kind, rest):]
+	}
+	types := make([]Type, len(indices))
+	for i, pair := range indices {
+		types[i] = Type{Name: wanted[pair[0]], Unit: wanted[pair[1]]}
+	}
+	return types, nil
+}
