@@ -94,9 +94,17 @@ func (t *encoding) original(g *group) ([]byte, bool) {
 		}
 		var err error
 		t.out, err = inflate.Append(t.out[:0], p.source.OriginalPayload().AsRaw(), DefaultLimits().InflatedBytes)
-		return t.out, err == nil && len(t.out) > 0
+		if err == nil && isPprof(t.out) {
+			return t.out, true
+		}
 	}
 	return nil, false
+}
+
+// isPprof tells whether a payload is one in truth, not by its name only.
+func isPprof(raw []byte) bool {
+	var wire pprofwire.Profile
+	return wire.Read(raw, DefaultLimits().wire()) == nil
 }
 
 // sampleTypeOrder returns for each pprof sample type the profile of the group that holds it: as the scope tells, if that
