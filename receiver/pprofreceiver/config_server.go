@@ -65,8 +65,12 @@ type APIsConfig struct {
 	Pprof bool `mapstructure:"pprof"`
 	// PyroscopeIngest is Pyroscope's older API, at /ingest.
 	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
+	// PyroscopePush is Pyroscope's newer API, push.v1.
+	PyroscopePush bool `mapstructure:"pyroscope_push"`
 	// Datadog is what Datadog's profilers send to an agent, at /profiling/v1/input.
 	Datadog bool `mapstructure:"datadog"`
+	// Parca is Parca's WriteRaw.
+	Parca bool `mapstructure:"parca"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -89,7 +93,7 @@ func defaultServerConfig() ServerConfig {
 	return ServerConfig{
 		HTTP:                  http,
 		Path:                  defaultPath,
-		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, Datadog: true},
+		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,

@@ -103,7 +103,7 @@ func TestLoadAll(t *testing.T) {
 	server := cfg.Server.Get()
 	require.NotNil(t, server)
 	assert.Equal(t, "/profiles", server.Path)
-	assert.Equal(t, APIsConfig{Pprof: true, Datadog: true}, server.APIs)
+	assert.Equal(t, APIsConfig{Pprof: true, PyroscopePush: true, Datadog: true, Parca: true}, server.APIs)
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
 	assert.Zero(t, server.ConcurrencyWait)
 	assert.Equal(t, 30*time.Second, server.RetryAfter)

@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -93,9 +94,9 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge):
 		return classTooLarge
-	case isAny(err, pprof.ErrMalformed, inflate.ErrCorrupt, form.ErrMalformed):
+	case isAny(err, pprof.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return classNotPprof

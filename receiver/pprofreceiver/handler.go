@@ -81,7 +81,7 @@ func (s *server) handler() http.Handler {
 	}
 	known := strings.Join(paths, ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, s.unknown, refuse(classUnknownPath, "unknown path %.256q, known: %s", r.URL.Path, known))
+		s.refuse(w, r, s.unknown, refuse(classUnknownPath, "unknown path %.256q, there are: %s", r.URL.Path, known))
 	})
 	return mux
 }

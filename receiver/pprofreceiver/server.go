@@ -60,7 +60,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		headers: headerAttributes(cfg.ResourceHeaders),
 		legacy:  legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
 		byPath:  map[string]*api{},
-		unknown: &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failText},
+		unknown: &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failUnknown},
 	}
 	for _, protocol := range s.newAPIs() {
 		for _, path := range protocol.paths {
@@ -78,6 +78,11 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	// gRPC shares the port: HTTP/2 without TLS, too.
+	server.Protocols = &http.Protocols{}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	listener, err := s.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestParseName(t *testing.T) {
 		"checkout{}":                     {app: "checkout"},
 		"shop/checkout-v1.x_2{}":         {app: "shop/checkout-v1.x_2"},
 		"checkout{region=eu-1}":          {app: "checkout", labels: []label.Label{{Name: "region", Value: "eu-1"}}},
-		"a { b = c , d = e } ":           {app: "a", labels: []label.Label{{Name: "b", Value: "c"}, {Name: "d", Value: "e"}}},
+		"a { b = c , d = e }":            {app: "a", labels: []label.Label{{Name: "b", Value: "c"}, {Name: "d", Value: "e"}}},
 		"a{b=,c=d=e,}":                   {app: "a", labels: []label.Label{{Name: "b"}, {Name: "c", Value: "d=e"}}},
 		"a{b={x}}":                       {app: "a", labels: []label.Label{{Name: "b", Value: "{x}"}}},
 		"a{__session_id__=77,b=\xffx}":   {app: "a", labels: []label.Label{{Name: "__session_id__", Value: "77"}, {Name: "b", Value: "\uFFFDx"}}},

@@ -1,0 +1,92 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// allPaths are those of the default configuration.
+var allPaths = []string{
+	"/api/profiles/writeraw", "/api/v2/profile", "/ingest", "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
+	"/profiling/v1/input", "/push.v1.PusherService/Push", "/pyroscope/ingest", "/v1/pprof",
+}
+
+// TestUnknownPath is answered with the paths that exist.
+func TestUnknownPath(t *testing.T) {
+	r := run(t, nil)
+	for _, path := range []string{"/", "/ingest/", "/v1development/profiles", "/debug/pprof/heap", "/api"} {
+		got := r.post(t, path, []byte("x"))
+		assert.Equal(t, http.StatusNotFound, got.status)
+		for _, known := range allPaths {
+			assert.Contains(t, got.text, known)
+		}
+	}
+	assert.Equal(t, map[string]int64{"unknown": 5}, r.counts("otelcol_receiver_pprof_refusals", "api"))
+}
+
+// TestAPIsOff switches each API off. Its paths are gone, the others are not.
+func TestAPIsOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		off   func(*APIsConfig)
+		paths []string
+	}{
+		"pprof":            {off: func(a *APIsConfig) { a.Pprof = false }, paths: []string{"/v1/pprof"}},
+		"pyroscope_ingest": {off: func(a *APIsConfig) { a.PyroscopeIngest = false }, paths: []string{"/ingest", "/pyroscope/ingest"}},
+		"pyroscope_push":   {off: func(a *APIsConfig) { a.PyroscopePush = false }, paths: []string{pushPath}},
+		"datadog":          {off: func(a *APIsConfig) { a.Datadog = false }, paths: []string{"/profiling/v1/input", "/api/v2/profile"}},
+		"parca":            {off: func(a *APIsConfig) { a.Parca = false }, paths: []string{parcaPath, "/api/profiles/writeraw"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, func(_ *Config, s *ServerConfig) { c.off(&s.APIs) })
+			gone := 0
+			for _, path := range allPaths {
+				if got := r.post(t, path, []byte("x")); got.status == http.StatusNotFound {
+					assert.Contains(t, c.paths, path)
+					assert.NotContains(t, got.text, ", "+path)
+					gone++
+				}
+			}
+			assert.Len(t, c.paths, gone)
+		})
+	}
+}
+
+// TestMethods refuses anything but POST, on every path.
+func TestMethods(t *testing.T) {
+	r := run(t, nil)
+	for _, path := range allPaths {
+		got := r.do(t, http.MethodGet, path, http.NoBody)
+		assert.Equal(t, http.StatusMethodNotAllowed, got.status, path)
+		assert.Equal(t, "POST", got.header.Get("Allow"))
+	}
+	r.assertRefusals(t, map[string]int64{"wrong_method": int64(len(allPaths))})
+}
+
+// TestSlowPart gives up on a form that stops in the middle of a part, in the form that the client knows.
+func TestSlowPart(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
+	whole := string(formOf("b", "profile", string(plain(t, cpuProfile(1)))))
+	conn := r.raw(t, "POST /ingest?name=a HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n"+whole[:len(whole)/2])
+	answer, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	assert.Contains(t, string(answer), "408 Request Timeout")
+	assert.Contains(t, string(answer), `{"code":"deadline_exceeded","message":"`)
+	r.assertRefusals(t, map[string]int64{"too_slow": 1})
+}
+
+// TestEarlyRefusals has the form of the API also where the Collector's server refuses before the API sees the request.
+func TestEarlyRefusals(t *testing.T) {
+	r := run(t, nil)
+	got := r.post(t, "/ingest?name=a", []byte("x"), "Content-Encoding", "br")
+	assert.Equal(t, http.StatusUnsupportedMediaType, got.status)
+	assert.Contains(t, got.text, `"code":"unimplemented"`)
+	assert.Equal(t, map[string]int64{"pyroscope_ingest": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
+}

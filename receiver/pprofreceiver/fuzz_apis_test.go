@@ -1,0 +1,99 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+)
+
+// fuzzAPI sends requests to the path. Whatever they hold, what is handed on conforms to the rules, the answer is a
+// success or one of the table, and nothing is handed on twice.
+func fuzzAPI(f *testing.F, path string) {
+	f.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.Limits.InflatedBytes = 1 << 20
+	next := &sink{}
+	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, next)
+	require.NoError(f, err)
+	handler := r.sources[0].(*server).handler()
+
+	f.Fuzz(func(t *testing.T, body []byte, query, contentType, encoding string) {
+		next.got, next.ctx = nil, nil
+		request := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+		request.URL = &url.URL{Path: path, RawQuery: query}
+		request.Header.Set("Content-Type", contentType)
+		request.Header.Set("Content-Encoding", encoding)
+		request.Header.Set("X-Datadog-Additional-Tags", query)
+		request.ProtoMajor = 2
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		require.NotEqual(t, http.StatusInternalServerError, response.Code, response.Body)
+		require.LessOrEqual(t, len(next.got), 1)
+		if status := response.Header().Get("Grpc-Status"); response.Code != http.StatusOK || status != "" && status != "0" {
+			require.True(t, response.Code == http.StatusOK || response.Code == http.StatusUnprocessableEntity || inTable(response.Code), "status %d", response.Code)
+			require.NotEmpty(t, response.Body.String()+response.Header().Get("Grpc-Message"))
+		}
+		for _, message := range next.got {
+			require.NoError(t, profiletest.Check(message))
+		}
+	})
+}
+
+// addCaptures seeds a target with the captures of a client, and with a part of each.
+func addCaptures(f *testing.F, client string) {
+	f.Helper()
+	for _, c := range profiletest.Captures(f) {
+		if len(c.Body) > 0 && bytes.HasPrefix([]byte(c.Name), []byte(client)) {
+			request, err := url.ParseRequestURI(string(bytes.Fields([]byte(c.StartLine))[1]))
+			require.NoError(f, err)
+			contentType := c.Header.Get("Content-Type")
+			f.Add(c.Body, request.RawQuery, contentType, "")
+			f.Add(c.Body[:len(c.Body)/2], request.RawQuery, contentType, "")
+			f.Add(gz(f, c.Body), request.RawQuery, contentType, "gzip")
+		}
+	}
+}
+
+func FuzzIngest(f *testing.F) {
+	addCaptures(f, "pyroscope-")
+	valid := string(plain(f, cpuProfile(1)))
+	f.Add(formOf("b", "profile", valid, "sample_type_config", `{"samples":{"display-name":"x"}}`), "name=a{b=c}&from=now-1h", multipartType, "")
+	f.Add([]byte(valid), "name=a&format=pprof&from=20261121", "", "")
+	f.Add([]byte("main;work 10\n"), "name=a", "binary/octet-stream+trie", "")
+	fuzzAPI(f, "/ingest")
+}
+
+func FuzzPush(f *testing.F) {
+	addCaptures(f, "push-v1-")
+	message := pushRequest(false, map[string]string{"service_name": "a"}, plain(f, cpuProfile(1)), []byte("bad"), nil)
+	f.Add(message, "", "application/proto", "")
+	f.Add(grpcFrame(0, message), "", "application/grpc+proto", "")
+	fuzzAPI(f, pushPath)
+}
+
+func FuzzParca(f *testing.F) {
+	message := pushRequest(true, map[string]string{"job": "a"}, plain(f, cpuProfile(1)), gz(f, plain(f, cpuProfile(2))))
+	f.Add(message, "", "application/proto", "")
+	f.Add(gz(f, message), "", "application/proto", "gzip")
+	f.Add([]byte(`{"series":[{"labels":{"labels":[{"name":"a","value":"b"}]},"samples":[{"rawProfile":"CgA="}]}]}`), "", "application/json", "")
+	fuzzAPI(f, parcaPath)
+}
+
+func FuzzDatadog(f *testing.F) {
+	addCaptures(f, "dd-trace-go")
+	valid := string(plain(f, cpuProfile(1)))
+	f.Add(formOf("b", "cpu.pprof", valid, "x.json", "{}", "delta-mutex.pprof", string(zs(f, []byte(valid))), "event", event), "host:a", multipartType, "")
+	f.Add(formOf("b", "main.jfr", "x", "event", `{"tags_profiler":"a:b"}`), "", multipartType, "")
+	fuzzAPI(f, "/profiling/v1/input")
+}

@@ -1,0 +1,73 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package push
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+)
+
+var (
+	// ErrMalformed says that a message cannot be read.
+	ErrMalformed = errors.New("malformed message")
+	// ErrTooLarge says that a limit was exceeded.
+	ErrTooLarge = errors.New("message too large")
+)
+
+// Series is profiles that have their labels in common.
+type Series struct {
+	Labels []label.Label
+	// Profiles are pprofs, compressed or not. Those of a message on the wire lie in that message.
+	Profiles [][]byte
+}
+
+// Message is how the series stand in a kind of message.
+type Message struct {
+	series fieldNumber
+	// labelSet says that the labels are in a message of their own within the series.
+	labelSet bool
+}
+
+var (
+	// PushRequest is that of push.v1.PusherService/Push.
+	PushRequest = Message{series: 1}
+	// WriteRawRequest is that of parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw.
+	WriteRawRequest = Message{series: 2, labelSet: true}
+)
+
+// Limits bound a message. MaxSeries also bounds the profiles of all series together.
+type Limits struct {
+	MaxSeries   int
+	MaxProfiles int
+}
+
+// collector holds what was read so far.
+type collector struct {
+	limits   Limits
+	series   []Series
+	profiles int
+}
+
+func (c *collector) begin() (*Series, error) {
+	if len(c.series) == c.limits.MaxSeries {
+		return nil, fmt.Errorf("%w: more than %d series", ErrTooLarge, c.limits.MaxSeries)
+	}
+	c.series = append(c.series, Series{})
+	return &c.series[len(c.series)-1], nil
+}
+
+func (c *collector) add(s *Series, profile []byte) error {
+	if c.profiles == c.limits.MaxProfiles {
+		return fmt.Errorf("%w: more than %d profiles", ErrTooLarge, c.limits.MaxProfiles)
+	}
+	c.profiles++
+	s.Profiles = append(s.Profiles, profile)
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrMalformed, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,246 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+const (
+	pushPath  = "/push.v1.PusherService/Push"
+	parcaPath = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
+)
+
+// TestReplayPush replays what a Connect client was seen to send, and what other clients make of the same message.
+func TestReplayPush(t *testing.T) {
+	labels := map[string]any{"service.name": "checkout", "namespace": "shop", "pod": "checkout-1"}
+	for _, payload := range payloadsOf(t, "push-v1-connect/") {
+		t.Run(payload.File, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.replay(t, capture(t, payload.File))
+			require.Equal(t, http.StatusOK, got.status, got.text)
+			if strings.HasSuffix(payload.File, "json") {
+				assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+				assert.JSONEq(t, "{}", got.text)
+			} else {
+				assert.Equal(t, "application/proto", got.header.Get("Content-Type"))
+				assert.Empty(t, got.text)
+			}
+			assertPush(t, r, payload, labels)
+			info := client.FromContext(r.sink.ctx[0])
+			assert.Equal(t, []string{"team-a"}, info.Metadata.Get("X-Scope-OrgID"))
+		})
+	}
+}
+
+func assertPush(t *testing.T, r *running, payload profiletest.ClientPayload, labels map[string]any) {
+	t.Helper()
+	pd := r.sink.one(t)
+	resource := pd.ResourceProfiles().At(0)
+	assertPayload(t, payload, pd.Dictionary(), resource.ScopeProfiles().At(0))
+	assert.Equal(t, labels, resource.Resource().Attributes().AsRaw())
+	assert.Equal(t, []string{"process_cpu", "process_cpu"}, profileNames(pd.Dictionary(), resource.ScopeProfiles().At(0)))
+}
+
+// TestPushUnderGzip sends the message as the Python, Ruby and Rust SDKs do: gzip around it, a plain profile within.
+func TestPushUnderGzip(t *testing.T) {
+	body := pushRequest(false, map[string]string{"service_name": "rust-app", "__name__": "process_cpu", "process.runtime.name": "ruby"}, plain(t, cpuProfile(3)))
+	for encoding, compress := range map[string]func(testing.TB, []byte) []byte{"gzip": gz, "zstd": zs} {
+		r := run(t, nil)
+		got := r.post(t, pushPath, compress(t, body), "Content-Type", "application/proto", "Content-Encoding", encoding, "User-Agent", "pyroscope-rs/pyspy/1.0 reqwest")
+		require.Equal(t, http.StatusOK, got.status, got.text)
+		assert.Equal(t, map[string]any{"service.name": "rust-app", "process.runtime.name": "ruby"}, r.sink.resource(t))
+	}
+}
+
+// pushRequest is a message with one series per profile, all with the same labels.
+func pushRequest(parca bool, labels map[string]string, profiles ...[]byte) []byte {
+	field := func(to []byte, number protowire.Number, content []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), content)
+	}
+	var set []byte
+	for name, value := range labels {
+		set = field(set, 1, field(field(nil, 1, []byte(name)), 2, []byte(value)))
+	}
+	series := protowire.Number(1)
+	if parca {
+		series, set = 2, field(nil, 1, set)
+	}
+	var message []byte
+	for _, profile := range profiles {
+		message = field(message, series, field(bytes.Clone(set), 2, field(nil, 1, profile)))
+	}
+	return message
+}
+
+// pushJSON is the same for Parca in JSON.
+func parcaJSON(t *testing.T, labels map[string]string, profile []byte) []byte {
+	t.Helper()
+	var list []map[string]string
+	for name, value := range labels {
+		list = append(list, map[string]string{"name": name, "value": value})
+	}
+	message, err := json.Marshal(map[string]any{"series": []any{map[string]any{
+		"labels":  map[string]any{"labels": list},
+		"samples": []any{map[string]any{"rawProfile": base64.StdEncoding.EncodeToString(profile)}},
+	}}})
+	require.NoError(t, err)
+	return message
+}
+
+// TestParca takes WriteRaw in every form but gRPC, which has tests of its own.
+func TestParca(t *testing.T) {
+	labels := map[string]string{"__name__": "memory", "job": "shop/checkout", "instance": "10.0.0.1:6060"}
+	profile := gz(t, plain(t, cpuProfile(3)))
+	for name, c := range map[string]struct {
+		path, contentType string
+		body              []byte
+		want              string
+	}{
+		"Connect":         {path: parcaPath, contentType: "application/proto", body: pushRequest(true, labels, profile)},
+		"Connect in JSON": {path: parcaPath, contentType: "application/json; charset=utf-8", body: parcaJSON(t, labels, profile), want: "{}"},
+		"gateway":         {path: "/api/profiles/writeraw", contentType: "application/json", body: parcaJSON(t, labels, profile), want: "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, c.path, c.body, "Content-Type", c.contentType)
+			require.Equal(t, http.StatusOK, got.status, got.text)
+			assert.Equal(t, c.want, got.text)
+			assert.Equal(t, map[string]any{"service.name": "shop/checkout", "job": "shop/checkout", "instance": "10.0.0.1:6060"}, r.sink.resource(t))
+			pd := r.sink.one(t)
+			assert.Equal(t, []string{"memory", "memory"}, profileNames(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0)))
+			assert.Equal(t, map[string]int64{"parca": 1}, r.counts("otelcol_receiver_pprof_payloads", "api"))
+		})
+	}
+}
+
+// TestParcaService prefers the label that says what the service is.
+func TestParcaService(t *testing.T) {
+	r := run(t, nil)
+	body := pushRequest(true, map[string]string{"service_name": "checkout", "job": "agent"}, plain(t, cpuProfile(1)))
+	require.Equal(t, http.StatusOK, r.post(t, parcaPath, body, "Content-Type", "application/proto").status)
+	assert.Equal(t, map[string]any{"service.name": "checkout", "job": "agent"}, r.sink.resource(t))
+}
+
+// TestPushPartial keeps what is good of a message, as one, and says what is not.
+func TestPushPartial(t *testing.T) {
+	r := run(t, nil)
+	good := plain(t, cpuProfile(2))
+	body := append(pushRequest(false, map[string]string{"service_name": "a"}, good, good, []byte("bad"), nil),
+		pushRequest(false, map[string]string{"service_name": "b"}, good)...)
+	got := r.post(t, pushPath, body, "Content-Type", "application/proto")
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	answer := connectError(t, got)
+	assert.Equal(t, "invalid_argument", answer.Code)
+	assert.Contains(t, answer.Message, "1 of 5 profiles refused, the others are taken: series[2].samples[0]: ")
+	pd := r.sink.one(t)
+	require.Equal(t, 2, pd.ResourceProfiles().Len())
+	assert.Equal(t, 2, pd.ResourceProfiles().At(0).ScopeProfiles().Len())
+	assert.Equal(t, 1, pd.ResourceProfiles().At(1).ScopeProfiles().Len())
+	assert.Equal(t, map[string]any{"service.name": "b"}, pd.ResourceProfiles().At(1).Resource().Attributes().AsRaw())
+	assert.Equal(t, map[string]int64{"pyroscope_push": 1}, r.counts("otelcol_receiver_pprof_empty_profiles", "api"))
+}
+
+type connectAnswer struct{ Code, Message string }
+
+func connectError(t *testing.T, got reply) (answer connectAnswer) {
+	t.Helper()
+	assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+	require.NoError(t, json.Unmarshal([]byte(got.text), &answer), got.text)
+	return answer
+}
+
+func TestPushRefusals(t *testing.T) {
+	good := plain(t, cpuProfile(2))
+	proto := []string{"Content-Type", "application/proto"}
+	asJSON := []string{"Content-Type", "application/json"}
+	for name, c := range map[string]struct {
+		body    []byte
+		headers []string
+		status  int
+		code    string
+		says    string
+	}{
+		"all bad":          {body: pushRequest(false, nil, []byte("x"), []byte("y")), headers: proto, status: 400, code: "invalid_argument", says: "2 of 2 profiles refused: series[0].samples[0]: "},
+		"truncated":        {body: pushRequest(false, nil, good)[:20], headers: proto, status: 400, code: "invalid_argument", says: "malformed message"},
+		"truncated JSON":   {body: []byte(`{"series":[`), headers: asJSON, status: 400, code: "invalid_argument", says: "malformed message"},
+		"bad base64":       {body: []byte(`{"series":[{"samples":[{"rawProfile":"!"}]}]}`), headers: asJSON, status: 400, code: "invalid_argument", says: "base64"},
+		"1 MB label":       {body: pushRequest(false, map[string]string{"a": strings.Repeat("x", 1<<20)}, good), headers: proto, status: 413, code: "resource_exhausted", says: "the limit is 16384"},
+		"many series":      {body: []byte(strings.Repeat("\x0a\x00", 10_000)), headers: proto, status: 413, code: "resource_exhausted", says: "more than 256 series"},
+		"many samples":     {body: pushSamples(10_000), headers: proto, status: 413, code: "resource_exhausted", says: "more than 256 profiles"},
+		"bomb":             {body: pushRequest(false, nil, gzipped(t, zeros(100<<20))), headers: proto, status: 413, code: "resource_exhausted", says: "67108864"},
+		"bomb around":      {body: gzipped(t, zeros(100<<20)), headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 413, code: "resource_exhausted", says: "67108864"},
+		"no type":          {body: good, status: 415, code: "invalid_argument", says: `Content-Type ""`},
+		"another type":     {body: good, headers: []string{"Content-Type", "application/connect+proto"}, status: 415, code: "invalid_argument", says: "application/connect+proto"},
+		"unknown encoding": {body: good, headers: append([]string{"Content-Encoding", "br"}, proto...), status: 415, code: "unimplemented", says: "br"},
+		"not the encoding": {body: good, headers: append([]string{"Content-Encoding", "gzip"}, proto...), status: 400, code: "invalid_argument", says: "Content-Encoding"},
+		"gRPC on HTTP/1":   {body: good, headers: []string{"Content-Type", "application/grpc"}, status: 415, code: "invalid_argument", says: "HTTP/2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, pushPath, c.body, c.headers...)
+			assert.Equal(t, c.status, got.status, got.text)
+			answer := connectError(t, got)
+			assert.Equal(t, c.code, answer.Code)
+			assert.Contains(t, answer.Message, c.says)
+			assert.Less(t, len(answer.Message), 2000)
+			assert.Empty(t, r.sink.all())
+			if c.status == http.StatusUnsupportedMediaType && c.code != "unimplemented" {
+				assert.Contains(t, got.header.Get("Accept-Post"), "application/proto")
+			}
+		})
+	}
+}
+
+// pushSamples is one series of n samples without a profile.
+func pushSamples(n int) []byte {
+	series := []byte(strings.Repeat("\x12\x00", n))
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), series)
+}
+
+// TestPushRetry tells a client to come back, in the terms that it knows.
+func TestPushRetry(t *testing.T) {
+	r := run(t, nil)
+	r.sink.consume = func(context.Context) error { return errors.New("data refused due to high memory usage") }
+	got := r.post(t, pushPath, pushRequest(false, nil, plain(t, cpuProfile(1))), "Content-Type", "application/proto")
+	assert.Equal(t, http.StatusServiceUnavailable, got.status)
+	assert.Equal(t, "5", got.header.Get("Retry-After"))
+	assert.Equal(t, "unavailable", connectError(t, got).Code)
+}
+
+// TestParcaGatewayError has the form of google.rpc.Status.
+func TestParcaGatewayError(t *testing.T) {
+	r := run(t, nil)
+	got := r.post(t, "/api/profiles/writeraw", []byte("{"), "Content-Type", "application/json")
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	var answer struct {
+		Code    int
+		Message string
+		Details []any
+	}
+	require.NoError(t, json.Unmarshal([]byte(got.text), &answer))
+	assert.Equal(t, 3, answer.Code)
+	assert.Contains(t, answer.Message, "malformed message")
+	assert.NotNil(t, answer.Details)
+}
+
+// grpcFrame is a message as gRPC sends it.
+func grpcFrame(flag byte, message []byte) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(message))), message...)
+}

@@ -1,0 +1,171 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	typeProto     = "application/proto"
+	typeJSON      = "application/json"
+	typeGRPC      = "application/grpc"
+	typeGRPCProto = "application/grpc+proto"
+
+	// grpcPrefix is the length of what stands before a message of gRPC: a byte that says whether it is compressed, and
+	// its length.
+	grpcPrefix = 5
+)
+
+// procedure is an API that is called by Connect or gRPC: one message, and an empty one in answer.
+type procedure struct {
+	message push.Message
+	// describe says of a source what the labels of a series do.
+	describe func(source *pprof.Source, labels []label.Label)
+}
+
+// takeCall adds the profiles of a call to payloads. One that is bad does not keep the others back.
+func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *batch, []byte) error {
+	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+		if err := checkEncoding(r, body); err != nil {
+			return err
+		}
+		message, release, err := s.message(r, body)
+		if err != nil {
+			return err
+		}
+		defer release()
+		read := p.message.Read
+		if mediaType(r) == typeJSON {
+			read = p.message.ReadJSON
+		}
+		limit := s.intake.limits.Payloads
+		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit})
+		if err != nil {
+			return err
+		}
+		for i, one := range series {
+			source := s.newSource(r)
+			p.describe(&source, one.Labels)
+			for j, profile := range one.Profiles {
+				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), profile, source, times{}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// message returns the message of a call, without its envelope. It is valid until release is called.
+func (s *server) message(r *http.Request, body []byte) (message []byte, release func(), err error) {
+	switch mediaType(r) {
+	case typeProto, typeJSON:
+		return s.envelope(body)
+	case typeGRPC, typeGRPCProto:
+		return s.grpcMessage(r, body)
+	default:
+		return nil, nil, refuse(classUnknownFormat, "Content-Type %.64q is not taken, only %s, %s and %s are",
+			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
+	}
+}
+
+func (s *server) grpcMessage(r *http.Request, body []byte) (message []byte, release func(), err error) {
+	if r.ProtoMajor < 2 {
+		return nil, nil, refuse(classUnknownFormat, "gRPC needs HTTP/2")
+	}
+	if len(body) < grpcPrefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-grpcPrefix) {
+		return nil, nil, refuse(classMalformed, "the body is not one message of gRPC")
+	}
+	message = body[grpcPrefix:]
+	encoding := r.Header.Get("Grpc-Encoding")
+	switch {
+	case body[0] == 0:
+		return message, func() {}, nil
+	case body[0] != 1:
+		return nil, nil, refuse(classMalformed, "the message has the flag %d, it must be 0 or 1", body[0])
+	case encoding != "gzip" && encoding != "zstd":
+		return nil, nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not taken, only gzip and zstd are", encoding)
+	case inflate.Plain(message):
+		return nil, nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
+	}
+	return s.envelope(message)
+}
+
+// mediaType is the Content-Type without parameters. What cannot be read is none that is known.
+func mediaType(r *http.Request) string {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return mediaType
+}
+
+func isGRPC(r *http.Request) bool {
+	return r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), typeGRPC)
+}
+
+// succeedCall answers with an empty message, in the encoding of the request.
+func succeedCall(w http.ResponseWriter, r *http.Request) {
+	contentType := mediaType(r)
+	w.Header().Set("Content-Type", contentType)
+	switch {
+	case isGRPC(r):
+		setGRPCStatus(w.Header(), http.TrailerPrefix, 0, "")
+		_, _ = w.Write(make([]byte, grpcPrefix))
+	case contentType == typeJSON:
+		_, _ = io.WriteString(w, "{}")
+	default:
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+// failCall tells of an error as Connect does, or as gRPC does.
+func failCall(w http.ResponseWriter, r *http.Request, f failure) {
+	if isGRPC(r) {
+		failGRPC(w, f)
+		return
+	}
+	if f.class == classUnknownFormat {
+		w.Header().Set("Accept-Post", typeProto+", "+typeJSON+", "+typeGRPC)
+	}
+	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
+}
+
+// failGRPC answers with trailers alone.
+func failGRPC(w http.ResponseWriter, f failure) {
+	w.Header().Set("Content-Type", typeGRPC)
+	setGRPCStatus(w.Header(), "", f.code.number, f.text)
+	w.WriteHeader(http.StatusOK)
+}
+
+func setGRPCStatus(header http.Header, prefix string, number int, text string) {
+	header.Set("Grpc-Accept-Encoding", "gzip, zstd")
+	header.Set(prefix+"Grpc-Status", strconv.Itoa(number))
+	if text != "" {
+		header.Set(prefix+"Grpc-Message", strings.ReplaceAll(url.QueryEscape(text), "+", "%20"))
+	}
+}
+
+// failUnknown answers for paths that do not exist.
+func failUnknown(w http.ResponseWriter, r *http.Request, f failure) {
+	if isGRPC(r) {
+		failGRPC(w, f)
+		return
+	}
+	failText(w, r, f)
+}
