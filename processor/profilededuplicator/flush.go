@@ -131,14 +131,14 @@ func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content)
 // join makes one message of a batch.
 func (b *batching) join(ctx context.Context, due *batch) joined {
 	begin := time.Now()
-	pd := due.messages[0].profiles
-	for i := 1; i < len(due.messages); i++ {
-		dedup.Concat(pd, due.messages[i].profiles)
+	messages := make([]pprofile.Profiles, len(due.messages))
+	for i := range due.messages {
+		messages[i] = due.messages[i].profiles
+		// What is joined is to be free when it is not needed any more.
 		due.messages[i].profiles = pprofile.Profiles{}
 	}
-	due.messages[0].profiles = pprofile.Profiles{}
 	// No error: that is for messages that are to be refused.
-	pd, stats, _ := b.core.Deduplicate(pd)
+	pd, stats, _ := b.core.Deduplicate(dedup.Join(messages))
 	one := joined{profiles: pd}
 	if b.tracks {
 		one.places = placesOf(due.tenant.key, pd)

@@ -35,8 +35,12 @@ type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	processor attribute.KeyValue
 	plain     metric.MeasurementOption
-	tables    [len(tableNames)]metric.MeasurementOption
-	triggers  [triggerCount]metric.MeasurementOption
+	// What each message is counted with, as lists, which need not be made anew then.
+	every  []metric.AddOption
+	tables [len(tableNames)][]metric.AddOption
+	took   []metric.RecordOption
+
+	triggers [triggerCount]metric.MeasurementOption
 }
 
 func newTelemetry(set processor.Settings) (*telemetry, error) {
@@ -46,8 +50,9 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	}
 	t := &telemetry{builder: builder, processor: attribute.String("processor", set.ID.String())}
 	t.plain = t.with()
+	t.every, t.took = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
 	for i, name := range tableNames {
-		t.tables[i] = t.with(attribute.String("table", name))
+		t.tables[i] = []metric.AddOption{t.with(attribute.String("table", name))}
 	}
 	for i, name := range triggerNames {
 		t.triggers[i] = t.with(attribute.String("trigger", name))
@@ -65,31 +70,31 @@ func (t *telemetry) because(reason string) metric.MeasurementOption {
 
 // incoming counts a message that came in, whatever becomes of it.
 func (t *telemetry) incoming(ctx context.Context, in content) {
-	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.plain)
-	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.plain)
-	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.plain)
+	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.every...)
+	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.every...)
+	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.every...)
 	for i, n := range in.entries {
-		t.builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries.Add(ctx, int64(n), t.tables[i])
+		t.builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
 }
 
 // outgoing counts a message that the next consumer has taken.
 func (t *telemetry) outgoing(ctx context.Context, out content) {
-	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.plain)
-	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.plain)
+	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.every...)
+	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.every...)
 	for i, n := range out.entries {
-		t.builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(ctx, int64(n), t.tables[i])
+		t.builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
 }
 
 // saved counts by how much less went out than came in.
 func (t *telemetry) saved(ctx context.Context, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.plain)
+	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.every...)
 }
 
 // deduplicated counts what was found in a message, and how long that took.
 func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
-	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plain)
+	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.took...)
 	for _, reason := range dedup.Reasons {
 		if n := stats.Invalid[reason]; n > 0 {
 			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))

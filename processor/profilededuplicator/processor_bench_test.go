@@ -1,0 +1,146 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/processor/xprocessor"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+// discard is a next consumer that takes everything and keeps nothing.
+type discard struct{ sink }
+
+func (*discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { return nil }
+
+func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
+	b.Helper()
+	f := start(b, &sink{}, change)
+	d := f.Profiles.(*deduplicator)
+	d.next = &discard{}
+	if d.batching != nil {
+		d.batching.deliverer.next = &discard{}
+	}
+	return f
+}
+
+// BenchmarkConsume compares a message's way through the processor with that through the core alone, and with pdata's
+// unmarshalling of it. The canonical message is left as it is; in the other one each entry stands twice.
+//
+//	go test -bench Consume -benchmem -count 6 ./processor/profilededuplicator | benchstat -col /op -
+func BenchmarkConsume(b *testing.B) {
+	core := dedup.New(dedup.Options{})
+	for name, message := range ownMessages(b) {
+		twice := unmarshal(b, message)
+		dedup.Concat(twice, unmarshal(b, message))
+		for state, message := range map[string][]byte{"canonical": message, "twice": marshal(b, twice)} {
+			run := func(op string, do func(pprofile.Profiles)) {
+				b.Run(fmt.Sprintf("profile=%s/state=%s/op=%s", name, state, op), func(b *testing.B) {
+					b.SetBytes(int64(len(message)))
+					b.ReportAllocs()
+					pd := unmarshal(b, message)
+					for b.Loop() {
+						if state == "twice" {
+							b.StopTimer()
+							pd = unmarshal(b, message)
+							b.StartTimer()
+						}
+						do(pd)
+					}
+				})
+			}
+			b.Run(fmt.Sprintf("profile=%s/state=%s/op=unmarshal", name, state), func(b *testing.B) {
+				b.SetBytes(int64(len(message)))
+				b.ReportAllocs()
+				for b.Loop() {
+					unmarshal(b, message)
+				}
+			})
+			run("core", func(pd pprofile.Profiles) { _, _, _ = core.Deduplicate(pd) })
+			p := startBench(b, nil)
+			run("processor", func(pd pprofile.Profiles) { require.NoError(b, p.ConsumeProfiles(b.Context(), pd)) })
+			p = startBench(b, repeatedOf(func(cfg *Config) { cfg.DropRepeated.Get().TTL = 1 }))
+			run("processor-repeated", func(pd pprofile.Profiles) { require.NoError(b, p.ConsumeProfiles(b.Context(), pd)) })
+		}
+	}
+}
+
+// BenchmarkBatch is the cost of a batch from the first message to the delivery, beside that of joining the messages with
+// pdata. memory-ratio is the memory in use at the end of the flush, of which nothing was collected yet, by that of the
+// messages held.
+//
+//	go test -bench Batch -benchmem -count 6 ./processor/profilededuplicator
+func BenchmarkBatch(b *testing.B) {
+	messages := ownMessages(b)
+	for _, name := range []string{"pprof/cpu.pb.gz", "pprof/heap.pb.gz", "pprof/labelled.pb.gz"} {
+		for _, count := range []int{10, 50, 200} {
+			if count*len(messages[name]) > 100_000_000 {
+				continue
+			}
+			prefix := fmt.Sprintf("profile=%s/messages=%d", name, count)
+			b.Run(prefix+"/op=mergeto", func(b *testing.B) {
+				b.SetBytes(int64(count * len(messages[name])))
+				b.ReportAllocs()
+				for b.Loop() {
+					b.StopTimer()
+					held := copies(b, messages[name], count)
+					b.StartTimer()
+					for _, pd := range held[1:] {
+						require.NoError(b, pd.MergeTo(held[0]))
+					}
+				}
+			})
+			b.Run(prefix+"/op=batch", func(b *testing.B) { benchmarkBatch(b, messages[name], count) })
+		}
+	}
+}
+
+func copies(b *testing.B, message []byte, count int) []pprofile.Profiles {
+	b.Helper()
+	held := make([]pprofile.Profiles, count)
+	for i := range held {
+		held[i] = unmarshal(b, message)
+	}
+	return held
+}
+
+func benchmarkBatch(b *testing.B, message []byte, count int) {
+	b.Helper()
+	b.SetBytes(int64(count * len(message)))
+	b.ReportAllocs()
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	ratio := 0.0
+	for b.Loop() {
+		b.StopTimer()
+		p := startBench(b, batchOf(func(cfg *BatchConfig) {
+			cfg.Timeout, cfg.MaxSamples, cfg.MaxBytes, cfg.MaxHeldBytes = time.Hour, 0, 0, 1<<40
+		}))
+		base := heap()
+		held := copies(b, message, count)
+		full := heap()
+		debug.SetGCPercent(-1)
+		b.StartTimer()
+		for i, pd := range held {
+			held[i] = pprofile.Profiles{}
+			require.NoError(b, p.ConsumeProfiles(b.Context(), pd))
+		}
+		require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.batches.stop(b.Context()))
+		b.StopTimer()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		ratio += float64(stats.HeapAlloc-base) / float64(full-base)
+		debug.SetGCPercent(100)
+		b.StartTimer()
+	}
+	b.ReportMetric(ratio/float64(b.N), "memory-ratio")
+}
