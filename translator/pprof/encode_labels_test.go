@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -61,9 +60,7 @@ func TestAttributesOfTheWire(t *testing.T) {
 	m := newMessage()
 	p := m.profile("cpu/ns")
 	m.sample(p, m.stack("f"), []int64{1}, m.attribute("", "no key", ""), m.attribute("zero", 0, ""), m.attribute("none", "", ""))
-	var wire pprofwire.Profile
-	raw := encode(t, m.done(), pprof.EncodeOptions{})[0].Pprof
-	require.NoError(t, wire.Read(raw, pprofwire.Limits{Samples: 9, SampleTypes: 9, LocationsPerSample: 9, LabelsPerSample: 9, StringBytes: 99}))
+	wire := readWire(t, encode(t, m.done(), pprof.EncodeOptions{})[0].Pprof)
 	text := func(i uint32) string { return string(wire.String(i)) }
 	require.Len(t, wire.Labels, 3)
 	assert.Zero(t, wire.Labels[0].Key)

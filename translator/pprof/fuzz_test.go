@@ -1,0 +1,154 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// fuzzLimits keep one execution short.
+var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, SampleTypes: 64, Samples: 10_000}
+
+// addPayloads adds one oddity each, and small profiles.
+func addPayloads(f *testing.F) {
+	f.Helper()
+	names, err := filepath.Glob("../../internal/pprofwire/testdata/edge/*.pb")
+	require.NoError(f, err)
+	require.NotEmpty(f, names)
+	for _, name := range append(names, "../../testdata/pprof/labelled.pb.gz", "../../testdata/pprof/block.pb.gz") {
+		content, err := os.ReadFile(name)
+		require.NoError(f, err)
+		f.Add(content)
+	}
+	for _, test := range linkTests {
+		f.Add(newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, test.labels...).bytes())
+	}
+}
+
+// FuzzDecode: no payload makes the decoder panic; an error is of a known class; a message keeps every rule, and the
+// pprof that comes of it is the same message again. What google/pprof accepts comes back as it was.
+//
+//	go test -fuzz FuzzDecode -fuzztime 1000000x ./translator/pprof
+func FuzzDecode(f *testing.F) {
+	addPayloads(f)
+	// With its zeros a message does not depend on how samples are divided, which the way through pprof may change.
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{Limits: fuzzLimits, KeepZeroValues: true})
+	without := pprof.NewDecoder(pprof.DecodeOptions{Limits: fuzzLimits})
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if len(payload) > 32<<10 {
+			t.Skip("longer than it needs to be to reach all of the code")
+		}
+		pd, stats, err := decoder.Decode(payload, pprof.Source{})
+		if err != nil {
+			known := errors.Is(err, pprof.ErrMalformed) || errors.Is(err, pprof.ErrTooLarge) || errors.Is(err, pprof.ErrNotPprof)
+			require.True(t, known, "%v", err)
+			require.Zero(t, pd)
+			return
+		}
+		_, samples := countProfiles(pd)
+		require.Equal(t, samples, stats.OTLPSamples)
+		require.NoError(t, profiletest.Check(pd))
+		made := encodeOne(t, encoder, pd)
+		again, _, err := decoder.Decode(made, pprof.Source{})
+		require.NoError(t, err)
+		require.Empty(t, profiletest.Diff(pd, again, profiletest.IgnoreProfileID()))
+
+		fewer, _, err := without.Decode(payload, pprof.Source{})
+		require.NoError(t, err)
+		require.NoError(t, profiletest.Check(fewer))
+		got, form := profiletest.ParsePprof(encodeOne(t, encoder, fewer))
+		require.Equal(t, profiletest.Proto, form)
+		if want, form := profiletest.ParsePprof(payload); form == profiletest.Proto {
+			require.Empty(t, profiletest.DiffPprof(want, got))
+		}
+	})
+}
+
+// FuzzEncode: no message makes the encoder panic, every profile of it is in a pprof or in an error, google/pprof accepts
+// what is written, and the message stays as it is.
+//
+//	go test -fuzz FuzzEncode -fuzztime 1000000x ./translator/pprof
+func FuzzEncode(f *testing.F) {
+	addMessages(f)
+	unmarshaler := &pprofile.ProtoUnmarshaler{}
+	encoders := []*pprof.Encoder{
+		pprof.NewEncoder(pprof.EncodeOptions{}),
+		pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true, ResourceComments: true, PreferOriginalPayload: true}),
+	}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if len(content) > 8<<10 {
+			t.Skip("longer than it needs to be to reach all of the code")
+		}
+		pd, err := unmarshaler.UnmarshalProfiles(content)
+		if err != nil {
+			return
+		}
+		before := marshalled(t, pd)
+		want, _ := countProfiles(pd)
+		pd.MarkReadOnly()
+		for i, encoder := range encoders {
+			profiles := 0
+			for payload, err := range encoder.All(pd) {
+				if err != nil {
+					var fault *pprof.ProfileError
+					require.ErrorAs(t, err, &fault)
+					profiles++
+					continue
+				}
+				profiles += payload.Profiles
+				if i == 0 { // an original payload may be one that google/pprof does not accept
+					_, form := profiletest.ParsePprof(payload.Pprof)
+					require.Equal(t, profiletest.Proto, form)
+				}
+				_, _, err := decoder.Decode(bytes.Clone(payload.Pprof), pprof.Source{})
+				if i == 0 {
+					require.NoError(t, err)
+				}
+			}
+			require.Equal(t, want, profiles)
+		}
+		require.Equal(t, before, marshalled(t, pd))
+	})
+}
+
+// addMessages adds messages with every kind of attribute, link, timestamp and table.
+func addMessages(f *testing.F) {
+	f.Helper()
+	events := newMessage()
+	p := events.profile("cpu/ns")
+	events.setType(p.PeriodType(), "cpu/ns")
+	p.SetPeriod(10)
+	events.sample(p, events.stack("f"), []int64{1, 2}, events.attribute("key", []any{"a", map[string]any{"value": 1, "unit": "s"}}, "u")).
+		TimestampsUnixNano().Append(100, 200)
+	events.sample(p, events.stack("g"), nil).TimestampsUnixNano().Append(100)
+	events.profile("cpu/ns").SetOriginalPayloadFormat("pprof")
+	p.OriginalPayload().FromRaw(newPayload("a/1").bytes())
+	p.AttributeIndices().Append(events.attribute("pprof.profile.comment", []any{"c"}, ""), events.attribute("host", 2.5, ""))
+
+	for _, pd := range []pprofile.Profiles{groupsOf(2), codeMessage().done(), events.done(), pprofile.NewProfiles()} {
+		f.Add(marshalled(f, pd))
+	}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	names, err := filepath.Glob("../../internal/pprofwire/testdata/edge/*.pb")
+	require.NoError(f, err)
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		require.NoError(f, err)
+		if pd, _, err := decoder.Decode(content, pprof.Source{}); err == nil {
+			f.Add(marshalled(f, pd))
+		}
+	}
+}
