@@ -90,14 +90,18 @@ func (p *Profile) readLocationIDs(b []byte, limit int) error {
 }
 
 func (p *Profile) readValues(b []byte) error {
+	values := p.Values
 	for i := 0; i < len(b); {
-		v, next := uvarint(b, i)
-		if next < 0 {
-			return p.inSample(2, next)
+		v := uint64(b[i])
+		i++
+		if v >= 0x80 {
+			if v, i = longUvarint(b, i-1); i < 0 {
+				return p.inSample(2, i)
+			}
 		}
-		p.Values = append(p.Values, int64(v))
-		i = next
+		values = append(values, int64(v))
 	}
+	p.Values = values
 	return nil
 }
 

@@ -42,8 +42,13 @@ func (t *decoding) addSample(samples pprofile.SampleSlice, stack, link int32, va
 	sample := samples.AppendEmpty()
 	sample.SetStackIndex(stack)
 	sample.SetLinkIndex(link)
-	sample.Values().Append(value)
+	// Room is made first, since appending to nothing takes it in a slower way.
+	values := sample.Values()
+	values.EnsureCapacity(1)
+	values.Append(value)
 	if len(t.attributes) > 0 {
-		sample.AttributeIndices().FromRaw(t.attributes)
+		attributes := sample.AttributeIndices()
+		attributes.EnsureCapacity(len(t.attributes))
+		attributes.Append(t.attributes...)
 	}
 }
