@@ -18,9 +18,17 @@ func (t *decoding) addSamples() {
 		if labels < s.LabelsEnd {
 			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
 		}
-		t.addValues(stack, link, w.Values[values:s.ValuesEnd])
+		t.addValues(stack, link, t.orZeros(w.Values[values:s.ValuesEnd]))
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
+}
+
+// orZeros returns the values of a sample, zeros where it has none at all.
+func (t *decoding) orZeros(values []int64) []int64 {
+	if len(values) == 0 {
+		return t.zeros
+	}
+	return values
 }
 
 // addValues adds one sample to each profile for which there is a value. A zero says nothing next to another value; a

@@ -70,6 +70,7 @@ func (t *decoding) widestSample() int {
 func (t *decoding) countSamples() error {
 	w := &t.wire
 	t.counts = scratch.Zeroed(t.counts, len(t.types))
+	t.zeros = scratch.Zeroed(t.zeros, len(t.types))
 	start := uint32(0)
 	for i := range w.Samples {
 		end := w.Samples[i].ValuesEnd
@@ -77,8 +78,7 @@ func (t *decoding) countSamples() error {
 		start = end
 		if len(values) == 0 {
 			t.stats.Repairs.NoValues++
-			t.counts[t.order[0]]++
-			continue
+			values = t.zeros
 		}
 		if len(values) != len(t.types) {
 			return malformed("sample %d has %d values, there are %d sample types", i, len(values), len(t.types))
