@@ -129,24 +129,25 @@ func (t *decoding) unpackPprof() *refusal {
 
 // inflate takes compression off, within what is left to the request.
 func (t *decoding) inflate() *refusal {
+	limit := t.opts.Limits.InflatedBytes
 	if t.inflatedLeft <= 0 {
-		limit := t.opts.Limits.InflatedBytes
-		return tooLarge("bytes of all pprofs of the request", requestFactor*limit+1, requestFactor*limit)
+		return refuse(ReasonTooLarge, "%w: all pprofs of the request are larger than %d bytes together",
+			inflate.ErrTooLarge, requestFactor*int64(limit))
 	}
-	limit := min(t.opts.Limits.InflatedBytes, t.inflatedLeft)
+	limit = int(min(int64(limit), t.inflatedLeft))
 	var err error
 	t.inflated, err = inflate.Append(t.inflated[:0], t.payload, limit)
 	switch {
 	case errors.Is(err, inflate.ErrTooLarge):
-		t.inflatedLeft -= limit
+		t.inflatedLeft -= int64(limit)
 		return inflateRefusal(err)
 	case err != nil:
 		// How much came out until then is not known; damaged records must not be free of cost.
-		t.inflatedLeft -= limit / 16
+		t.inflatedLeft -= int64(limit / 16)
 		return inflateRefusal(err)
 	}
 	t.pprof = t.inflated
-	t.inflatedLeft -= len(t.pprof)
+	t.inflatedLeft -= int64(len(t.pprof))
 	t.result.InflatedBytes += len(t.pprof)
 	return nil
 }

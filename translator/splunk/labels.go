@@ -23,10 +23,8 @@ const (
 	rolePeriod
 	roleEventName
 	roleLink
-	roleThreadID
-	roleOSThreadID
-	roleText // a text that says nothing when it is empty
-	roleTruncated
+	roleThread    // says nothing when it is empty, 0 or -1
+	roleTruncated // says nothing but that something is missing
 )
 
 // labelTranslation is what is known of the labels' keys of one pprof.
@@ -67,12 +65,8 @@ func (t *decoding) findRole(key string) labelRole {
 		return rolePeriod
 	case labelEventName:
 		return roleEventName
-	case labelThreadID:
-		return roleThreadID
-	case labelThreadOSID:
-		return roleOSThreadID
-	case labelThreadName, labelThreadState:
-		return roleText
+	case labelThreadID, labelThreadOSID, labelThreadName, labelThreadState:
+		return roleThread
 	case labelTruncated:
 		return roleTruncated
 	default:
@@ -94,7 +88,9 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) event {
 				e.time = t.nanos(l)
 			}
 		case rolePeriod:
-			if n, ok := t.number(l); ok && !hasPeriod {
+			if n, ok := t.number(l); !ok {
+				t.result.Repairs.IgnoredNumbers++
+			} else if !hasPeriod {
 				e.period, hasPeriod = t.usableMillis(n), true
 			}
 		case roleEventName:
@@ -122,29 +118,24 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) event {
 
 // addLabel makes an attribute of a label, unless it says nothing or its key is there already.
 func (t *decoding) addLabel(l *pprofwire.Label) {
-	switch t.labels.roles[l.Key] {
-	case roleThreadID:
-		if l.Str == 0 && (l.Num == 0 || l.Num == -1) {
-			return
-		}
-	case roleOSThreadID:
-		if l.Str == 0 && l.Num == 0 {
-			return
-		}
-	case roleText:
-		if len(t.optional(l.Str)) == 0 {
+	role, text := t.labels.roles[l.Key], t.optional(l.Str)
+	switch role {
+	case roleThread:
+		if len(text) == 0 && (l.Num == 0 || l.Num == -1) {
 			return
 		}
 	case roleTruncated:
-		if l.Num != 1 && !isTrue(string(t.optional(l.Str))) {
+		if len(text) == 0 && l.Num == 0 || string(text) == "false" || string(text) == "False" {
 			return
 		}
+	default:
 	}
-	if !t.isNewKey(t.labelKey(l.Key)) {
+	key := t.labelKey(l.Key)
+	if !t.isNewKey(key) {
 		return
 	}
-	if t.labels.roles[l.Key] == roleTruncated {
-		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.labelKey(l.Key), 0, true))
+	if role == roleTruncated && (l.Num == 1 || isTrue(string(text))) {
+		t.attributes = append(t.attributes, t.dict.BoolAttribute(key, 0, true))
 		return
 	}
 	t.attributes = append(t.attributes, t.labelAttribute(l))

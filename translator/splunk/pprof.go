@@ -65,8 +65,9 @@ func (t *decoding) checkValues() (columns int, refused *refusal) {
 		}
 		start = end
 	}
-	if n := columns * len(w.Samples); n > t.samplesLeft {
-		return 0, tooLarge(fmt.Sprintf("samples of all %d sample types", columns), n, t.samplesLeft)
+	if len(w.Samples) > t.samplesLeft/columns {
+		return 0, refuse(ReasonTooLarge, "%w: samples: %d of %d sample types each, the limit is %d in all",
+			pprofwire.ErrTooLarge, len(w.Samples), columns, t.samplesLeft)
 	}
 	return columns, nil
 }

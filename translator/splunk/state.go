@@ -4,6 +4,8 @@
 package splunk
 
 import (
+	"math"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -24,7 +26,8 @@ type decoding struct {
 	dict     *dictionary.Builder
 
 	// samplesLeft and inflatedLeft are what the limits leave to the records that follow.
-	samplesLeft, inflatedLeft int
+	samplesLeft  int
+	inflatedLeft int64
 
 	resources  []*resourceEntry
 	byResource map[uint64][]*resourceEntry
@@ -62,11 +65,11 @@ type decoding struct {
 const maxPooledBytes = 32 << 20
 
 func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
-	t.opts, t.received = opts, received
+	t.opts, t.received = opts, min(received, math.MaxInt64)
 	t.profiles = pprofile.NewProfiles()
 	t.result = Result{}
 	t.samplesLeft = opts.Limits.Samples
-	t.inflatedLeft = requestFactor * opts.Limits.InflatedBytes
+	t.inflatedLeft = requestFactor * int64(opts.Limits.InflatedBytes)
 	if t.byResource == nil {
 		t.byResource = map[uint64][]*resourceEntry{}
 	}

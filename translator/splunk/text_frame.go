@@ -33,8 +33,8 @@ func grammarOf(language string) grammar {
 // takeFrame reads a line below those about the thread and tells whether it is a frame.
 func (x *text) takeFrame(line []byte, g grammar) bool {
 	line = bytes.Trim(line, " \t")
-	if len(line) == 0 || bytes.HasPrefix(line, []byte("- ")) {
-		return false // Nothing, or a lock of a thread dump.
+	if len(line) == 0 || bytes.HasPrefix(line, []byte("- ")) || string(line) == "No compile task" {
+		return false // Nothing, or what a thread dump says of locks and compilers.
 	}
 	line = bytes.TrimLeft(bytes.TrimPrefix(line, []byte("at ")), " \t")
 	f, ok := parseFrame(line, g)
@@ -103,15 +103,16 @@ func openingParenthesis(line []byte) int {
 	return bytes.IndexByte(line, '(')
 }
 
-// withoutModule takes the module, with its version or its loader, off a function: java.base@17/java.lang.Thread.sleep or
+// withoutModule takes the module, with its version and its loader, off a function: java.base@17/java.lang.Thread.sleep,
 // app//com.acme.Main.main. Other slashes belong to the function, as those of lambdas do.
 func withoutModule(function []byte) []byte {
 	if rest, found := bytes.CutPrefix(function, []byte("app//")); found {
 		return rest
 	}
-	slash := bytes.IndexByte(function, '/')
-	if slash > 0 && bytes.IndexByte(function[:slash], '@') > 0 {
-		return function[slash+1:]
+	if version := bytes.IndexByte(function, '@'); version > 0 {
+		if _, class, found := bytes.Cut(function[version:], []byte("/")); found {
+			return class
+		}
 	}
 	return function
 }

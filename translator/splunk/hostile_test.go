@@ -1,0 +1,272 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// TestHostileBodies holds that what is over a limit is refused by name and number, within bounds of memory, and that the
+// neighbours of it go through.
+func TestHostileBodies(t *testing.T) {
+	manySamples, manyLabels, deep, longString := newPayload(""), newPayload(""), newPayload(""), newPayload("")
+	for i := range 50 {
+		manySamples.sample(nil, nil, at(int64(i+1)))
+	}
+	labels := make([]label, maxLabelsPerSample+1)
+	for i := range labels {
+		labels[i] = num(fmt.Sprint("label ", i), 1)
+	}
+	manyLabels.sample(nil, nil, labels...)
+	frame := deep.location("f", "a.js", 1)
+	deep.sample(append(make([]uint64, 0, 101), repeat(frame, 101)...), nil, at(1))
+	longString.sample([]uint64{longString.location(strings.Repeat("n", 1001), "", 1)}, nil, at(1))
+	manyTypes := newPayload("")
+	for range 3 {
+		manyTypes.sampleType("a", "b")
+	}
+	for range 20 {
+		manyTypes.sample(nil, []int64{1, 2, 3}, at(1))
+	}
+	manyTypes.strings = append(manyTypes.strings, "")
+
+	limits := Limits{BodyBytes: 20_000, InflatedBytes: 100_000, Samples: 40, FramesPerStack: 100, StringBytes: 1000}
+	bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_001)))
+	for _, test := range []struct {
+		name string
+		text bool
+		body string
+		want string
+	}{
+		{name: "a bomb", body: bomb, want: "payload too large: more than 100000 bytes after decompression"},
+		{name: "a bomb in gzip", body: base64.StdEncoding.EncodeToString(compress(t, compress(t, make([]byte, 100_001)))), want: "more than 100000 bytes after decompression"},
+		{name: "too large before base64", body: strings.Repeat("A", 40_001), want: "bytes of the body before base64: 40001, the limit is 40000"},
+		{name: "too large behind base64", body: strings.Repeat("AAAA", 6_667), want: "bytes of the body behind base64: 20001, the limit is 20000"},
+		{name: "many samples", body: manySamples.body(t), want: "samples: 39, the limit is 38"},
+		{name: "many samples of several types", body: manyTypes.body(t), want: "samples: 20 of 3 sample types each, the limit is 38 in all"},
+		{name: "many labels", body: manyLabels.body(t), want: "labels of sample 0: 1025, the limit is 1024"},
+		{name: "a deep stack", body: deep.body(t), want: "locations of sample 0: 101, the limit is 100"},
+		{name: "a long string", body: longString.body(t), want: "1001, the limit is 1000"},
+
+		{name: "a long text", text: true, body: strings.Repeat("at a(b:1)\n", 2_001), want: "bytes of the body: 20010, the limit is 20000"},
+		{name: "many frames", text: true, body: strings.Repeat("at a(b:1)\n", 101), want: "frames of the stack: 101, the limit is 100"},
+		{name: "a long line", text: true, body: "\n\nat a(b:1)\n" + strings.Repeat("x", 1001), want: "bytes of line 4: 1001, the limit is 1000"},
+		{name: "a long thread name", text: true, body: "\"" + strings.Repeat("x", 1001) + "\" #1", want: "bytes of line 1: 1006, the limit is 1000"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRequest("nodejs")
+			r.addPprof(onePayload().body(t))
+			r.addText(oneFrame)
+			if test.text {
+				r.addText(test.body)
+			} else {
+				r.addPprof(test.body)
+			}
+			r.addPprof(onePayload().body(t))
+			r.addText(oneFrame)
+			pd, result := decodeAndCheck(t, r.logs, Options{Limits: limits})
+			require.Len(t, result.Refused, 1)
+			assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
+			assert.ErrorContains(t, result.Refused[0].Err, test.want)
+			assert.Equal(t, 2, result.Refused[0].Record)
+			assert.Equal(t, []int{5, 2, 2, 4}, []int{result.Records, result.PprofRecords, result.TextRecords, result.Events})
+			assert.Len(t, profilesOf(pd), 3)
+		})
+	}
+}
+
+func repeat(id uint64, n int) []uint64 {
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = id
+	}
+	return ids
+}
+
+// TestHostileBodiesByDefault does the same with sizes that a person would try, and bounds the memory.
+func TestHostileBodiesByDefault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	manyLines := strings.Repeat("at a\n", 10_000_000)
+	for name, body := range map[string]string{
+		"bomb":                              base64.StdEncoding.EncodeToString(compress(t, make([]byte, 65<<20))),
+		"10 million lines":                  manyLines,
+		"a line of a million":               "\n\n" + strings.Repeat("x", 1_000_000),
+		"as many frames as a body may have": strings.Repeat("a:1\n", 4<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRequest("nodejs")
+			r.addPprof(onePayload().body(t))
+			if name == "bomb" {
+				r.addPprof(body)
+			} else {
+				r.addText(body)
+			}
+			r.addText(oneFrame)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			pd, result := NewDecoder(Options{}).Decode(r.logs, received)
+			runtime.ReadMemStats(&after)
+			require.Len(t, result.Refused, 1)
+			assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
+			assert.Len(t, profilesOf(pd), 2)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "memory taken in all")
+		})
+	}
+}
+
+// TestRequestLimits holds that the records of one request share what limits allow: those that come too late are refused.
+func TestRequestLimits(t *testing.T) {
+	t.Run("samples", func(t *testing.T) {
+		r := newRequest("nodejs")
+		for range 4 {
+			r.addPprof(onePayload().body(t))
+			r.addText(oneFrame)
+		}
+		pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{Samples: 5}})
+		assert.Equal(t, 5, result.Events)
+		require.Len(t, result.Refused, 3)
+		assert.ErrorContains(t, result.Refused[0].Err, "samples of the request: 6, the limit is 5")
+		assert.ErrorContains(t, result.Refused[1].Err, "samples: 1, the limit is 0")
+		assert.Len(t, profilesOf(pd), 4)
+	})
+	t.Run("bytes of good pprofs", func(t *testing.T) {
+		r := newRequest("nodejs")
+		size := len(onePayload().bytes())
+		for range 6 {
+			r.addPprof(onePayload().body(t))
+		}
+		pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{InflatedBytes: size}})
+		assert.Len(t, profilesOf(pd), 4)
+		require.Len(t, result.Refused, 2)
+		assert.ErrorContains(t, result.Refused[0].Err, fmt.Sprintf("all pprofs of the request are larger than %d bytes together", 4*size))
+		assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
+	})
+	t.Run("bombs", func(t *testing.T) {
+		bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_000)))
+		r := newRequest("nodejs")
+		for range 3 {
+			r.addPprof(bomb)
+		}
+		r.addPprof(onePayload().body(t))
+		r.addPprof(bomb)
+		r.addPprof(onePayload().body(t))
+		pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{InflatedBytes: 10_000}})
+		assert.Len(t, profilesOf(pd), 1, "three bombs leave room for a good record, four do not")
+		assert.Len(t, result.Refused, 5)
+	})
+}
+
+// TestInvalidUTF8 holds that text of any bytes becomes valid text, and is counted.
+func TestInvalidUTF8(t *testing.T) {
+	p := newPayload("bad\xff")
+	p.sample([]uint64{p.location("f\xff", "a\xfe.js", 1)}, nil, at(1), str("thread.name", "x\xff"), str("k\xff", "v\xff"), num("bad\xff", 7))
+	r := newRequest("nodejs")
+	r.addPprof(p.body(t), "event\xff", "x\xff", "list", []any{"a\xff"}, "source.event.name", "n\xff")
+	r.addText("\"main\xff\" #1\n   java.lang.Thread.State: \xff\n\tat f\xff(\xffa.js:1)\n", "t\xff", map[string]any{"k\xff": "v"})
+	pd, result := mustDecode(t, r.logs, Options{})
+	assert.Positive(t, result.Repairs.InvalidUTF8)
+	profiles := profilesOf(pd)
+	assert.Equal(t, []string{"f\uFFFD(a\uFFFD.js:1:0)"}, framesOf(pd, profiles[0].Samples().At(0)))
+	assert.Equal(t, map[string]any{"thread.name": "x\uFFFD", "k\uFFFD": "v\uFFFD", "bad\uFFFD": int64(7)},
+		attributesOf(pd, profiles[0].Samples().At(0).AttributeIndices()))
+	assert.Equal(t, []string{"f\uFFFD(\uFFFDa.js:1:0)"}, framesOf(pd, profiles[1].Samples().At(0)))
+	assert.Equal(t, `["a\ufffd"]`, attributesOf(pd, profiles[0].AttributeIndices())["list"])
+}
+
+// TestRefusedRecordsLeaveNothing holds that a pprof whose fault shows late has left no entry in the dictionary, and no
+// weight in the limits.
+func TestRefusedRecordsLeaveNothing(t *testing.T) {
+	late := newPayload("")
+	late.sample([]uint64{late.location("leftover", "left.js", 1)}, nil, at(1), str("left", "over"))
+	late.sample([]uint64{99}, nil, at(2))
+	r := newRequest("nodejs")
+	r.addPprof(onePayload().body(t))
+	r.addPprof(late.body(t))
+	r.addPprof(interleaved().body(t))
+	pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{Samples: 7}})
+	require.Len(t, result.Refused, 1)
+	assert.Equal(t, 7, result.Events)
+	assert.ErrorContains(t, result.Refused[0].Err, "location id 99 does not exist")
+	for _, s := range pd.Dictionary().StringTable().All() {
+		assert.NotContains(t, s, "left")
+	}
+
+	only := newRequest("nodejs")
+	only.addPprof(late.body(t))
+	pd, _ = decodeAndCheck(t, only.logs, Options{})
+	assert.Zero(t, pd.ResourceProfiles().Len())
+	assert.Zero(t, pd.Dictionary().StringTable().Len())
+}
+
+// TestTruncatedEverywhere cuts a real record at every byte, before base64 and before compression: none of it panics, and
+// nothing but the whole is taken for it.
+func TestTruncatedEverywhere(t *testing.T) {
+	logs := captureOf(t, "splunk-otel-java/pprof-v2-snapshot.pb")
+	record := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
+	whole := record.Body().Str()
+	compressed, err := base64.StdEncoding.DecodeString(whole)
+	require.NoError(t, err)
+	raw := inflated(t, compressed)
+	decoder := NewDecoder(Options{})
+	refused := func(body string) bool {
+		record.Body().SetStr(body)
+		_, result := decoder.Decode(logs, received)
+		return len(result.Refused) == 1
+	}
+	require.False(t, refused(whole))
+	for i := range strings.TrimRight(whole, "=") {
+		require.True(t, refused(whole[:i]), i)
+	}
+	for i := range raw {
+		body := raw[:i]
+		record.Body().SetEmptyBytes().FromRaw(compress(t, body))
+		pd, result := decoder.Decode(logs, received)
+		if len(result.Refused) == 0 {
+			require.NoError(t, checkOptions.Check(pd), i)
+		}
+	}
+}
+
+func inflated(t *testing.T, compressed []byte) []byte {
+	t.Helper()
+	d := &decoding{}
+	d.begin(&Options{Limits: DefaultLimits()}, 0)
+	d.payload = compressed
+	require.Nil(t, d.inflate())
+	return d.pprof
+}
+
+// TestManyResourcesAndKeys holds that cost grows with the size: 20,000 resources and an attribute list of 20,000 keys.
+func TestManyResourcesAndKeys(t *testing.T) {
+	const n = 20_000
+	logs := plog.NewLogs()
+	for i := range n {
+		resource := logs.ResourceLogs().AppendEmpty()
+		resource.Resource().Attributes().PutInt("number", int64(i))
+		record := resource.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+		record.Attributes().PutStr("com.splunk.sourcetype", "otel.profiling")
+		record.Body().SetStr(oneFrame)
+	}
+	wide := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Attributes()
+	wide.EnsureCapacity(n)
+	pairs := make(map[string]any, n)
+	for i := range n {
+		pairs[fmt.Sprint("key ", i)] = int64(i)
+	}
+	pairs["com.splunk.sourcetype"] = "otel.profiling"
+	require.NoError(t, wide.FromRaw(pairs))
+	pd, result := mustDecode(t, logs, Options{})
+	assert.Equal(t, n, result.TextRecords)
+	assert.Equal(t, n, pd.ResourceProfiles().Len())
+}

@@ -1,0 +1,125 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The grammar of frames as regular expressions, which are slow and close to the words of the convention.
+var (
+	bareFrame  = regexp.MustCompile(`(?s)^([^ \t(]+):(-?\d{1,18})$`)
+	oldPlace   = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18})(?::(-?\d{1,18}))? (-?\d{1,18})(?::(-?\d{1,18}))?$`)
+	newPlace   = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18}):(-?\d{1,18})$`)
+	linePlace  = regexp.MustCompile(`(?s)^(.*):(-?\d{1,18})$`)
+	javaModule = regexp.MustCompile(`(?s)^(?:app//|[^@]+@[^/]*/)`)
+)
+
+// slowFrames reads the frames of a text, and counts the lines that are none.
+func slowFrames(body, language string) (frames []string, skipped int) {
+	lines := strings.Split(body, "\n")
+	if strings.HasPrefix(lines[0], `"`) {
+		lines = lines[1:]
+		for len(lines) > 0 && strings.HasPrefix(strings.TrimSpace(lines[0]), "Carrying virtual thread") &&
+			!strings.Contains(lines[0], "Thread.State:") {
+			lines = lines[1:]
+		}
+		if len(lines) > 0 && (strings.TrimSpace(lines[0]) == "" || strings.Contains(lines[0], "Thread.State:")) {
+			lines = lines[1:]
+		}
+	}
+	for _, line := range lines {
+		line = strings.Trim(strings.TrimRight(line, "\r"), " \t")
+		if line == "" || strings.HasPrefix(line, "- ") || line == "No compile task" {
+			continue
+		}
+		frame, ok := slowFrame(strings.TrimLeft(strings.TrimPrefix(line, "at "), " \t"), language)
+		if !ok {
+			skipped++
+			continue
+		}
+		frames = append(frames, frame)
+	}
+	return frames, skipped
+}
+
+func slowFrame(line, language string) (string, bool) {
+	if !strings.HasSuffix(line, ")") {
+		if m := bareFrame.FindStringSubmatch(line); m != nil {
+			return slowText(m[1], "", m[2], "0"), true
+		}
+		return "", false
+	}
+	if language == "dotnet" {
+		if function := strings.TrimSuffix(line, "(unknown)"); function != "" {
+			line = function
+		}
+		return slowText(line, "", "0", "0"), true
+	}
+	open := -1
+	for i := len(line) - 1; i >= 0 && open < 0; i-- {
+		if inside := line[i:]; line[i] == '(' && strings.Count(inside, "(") == strings.Count(inside, ")") {
+			open = i
+		}
+	}
+	if open < 0 {
+		if open = strings.Index(line, "("); open < 0 {
+			return "", false
+		}
+	}
+	function, place := line[:open], line[open+1:len(line)-1]
+	if language == "java" {
+		function = strings.TrimPrefix(function, javaModule.FindString(function))
+		if _, file, found := strings.Cut(place, "/"); found {
+			place = file
+		}
+	}
+	if m := oldPlace.FindStringSubmatch(place); m != nil {
+		return slowText(function, m[1], m[2], m[4]), true
+	}
+	if m := newPlace.FindStringSubmatch(place); m != nil {
+		return slowText(function, m[1], m[2], m[3]), true
+	}
+	if m := linePlace.FindStringSubmatch(place); m != nil {
+		return slowText(function, m[1], m[2], "0"), true
+	}
+	return slowText(function, place, "0", "0"), true
+}
+
+func slowText(function, file, line, column string) string {
+	number := func(text string) int64 {
+		n, _ := strconv.ParseInt(text, 10, 64)
+		return max(n, 0)
+	}
+	return frameText(function, file, number(line), number(column))
+}
+
+// TestTextAgainstOracle holds the parser against the slow reading, over all texts of the captures.
+func TestTextAgainstOracle(t *testing.T) {
+	texts := 0
+	for _, c := range captures(t) {
+		for _, resource := range c.logs(t).ResourceLogs().All() {
+			language, _ := resource.Resource().Attributes().Get("telemetry.sdk.language")
+			for _, record := range resource.ScopeLogs().At(0).LogRecords().All() {
+				if body := record.Body().Str(); strings.ContainsAny(body, "(:") {
+					texts++
+					var x text
+					require.Nil(t, x.parse([]byte(body), language.Str(), DefaultLimits()))
+					want, skipped := slowFrames(body, language.Str())
+					require.Len(t, x.frames, len(want))
+					require.Equal(t, skipped, x.skipped)
+					for i, f := range x.frames {
+						require.Equal(t, want[i], frameText(string(f.function), string(f.file), f.line, f.column))
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, texts, 60)
+}

@@ -1,0 +1,174 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// marshal writes a copy, since pdata moves the strings of attributes to the dictionary of what it writes.
+func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
+	tb.Helper()
+	written := pprofile.NewProfiles()
+	pd.CopyTo(written)
+	raw, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(written)
+	require.NoError(tb, err)
+	return raw
+}
+
+// TestSameLogsSameProfiles holds that one decoder gives the same bytes for the same request, whatever it did before, also
+// from many goroutines, and that it only reads the logs.
+func TestSameLogsSameProfiles(t *testing.T) {
+	files := captures(t)
+	want := make([][]byte, len(files))
+	for i, c := range files {
+		pd, _ := NewDecoder(Options{}).Decode(c.logs(t), received)
+		want[i] = marshal(t, pd)
+	}
+	decoder := NewDecoder(Options{})
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for i := range files {
+				i = (i*7 + worker) % len(files)
+				logs := files[i].logs(t)
+				pd, _ := decoder.Decode(logs, received)
+				assert.Equal(t, want[i], marshal(t, pd), files[i].name)
+				assert.Equal(t, files[i].logs(t), logs, files[i].name)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestProfileIDs holds that a request sent again has the same ids, and that other requests have others.
+func TestProfileIDs(t *testing.T) {
+	ids := func(change func(r request)) []pprofile.ProfileID {
+		r := newRequest("nodejs")
+		r.addPprof(onePayload().body(t))
+		r.addText(oneFrame)
+		change(r)
+		pd, _ := mustDecode(t, r.logs, Options{})
+		var found []pprofile.ProfileID
+		for _, p := range profilesOf(pd) {
+			found = append(found, p.ProfileID())
+		}
+		require.Len(t, found, 2)
+		return found
+	}
+	same := ids(func(request) {})
+	assert.Equal(t, same, ids(func(request) {}))
+	assert.NotEqual(t, same[0], same[1])
+	for name, change := range map[string]func(r request){
+		"resource": func(r request) { r.logs.ResourceLogs().At(0).Resource().Attributes().PutStr("a", "b") },
+		"bodies": func(r request) {
+			r.scope.LogRecords().At(0).Body().SetStr(onePayload(str("a", "b")).body(t))
+			r.scope.LogRecords().At(1).Body().SetStr("\n\ng(unknown)")
+		},
+	} {
+		other := ids(change)
+		assert.NotEqual(t, same[0], other[0], name)
+		assert.NotEqual(t, same[1], other[1], name)
+	}
+	for name, change := range map[string]func(r plog.LogRecord){
+		"time":  func(r plog.LogRecord) { r.SetTimestamp(5) },
+		"trace": func(r plog.LogRecord) { r.SetTraceID(pcommon.TraceID{1}) },
+		"span":  func(r plog.LogRecord) { r.SetSpanID(pcommon.SpanID{1}) },
+	} {
+		other := ids(func(r request) { change(r.scope.LogRecords().At(1)) })
+		assert.NotEqual(t, same[1], other[1], "of a text, by %s", name)
+	}
+}
+
+// TestThroughTheWire holds that what comes out is the same after it was sent as OTLP.
+func TestThroughTheWire(t *testing.T) {
+	for _, c := range captures(t) {
+		pd, _ := mustDecode(t, c.logs(t), Options{})
+		again, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(marshal(t, pd))
+		require.NoError(t, err)
+		assert.Empty(t, profiletest.Diff(pd, again), c.name)
+	}
+}
+
+// TestBackToPprof holds that every event of a record comes out of the pprof exporter's translator again, with its stack,
+// weight, time, link and thread. Events of one stack, link, thread and time are one there, with the sum of their weights.
+func TestBackToPprof(t *testing.T) {
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true})
+	for _, c := range captures(t) {
+		t.Run(c.name, func(t *testing.T) {
+			pd, _ := mustDecode(t, c.logs(t), Options{})
+			want, got := map[string]int64{}, map[string]int64{}
+			for _, p := range profilesOf(pd) {
+				addEvents(want, pd, p)
+			}
+			for payload, err := range encoder.All(pd) {
+				require.NoError(t, err)
+				parsed, err := profile.ParseData(payload.Pprof)
+				require.NoError(t, err)
+				addPprofEvents(t, got, parsed)
+			}
+			require.NotEmpty(t, want)
+			for event, weight := range want {
+				assert.Equal(t, weight, got[event], event)
+			}
+			assert.Len(t, got, len(want))
+		})
+	}
+}
+
+// addEvents adds the weight of each event of a profile under a text that says all else of it.
+func addEvents(events map[string]int64, pd pprofile.Profiles, p pprofile.Profile) {
+	for _, s := range p.Samples().All() {
+		labels := map[string]any{}
+		for key, value := range attributesOf(pd, s.AttributeIndices()) {
+			labels[key] = value
+		}
+		if link := pd.Dictionary().LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
+			labels["trace_id"] = link.TraceID().String()
+			if !link.SpanID().IsEmpty() {
+				labels["span_id"] = link.SpanID().String()
+			}
+		}
+		for i, value := range s.Values().All() {
+			labels["timestamp"] = s.TimestampsUnixNano().At(i)
+			events[fmt.Sprintf("%s %v\n%s", sampleTypeOf(pd, p), labels, stackText(pd, s))] += value
+		}
+	}
+}
+
+// addPprofEvents does the same for a pprof.
+func addPprofEvents(t *testing.T, events map[string]int64, p *profile.Profile) {
+	t.Helper()
+	require.Len(t, p.SampleType, 1)
+	for _, s := range p.Sample {
+		labels := map[string]any{}
+		for key, values := range s.Label {
+			labels[key] = values[0]
+		}
+		for key, values := range s.NumLabel {
+			labels[key] = values[0]
+		}
+		var frames []string
+		for _, location := range s.Location {
+			for _, line := range location.Line {
+				frames = append(frames, frameText(line.Function.Name, line.Function.Filename, line.Line, line.Column))
+			}
+		}
+		kind := p.SampleType[0].Type + "/" + p.SampleType[0].Unit
+		events[fmt.Sprintf("%s %v\n%s", kind, labels, strings.Join(frames, "\n"))] += s.Value[0]
+	}
+}
