@@ -46,6 +46,7 @@ type decoding struct {
 	types  []ValueType
 	order  []int
 	counts []int
+	zeros  []int64
 	slices []pprofile.SampleSlice
 	labels labelTranslation
 }

@@ -70,9 +70,9 @@ func TestValues(t *testing.T) {
 
 	d = decode(t, p(), pprof.DecodeOptions{KeepZeroValues: true})
 	assert.Equal(t, []string{"leaf 3", "middle 0", "root 0", "leaf;middle 6", "middle;root 0", " 0"}, d.samples(0))
-	assert.Equal(t, []string{"leaf 1", "middle 4", "root 0", "leaf;middle 0", " 0"}, d.samples(1))
-	assert.Equal(t, []string{"leaf 2", "middle 0", "root 0", "leaf;middle -5", " 7"}, d.samples(2))
-	assert.Equal(t, 16, d.stats.OTLPSamples)
+	assert.Equal(t, []string{"leaf 1", "middle 4", "root 0", "leaf;middle 0", "middle;root 0", " 0"}, d.samples(1))
+	assert.Equal(t, []string{"leaf 2", "middle 0", "root 0", "leaf;middle -5", "middle;root 0", " 7"}, d.samples(2))
+	assert.Equal(t, 18, d.stats.OTLPSamples)
 }
 
 // TestValuesOfOneType: with one type a zero is carried like any other value, and equal samples stay apart.
