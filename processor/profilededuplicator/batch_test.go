@@ -6,6 +6,7 @@ package profilededuplicator
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
 		time.Sleep(500*time.Millisecond - 1)
 		synctest.Wait()
 		assert.Empty(t, next.taken(), "the first message waits for a second")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Len(t, next.taken(), 1)
 		requireCanonical(t, next.taken()[0])
@@ -283,7 +284,7 @@ func TestShutdownFlushes(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"x-tenant"} }))
 		for i := range byte(6) {
-			ctx := from(t.Context(), "x-tenant", fmt.Sprint(i%2))
+			ctx := from(t.Context(), "x-tenant", strconv.Itoa(int(i%2)))
 			require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", i+1, 1)))
 		}
 		require.NoError(t, f.Shutdown(t.Context()))

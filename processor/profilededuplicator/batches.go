@@ -65,8 +65,7 @@ func newBatches(cfg BatchConfig, flush func(context.Context, *batch)) *batches {
 }
 
 // add holds a message until its batch is due, or returns a *refusal.
-func (b *batches) add(ctx context.Context, m message) error {
-	of := originOf(ctx, b.cfg.MetadataKeys)
+func (b *batches) add(of origin, m message) error {
 	m.memory += messageOverhead + int64(len(of.key))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,7 +198,7 @@ func (b *batches) stop(ctx context.Context) error {
 	if !b.stopped {
 		b.stopped = true
 		close(b.stopping)
-		b.closeAll(triggerShutdown)
+		b.closeAll(triggerShutdown) //nolint:contextcheck // a flush outlives what began it, and stop ends it below
 	}
 	b.mu.Unlock()
 	defer b.cancel()

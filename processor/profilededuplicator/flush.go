@@ -68,7 +68,8 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 		return nil
 	}
 	pd := ownCopy(m.profiles)
-	err := d.batching.batches.add(ctx, message{
+	// A batch outlives the call of each of its messages.
+	err := d.batching.batches.add(originOf(ctx, d.batching.cfg.MetadataKeys), message{ //nolint:contextcheck // see above
 		profiles: pd,
 		claim:    m.claim,
 		bytes:    m.content.bytes,

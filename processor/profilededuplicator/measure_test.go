@@ -4,6 +4,7 @@
 package profilededuplicator
 
 import (
+	"maps"
 	"runtime"
 	"testing"
 
@@ -93,9 +94,7 @@ func hostileMessages(tb testing.TB) map[string][]byte {
 // bounds leave room for the spare capacity of slices, which depends on how they grew.
 func TestMemoryEstimate(t *testing.T) {
 	messages := ownMessages(t)
-	for name, message := range hostileMessages(t) {
-		messages[name] = message
-	}
+	maps.Copy(messages, hostileMessages(t))
 	for name, message := range messages {
 		count := 1 + 1_000_000/len(message)
 		held := make([]pprofile.Profiles, count)
@@ -103,10 +102,10 @@ func TestMemoryEstimate(t *testing.T) {
 		for i := range held {
 			held[i] = unmarshal(t, message)
 		}
-		real := float64(heap()-before) / float64(count)
+		actual := float64(heap()-before) / float64(count)
 		estimate := float64(memoryOf(held[0]))
-		t.Logf("%-30s %8d bytes on the wire, %9.0f in memory, estimated %9.0f", name, len(message), real, estimate)
-		assert.InDelta(t, 1, estimate/real, 0.35, name)
+		t.Logf("%-30s %8d bytes on the wire, %9.0f in memory, estimated %9.0f", name, len(message), actual, estimate)
+		assert.InDelta(t, 1, estimate/actual, 0.35, name)
 		runtime.KeepAlive(held)
 	}
 }

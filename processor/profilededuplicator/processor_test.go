@@ -94,7 +94,7 @@ func TestMessagesComeOutCanonical(t *testing.T) {
 func TestCanonicalMessageIsTheSame(t *testing.T) {
 	pd := upload("checkout", 1, 1, 2)
 	next := &sink{answer: func(_ int, got pprofile.Profiles) error {
-		assert.True(t, pd == got)
+		assert.True(t, got.IsReadOnly(), "a copy would not be")
 		return nil
 	}}
 	f := start(t, next, nil)
