@@ -70,7 +70,9 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, profiletest.Check(fewer))
 		got, form := profiletest.ParsePprof(encodeOne(t, encoder, fewer))
 		require.Equal(t, profiletest.Proto, form)
-		if want, form := profiletest.ParsePprof(payload); form == profiletest.Proto {
+		want, form := profiletest.ParsePprof(payload)
+		// Keys of labels that are mended may become one key, or stand in another order.
+		if form == profiletest.Proto && stats.Repairs.InvalidUTF8 == 0 {
 			require.Empty(t, profiletest.DiffPprof(want, got))
 		}
 	})
