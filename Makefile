@@ -73,7 +73,8 @@ test-386: ## The tests of all but the components as a 32-bit program (amd64 Linu
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r directory; do \
-		for target in $$($(GO) test -list '^Fuzz' $$directory | grep '^Fuzz'); do \
+		listed=$$($(GO) test -list '^Fuzz' $$directory); \
+		for target in $$(grep '^Fuzz' <<<"$$listed"); do \
 			echo "== $$directory $$target"; \
 			$(GO) test $$directory -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
 		done; \
