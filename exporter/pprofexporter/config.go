@@ -28,6 +28,8 @@ type Config struct {
 	File configoptional.Optional[FileConfig] `mapstructure:"file"`
 	// HTTP sends each pprof to another system.
 	HTTP configoptional.Optional[HTTPConfig] `mapstructure:"http"`
+	// Server holds the most recent pprofs for others to fetch and to look at.
+	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
 
 	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
 	Timestamps Timestamps `mapstructure:"timestamps"`
@@ -81,7 +83,7 @@ func (c *Config) Validate() error {
 	var err error
 	switch set := c.destinations(); len(set) {
 	case 0:
-		err = errors.New("no destination: set " + strings.Join(destinationNames, " or "))
+		err = errors.New("no destination: set file, http or server")
 	case 1:
 	default:
 		err = fmt.Errorf("an exporter has one destination, this one has %s: make an exporter of each, such as pprof/%s and pprof/%s",
@@ -94,12 +96,12 @@ func (c *Config) Validate() error {
 }
 
 // destinationNames are the sections that are destinations.
-var destinationNames = []string{"file", "http"}
+var destinationNames = []string{"file", "http", "server"}
 
 // destinations returns the names of those that are configured.
 func (c *Config) destinations() []string {
 	var set []string
-	for i, has := range []bool{c.File.HasValue(), c.HTTP.HasValue()} {
+	for i, has := range []bool{c.File.HasValue(), c.HTTP.HasValue(), c.Server.HasValue()} {
 		if has {
 			set = append(set, destinationNames[i])
 		}

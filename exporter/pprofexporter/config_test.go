@@ -54,6 +54,7 @@ func TestConfigDefaults(t *testing.T) {
 			DirectoryMode:    "0750",
 		}),
 		HTTP:       configoptional.Default(newDefaultHTTPConfig()),
+		Server:     configoptional.Default(newDefaultServerConfig()),
 		Timestamps: TimestampsTotal,
 		LinkLabels: LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}, cfg)
@@ -84,7 +85,7 @@ func TestConfigAll(t *testing.T) {
 
 func TestConfigRefuses(t *testing.T) {
 	wants := map[string]string{
-		"no destination":                           "no destination: set file or http",
+		"no destination":                           "no destination: set file, http or server",
 		"no directory":                             "directory must be set",
 		"absolute path":                            `path "/etc/{profile.id}.pb.gz": must be relative`,
 		"path that climbs":                         `segment 2: ".." would leave the directory's tree`,
@@ -110,6 +111,13 @@ func TestConfigRefuses(t *testing.T) {
 		"header without a key":                     "resource_headers: X-A: has the placeholder {}",
 		"unknown option of http":                   "has invalid keys: retries",
 		"numbers of http":                          "labels::max must not be negative, it is -1",
+		"file and server":                          "this one has file and server: make an exporter of each",
+		"prefix without a slash":                   `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
+		"prefix that ends in one":                  "path_prefix must be",
+		"no memory":                                "max_memory must be above 0, it is 0",
+		"negative age of server":                   "max_age must not be negative, it is -1s",
+		"no address":                               "endpoint must be set",
+		"unknown option of server":                 "has invalid keys: retention",
 		"unknown timestamps":                       `unknown timestamps "sum": want total or label`,
 		"no trace label":                           "link_labels::trace must not be empty",
 		"unknown option":                           "has invalid keys: rotate",
@@ -153,4 +161,23 @@ func TestConfigHTTP(t *testing.T) {
 	assert.Equal(t, TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}, got.Tenant)
 	assert.Equal(t, 10, got.MaxSeriesPerRequest)
 	assert.Equal(t, 1<<20, got.MaxRequestBytes)
+}
+
+func TestConfigServer(t *testing.T) {
+	cfg, err := load(t, "config.yaml", "pprof/view")
+	require.NoError(t, err)
+	assert.Equal(t, newDefaultServerConfig(), *cfg.Server.Get())
+	assert.Equal(t, "localhost:4041", cfg.Server.Get().HTTP.NetAddr.Endpoint, "loopback unless told otherwise")
+	assert.False(t, cfg.Server.Get().HTTP.CORS.HasValue())
+
+	cfg, err = load(t, "config.yaml", "pprof/server")
+	require.NoError(t, err)
+	got := *cfg.Server.Get()
+	want := newDefaultServerConfig()
+	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
+	want.PathPrefix = "/profiling"
+	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
+	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
+	want.Tenant = TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
+	assert.Equal(t, want, got)
 }

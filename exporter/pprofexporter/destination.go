@@ -27,6 +27,8 @@ func newDestination(set exporter.Settings, cfg *Config) (destination, error) {
 	switch {
 	case cfg.HTTP.HasValue():
 		return newHTTPDestination(set, cfg)
+	case cfg.Server.HasValue():
+		return newServerDestination(set, cfg)
 	default:
 		return newFileDestination(set, cfg)
 	}

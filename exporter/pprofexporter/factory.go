@@ -35,6 +35,7 @@ func createDefaultConfig() component.Config {
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File:          configoptional.Default(newDefaultFileConfig()),
 		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
+		Server:        configoptional.Default(newDefaultServerConfig()),
 		Timestamps:    TimestampsTotal,
 		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}

@@ -178,9 +178,8 @@ func (d *httpDestination) finish(ctx context.Context, parcels *parcels, err erro
 
 // logRejection logs why profiles were rejected, once for each reason, service and type.
 func (d *httpDestination) logRejection(batch *outgoing, err error) {
-	var status *statusError
 	reason := "other"
-	if errors.As(err, &status) {
+	if status, found := errors.AsType[*statusError](err); found {
 		reason = status.Status
 	}
 	for _, what := range batch.contents {

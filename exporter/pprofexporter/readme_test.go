@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,14 +27,18 @@ func readme(t *testing.T) string {
 // Every YAML block is a configuration that the exporter takes.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 3)
+	require.Len(t, blocks, 4)
 	for i, block := range blocks {
 		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
 		require.NoError(t, err)
 		conf, err := retrieved.AsConf()
 		require.NoError(t, err)
-		_, err = configOf(t, conf, "exporters::pprof")
-		require.NoError(t, err, "block %d", i)
+		exporters, err := conf.Sub("exporters")
+		require.NoError(t, err)
+		for name := range exporters.ToStringMap() {
+			_, err = configOf(t, conf, "exporters::"+name)
+			require.NoError(t, err, "block %d, %s", i, name)
+		}
 	}
 }
 
@@ -43,17 +48,22 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	for _, section := range []any{
 		*createDefaultConfig().(*Config), newDefaultFileConfig(),
 		LinkLabelsConfig{},
-		newDefaultHTTPConfig(),
+		newDefaultHTTPConfig(), newDefaultServerConfig(),
 		LabelsConfig{Max: 25},
 		TenantConfig{Header: "X-Scope-OrgID"},
 	} {
 		value := reflect.ValueOf(section)
 		for i := range value.NumField() {
 			key, _, _ := strings.Cut(value.Type().Field(i).Tag.Get(confmap.MapstructureTag), ",")
-			if key == "" {
+			if key == "" || !value.Type().Field(i).IsExported() {
 				continue
 			}
 			assert.Contains(t, text, "`"+key+"`")
+			if duration, isDuration := value.Field(i).Interface().(time.Duration); isDuration && duration != 0 {
+				short := strings.TrimSuffix(strings.TrimSuffix(duration.String(), "0m0s"), "m0s")
+				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %s)", key, short))
+				continue
+			}
 			switch field := value.Field(i); field.Kind() {
 			case reflect.Int, reflect.Int64:
 				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %d", key, field.Int()))
@@ -73,7 +83,7 @@ func TestReadmeTells(t *testing.T) {
 	text := readme(t)
 	for metric, reasons := range map[string][]string{
 		"write_failures":   {failedFull, failedDenied, failedOther},
-		"profiles_refused": {refusedInvalid, refusedBlocked, refusedRejected},
+		"profiles_refused": {refusedInvalid, refusedBlocked, refusedRejected, refusedTooLarge},
 	} {
 		for _, reason := range reasons {
 			assert.Contains(t, text, fmt.Sprintf("| `%s`, `%s` |", metric, reason))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -21,6 +22,7 @@ const (
 	refusedBlocked = "blocked"
 	// refusedRejected is for what the destination does not take.
 	refusedRejected = "rejected"
+	refusedTooLarge = "too_large"
 
 	failedFull   = "full"
 	failedDenied = "denied"
@@ -104,6 +106,34 @@ func (t *telemetry) removed(reason filestore.Reason, size int64) {
 	because := t.because(string(reason))
 	t.builder.ExporterPprofFilesRemoved.Add(context.Background(), 1, because)
 	t.builder.ExporterPprofBytesRemoved.Add(context.Background(), size, because)
+}
+
+// kept counts a pprof that is held.
+func (t *telemetry) kept(ctx context.Context, payload pprof.Payload) {
+	t.builder.ExporterPprofProfilesWritten.Add(ctx, int64(payload.Profiles), t.plain)
+	t.builder.ExporterPprofSamplesWritten.Add(ctx, int64(payload.Samples), t.plain)
+	t.lost(ctx, payload.Lost)
+}
+
+func (t *telemetry) evicted(reason recent.Reason) {
+	t.builder.ExporterPprofProfilesEvicted.Add(context.Background(), 1, t.because(string(reason)))
+}
+
+// keeps reports what is held in memory, whenever metrics are read.
+func (t *telemetry) keeps(store *recent.Store) error {
+	err := t.builder.RegisterExporterPprofServedProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		profiles, _ := store.Held()
+		o.Observe(profiles, t.plain)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.builder.RegisterExporterPprofServedBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		_, memory := store.Held()
+		o.Observe(memory, t.plain)
+		return nil
+	})
 }
 
 // holds reports what the store has, whenever metrics are read.

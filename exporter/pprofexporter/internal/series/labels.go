@@ -21,9 +21,11 @@ const (
 )
 
 const (
-	// ServiceName is the attribute, LabelService the label, that a service is known by.
-	ServiceName    = "service.name"
-	LabelService   = "service_name"
+	// ServiceName is the attribute that a service is known by.
+	ServiceName = "service.name"
+	// LabelService is the label for it.
+	LabelService = "service_name"
+	// UnknownService is the service of a resource without a name.
 	UnknownService = "unknown_service"
 	// Spy is the attribute and label that names the profiler.
 	Spy = "pyroscope_spy"

@@ -64,14 +64,14 @@ func TestMetricNameAndConfig(t *testing.T) {
 		types        []summary.Type
 		name, config string
 	}{
-		{"cpu", []summary.Type{{"samples", "count"}, {"cpu", "nanoseconds"}}, "process_cpu", ""},
-		{"wall", []summary.Type{{"samples", "count"}, {"wall", "nanoseconds"}}, "wall", ""},
+		{"cpu", []summary.Type{{Name: "samples", Unit: "count"}, {Name: "cpu", Unit: "nanoseconds"}}, "process_cpu", ""},
+		{"wall", []summary.Type{{Name: "samples", Unit: "count"}, {Name: "wall", Unit: "nanoseconds"}}, "wall", ""},
 		{"mutex", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
 		{"block", contentions, "block", `{"contentions":{"units":"lock_samples","display-name":"block_count"},"delay":{"units":"lock_nanoseconds","display-name":"block_duration"}}`},
 		{"delay", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
-		{"inuse_space", []summary.Type{{"inuse_space", "bytes"}, {"alloc_objects", "count"}}, "memory", `{"alloc_objects":{"units":"objects"},"inuse_space":{"units":"bytes","aggregation":"average"}}`},
-		{"goroutine", []summary.Type{{"goroutine", "count"}}, "goroutine", `{"goroutine":{"units":"goroutines","display-name":"goroutines","aggregation":"average"}}`},
-		{"my.own type", []summary.Type{{"x", "y"}}, "my_own_type", `{"x":{"units":"y"}}`},
+		{"inuse_space", []summary.Type{{Name: "inuse_space", Unit: "bytes"}, {Name: "alloc_objects", Unit: "count"}}, "memory", `{"alloc_objects":{"units":"objects"},"inuse_space":{"units":"bytes","aggregation":"average"}}`},
+		{"goroutine", []summary.Type{{Name: "goroutine", Unit: "count"}}, "goroutine", `{"goroutine":{"units":"goroutines","display-name":"goroutines","aggregation":"average"}}`},
+		{"my.own type", []summary.Type{{Name: "x", Unit: "y"}}, "my_own_type", `{"x":{"units":"y"}}`},
 		{"", nil, "profile", ""},
 	} {
 		assert.Equal(t, tt.name, MetricName(tt.profileType, tt.types), tt.profileType)

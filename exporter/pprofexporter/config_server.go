@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+// ServerConfig is the destination that holds profiles for others to fetch and to look at.
+type ServerConfig struct {
+	// HTTP is what every HTTP server of the Collector has: endpoint, TLS, authentication, CORS, timeouts.
+	HTTP confighttp.ServerConfig `mapstructure:",squash"`
+	// PathPrefix comes before every path (default: none).
+	PathPrefix string `mapstructure:"path_prefix"`
+	// MaxMemory bounds the profiles held, compressed as they are, in bytes (default: 268435456).
+	MaxMemory int64 `mapstructure:"max_memory"`
+	// MaxAge is how long a profile is held after it came (default: 1h). 0 is for ever.
+	MaxAge time.Duration `mapstructure:"max_age"`
+	// MaxProfilesPerSeries is how many profiles of one service and type are held (default: 1000).
+	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
+	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
+	MaxRequestSize int64 `mapstructure:"max_request_size"`
+	// MaxConcurrentRequests is how many requests merge profiles at a time (default: 2).
+	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
+	// ConcurrencyWait is how long a request above that number waits (default: 5s).
+	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
+	// Tenant keeps tenants apart.
+	Tenant TenantConfig `mapstructure:"tenant"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var (
+	_ confmap.Validator   = (*ServerConfig)(nil)
+	_ confmap.Unmarshaler = (*ServerConfig)(nil)
+)
+
+func newDefaultServerConfig() ServerConfig {
+	http := confighttp.NewDefaultServerConfig()
+	http.NetAddr.Endpoint = "localhost:4041"
+	http.ReadTimeout = 10 * time.Second
+	http.ReadHeaderTimeout = 10 * time.Second
+	http.WriteTimeout = time.Minute
+	return ServerConfig{
+		HTTP:                  http,
+		MaxMemory:             256 << 20,
+		MaxAge:                time.Hour,
+		MaxProfilesPerSeries:  1000,
+		MaxRequestSize:        64 << 20,
+		MaxConcurrentRequests: 2,
+		ConcurrencyWait:       5 * time.Second,
+		Tenant:                TenantConfig{Header: "X-Scope-OrgID"},
+	}
+}
+
+// Unmarshal reads the section and refuses keys that do not exist, see strictSection.
+func (c *ServerConfig) Unmarshal(conf *confmap.Conf) error {
+	type fields ServerConfig
+	if err := conf.Unmarshal((*fields)(c)); err != nil {
+		return err
+	}
+	type httpFields confighttp.ServerConfig
+	return strictSection(conf, reflect.TypeFor[ServerConfig](), &httpFields{})
+}
+
+// Validate tells all that is wrong.
+func (c *ServerConfig) Validate() error {
+	var errs []error
+	if c.HTTP.NetAddr.Endpoint == "" {
+		errs = append(errs, errors.New("endpoint must be set"))
+	}
+	if p := c.PathPrefix; p != "" && (!strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.ContainsAny(p, "{} ")) {
+		errs = append(errs, fmt.Errorf("path_prefix must be empty or a clean path such as /profiling, is %q", p))
+	}
+	for name, value := range map[string]int64{
+		"max_memory":              c.MaxMemory,
+		"max_profiles_per_series": int64(c.MaxProfilesPerSeries),
+		"max_request_size":        c.MaxRequestSize,
+		"max_concurrent_requests": int64(c.MaxConcurrentRequests),
+	} {
+		if value < 1 {
+			errs = append(errs, fmt.Errorf("%s must be above 0, it is %d", name, value))
+		}
+	}
+	for name, value := range map[string]time.Duration{"max_age": c.MaxAge, "concurrency_wait": c.ConcurrencyWait} {
+		if value < 0 {
+			errs = append(errs, fmt.Errorf("%s must not be negative, it is %v", name, value))
+		}
+	}
+	if c.Tenant.Header == "" && c.Tenant.MetadataKey != "" {
+		errs = append(errs, errors.New("tenant::header must not be empty"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,80 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package merge makes one pprof of many.
+package merge // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/merge"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+)
+
+// ErrDiffers says that profiles measure what cannot be added up.
+var ErrDiffers = errors.New("the profiles do not measure the same")
+
+// Profiles merges entries, at least one. Values are summed, but of those that say how much there is at a time only the latest profile of
+// each instance counts. It ends early when ctx does.
+func Profiles(ctx context.Context, entries []*recent.Entry) (*profile.Profile, error) {
+	latest := map[string]*recent.Entry{}
+	for _, e := range entries {
+		if other := latest[e.Instance]; other == nil || !e.End.Before(other.End) {
+			latest[e.Instance] = e
+		}
+	}
+	parsed := make([]*profile.Profile, 0, len(entries))
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := profile.ParseData(e.Gzip)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read a profile that is held: %w", err)
+		}
+		if latest[e.Instance] != e {
+			clearGauges(p, e.Gauges)
+		}
+		parsed = append(parsed, p)
+	}
+	if err := profile.CompatibilizeSampleTypes(parsed); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
+	}
+	merged, err := profile.Merge(parsed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
+	}
+	return merged, nil
+}
+
+// clearGauges makes the values of some sample types 0. Merging leaves out samples of which nothing remains.
+func clearGauges(p *profile.Profile, gauges []int) {
+	if len(gauges) == 0 {
+		return
+	}
+	for _, s := range p.Sample {
+		for _, i := range gauges {
+			if i < len(s.Value) {
+				s.Value[i] = 0
+			}
+		}
+	}
+}
+
+// Difference returns p less base, which both measure the same. Base becomes part of the result.
+func Difference(p, base *profile.Profile) (*profile.Profile, error) {
+	base.SetLabel("pprof::base", []string{"true"}) // how google/pprof knows what percentages are of
+	base.Scale(-1)
+	both := []*profile.Profile{p, base}
+	if err := profile.CompatibilizeSampleTypes(both); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
+	}
+	merged, err := profile.Merge(both)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
+	}
+	return merged, nil
+}

@@ -1,0 +1,111 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a store whose clock and evictions the test sees.
+type fixture struct {
+	*Store
+	clock   time.Time
+	evicted map[Reason]int
+}
+
+func newFixture(limits Limits) *fixture {
+	f := &fixture{clock: time.Unix(1000, 0), evicted: map[Reason]int{}}
+	f.Store = New(limits, func(reason Reason) { f.evicted[reason]++ })
+	f.now = func() time.Time { return f.clock }
+	return f
+}
+
+func (f *fixture) add(service, profileType string, size int) bool {
+	return f.Add(&Entry{Service: service, Type: profileType, Gzip: make([]byte, size), Begin: f.clock, End: f.clock})
+}
+
+func (f *fixture) count(service, profileType string) int {
+	entries, _ := f.Select(Query{Service: service, Type: profileType})
+	return len(entries)
+}
+
+func TestLimits(t *testing.T) {
+	f := newFixture(Limits{Memory: 10_000, Age: time.Minute, PerSeries: 3})
+	assert.False(t, f.add("huge", "cpu", 10_000), "alone over the limit, and nothing goes for it")
+	for range 5 {
+		assert.True(t, f.add("a", "cpu", 100))
+	}
+	assert.Equal(t, 3, f.count("a", "cpu"))
+	assert.Equal(t, map[Reason]int{ReasonSeries: 2}, f.evicted)
+
+	for i := range 4 {
+		assert.True(t, f.add("b"+strconv.Itoa(i), "cpu", 2000))
+		_, memory := f.Held()
+		assert.LessOrEqual(t, memory, int64(10_000))
+	}
+	assert.Zero(t, f.count("a", "cpu"), "the oldest go first")
+	assert.Equal(t, 1, f.count("b3", "cpu"))
+	assert.Positive(t, f.evicted[ReasonMemory])
+
+	f.clock = f.clock.Add(59 * time.Second)
+	f.Expire()
+	assert.Equal(t, 1, f.count("b3", "cpu"))
+	f.clock = f.clock.Add(2 * time.Second)
+	f.Expire()
+	profiles, memory := f.Held()
+	assert.Zero(t, profiles)
+	assert.Zero(t, memory, "all that was counted is given back")
+	assert.Empty(t, f.series)
+	assert.Empty(t, f.List(""))
+}
+
+func TestListAndSelect(t *testing.T) {
+	f := newFixture(Limits{Memory: 1 << 20, PerSeries: 10})
+	f.add("b", "cpu", 1)
+	f.add("a", "heap", 2)
+	f.clock = f.clock.Add(time.Hour)
+	f.add("a", "cpu", 3)
+	f.add("a", "heap", 4)
+	f.Add(&Entry{Tenant: "other", Service: "a", Type: "cpu", CPU: true})
+	list := f.List("")
+	assert.Len(t, list, 3)
+	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock}, list[1])
+	assert.Len(t, f.List("other"), 1)
+	entries, known := f.Select(Query{Service: "a"})
+	assert.Empty(t, entries)
+	assert.False(t, known, "no profile of CPU time")
+	entries, _ = f.Select(Query{Tenant: "other", Service: "a"})
+	assert.Len(t, entries, 1)
+	entries, _ = f.Select(Query{Service: "a", Type: "heap", Window: time.Minute})
+	assert.Len(t, entries, 1)
+	entries, known = f.Select(Query{Service: "a", Type: "heap", Attributes: map[string]string{"pod": ""}})
+	assert.Empty(t, entries, "an attribute that is not there is not empty")
+	assert.True(t, known)
+}
+
+func TestConcurrently(t *testing.T) {
+	store := New(Limits{Memory: 50_000, Age: time.Hour, PerSeries: 5}, func(Reason) {})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for j := range 200 {
+				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Gzip: make([]byte, j)})
+				store.List("")
+				store.Select(Query{Service: "0", Type: "1"})
+				store.Held()
+			}
+		})
+	}
+	all.Wait()
+	_, memory := store.Held()
+	assert.LessOrEqual(t, memory, int64(50_000))
+}

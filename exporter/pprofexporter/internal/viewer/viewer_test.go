@@ -1,0 +1,118 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func example(file, function string) *profile.Profile {
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x9000, File: file, BuildID: "abcdef0123"}
+	f := &profile.Function{ID: 1, Name: function, SystemName: function, Filename: file}
+	l := &profile.Location{ID: 1, Mapping: m, Address: 0x1234, Line: []profile.Line{{Function: f, Line: 1}}}
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		Mapping:    []*profile.Mapping{m}, Function: []*profile.Function{f}, Location: []*profile.Location{l},
+		Sample: []*profile.Sample{{Location: []*profile.Location{l}, Value: []int64{7}}},
+	}
+}
+
+func render(t *testing.T, p *profile.Profile, page, query string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x/"+page+query, http.NoBody)
+	status, body, err := Render(r, p, page)
+	require.NoError(t, err)
+	return status, string(body)
+}
+
+// Without a home, as in an image without a user; and nothing of the user's own is shown where there is one.
+func TestRenderWithoutHome(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "pprof"), 0o700))
+	secret := `{"configs":[{"name":"the-users-own"}]}`
+	require.NoError(t, os.WriteFile(filepath.Join(home, "pprof", "settings.json"), []byte(secret), 0o600))
+	for _, config := range []string{"", home} {
+		t.Setenv("HOME", "")
+		t.Setenv("XDG_CONFIG_HOME", config)
+		for _, page := range Pages {
+			status, body := render(t, example("main.go", "main.work"), page, "")
+			assert.Equal(t, http.StatusOK, status, page)
+			assert.Contains(t, body, "main.work", page)
+			assert.NotContains(t, body, "the-users-own")
+			for _, missing := range []string{"./graph", "./source", "./disasm", "save-config\"", "./download"} {
+				assert.NotContains(t, body, `href="`+missing, page)
+			}
+		}
+		assert.Equal(t, config, os.Getenv("XDG_CONFIG_HOME"), "the environment is as it was")
+	}
+	assert.Empty(t, os.Getenv("HOME"))
+}
+
+func TestRenderRefusesOtherPages(t *testing.T) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	for _, page := range []string{"source", "disasm", "saveconfig", "deleteconfig", "graph", "download", "", "../top"} {
+		_, _, err := Render(r, example("a", "b"), page)
+		assert.ErrorContains(t, err, "cannot make the page", page)
+	}
+}
+
+// A profile can name any file and any function; neither is opened, and both are only text.
+func TestRenderOpensNothing(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("hidden content"), 0o600))
+	for _, page := range Pages {
+		_, body := render(t, example(secret, "<script>alert(1)</script>"), page, "?f=.*&granularity=lines&g=files")
+		assert.NotContains(t, body, "hidden content", page)
+		assert.NotContains(t, body, "<script>alert(1)", page)
+	}
+}
+
+func TestRenderBadQuery(t *testing.T) {
+	status, body := render(t, example("a", "main.work"), "top", "?n=x")
+	assert.Equal(t, http.StatusBadRequest, status)
+	assert.NotContains(t, body, "<")
+}
+
+func TestRenderConcurrently(t *testing.T) {
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/top", http.NoBody)
+			status, body, err := Render(r, example("a", "main.work"), "top")
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Contains(t, string(body), "main.work")
+		})
+	}
+	all.Wait()
+}
+
+// Whatever the query is, there is an answer, and it has no file in it.
+func FuzzRender(f *testing.F) {
+	for _, query := range []string{"f=main", "g=lines&si=cpu", "n=1&nf=0.1", "tagroot=x&sf=(", "u=hours&mean=t", "h=%00", "source_path=/etc&trim_path=/"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/top", http.NoBody)
+		r.URL.RawQuery = query
+		for _, page := range Pages {
+			_, body, err := Render(r, example("/etc/passwd", "main.work"), page)
+			require.NoError(t, err)
+			require.False(t, strings.Contains(string(body), "root:x:0"))
+		}
+	})
+}

@@ -1,0 +1,79 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// holdLevel is the gzip level of what is held: it is read more seldom than written.
+const holdLevel = 1
+
+const unknownType = "unknown"
+
+// entryOf makes what the store holds of a payload.
+func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
+	types, err := summary.SampleTypes(payload.Pprof)
+	if err != nil {
+		return nil, err
+	}
+	compressed, err := pprof.AppendGzip(nil, payload.Pprof, holdLevel)
+	if err != nil {
+		return nil, err
+	}
+	attributes := make(map[string]string, payload.Resource.Attributes().Len())
+	for key, value := range payload.Resource.Attributes().All() {
+		attributes[key] = value.AsString()
+	}
+	begin := now
+	if nanos := int64(payload.Time); nanos > 0 {
+		begin = time.Unix(0, nanos)
+	}
+	e := &recent.Entry{
+		Tenant:     tenant,
+		Service:    segment(attributes[series.ServiceName], series.UnknownService),
+		Type:       segment(payload.ProfileType, unknownType),
+		Instance:   instanceOf(attributes),
+		Attributes: attributes,
+		Begin:      begin,
+		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
+		Gzip:       slices.Clip(compressed),
+		Inflated:   len(payload.Pprof),
+	}
+	for i, t := range types {
+		if series.IsGauge(t.Name) {
+			e.Gauges = append(e.Gauges, i)
+		}
+		e.CPU = e.CPU || t.Name == "cpu" && t.Unit == "nanoseconds"
+	}
+	return e, nil
+}
+
+// segment makes of a name one that can stand in a path: a browser would resolve dots.
+func segment(name, unknown string) string {
+	switch name {
+	case "":
+		return unknown
+	case ".", "..":
+		return name + "_"
+	}
+	return name
+}
+
+// instanceOf tells resources apart.
+func instanceOf(attributes map[string]string) string {
+	var text strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
+		text.WriteString(key + "\x00" + attributes[key] + "\x00")
+	}
+	return text.String()
+}

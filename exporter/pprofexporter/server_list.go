@@ -1,0 +1,111 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+)
+
+//go:embed list.html
+var listText string
+
+var listTemplate = template.Must(template.New("list").Parse(listText))
+
+// listed is a series on the page.
+type listed struct {
+	recent.Series
+	First bool // of its service
+	Size  string
+	Last  string
+	Ago   string
+	// The links; all are relative, so that they hold below any prefix.
+	Profile, Flamegraph, Top, PGO string
+}
+
+// serveList answers with the page of all series.
+func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
+	all := p.store.List(p.tenant(r))
+	rows := make([]listed, len(all))
+	for i, s := range all {
+		rows[i] = listed{
+			Series:     s,
+			First:      i == 0 || all[i-1].Service != s.Service,
+			Size:       sizeText(s.Bytes),
+			Last:       s.Last.UTC().Format(time.RFC3339),
+			Ago:        agoText(p.now().Sub(s.Last)),
+			Profile:    address("profiles", s.Service, s.Type),
+			Flamegraph: address("view", s.Service, s.Type, "flamegraph"),
+			Top:        address("view", s.Service, s.Type, "top"),
+		}
+		if s.CPU {
+			rows[i].PGO = address("pgo", s.Service)
+		}
+	}
+	profiles, memory := p.store.Held()
+	var body bytes.Buffer
+	if err := listTemplate.Execute(&body, map[string]any{
+		"Rows": rows, "Profiles": profiles, "Memory": sizeText(memory), "Limit": sizeText(p.cfg.MaxMemory),
+	}); err != nil {
+		return fmt.Errorf("cannot make the list: %w", err)
+	}
+	return write(w, r, "text/html; charset=utf-8", body.Bytes())
+}
+
+// write writes an answer, compressed for those who take that.
+func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) error {
+	w.Header().Set("Content-Type", contentType)
+	if !takesGzip(r) {
+		_, err := w.Write(body)
+		return err
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	compressor := gzip.NewWriter(w)
+	if _, err := compressor.Write(body); err != nil {
+		return err
+	}
+	return compressor.Close()
+}
+
+func takesGzip(r *http.Request) bool {
+	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, parameters, _ := strings.Cut(strings.TrimSpace(encoding), ";")
+		if strings.TrimSpace(name) == "gzip" && strings.TrimSpace(parameters) != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+func sizeText(bytes int64) string {
+	switch {
+	case bytes < 1<<10:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
+func agoText(age time.Duration) string {
+	switch {
+	case age < 0:
+		return "now"
+	case age < time.Minute:
+		return fmt.Sprintf("%d s ago", int(age.Seconds()))
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", int(age.Minutes()))
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(age.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
+}

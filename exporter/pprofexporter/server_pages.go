@@ -1,0 +1,256 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+)
+
+// leftOutHeader tells how many older profiles an answer leaves out to keep to max_request_size.
+const leftOutHeader = "X-Pprof-Profiles-Left-Out"
+
+// pages answer requests.
+type pages struct {
+	cfg   *ServerConfig
+	store *recent.Store
+	// places has one element for each request that merges.
+	places chan struct{}
+	// start makes the tags of answers differ from those of an earlier run.
+	start [8]byte
+	now   func() time.Time
+}
+
+func newPages(cfg *ServerConfig, store *recent.Store) *pages {
+	p := &pages{cfg: cfg, store: store, places: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
+	_, _ = rand.Read(p.start[:]) // never fails
+	return p
+}
+
+// failure is an error with its status.
+type failure struct {
+	status int
+	text   string
+}
+
+func (f *failure) Error() string { return f.text }
+
+func fail(status int, format string, arguments ...any) error {
+	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
+}
+
+// handler routes requests. What answers here opens no file, starts no program and changes nothing.
+func (p *pages) handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"/{$}":                       p.serveList,
+		"/profiles":                  p.serveSeries,
+		"/profiles/{service}/{type}": p.serveProfile,
+		"/pgo/{service}":             p.servePGO,
+	} {
+		mux.Handle("GET "+path, answering(serve))
+	}
+	p.routeViews(mux)
+	if p.cfg.PathPrefix == "" {
+		return mux
+	}
+	return http.StripPrefix(p.cfg.PathPrefix, mux)
+}
+
+// answering sets what all answers have, and answers errors as go tool pprof shows them.
+func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Content-Security-Policy", policyPlain)
+		header.Set("Cache-Control", "private, no-cache")
+		header.Set("Vary", "Accept-Encoding")
+		err := serve(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		status := http.StatusInternalServerError
+		var known *failure
+		if errors.As(err, &known) {
+			status = known.status
+		}
+		header.Del("ETag")
+		header.Del("Content-Encoding")
+		header.Del("Content-Disposition")
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		header.Set("X-Go-Pprof", "1")
+		if status == http.StatusServiceUnavailable {
+			header.Set("Retry-After", "1")
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintln(w, err) // the client may be gone
+	})
+}
+
+// The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
+const (
+	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policyViewer = policyPlain + "; script-src 'unsafe-inline'; img-src data:"
+)
+
+// tenant is whose profiles a request sees.
+func (p *pages) tenant(r *http.Request) string {
+	if p.cfg.Tenant.MetadataKey != "" {
+		if tenant := r.Header.Get(p.cfg.Tenant.Header); tenant != "" {
+			return tenant
+		}
+	}
+	return p.cfg.Tenant.Default
+}
+
+// serveSeries answers with the list as JSON.
+func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
+	body, err := json.Marshal(p.store.List(p.tenant(r)))
+	if err != nil {
+		return err
+	}
+	return write(w, r, "application/json", body)
+}
+
+// serveProfile answers with the merged profile of a service and type.
+func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
+	chosen, err := p.choose(w, r, r.PathValue("type"), "")
+	if err != nil {
+		return err
+	}
+	if p.unchanged(w, r, chosen) {
+		return nil
+	}
+	if len(chosen) == 1 { // which need not be merged, nor written anew
+		return writeProfile(w, "profile.pb.gz", chosen[0].Gzip)
+	}
+	merged, err := p.merged(r, chosen)
+	if err != nil {
+		return err
+	}
+	var body bytes.Buffer
+	if err := merged.Write(&body); err != nil {
+		return err
+	}
+	return writeProfile(w, "profile.pb.gz", body.Bytes())
+}
+
+func writeProfile(w http.ResponseWriter, name string, body []byte) error {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := w.Write(body)
+	return err
+}
+
+// choose selects the profiles that a request names, at least one. prefix is that of its parameters. Without a time, the
+// newest are taken that one request may merge.
+func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, prefix string) ([]*recent.Entry, error) {
+	query, err := p.query(r, profileType, prefix)
+	if err != nil {
+		return nil, err
+	}
+	entries, known := p.store.Select(query)
+	switch {
+	case !known && profileType == "":
+		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q, see the list at /profiles", query.Service)
+	case !known:
+		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", query.Service, profileType)
+	case len(entries) == 0:
+		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
+	}
+	size := int64(0)
+	for i := len(entries) - 1; i >= 0; i-- {
+		if size += int64(entries[i].Inflated); size <= p.cfg.MaxRequestSize {
+			continue
+		}
+		if query.Bounded() {
+			return nil, fail(http.StatusUnprocessableEntity,
+				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: ask for a shorter time", len(entries), p.cfg.MaxRequestSize)
+		}
+		w.Header().Set(leftOutHeader, strconv.Itoa(i+1))
+		return entries[i+1:], nil
+	}
+	return entries, nil
+}
+
+// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles and the URL.
+func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, sets ...[]*recent.Entry) bool {
+	digest := sha256.New()
+	_, _ = digest.Write(p.start[:])
+	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00"))
+	for _, entries := range sets {
+		for _, e := range entries {
+			_, _ = fmt.Fprintf(digest, "%d,", e.Sequence)
+		}
+		_, _ = digest.Write([]byte{0})
+	}
+	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
+	w.Header().Set("ETag", tag)
+	for candidate := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// merged merges, in turn with other requests.
+func (p *pages) merged(r *http.Request, entries []*recent.Entry) (*profile.Profile, error) {
+	release, err := p.place(r)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return mergedNow(r, entries)
+}
+
+func mergedNow(r *http.Request, entries []*recent.Entry) (*profile.Profile, error) {
+	merged, err := merge.Profiles(r.Context(), entries)
+	if errors.Is(err, merge.ErrDiffers) {
+		return nil, fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
+	}
+	return merged, err
+}
+
+// place waits for a place among the requests that merge. Release gives it back.
+func (p *pages) place(r *http.Request) (release func(), err error) {
+	timer := time.NewTimer(p.cfg.ConcurrencyWait)
+	defer timer.Stop()
+	select {
+	case p.places <- struct{}{}:
+		return func() { <-p.places }, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-timer.C:
+		return nil, fail(http.StatusServiceUnavailable, "%d requests are being worked on, try again", p.cfg.MaxConcurrentRequests)
+	}
+}
+
+// address is a URL path below the prefix, relative to the list.
+func address(parts ...string) string {
+	escaped := make([]string, len(parts))
+	for i, part := range parts {
+		escaped[i] = url.PathEscape(part)
+	}
+	return strings.Join(escaped, "/")
+}
