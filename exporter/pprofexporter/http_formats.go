@@ -226,7 +226,7 @@ func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request
 		return nil, err
 	}
 	labels := s.labels(payload)
-	list := append(labels.List,
+	list := append(slices.Clip(labels.List),
 		series.Label{Name: "__name__", Value: series.MetricName(payload.ProfileType, types)},
 		series.Label{Name: series.LabelService, Value: labels.Service},
 	)

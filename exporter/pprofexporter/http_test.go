@@ -235,9 +235,9 @@ func TestHTTPFaults(t *testing.T) {
 				for _, r := range s.requests() {
 					bodies[r.query]++
 				}
-				assert.EqualValues(t, tt.refused*2, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
-				assert.EqualValues(t, tt.repeated, counted(t, p.telemetry, "requests", "outcome", outcomeRetry))
-				assert.EqualValues(t, 12-tt.refused*2, counted(t, p.telemetry, "profiles_written", "", ""))
+				assert.Equal(t, tt.refused*2, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
+				assert.Equal(t, tt.repeated, counted(t, p.telemetry, "requests", "outcome", outcomeRetry))
+				assert.Equal(t, 12-tt.refused*2, counted(t, p.telemetry, "profiles_written", "", ""))
 			})
 		}
 	}

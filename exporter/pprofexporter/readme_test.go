@@ -59,7 +59,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 				continue
 			}
 			assert.Contains(t, text, "`"+key+"`")
-			if duration, isDuration := value.Field(i).Interface().(time.Duration); isDuration && duration != 0 {
+			if duration, isDuration := reflect.TypeAssert[time.Duration](value.Field(i)); isDuration && duration != 0 {
 				short := strings.TrimSuffix(strings.TrimSuffix(duration.String(), "0m0s"), "m0s")
 				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %s)", key, short))
 				continue

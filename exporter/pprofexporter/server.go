@@ -63,7 +63,7 @@ func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestinatio
 }
 
 // start listens. Requests are served from then on.
-func (d *serverDestination) start(ctx context.Context, host component.Host) error {
+func (d *serverDestination) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // what it starts outlives it
 	server, err := d.cfg.HTTP.ToServer(ctx, host.GetExtensions(), d.settings, d.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
@@ -79,7 +79,7 @@ func (d *serverDestination) start(ctx context.Context, host component.Host) erro
 	d.settings.Logger.Info("Profiles can be looked at.", zap.String("url", "http://"+d.address.String()+d.cfg.PathPrefix+"/"))
 	expiring, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	d.running.Go(func() { d.expire(expiring) }) //nolint:contextcheck // it outlives the start
+	d.running.Go(func() { d.expire(expiring) })
 	d.running.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))

@@ -5,13 +5,14 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
 )
@@ -65,7 +66,7 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) error {
 	w.Header().Set("Content-Type", contentType)
 	if !takesGzip(r) {
-		_, err := w.Write(body)
+		_, err := w.Write(body) //nolint:gosec // HTML of a template that escapes, or JSON
 		return err
 	}
 	w.Header().Set("Content-Encoding", "gzip")

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,8 +89,7 @@ func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handle
 			return
 		}
 		status := http.StatusInternalServerError
-		var known *failure
-		if errors.As(err, &known) {
+		if known, found := errors.AsType[*failure](err); found {
 			status = known.status
 		}
 		header.Del("ETag")
@@ -157,7 +157,7 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, err := w.Write(body)
+	_, err := w.Write(body) //nolint:gosec // an attachment that no browser shows
 	return err
 }
 
@@ -178,8 +178,8 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
 	}
 	size := int64(0)
-	for i := len(entries) - 1; i >= 0; i-- {
-		if size += int64(entries[i].Inflated); size <= p.cfg.MaxRequestSize {
+	for i, e := range slices.Backward(entries) {
+		if size += int64(e.Inflated); size <= p.cfg.MaxRequestSize {
 			continue
 		}
 		if query.Bounded() {

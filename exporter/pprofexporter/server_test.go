@@ -299,12 +299,12 @@ func TestServerPlaces(t *testing.T) {
 
 func TestServerList(t *testing.T) {
 	s := newServing(t, func(cfg *ServerConfig) { cfg.PathPrefix = "/some/where" })
-	response, body := s.get(t, "/")
+	_, body := s.get(t, "/")
 	assert.Contains(t, string(body), "Nothing has come yet")
 	const evil = `<script>alert("1")</script>`
 	s.post(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": evil})
 	s.post(t, ownProfile(t, "heap.pb.gz"), map[string]any{"service.name": ".."})
-	response, body = s.get(t, "/")
+	response, body := s.get(t, "/")
 	page := string(body)
 	assert.NotContains(t, page, "<script")
 	assert.Contains(t, page, "&lt;script&gt;")
