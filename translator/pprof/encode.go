@@ -72,6 +72,9 @@ func NewEncoder(opts EncodeOptions) *Encoder {
 	if opts.LinkLabels == (LinkLabels{}) {
 		opts.LinkLabels = defaultLinkNames
 	}
+	if opts.PprofBytes <= 0 {
+		opts.PprofBytes = DefaultPprofBytes
+	}
 	return &Encoder{opts: opts}
 }
 
@@ -127,9 +130,30 @@ func (t *encoding) encodeScope(
 				return false
 			}
 		}
-		if len(g.profiles) > 0 && !yield(t.writeGroup(g, resource, scope), nil) {
-			return false
+		if len(g.profiles) == 0 {
+			continue
+		}
+		payload, err := t.writeGroup(g, resource, scope)
+		if err == nil {
+			if !yield(payload, nil) {
+				return false
+			}
+			continue
+		}
+		for _, fault := range g.faults(err) {
+			if !yield(Payload{}, &fault) {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// faults are those of all profiles of a group that cannot be written.
+func (g *group) faults(err error) []ProfileError {
+	faults := make([]ProfileError, 0, len(g.profiles))
+	for _, p := range g.profiles {
+		faults = append(faults, ProfileError{Profile: p.position, ProfileID: p.source.ProfileID(), Err: err})
+	}
+	return faults
 }

@@ -55,8 +55,13 @@ func (t *encoding) joinGroup(g *group) (faults []ProfileError) {
 			good = append(good, all[i])
 		}
 	}
-	if g.profiles = good; len(good) > 0 {
-		_ = t.tryJoin(g) // each was joined before
+	g.profiles = good
+	if len(good) == 0 {
+		return faults
+	}
+	if err := t.tryJoin(g); err != nil { // each was joined before, so it is together that they are too large
+		faults = append(faults, g.faults(err)...)
+		g.profiles = nil
 	}
 	return faults
 }
@@ -159,6 +164,9 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 		if err := t.packStack(id.Stack); err != nil {
 			return err
 		}
+		if size := len(j.packed) + 8*(len(j.values)+j.width); size > t.opts.PprofBytes {
+			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
+		}
 		for range j.width {
 			j.values = append(j.values, 0)
 		}
@@ -175,6 +183,9 @@ func (t *encoding) packStack(stack int32) error {
 			return &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
 		}
 		locations := t.source.stacks.At(int(stack)).LocationIndices()
+		if size := len(j.packed) + locations.Len(); size > t.opts.PprofBytes {
+			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
+		}
 		j.packed = slices.Grow(j.packed, pprofwire.MaxIDBytes*locations.Len())
 		for i := range locations.Len() {
 			location := locations.At(i)

@@ -11,7 +11,7 @@ import (
 )
 
 // writeGroup writes a group whose samples were joined as one pprof.
-func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) Payload {
+func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (Payload, error) {
 	first := g.profiles[0].source
 	payload := Payload{
 		Resource:     resource,
@@ -30,20 +30,22 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	payload.Samples = t.joining.rows.Len()
 	if original, ok := t.original(g); ok {
 		payload.Pprof = original
-		return payload
+		return payload, nil
 	}
 	payload.Lost.Timestamps = t.joining.lostTimestamps
 	order := sampleTypeOrder(scope, len(g.profiles))
 	t.out = t.out[:0]
 	t.writeSampleTypes(g, order)
-	t.writeSamples(order)
+	if err := t.writeSamples(order); err != nil {
+		return Payload{}, err
+	}
 	payload.Lost.Attributes = t.writeEntries()
 	t.writeHeader(g, resource, scope)
 	for _, s := range t.locals.stringList() {
 		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
 	}
 	payload.Pprof = t.out
-	return payload
+	return payload, nil
 }
 
 // writeSampleTypes writes the sample types in pprof's order. A lone type without a name that has no sample stands for a
@@ -58,7 +60,7 @@ func (t *encoding) writeSampleTypes(g *group, order []int) {
 }
 
 // writeSamples writes the joined samples with their values in pprof's order.
-func (t *encoding) writeSamples(order []int) {
+func (t *encoding) writeSamples(order []int) error {
 	j := &t.joining
 	t.labels.beginPayload(t.dict.Len().Attributes)
 	inOrder := make([]int64, len(order))
@@ -69,7 +71,11 @@ func (t *encoding) writeSamples(order []int) {
 			inOrder[i] = values[position]
 		}
 		t.out = pprofwire.AppendSample(t.out, j.packedAt(row), inOrder, t.labels.write(id.Link, attributes))
+		if len(t.out) > t.opts.PprofBytes {
+			return tooLarge("bytes of the pprof", len(t.out), t.opts.PprofBytes)
+		}
 	}
+	return nil
 }
 
 // profileType is the name that a client gave the profile, else the default sample type: OTLP's first.
