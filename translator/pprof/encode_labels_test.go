@@ -97,7 +97,7 @@ func TestLinksToLabels(t *testing.T) {
 			want: ` span id=["` + spanDecimal + `"] trace id=["` + traceText + `"]`,
 		},
 		"said by Datadog, number": {
-			link: link, attributes: []pair{{"trace id", traceText}, {"span id", -1152921504606846793}},
+			link: link, attributes: []pair{{"trace id", traceText}, {"span id", int64(-1152921504606846793)}},
 			want: ` trace id=["` + traceText + `"] span id=[-1152921504606846793]`,
 		},
 		"said by Polar Signals": {

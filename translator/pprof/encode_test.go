@@ -116,7 +116,7 @@ func TestSampleTypeOrder(t *testing.T) {
 		"twice":         {[]any{1, 1, 0}, []string{"b/2", "c/3", "a/1"}},
 		"outside":       {[]any{0, 1, 3}, []string{"b/2", "c/3", "a/1"}},
 		"negative":      {[]any{0, 1, -1}, []string{"b/2", "c/3", "a/1"}},
-		"huge":          {[]any{0, 1, math.MaxInt64}, []string{"b/2", "c/3", "a/1"}},
+		"huge":          {[]any{0, 1, int64(math.MaxInt64)}, []string{"b/2", "c/3", "a/1"}},
 		"text":          {"0,1,2", []string{"b/2", "c/3", "a/1"}},
 		"texts":         {[]any{"0", "1", "2"}, []string{"b/2", "c/3", "a/1"}},
 	} {
