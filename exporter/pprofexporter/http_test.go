@@ -5,6 +5,7 @@ package pprofexporter
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,11 +23,16 @@ import (
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -273,13 +279,31 @@ func TestHTTPSlow(t *testing.T) {
 
 func TestHTTPRejectionIsLoggedOnce(t *testing.T) {
 	var once onceEach
-	assert.True(t, once.first("400 a cpu"))
-	assert.False(t, once.first("400 a cpu"))
-	assert.True(t, once.first("400 b cpu"))
 	for i := range 2 * maxOnce {
 		once.first(strconv.Itoa(i))
 	}
-	assert.Len(t, once.said, maxOnce)
+	assert.Len(t, once.said, maxOnce, "what is remembered has a bound")
+
+	s := newSink(t, func(i int) int { return []int{400, 400, 413, 400}[min(i, 3)] })
+	cfg := createDefaultConfig().(*Config)
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = s.URL
+	core, logs := observer.New(zapcore.ErrorLevel)
+	set := exportertest.NewNopSettings(metadata.Type)
+	set.Logger = zap.New(core)
+	e, err := NewFactory().CreateProfiles(t.Context(), set, cfg)
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	for _, service := range []string{"a", "a", "a", "b"} { // 400, 400, 413, 400
+		require.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, service)), "no more", "the answer, on one line")
+	}
+	require.NoError(t, e.Shutdown(t.Context()))
+	var logged []string
+	for _, entry := range logs.FilterMessageSnippet("rejects profiles").All() {
+		fields := entry.ContextMap()
+		logged = append(logged, fmt.Sprint(fields["service"], " ", fields["type"]))
+	}
+	assert.Equal(t, []string{"a cpu", "a cpu", "b cpu"}, logged, "400 and 413 of a, 400 of b")
 }
 
 func TestHTTPBeforeStart(t *testing.T) {

@@ -79,7 +79,7 @@ func TestServerManyServices(t *testing.T) {
 	runtime.KeepAlive(store)
 }
 
-// go test ./exporter/pprofexporter -run '^$' -bench ServerPages
+// go test ./exporter/pprofexporter -run '^$' -bench ServerPages.
 func BenchmarkServerPages(b *testing.B) {
 	store := fill(b, recent.Limits{Memory: 64 << 20, PerSeries: 100}, 3)
 	cfg := newDefaultServerConfig()

@@ -6,14 +6,11 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -159,59 +156,6 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, err := w.Write(body) //nolint:gosec // an attachment that no browser shows
 	return err
-}
-
-// choose selects the profiles that a request names, at least one. prefix is that of its parameters. Without a time, the
-// newest are taken that one request may merge.
-func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, prefix string) ([]*recent.Entry, error) {
-	query, err := p.query(r, profileType, prefix)
-	if err != nil {
-		return nil, err
-	}
-	entries, known := p.store.Select(query)
-	switch {
-	case !known && profileType == "":
-		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q, see the list at /profiles", query.Service)
-	case !known:
-		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", query.Service, profileType)
-	case len(entries) == 0:
-		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
-	}
-	size := int64(0)
-	for i, e := range slices.Backward(entries) {
-		if size += int64(e.Inflated); size <= p.cfg.MaxRequestSize {
-			continue
-		}
-		if query.Bounded() {
-			return nil, fail(http.StatusUnprocessableEntity,
-				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: ask for a shorter time", len(entries), p.cfg.MaxRequestSize)
-		}
-		w.Header().Set(leftOutHeader, strconv.Itoa(i+1))
-		return entries[i+1:], nil
-	}
-	return entries, nil
-}
-
-// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles and the URL.
-func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, sets ...[]*recent.Entry) bool {
-	digest := sha256.New()
-	_, _ = digest.Write(p.start[:])
-	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00"))
-	for _, entries := range sets {
-		for _, e := range entries {
-			_, _ = fmt.Fprintf(digest, "%d,", e.Sequence)
-		}
-		_, _ = digest.Write([]byte{0})
-	}
-	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
-	w.Header().Set("ETag", tag)
-	for candidate := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
-			w.WriteHeader(http.StatusNotModified)
-			return true
-		}
-	}
-	return false
 }
 
 // merged merges, in turn with other requests.

@@ -112,7 +112,7 @@ func TestPGOIsBounded(t *testing.T) {
 
 // Merging is google/pprof's own, so what is to be seen here is what reading costs beside it.
 //
-// go test ./exporter/pprofexporter/internal/merge -run '^$' -bench Merge
+// go test ./exporter/pprofexporter/internal/merge -run '^$' -bench Merge.
 func BenchmarkMerge(b *testing.B) {
 	data := own(b, "cpu.pb.gz")
 	entries := make([]*recent.Entry, 100)

@@ -46,6 +46,9 @@ func TestRenderWithoutHome(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "pprof", "settings.json"), []byte(secret), 0o600))
 	for _, config := range []string{"", home} {
 		t.Setenv("HOME", "")
+		for _, name := range []string{"TMPDIR", "PPROF_TMPDIR", "PPROF_BINARY_PATH", "PATH"} {
+			t.Setenv(name, "/dev/null/nothing") // where nothing can be read or written
+		}
 		t.Setenv("XDG_CONFIG_HOME", config)
 		for _, page := range Pages {
 			status, body := render(t, example("main.go", "main.work"), page, "")
