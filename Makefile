@@ -24,6 +24,7 @@ TESTFLAGS ?=
 # Executions of each fuzz target, and measurements of each benchmark.
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
+BENCHTIME  ?= 0.3s
 # Uploads of the steady state run.
 N         ?= 20000
 
@@ -85,14 +86,17 @@ soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine le
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
 
 .PHONY: bench
-bench: ## Run the translator's benchmarks and write docs/performance.md (BENCHCOUNT=6)
+bench: ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	@mkdir -p _build docs
-	@$(GO) test -c -o _build/bench.test ./translator/pprof
+	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
+	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@for round in $$(seq $(BENCHCOUNT)); do \
-		(cd translator/pprof && $(CURDIR)/_build/bench.test -test.run '^$$' -test.bench . -test.benchmem -test.timeout 60m); \
+		(cd translator/pprof && $(CURDIR)/_build/bench-translator.test -test.run '^$$' -test.bench . -test.benchmem -test.timeout 60m); \
+		(cd internal/dedup && $(CURDIR)/_build/bench-dedup.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) -test.benchmem -test.timeout 60m); \
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
+	@$(GO) run ./internal/sizetable >>_build/performance.md
 	@mv _build/performance.md docs/performance.md
 	@echo 'Wrote docs/performance.md'
 

@@ -19,8 +19,8 @@ import (
 type results struct {
 	// header has goos, goarch and cpu as the test binary printed them, and GOMAXPROCS.
 	header map[string]string
-	// order lists the profiles as they came.
-	order []string
+	// order lists the profiles of each group of benchmarks as they came.
+	order map[string][]string
 	// measured has the measurements of one benchmark by its name, such as "Decode/profile=go-cpu/op=limit".
 	measured map[string]*measurement
 	// count is the largest number of measurements of one benchmark.
@@ -29,14 +29,14 @@ type results struct {
 
 // measurement collects what -count repeated.
 type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond []float64
+	nanoseconds, bytes, allocations, megabytesPerSecond, perMessage []float64
 }
 
 // processors is the suffix that a benchmark's name gets from GOMAXPROCS, unless that is 1.
 var processors = regexp.MustCompile(`-\d+$`)
 
 func parse(r io.Reader) (*results, error) {
-	res := &results{header: map[string]string{}, measured: map[string]*measurement{}}
+	res := &results{header: map[string]string{}, order: map[string][]string{}, measured: map[string]*measurement{}}
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
@@ -77,8 +77,9 @@ func (res *results) add(name string, pairs []string) error {
 	if m == nil {
 		m = &measurement{}
 		res.measured[name] = m
-		if profile := part(name, "profile"); profile != "" && !slices.Contains(res.order, profile) {
-			res.order = append(res.order, profile)
+		group, _, _ := strings.Cut(name, "/")
+		if profile := part(name, "profile"); profile != "" && !slices.Contains(res.order[group], profile) {
+			res.order[group] = append(res.order[group], profile)
 		}
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -95,6 +96,8 @@ func (res *results) add(name string, pairs []string) error {
 			m.allocations = append(m.allocations, value)
 		case "MB/s":
 			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
+		case "ns/message":
+			m.perMessage = append(m.perMessage, value)
 		}
 	}
 	res.count = max(res.count, len(m.nanoseconds))

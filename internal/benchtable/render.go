@@ -33,6 +33,10 @@ var comparisons = []comparison{
 	{group: "Decode", title: "time ÷ ParseData", ours: "otelpprof", reference: "parsedata", value: nanoseconds, medianTarget: 0.55, anyTarget: 0.7},
 	{group: "Encode", title: "time ÷ Write (both gzip)", ours: "otelpprof-gzip", reference: "google-gzip", value: nanoseconds, anyTarget: 0.45},
 	{group: "Encode", title: "time ÷ WriteUncompressed", ours: "otelpprof", reference: "google", value: nanoseconds, anyTarget: 0.5},
+	{group: "Deduplicate", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, medianTarget: 0.6, anyTarget: 0.8},
+	{group: "Doubled", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, medianTarget: 0.6, anyTarget: 0.8},
+	{group: "Canonical", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, anyTarget: 0.35},
+	{group: "Merge", title: "time ÷ MergeTo", ours: "otelpprof", reference: "mergeto", value: nanoseconds, anyTarget: 0.33},
 }
 
 const intro = `# Performance
@@ -49,7 +53,14 @@ func render(res *results, command, goVersion string) (string, error) {
 	for _, section := range []struct{ group, title, text string }{
 		{"Decode", "pprof to OTLP", "`otelpprof` is `Decoder.Decode` of the gzipped payload. `limit` is klauspost's gunzip and pdata's unmarshalling of the OTLP message that comes out: nothing that fills pdata does much less. `parsedata` is google/pprof's `profile.ParseData` of the same payload, which ends at its own structs."},
 		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start at google/pprof's structs, not at OTLP."},
+		{"Deduplicate", "Deduplication of what the translator made", "`otelpprof` makes the message canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message."},
+		{"Doubled", "Deduplication of a message that holds everything twice", "As above; half of all entries and samples go."},
+		{"Canonical", "Deduplication where there is nothing to do", "As above; the message is only read."},
+		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which leaves samples apart."},
 	} {
+		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
+			continue
+		}
 		fmt.Fprintf(&out, "## %s\n\n%s\n\n", section.title, section.text)
 		if err := renderMeasurements(&out, res, section.group); err != nil {
 			return "", err
@@ -61,6 +72,7 @@ func render(res *results, command, goVersion string) (string, error) {
 	if err := renderScale(&out, res); err != nil {
 		return "", err
 	}
+	renderMergeScale(&out, res)
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 
@@ -88,7 +100,7 @@ func find(res *results, group, profile, operation string) (*measurement, error) 
 
 func renderMeasurements(out *strings.Builder, res *results, group string) error {
 	out.WriteString("| profile | operation | time | memory | allocations |\n|---|---|---:|---:|---:|\n")
-	for _, profile := range res.order {
+	for _, profile := range res.order[group] {
 		for _, operation := range operations(group) {
 			m, err := find(res, group, profile, operation)
 			if err != nil {
@@ -105,7 +117,7 @@ func renderMeasurements(out *strings.Builder, res *results, group string) error 
 // renderRatios has a row per profile and one for the median and the target, and a column per comparison.
 func renderRatios(out *strings.Builder, res *results, group string) error {
 	var rows [4]strings.Builder // title, rule, median, target
-	profiles := make([]strings.Builder, len(res.order))
+	profiles := make([]strings.Builder, len(res.order[group]))
 	for _, c := range comparisons {
 		if c.group != group {
 			continue
@@ -113,7 +125,7 @@ func renderRatios(out *strings.Builder, res *results, group string) error {
 		fmt.Fprintf(&rows[0], " %s |", c.title)
 		rows[1].WriteString("---:|")
 		var ratios []float64
-		for i, profile := range res.order {
+		for i, profile := range res.order[group] {
 			ratio, err := c.ratio(res, profile)
 			if err != nil {
 				return err
@@ -126,7 +138,7 @@ func renderRatios(out *strings.Builder, res *results, group string) error {
 		fmt.Fprintf(&rows[3], " %s |", c.target())
 	}
 	fmt.Fprintf(out, "| profile |%s\n|---|%s\n", rows[0].String(), rows[1].String())
-	for i, profile := range res.order {
+	for i, profile := range res.order[group] {
 		fmt.Fprintf(out, "| %s |%s\n", profile, profiles[i].String())
 	}
 	fmt.Fprintf(out, "| **median** |%s\n| target |%s\n\n", rows[2].String(), rows[3].String())

@@ -53,44 +53,60 @@ func benchMessages(b *testing.B) []benchMessage {
 	return messages
 }
 
-// BenchmarkDeduplicate measures one message against pdata's unmarshalling of it. The translator combines no samples, so
-// state=received has what it makes, state=canonical what Deduplicate made of that, and state=doubled the message twice.
+// BenchmarkDeduplicate measures one message as the translator makes it, whose equal samples are still apart, against
+// pdata's unmarshalling of it.
 //
-//	go test ./internal/dedup -run '^$' -bench '^BenchmarkDeduplicate$' -benchmem -count 6 -cpu 2
+//	go test ./internal/dedup -run '^$' -bench '^Benchmark(Deduplicate|Doubled|Canonical)$' -benchmem -count 6 -cpu 2
 func BenchmarkDeduplicate(b *testing.B) {
-	deduplicator := dedup.New(dedup.Options{})
 	for _, message := range benchMessages(b) {
-		canonical, _, err := deduplicator.Deduplicate(clone(message.pd))
-		require.NoError(b, err)
-		doubled := clone(message.pd)
-		dedup.Concat(doubled, clone(message.pd))
-		for _, state := range []benchMessage{{"canonical", canonical}, {"received", message.pd}, {"doubled", doubled}} {
-			encoded := wire(b, state.pd)
-			name := "profile=" + message.name + "/state=" + state.name
-			b.Run(name+"/op=otelpprof", func(b *testing.B) {
-				b.SetBytes(int64(len(encoded)))
-				b.ReportAllocs()
-				for b.Loop() {
-					pd := state.pd
-					if state.name != "canonical" {
-						b.StopTimer()
-						pd = clone(pd)
-						b.StartTimer()
-					}
-					_, _, err := deduplicator.Deduplicate(pd)
-					require.NoError(b, err)
-				}
-			})
-			b.Run(name+"/op=unmarshal", func(b *testing.B) {
-				b.SetBytes(int64(len(encoded)))
-				b.ReportAllocs()
-				for b.Loop() {
-					_, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(encoded)
-					require.NoError(b, err)
-				}
-			})
-		}
+		benchmarkOne(b, message.name, func() pprofile.Profiles { return clone(message.pd) })
 	}
+}
+
+// BenchmarkDoubled measures the message twice in one, so that half of all goes.
+func BenchmarkDoubled(b *testing.B) {
+	for _, message := range benchMessages(b) {
+		benchmarkOne(b, message.name, func() pprofile.Profiles {
+			doubled := clone(message.pd)
+			dedup.Concat(doubled, clone(message.pd))
+			return doubled
+		})
+	}
+}
+
+// BenchmarkCanonical measures a message in which there is nothing to do.
+func BenchmarkCanonical(b *testing.B) {
+	for _, message := range benchMessages(b) {
+		canonical, _, err := dedup.New(dedup.Options{}).Deduplicate(clone(message.pd))
+		require.NoError(b, err)
+		benchmarkOne(b, message.name, func() pprofile.Profiles { return canonical })
+	}
+}
+
+// benchmarkOne measures Deduplicate of what next returns, which it may change, against the unmarshalling of it.
+func benchmarkOne(b *testing.B, name string, next func() pprofile.Profiles) {
+	b.Helper()
+	encoded := wire(b, next())
+	deduplicator := dedup.New(dedup.Options{})
+	b.Run("profile="+name+"/op=otelpprof", func(b *testing.B) {
+		b.SetBytes(int64(len(encoded)))
+		b.ReportAllocs()
+		for b.Loop() {
+			b.StopTimer()
+			pd := next()
+			b.StartTimer()
+			_, _, err := deduplicator.Deduplicate(pd)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("profile="+name+"/op=unmarshal", func(b *testing.B) {
+		b.SetBytes(int64(len(encoded)))
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(encoded)
+			require.NoError(b, err)
+		}
+	})
 }
 
 // The shape of core's own benchmark of merging.
@@ -185,7 +201,7 @@ func BenchmarkMerge(b *testing.B) {
 			}
 			return result
 		}
-		b.Run(fmt.Sprintf("overlap=%d/op=otelpprof", overlap), func(b *testing.B) {
+		b.Run(fmt.Sprintf("profile=overlap-%d/op=otelpprof", overlap), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
@@ -199,7 +215,7 @@ func BenchmarkMerge(b *testing.B) {
 				require.NoError(b, err)
 			}
 		})
-		b.Run(fmt.Sprintf("overlap=%d/op=mergeto", overlap), func(b *testing.B) {
+		b.Run(fmt.Sprintf("profile=overlap-%d/op=mergeto", overlap), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()

@@ -1,0 +1,195 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// sizes are those of one or several messages.
+type sizes struct{ plain, gzip, zstd, samples int }
+
+func (s *sizes) add(o sizes) {
+	s.plain += o.plain
+	s.gzip += o.gzip
+	s.zstd += o.zstd
+	s.samples += o.samples
+}
+
+var zstdEncoder, _ = zstd.NewWriter(nil) // fails on options only
+
+func copyOf(pd pprofile.Profiles) pprofile.Profiles {
+	result := pprofile.NewProfiles()
+	pd.CopyTo(result)
+	return result
+}
+
+// measure marshals a copy, since marshalling moves strings of resources into the string table.
+func measure(pd pprofile.Profiles) (sizes, error) {
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(copyOf(pd))
+	if err != nil {
+		return sizes{}, err
+	}
+	compressed, err := pprof.AppendGzip(nil, message, 6)
+	return sizes{
+		plain:   len(message),
+		gzip:    len(compressed),
+		zstd:    len(zstdEncoder.EncodeAll(message, nil)),
+		samples: pd.SampleCount(),
+	}, err
+}
+
+// row is a set of messages: as they are received, each deduplicated alone, and all of them in one.
+type row struct {
+	name                    string
+	messages                int
+	received, alone, joined sizes
+}
+
+func newRow(name string, messages []pprofile.Profiles) (row, error) {
+	r := row{name: name, messages: len(messages)}
+	d := dedup.New(dedup.Options{})
+	whole := pprofile.NewProfiles()
+	for _, pd := range messages {
+		received, err := measure(pd)
+		if err != nil {
+			return r, err
+		}
+		r.received.add(received)
+		dedup.Concat(whole, copyOf(pd))
+		one, _, err := d.Deduplicate(pd)
+		if err != nil {
+			return r, err
+		}
+		alone, err := measure(one)
+		if err != nil {
+			return r, err
+		}
+		r.alone.add(alone)
+	}
+	whole, _, err := d.Deduplicate(whole)
+	if err != nil {
+		return r, err
+	}
+	r.joined, err = measure(whole)
+	return r, err
+}
+
+func messageSizes(out *strings.Builder, corpus string) error {
+	out.WriteString(`
+## Size of OTLP messages
+
+Bytes of protobuf, plain, in gzip (level 6) and in zstd (default level), with the number of samples: as received, after
+each message was deduplicated alone, and after all of a row were joined into one message. Uploads of one service are of
+one program, evenly spread over the time that the corpus has of it.
+
+| messages | | samples | plain | gzip | zstd |
+|---|---|---:|---:|---:|---:|
+`)
+	sources := []struct {
+		name string
+		load func(corpus string) ([]pprofile.Profiles, error)
+	}{
+		{"real pprofs of many profilers", realProfiles},
+		{"uploads of one service", uploads},
+		{"eBPF profiler, one process each", ebpfMessages},
+	}
+	for _, source := range sources {
+		messages, err := source.load(corpus)
+		if err != nil {
+			return err
+		}
+		r, err := newRow(source.name, messages)
+		if err != nil {
+			return fmt.Errorf("cannot measure %s: %w", source.name, err)
+		}
+		for i, part := range []struct {
+			name string
+			size sizes
+		}{{"received", r.received}, {"deduplicated", r.alone}, {"joined", r.joined}} {
+			name := ""
+			if i == 0 {
+				name = fmt.Sprintf("%d %s", r.messages, r.name)
+			}
+			fmt.Fprintf(out, "| %s | %s | %d | %d | %d | %d |\n", name, part.name,
+				part.size.samples, part.size.plain, part.size.gzip, part.size.zstd)
+		}
+	}
+	return nil
+}
+
+func decode(payload []byte, service string) (pprofile.Profiles, error) {
+	resource := pcommon.NewMap()
+	resource.PutStr("service.name", service)
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{Resource: resource})
+	return pd, err
+}
+
+// realProfiles returns all real profiles that are pprofs, one service each.
+func realProfiles(corpus string) (messages []pprofile.Profiles, err error) {
+	paths, err := filepath.Glob(filepath.Join(corpus, "pprof", "real", "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		payload, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if pd, err := decode(payload, filepath.Base(path)); err == nil {
+			messages = append(messages, pd)
+		}
+	}
+	return messages, nil
+}
+
+const numUploads = 50
+
+func uploads(corpus string) (messages []pprofile.Profiles, err error) {
+	paths, err := filepath.Glob(filepath.Join(corpus, "pprof", "scrapes-of-one-app", "*"))
+	if err != nil {
+		return nil, err
+	}
+	for i := range min(numUploads, len(paths)) {
+		payload, err := os.ReadFile(paths[i*len(paths)/numUploads])
+		if err != nil {
+			return nil, err
+		}
+		pd, err := decode(payload, "app")
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, pd)
+	}
+	return messages, nil
+}
+
+func ebpfMessages(corpus string) (messages []pprofile.Profiles, err error) {
+	content, err := os.ReadFile(filepath.Join(corpus, "otlp", "elastic-ebpf-189.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	lines.Buffer(nil, len(content)+1)
+	for lines.Scan() {
+		pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles(lines.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, pd)
+	}
+	return messages, lines.Err()
+}
