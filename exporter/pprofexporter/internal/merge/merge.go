@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
 // ErrDiffers says that profiles measure what cannot be added up.
@@ -26,24 +27,54 @@ func Profiles(ctx context.Context, entries []*recent.Entry) (*profile.Profile, e
 			latest[e.Instance] = e
 		}
 	}
-	parsed := make([]*profile.Profile, 0, len(entries))
-	for _, e := range entries {
+	var merged *profile.Profile
+	var buffer []byte
+	chunk := make([]*profile.Profile, 0, chunkSize+1)
+	for i, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, err := profile.ParseData(e.Gzip)
+		p, err := parse(e, &buffer)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read a profile that is held: %w", err)
 		}
 		if latest[e.Instance] != e {
 			clearGauges(p, e.Gauges)
 		}
-		parsed = append(parsed, p)
+		if chunk = append(chunk, p); len(chunk) < chunkSize && i < len(entries)-1 {
+			continue
+		}
+		if merged, err = sum(chunk); err != nil {
+			return nil, err
+		}
+		chunk = append(chunk[:0], merged)
 	}
-	if err := profile.CompatibilizeSampleTypes(parsed); err != nil {
+	return merged, nil
+}
+
+// chunkSize is how many profiles are in memory at a time, all others being compressed or merged.
+const chunkSize = 16
+
+// parse reads an entry. buffer is for its bytes, of which the profile keeps none.
+func parse(e *recent.Entry, buffer *[]byte) (p *profile.Profile, err error) {
+	if *buffer, err = inflate.Append((*buffer)[:0], e.Gzip, maxInflated); err != nil {
+		return nil, err
+	}
+	if p, err = profile.ParseUncompressed(*buffer); err != nil {
+		return nil, err
+	}
+	return p, p.CheckValid()
+}
+
+// maxInflated is above all that is held.
+const maxInflated = 1 << 30
+
+// sum merges profiles, which it changes.
+func sum(profiles []*profile.Profile) (*profile.Profile, error) {
+	if err := profile.CompatibilizeSampleTypes(profiles); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
 	}
-	merged, err := profile.Merge(parsed)
+	merged, err := profile.Merge(profiles)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
 	}
@@ -68,13 +99,5 @@ func clearGauges(p *profile.Profile, gauges []int) {
 func Difference(p, base *profile.Profile) (*profile.Profile, error) {
 	base.SetLabel("pprof::base", []string{"true"}) // how google/pprof knows what percentages are of
 	base.Scale(-1)
-	both := []*profile.Profile{p, base}
-	if err := profile.CompatibilizeSampleTypes(both); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
-	}
-	merged, err := profile.Merge(both)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDiffers, err)
-	}
-	return merged, nil
+	return sum([]*profile.Profile{p, base})
 }

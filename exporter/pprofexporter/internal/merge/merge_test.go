@@ -29,18 +29,27 @@ func own(tb testing.TB, name string) []byte {
 	return data
 }
 
-// Without gauges the result is google/pprof's.
+// Without gauges the result is google/pprof's, however many there are: merging in parts changes nothing.
 func TestProfilesIsMerge(t *testing.T) {
-	data := own(t, "cpu.pb.gz")
-	a, err := profile.ParseData(data)
-	require.NoError(t, err)
-	b, err := profile.ParseData(data)
-	require.NoError(t, err)
-	want, err := profile.Merge([]*profile.Profile{a, b})
-	require.NoError(t, err)
-	got, err := Profiles(t.Context(), []*recent.Entry{{Gzip: data}, {Gzip: data}})
-	require.NoError(t, err)
-	assert.Empty(t, profiletest.DiffPprof(want, got))
+	names := []string{"mutex.pb.gz", "block.pb.gz"}
+	for _, n := range []int{1, 2, chunkSize, chunkSize + 1, 3*chunkSize + 5} {
+		var entries []*recent.Entry
+		var parsed []*profile.Profile
+		for i := range n {
+			data := own(t, names[i%len(names)])
+			p, err := profile.ParseData(data)
+			require.NoError(t, err)
+			parsed = append(parsed, p)
+			entries = append(entries, &recent.Entry{Gzip: data})
+		}
+		want, err := profile.Merge(parsed)
+		require.NoError(t, err)
+		got, err := Profiles(t.Context(), entries)
+		require.NoError(t, err)
+		assert.Empty(t, profiletest.DiffPprof(want, got), n)
+		assert.Equal(t, want.DurationNanos, got.DurationNanos)
+		assert.Equal(t, want.TimeNanos, got.TimeNanos)
+	}
 }
 
 func TestProfilesEndsWithTheRequest(t *testing.T) {
