@@ -92,7 +92,7 @@ func TestMergedTimeDoesNotOverflow(t *testing.T) {
 	_, profiles := merge(t, pd)
 	require.Equal(t, 1, profiles.Len())
 	assert.EqualValues(t, 100, profiles.At(0).Time())
-	assert.EqualValues(t, uint64(math.MaxUint64-100), profiles.At(0).DurationNano())
+	assert.Equal(t, uint64(math.MaxUint64-100), profiles.At(0).DurationNano())
 }
 
 func TestPartsOfAProfileWithoutIDHaveNone(t *testing.T) {
