@@ -63,7 +63,10 @@ func parse(e *recent.Entry, buffer *[]byte) (p *profile.Profile, err error) {
 	if p, err = profile.ParseUncompressed(*buffer); err != nil {
 		return nil, err
 	}
-	return p, p.CheckValid()
+	if err = p.CheckValid(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // maxInflated is above all that is held.
