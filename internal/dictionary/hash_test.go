@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -13,9 +14,15 @@ import (
 
 // TestHashesSpread fills tables with values that differ in little, as someone would send them who wants a look up to be
 // slow. What is measured is not time but where the entries stand: how far from their place, and how many share what the
-// index keeps of a hash.
+// index keeps of a hash. It must be so for every seed, since a process keeps its own for as long as it lives.
 func TestHashesSpread(t *testing.T) {
-	const n = 50_000
+	const n = 12_000 // for a table of 16,384 that is almost as full as it gets
+	defer func(a, b uint64) { seedA, seedB = a, b }(seedA, seedB)
+	random := rand.New(rand.NewPCG(1, 2))
+	seeds := make([][2]uint64, 25)
+	for i := range seeds {
+		seeds[i] = [2]uint64{random.Uint64() | 1, random.Uint64() | 1}
+	}
 	for name, fill := range map[string]func(*Builder, int32) *hashIndex{
 		"strings": func(b *Builder, i int32) *hashIndex { b.String(strconv.Itoa(int(i))); return &b.stringIndex },
 		"functions of one name": func(b *Builder, i int32) *hashIndex {
@@ -82,17 +89,19 @@ func TestHashesSpread(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := New()
-			var index *hashIndex
-			for i := range int32(n) {
-				index = fill(b, i+1)
+			for _, seed := range seeds {
+				seedA, seedB = seed[0], seed[1]
+				b := New()
+				var index *hashIndex
+				for i := range int32(n) {
+					index = fill(b, i+1)
+				}
+				distance, sharing := spread(index)
+				assert.GreaterOrEqual(t, index.used, n)
+				// Of random hashes the mean is 1.5 at the load of 3/4, and hardly any share 32 bits.
+				assert.Less(t, distance, 2.5, "mean distance of an entry from its place")
+				assert.Less(t, sharing, 20, "entries that share what is kept of their hashes")
 			}
-			distance, sharing := spread(index)
-			assert.GreaterOrEqual(t, index.used, n)
-			// At the load of 3/4 that is allowed at most, the mean of random hashes is 1.5, and of 50,000 entries one
-			// pair in three tables shares 32 bits.
-			assert.Less(t, distance, 3.0, "mean distance of an entry from its place")
-			assert.Less(t, sharing, 20, "entries that share what is kept of their hashes")
 		})
 	}
 }

@@ -139,8 +139,7 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	values := sample.Values()
 	for i, at := range sample.TimestampsUnixNano().All() {
 		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
-		j.event = append(append(j.event[:0], j.attributes...), label)
-		slices.Sort(j.event)
+		j.event = dictionary.SortSet(append(append(j.event[:0], j.attributes...), label), 0)
 		value := perEvent
 		if values.Len() > 0 {
 			value = values.At(i)

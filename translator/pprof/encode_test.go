@@ -204,6 +204,18 @@ func TestTimestamps(t *testing.T) {
 	assert.Equal(t, 3, all[0].OTLPSamples)
 }
 
+// TestTimestampThatIsALabelAlready: an event is the same as one whose time is an attribute, and says its time once.
+func TestTimestampThatIsALabelAlready(t *testing.T) {
+	m := newMessage()
+	label, x := m.attribute("timestamp", 100, "nanoseconds"), m.attribute("x", "1", "")
+	p := m.profile("a/1")
+	m.sample(p, m.stack("f"), []int64{1}, label, x)
+	m.sample(p, m.stack("f"), []int64{2}, x).TimestampsUnixNano().Append(100)
+	m.sample(p, m.stack("f"), []int64{4}, x, label).TimestampsUnixNano().Append(100)
+	all := encode(t, m.done(), pprof.EncodeOptions{TimestampLabels: true})
+	assert.Equal(t, []string{`f [7] x=["1"] timestamp=[100] ["nanoseconds"]`}, all[0].samples())
+}
+
 // TestTimestampsWithoutValues: each counts 1, and a period where that is measured in the same as the samples.
 func TestTimestampsWithoutValues(t *testing.T) {
 	for name, test := range map[string]struct {
