@@ -85,7 +85,7 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 // error is a *partialError or tells of all.
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
-		message, err := combine(b.messages)
+		message, err := combine(b.messages, b.in.allMappings)
 		if err != nil {
 			return b.samples, err
 		}
@@ -97,6 +97,20 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 		b.way.accepted(ctx, &b.stats[i])
 	}
 	return b.samples, b.refusal(ctx)
+}
+
+// compact makes the dictionaries small again, after something was removed from the messages.
+func (b *batch) compact() error {
+	b.samples = 0
+	for i, message := range b.messages {
+		small, err := rebuild([]pprofile.Profiles{message}, b.in.allMappings)
+		if err != nil {
+			return err
+		}
+		b.messages[i] = small
+		b.samples += small.SampleCount()
+	}
+	return nil
 }
 
 // refusal tells of the payloads that were left out.

@@ -12,15 +12,24 @@ import (
 
 // combine makes one message of several, with one dictionary. Neighbours of one resource share it; the scope of each
 // payload stays its own, and its samples stay as they are.
-func combine(messages []pprofile.Profiles) (pprofile.Profiles, error) {
+func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
 	if len(messages) == 1 {
 		return messages[0], nil
 	}
+	return rebuild(messages, allMappings)
+}
+
+// rebuild makes one message of some, with a dictionary that holds what they refer to and nothing else, but for mappings
+// if all of them are wanted.
+func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
 	whole := pprofile.NewProfiles()
 	builder := dictionary.New()
 	importer := &dictionary.Importer{}
 	for _, message := range messages {
 		importer.Reset(builder, message.Dictionary())
+		if err := carryMappings(importer, message, allMappings); err != nil {
+			return pprofile.Profiles{}, err
+		}
 		if err := rewrite(importer, message); err != nil {
 			return pprofile.Profiles{}, err
 		}
@@ -42,6 +51,45 @@ func place(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile
 	resource.Resource().MoveTo(added.Resource())
 	added.SetSchemaUrl(resource.SchemaUrl())
 	return added
+}
+
+// carryMappings carries over the mappings that samples reach before anything else, so that they keep their order: the
+// first one is the program by convention.
+func carryMappings(importer *dictionary.Importer, message pprofile.Profiles, all bool) error {
+	wanted := make([]bool, message.Dictionary().MappingTable().Len())
+	if !all {
+		markMappings(message, wanted)
+	}
+	for i := range wanted {
+		if all || wanted[i] {
+			if _, err := importer.Mapping(int32(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// markMappings marks the mappings that samples reach. The message comes from the translator: its indices exist.
+func markMappings(message pprofile.Profiles, reached []bool) {
+	d := message.Dictionary()
+	seen := make([]bool, d.StackTable().Len())
+	for _, resource := range message.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				for _, sample := range profile.Samples().All() {
+					stack := int(sample.StackIndex())
+					if seen[stack] {
+						continue
+					}
+					seen[stack] = true
+					for _, location := range d.StackTable().At(stack).LocationIndices().All() {
+						reached[d.LocationTable().At(int(location)).MappingIndex()] = true
+					}
+				}
+			}
+		}
+	}
 }
 
 // rewrite carries over what the profiles of a message refer to, and makes them refer to that.

@@ -23,8 +23,23 @@ const defaultMaxPayloads = 256
 // Config is the configuration of the receiver. What stands here, outside the sections of the ways in, holds for all of
 // them.
 type Config struct {
-	// Server takes profiles over HTTP. It is on unless the configuration says otherwise.
+	// Server takes profiles over HTTP. It is on unless the configuration says otherwise, or has another section.
 	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
+
+	// Remote gets one profile from one URL.
+	Remote configoptional.Optional[RemoteConfig] `mapstructure:"remote"`
+
+	// Scrape gets several profiles from several targets.
+	Scrape configoptional.Optional[ScrapeConfig] `mapstructure:"scrape"`
+
+	// File reads files.
+	File configoptional.Optional[FileConfig] `mapstructure:"file"`
+
+	// Self profiles the Collector itself.
+	Self configoptional.Optional[SelfConfig] `mapstructure:"self"`
+
+	// Endpoint is the one target of Scrape, where that names none. It is what the receiver_creator sets.
+	Endpoint string `mapstructure:"endpoint"`
 
 	// ResourceAttributes are set on the resource of every profile, unless a more exact source names the same key.
 	ResourceAttributes map[string]any `mapstructure:"resource_attributes"`
@@ -101,12 +116,19 @@ func (z *ZeroValues) UnmarshalText(text []byte) error {
 	}
 }
 
-var _ confmap.Validator = (*Config)(nil)
+var (
+	_ confmap.Validator   = (*Config)(nil)
+	_ confmap.Unmarshaler = (*Config)(nil)
+)
 
 func createDefaultConfig() component.Config {
 	limits := pprof.DefaultLimits()
 	cfg := &Config{
 		Server: configoptional.Some(defaultServerConfig()),
+		Remote: configoptional.Default(defaultRemoteConfig()),
+		Scrape: configoptional.Default(defaultScrapeConfig()),
+		File:   configoptional.Default(defaultFileConfig()),
+		Self:   configoptional.Default(defaultSelfConfig()),
 		Limits: LimitsConfig{
 			Payloads:           defaultMaxPayloads,
 			InflatedBytes:      limits.InflatedBytes,
@@ -124,11 +146,33 @@ func createDefaultConfig() component.Config {
 	return cfg
 }
 
+// Unmarshal reads the configuration. The server is there by default only if nothing else is asked for.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(cfg); err != nil {
+		return err
+	}
+	alone := !conf.IsSet("server") && !cfg.fetches()
+	if cfg.Endpoint != "" && (alone || cfg.Scrape.HasValue()) {
+		if section := cfg.Scrape.GetOrInsertDefault(); len(section.Targets) == 0 {
+			section.Targets = []TargetConfig{{Endpoint: cfg.Endpoint}}
+		}
+	}
+	if !conf.IsSet("server") && cfg.fetches() {
+		cfg.Server = configoptional.None[ServerConfig]()
+	}
+	return nil
+}
+
+// fetches reports whether the receiver gets profiles itself.
+func (cfg *Config) fetches() bool {
+	return cfg.Remote.HasValue() || cfg.Scrape.HasValue() || cfg.File.HasValue() || cfg.Self.HasValue()
+}
+
 // Validate checks what holds for all ways in; the sections check themselves.
 func (cfg *Config) Validate() error {
 	var errs []error
-	if !cfg.Server.HasValue() {
-		errs = append(errs, errors.New("nothing to do: server is disabled and there is no other way in"))
+	if !cfg.Server.HasValue() && !cfg.fetches() {
+		errs = append(errs, errors.New("nothing to do: at least one of server, remote, scrape, file and self must be configured"))
 	}
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)

@@ -6,9 +6,9 @@ package pprofreceiver
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +76,25 @@ type APIsConfig struct {
 	_ struct{}
 }
 
+// paths lists the paths of the APIs that are on, but for that which is configured.
+func (cfg *APIsConfig) paths() []string {
+	var paths []string
+	for _, one := range []struct {
+		on    bool
+		paths []string
+	}{
+		{cfg.PyroscopeIngest, ingestPaths},
+		{cfg.PyroscopePush, pushPaths},
+		{cfg.Datadog, datadogPaths},
+		{cfg.Parca, parcaPaths},
+	} {
+		if one.on {
+			paths = append(paths, one.paths...)
+		}
+	}
+	return paths
+}
+
 var (
 	_ confmap.Validator   = (*ServerConfig)(nil)
 	_ confmap.Unmarshaler = (*ServerConfig)(nil)
@@ -100,20 +119,14 @@ func defaultServerConfig() ServerConfig {
 	}
 }
 
-// Unmarshal reads the section and refuses keys that do not exist. Without it they would be ignored: confighttp, sharing
-// the section with keys that it does not know, lets everything pass.
+// Unmarshal reads the section and refuses keys that do not exist.
 func (cfg *ServerConfig) Unmarshal(conf *confmap.Conf) error {
 	type fields ServerConfig
 	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
 		return err
 	}
-	rest := maps.Clone(conf.ToStringMap())
-	for field := range reflect.TypeFor[ServerConfig]().Fields() {
-		delete(rest, field.Tag.Get(confmap.MapstructureTag))
-	}
 	type httpFields confighttp.ServerConfig
-	var http httpFields
-	return confmap.NewFromStringMap(rest).Unmarshal(&http)
+	return refuseUnknown(conf, reflect.TypeFor[ServerConfig](), &httpFields{})
 }
 
 // Validate checks the options of our own; confighttp checks its own.
@@ -127,6 +140,12 @@ func (cfg *ServerConfig) Validate() error {
 	}
 	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
+	}
+	switch paths := cfg.APIs.paths(); {
+	case cfg.APIs == APIsConfig{}:
+		errs = append(errs, errors.New("apis: no API is on"))
+	case cfg.APIs.Pprof && slices.Contains(paths, cfg.Path):
+		errs = append(errs, fmt.Errorf("path %q is the path of another API", cfg.Path))
 	}
 	if cfg.MaxConcurrentRequests <= 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))

@@ -46,4 +46,4 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-func sortedKeys(m map[string]int64) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

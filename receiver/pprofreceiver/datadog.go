@@ -29,6 +29,8 @@ const (
 	datadogOtherParts = 32
 )
 
+var datadogPaths = []string{"/profiling/v1/input", "/api/v2/profile"}
+
 // datadogNames are the tags that OpenTelemetry has a name for.
 var datadogNames = map[string]string{
 	"service":    attributeServiceName,
@@ -44,7 +46,7 @@ var agentNames = map[string]string{"host": "host.name", "default_env": "deployme
 // datadogAPI is what Datadog's profilers send to an agent, and what an agent sends on: a form with several profiles.
 func (s *server) datadogAPI() *api {
 	return &api{
-		way: wayDatadog, paths: []string{"/profiling/v1/input", "/api/v2/profile"},
+		way: wayDatadog, paths: datadogPaths,
 		take: s.takeDatadog, succeed: succeedOK, fail: failText,
 	}
 }

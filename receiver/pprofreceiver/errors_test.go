@@ -69,7 +69,7 @@ func TestClassify(t *testing.T) {
 }
 
 // ways are all names of ways in.
-var ways = []string{wayPprof, wayIngest, wayPush, wayDatadog, wayParca, wayUnknown}
+var ways = []string{wayPprof, wayIngest, wayPush, wayDatadog, wayParca, wayUnknown, wayRemote, wayScrape, wayFile, waySelf}
 
 // TestAnswersAreComplete holds the table against the names that metadata.yaml promises.
 func TestAnswersAreComplete(t *testing.T) {
@@ -93,4 +93,11 @@ func TestAnswersAreComplete(t *testing.T) {
 	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
 	assert.ElementsMatch(t, promised.Attributes["api"].Enum, ways)
+	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
+	for _, class := range []class{
+		classTooLarge, classMalformed, classNotPprof, classBusy, classConsumerUnavailable, classConsumerRejected, classAborted, classInternal,
+	} {
+		outcomes = append(outcomes, answers[class].reason)
+	}
+	assert.ElementsMatch(t, promised.Attributes["outcome"].Enum, outcomes)
 }

@@ -22,10 +22,13 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 )
 
@@ -53,6 +56,15 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 	if change != nil {
 		change(cfg, section)
 	}
+	r := runConfig(tb, host, cfg)
+	r.address = r.receiver.sources[0].(*server).address.String()
+	r.url = "http://" + r.address
+	return r
+}
+
+// runConfig starts a receiver with any configuration. It ends with the test.
+func runConfig(tb testing.TB, host component.Host, cfg *Config) *running {
+	tb.Helper()
 	r := &running{sink: &sink{}, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	set := metadatatest.NewSettings(r.telemetry)
 	set.BuildInfo.Version = "1.2.3"
@@ -60,8 +72,6 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 	r.receiver, err = newReceiver(set, cfg, r.sink)
 	require.NoError(tb, err)
 	require.NoError(tb, r.receiver.Start(tb.Context(), host))
-	r.address = r.receiver.sources[0].(*server).address.String()
-	r.url = "http://" + r.address
 	tb.Cleanup(func() {
 		r.client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -71,6 +81,8 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 	})
 	return r
 }
+
+func nopSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
 
 // reply is an answer, read whole.
 type reply struct {
@@ -171,8 +183,11 @@ type sink struct {
 func (*sink) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
 func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	if s.consume != nil {
-		if err := s.consume(ctx); err != nil {
+	s.mu.Lock()
+	consume := s.consume
+	s.mu.Unlock()
+	if consume != nil {
+		if err := consume(ctx); err != nil {
 			return err
 		}
 	}
@@ -183,10 +198,28 @@ func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error 
 	return nil
 }
 
+// set changes what the sink does while it is in use.
+func (s *sink) set(consume func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.consume = consume
+}
+
 func (s *sink) all() []pprofile.Profiles {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.got
+}
+
+// wait returns the messages once there are n, and checks them against the rules.
+func (s *sink) wait(tb testing.TB, n int) []pprofile.Profiles {
+	tb.Helper()
+	require.Eventually(tb, func() bool { return len(s.all()) >= n }, 20*time.Second, 2*time.Millisecond)
+	all := s.all()
+	for _, message := range all {
+		require.NoError(tb, profiletest.Check(message))
+	}
+	return all
 }
 
 // one returns the only message and checks it against the rules.

@@ -39,13 +39,15 @@ const (
 	maxIngestParts = 16
 )
 
+var ingestPaths = []string{"/ingest", "/pyroscope/ingest"}
+
 // pyroscopeNames are the labels of Pyroscope that OpenTelemetry has a name for.
 var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
 
 // ingestAPI is Pyroscope's older API: one profile, in a form or as the body, and what it is of in the query.
 func (s *server) ingestAPI() *api {
 	return &api{
-		way: wayIngest, paths: []string{"/ingest", "/pyroscope/ingest"},
+		way: wayIngest, paths: ingestPaths,
 		take: s.takeIngest, succeed: succeedOK, fail: failIngest,
 	}
 }

@@ -20,14 +20,16 @@ import (
 
 // intake is the part that all ways in share: it translates payloads, counts them and hands them on.
 type intake struct {
-	decoder  *pprof.Decoder
-	limits   LimitsConfig
-	legacy   legacyParser
-	next     xconsumer.Profiles
-	metrics  *metadata.TelemetryBuilder
-	resource pcommon.Map // the attributes that every resource begins with, only read
-	version  string
-	closed   atomic.Bool
+	decoder *pprof.Decoder
+	limits  LimitsConfig
+	legacy  legacyParser
+	next    xconsumer.Profiles
+	metrics *metadata.TelemetryBuilder
+	// allMappings says that mappings which no sample reaches are carried.
+	allMappings bool
+	resource    pcommon.Map // the attributes that every resource begins with, only read
+	version     string
+	closed      atomic.Bool
 }
 
 func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*intake, error) {
@@ -40,13 +42,14 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		return nil, err
 	}
 	return &intake{
-		decoder:  pprof.NewDecoder(cfg.decodeOptions()),
-		limits:   cfg.Limits,
-		legacy:   newLegacyParser(cfg.Limits.InflatedBytes),
-		next:     next,
-		metrics:  metrics,
-		resource: resource,
-		version:  set.BuildInfo.Version,
+		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
+		limits:      cfg.Limits,
+		legacy:      newLegacyParser(cfg.Limits.InflatedBytes),
+		next:        next,
+		metrics:     metrics,
+		allMappings: cfg.KeepUnreferencedMappings,
+		resource:    resource,
+		version:     set.BuildInfo.Version,
 	}, nil
 }
 

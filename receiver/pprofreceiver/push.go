@@ -18,10 +18,15 @@ const (
 	parcaGatewayPath = "/api/profiles/writeraw"
 )
 
+var (
+	pushPaths  = []string{"/push.v1.PusherService/Push"}
+	parcaPaths = []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath}
+)
+
 // pushAPI is Pyroscope's newer API, push.v1, by Connect or gRPC.
 func (s *server) pushAPI() *api {
 	return &api{
-		way: wayPush, paths: []string{"/push.v1.PusherService/Push"},
+		way: wayPush, paths: pushPaths,
 		take:    s.takeCall(procedure{message: push.PushRequest, describe: describePyroscope}),
 		succeed: succeedCall, fail: failCall,
 	}
@@ -34,7 +39,7 @@ func describePyroscope(source *pprof.Source, labels []label.Label) {
 // parcaAPI is Parca's WriteRaw, by gRPC or Connect, and as JSON where Parca's gateway has it.
 func (s *server) parcaAPI() *api {
 	return &api{
-		way: wayParca, paths: []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath},
+		way: wayParca, paths: parcaPaths,
 		take:    s.takeCall(procedure{message: push.WriteRawRequest, describe: describeParca}),
 		succeed: succeedCall, fail: failParca,
 	}

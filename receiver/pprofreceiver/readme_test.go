@@ -32,6 +32,11 @@ func TestReadmeSnippets(t *testing.T) {
 		require.NoError(t, err)
 		conf, err := retrieved.AsConf()
 		require.NoError(t, err)
+		if template, err := conf.Sub("receiver_creator::receivers::pprof::config"); err == nil && len(template.AllKeys()) > 0 {
+			cfg := creatorConfig(t, template.ToStringMap())
+			assert.Equal(t, "10.1.2.3:6060", cfg.Scrape.Get().Targets[0].Endpoint)
+			continue
+		}
 		sub, err := conf.Sub("receivers::pprof")
 		require.NoError(t, err)
 		cfg, err := load(sub)
@@ -46,7 +51,13 @@ func TestReadmeSnippets(t *testing.T) {
 func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)
 	cfg := createDefaultConfig().(*Config)
-	for _, section := range []any{*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs} {
+	for _, section := range []any{
+		*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
+		defaultSchedule(), defaultRemoteConfig(), defaultScrapeConfig(),
+		TargetConfig{},
+		ScrapedProfile{},
+		defaultFileConfig(), defaultSelfConfig(),
+	} {
 		value := reflect.ValueOf(section)
 		for i := range value.NumField() {
 			key := value.Type().Field(i).Tag.Get(confmap.MapstructureTag)

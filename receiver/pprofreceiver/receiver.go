@@ -24,14 +24,29 @@ func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*
 		return nil, err
 	}
 	r := &pprofReceiver{intake: in}
-	if section := cfg.Server.Get(); section != nil {
-		source, err := newServer(set, section, in)
-		if err != nil {
-			return nil, err
-		}
-		r.sources = append(r.sources, source)
+	err = errors.Join(
+		addSource(r, set, cfg.Server.Get(), newServer),
+		addSource(r, set, cfg.Remote.Get(), newRemote),
+		addSource(r, set, cfg.Scrape.Get(), newScrape),
+		addSource(r, set, cfg.File.Get(), newFiles),
+		addSource(r, set, cfg.Self.Get(), newSelf),
+	)
+	if err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+// addSource adds a way in, if it is configured.
+func addSource[C any, S component.Component](r *pprofReceiver, set receiver.Settings, section *C, create func(receiver.Settings, *C, *intake) (S, error)) error {
+	if section == nil {
+		return nil
+	}
+	source, err := create(set, section, r.intake)
+	if err == nil {
+		r.sources = append(r.sources, source)
+	}
+	return err
 }
 
 // Start opens the ways in. If one cannot be opened, those before it are closed again.

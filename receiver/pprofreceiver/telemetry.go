@@ -22,6 +22,10 @@ const (
 	wayDatadog = "datadog"
 	wayParca   = "parca"
 	wayUnknown = "unknown"
+	wayRemote  = "remote"
+	wayScrape  = "scrape"
+	wayFile    = "file"
+	waySelf    = "self"
 )
 
 // repairKinds names each number of [pprof.Repairs] for the metric.
@@ -43,6 +47,7 @@ var repairKinds = []struct {
 // way is the metrics of one way in, with the sets of attributes made beforehand.
 type way struct {
 	builder  *metadata.TelemetryBuilder
+	name     attribute.KeyValue
 	api      metric.MeasurementOption
 	wire     metric.MeasurementOption
 	inflated metric.MeasurementOption
@@ -54,6 +59,7 @@ func newWay(builder *metadata.TelemetryBuilder, name string) *way {
 	api := attribute.String("api", name)
 	w := &way{
 		builder:  builder,
+		name:     api,
 		api:      with(api),
 		wire:     with(api, attribute.String("form", "wire")),
 		inflated: with(api, attribute.String("form", "inflated")),
@@ -101,6 +107,11 @@ func (w *way) ignored(ctx context.Context, count int) {
 // leftOut counts a payload that was refused while the others of its request were taken.
 func (w *way) leftOut(ctx context.Context, c class) {
 	w.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, w.reasons[c])
+}
+
+// fetched counts an attempt to fetch a profile.
+func (w *way) fetched(ctx context.Context, outcome string) {
+	w.builder.ReceiverPprofFetches.Add(ctx, 1, with(w.name, attribute.String("outcome", outcome)))
 }
 
 func (w *way) refused(ctx context.Context, c class) {

@@ -28,6 +28,7 @@ type TelemetryBuilder struct {
 	registrations                   []metric.Registration
 	ReceiverPprofBytes              metric.Int64Counter
 	ReceiverPprofEmptyProfiles      metric.Int64Counter
+	ReceiverPprofFetches            metric.Int64Counter
 	ReceiverPprofIgnoredAttachments metric.Int64Counter
 	ReceiverPprofPayloads           metric.Int64Counter
 	ReceiverPprofRefusals           metric.Int64Counter
@@ -75,6 +76,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_pprof_empty_profiles",
 		metric.WithDescription("Payloads accepted although they hold no sample. [Alpha]"),
 		metric.WithUnit("{payload}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverPprofFetches, err = builder.meter.Int64Counter(
+		"otelcol_receiver_pprof_fetches",
+		metric.WithDescription("Attempts to get one profile, by what became of them. [Alpha]"),
+		metric.WithUnit("{fetch}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofIgnoredAttachments, err = builder.meter.Int64Counter(

@@ -22,6 +22,7 @@ func TestSetupTelemetry(t *testing.T) {
 	defer tb.Shutdown()
 	tb.ReceiverPprofBytes.Add(context.Background(), 1)
 	tb.ReceiverPprofEmptyProfiles.Add(context.Background(), 1)
+	tb.ReceiverPprofFetches.Add(context.Background(), 1)
 	tb.ReceiverPprofIgnoredAttachments.Add(context.Background(), 1)
 	tb.ReceiverPprofPayloads.Add(context.Background(), 1)
 	tb.ReceiverPprofRefusals.Add(context.Background(), 1)
@@ -32,6 +33,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofEmptyProfiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverPprofFetches(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofIgnoredAttachments(t, testTel,

@@ -1,0 +1,180 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+// TestLoadContribSections loads what contrib's receiver documents, unchanged.
+func TestLoadContribSections(t *testing.T) {
+	cfg := loadFile(t, "pprof/contrib_remote")
+	assert.False(t, cfg.Server.HasValue(), "nobody asked for a server")
+	remote := cfg.Remote.Get()
+	require.NotNil(t, remote)
+	assert.Equal(t, "http://localhost:6060/debug/pprof/profile?seconds=1", remote.HTTP.Endpoint)
+	assert.Equal(t, 30*time.Second, remote.Schedule.CollectionInterval)
+	assert.Equal(t, 3*time.Second, remote.Schedule.InitialDelay)
+	assert.Equal(t, time.Minute, remote.HTTP.Timeout)
+	header, _ := remote.HTTP.Headers.Get("X-Tenant")
+	assert.EqualValues(t, "a", header)
+
+	remote = loadFile(t, "pprof/contrib_remote_defaults").Remote.Get()
+	assert.Equal(t, 10*time.Second, remote.Schedule.CollectionInterval)
+	assert.Equal(t, time.Second, remote.Schedule.InitialDelay)
+
+	file := loadFile(t, "pprof/contrib_file").File.Get()
+	require.NotNil(t, file)
+	assert.Equal(t, "/tmp/pprof/*", file.Include)
+	assert.Equal(t, 20*time.Second, file.Schedule.CollectionInterval)
+	assert.Equal(t, 5*time.Second, file.Timeout)
+	assert.True(t, file.LegacyFormats, "contrib reads them, too")
+
+	for name, want := range map[string]int{"pprof/contrib_self": 5, "pprof/contrib_self_defaults": 1} {
+		cfg = loadFile(t, name)
+		require.True(t, cfg.Self.HasValue(), name)
+		assert.Equal(t, want, cfg.Self.Get().BlockProfileFraction)
+		assert.Equal(t, want, cfg.Self.Get().MutexProfileFraction)
+		assert.False(t, cfg.Server.HasValue())
+	}
+
+	cfg = loadFile(t, "pprof/contrib_all")
+	assert.True(t, cfg.Server.HasValue() && cfg.Remote.HasValue() && cfg.File.HasValue() && cfg.Self.HasValue())
+	assert.False(t, cfg.Scrape.HasValue())
+}
+
+func TestLoadScrape(t *testing.T) {
+	cfg := loadFile(t, "pprof/scrape")
+	assert.False(t, cfg.Server.HasValue())
+	scrape := cfg.Scrape.Get()
+	require.NotNil(t, scrape)
+	assert.Equal(t, []TargetConfig{
+		{Endpoint: "http://checkout:6060", Labels: map[string]string{"service.name": "checkout"}}, {Endpoint: "10.0.0.1:6060"},
+	}, scrape.Targets)
+	var resolved []ScrapedProfile
+	for _, profile := range scrape.Profiles {
+		resolved = append(resolved, scrape.resolve(profile))
+	}
+	assert.Equal(t, []ScrapedProfile{
+		{Name: "cpu", Path: "/prefix/profile", Seconds: 5, Delta: DeltaOff},
+		{Name: "allocs", Path: "/prefix/allocs", Seconds: 5, Delta: DeltaTarget},
+		{Name: "mutex", Path: "/prefix/mutex", Delta: DeltaComputed},
+		{Name: "heap", Path: "/prefix/heap", Delta: DeltaOff},
+		{Name: "fgprof", Path: "/debug/fgprof", Seconds: 7, Delta: DeltaOff},
+		{Name: "counted", Path: "/prefix/counted", Delta: DeltaComputed},
+	}, resolved)
+
+	scrape = loadFile(t, "pprof/scrape_defaults").Scrape.Get()
+	want := defaultScrapeConfig()
+	want.Targets = []TargetConfig{{Endpoint: "localhost:6060"}}
+	assert.Equal(t, &want, scrape)
+}
+
+func TestLoadFetchAll(t *testing.T) {
+	cfg := loadFile(t, "pprof/fetch_all")
+	assert.True(t, cfg.Server.HasValue(), "asked for")
+	file := cfg.File.Get()
+	storage := component.MustNewIDWithName("file_storage", "a")
+	assert.Equal(t, &FileConfig{
+		Schedule: ScheduleConfig{CollectionInterval: 3 * time.Second, InitialDelay: 0, Jitter: time.Second},
+		Include:  "/a/**/{b,c}*.pb.gz", Timeout: 7 * time.Second, Settle: 5 * time.Second,
+		MoveTo: "/done", IncludeFilePath: true, Storage: &storage,
+	}, file)
+	self := cfg.Self.Get()
+	assert.Equal(t, []string{"cpu", "heap"}, self.Profiles)
+	assert.Equal(t, time.Second, self.CPUDuration)
+	assert.Equal(t, DeltaOff, self.Delta)
+	assert.EqualValues(t, 1000, cfg.Remote.Get().MaxResponseSize)
+	assert.EqualValues(t, 2000, cfg.Scrape.Get().MaxResponseSize)
+}
+
+// creatorConfig does with a configuration what the receiver_creator does: it tries whether there is a key endpoint, and
+// sets it to what it has found unless the configuration sets it.
+func creatorConfig(t *testing.T, template map[string]any) *Config {
+	t.Helper()
+	const found = "10.1.2.3:6060"
+	try := confmap.NewFromStringMap(map[string]any{"endpoint": found})
+	discovered := map[string]any{"endpoint": found}
+	if try.Unmarshal(NewFactory().CreateDefaultConfig()) != nil && try.Unmarshal(NewFactory().CreateDefaultConfig(), confmap.WithIgnoreUnused()) == nil {
+		discovered = map[string]any{}
+	}
+	whole := confmap.NewFromStringMap(template)
+	require.NoError(t, whole.Merge(confmap.NewFromStringMap(discovered)))
+	cfg, err := load(whole)
+	require.NoError(t, err)
+	return cfg
+}
+
+// TestReceiverCreator loads what the receiver_creator makes of a template, with and without a section of our own.
+func TestReceiverCreator(t *testing.T) {
+	for name, template := range map[string]map[string]any{
+		"nothing": {},
+		"scrape":  {"scrape": map[string]any{"profiles": []any{"cpu"}}},
+	} {
+		cfg := creatorConfig(t, template)
+		assert.False(t, cfg.Server.HasValue(), name)
+		require.True(t, cfg.Scrape.HasValue(), name)
+		assert.Equal(t, []TargetConfig{{Endpoint: "10.1.2.3:6060"}}, cfg.Scrape.Get().Targets)
+	}
+	cfg := creatorConfig(t, map[string]any{"scrape": map[string]any{"targets": []any{map[string]any{"endpoint": "http://10.1.2.3:6060/app"}}}})
+	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060/app"}}, cfg.Scrape.Get().Targets, "what is written wins")
+	cfg = creatorConfig(t, map[string]any{"remote": map[string]any{"endpoint": "http://10.1.2.3:6060/debug/pprof/heap"}})
+	assert.False(t, cfg.Scrape.HasValue())
+	assert.True(t, cfg.Remote.HasValue())
+
+	_, err := newReceiver(nopSettings(), cfg, &sink{})
+	require.NoError(t, err)
+}
+
+// TestStartErrors tells of what cannot be started, and stops what was.
+func TestStartErrors(t *testing.T) {
+	missing := component.MustNewID("missing")
+	for name, change := range map[string]func(*Config){
+		"storage": func(cfg *Config) {
+			section := cfg.File.GetOrInsertDefault()
+			section.Include, section.Storage = "/x", &missing
+		},
+		"directory": func(cfg *Config) {
+			section := cfg.File.GetOrInsertDefault()
+			section.Include, section.MoveTo = "/x", filepath.Join("testdata", "config.yaml", "x")
+		},
+		"remote's client": func(cfg *Config) {
+			section := cfg.Remote.GetOrInsertDefault()
+			section.HTTP.Endpoint, section.HTTP.TLS.CAFile = "http://a", "missing.pem"
+		},
+		"scrape's client": func(cfg *Config) {
+			section := cfg.Scrape.GetOrInsertDefault()
+			section.Targets, section.HTTP.TLS.CAFile = []TargetConfig{{Endpoint: "a:1"}}, "missing.pem"
+		},
+	} {
+		cfg := fetchConfig()
+		change(cfg)
+		r, err := newReceiver(nopSettings(), cfg, &sink{})
+		require.NoError(t, err, name)
+		require.Error(t, r.Start(t.Context(), componenttest.NewNopHost()), name)
+	}
+}
+
+// TestDefaultsStayTheirOwn changes a loaded configuration, and not the next one.
+func TestDefaultsStayTheirOwn(t *testing.T) {
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	sub, err := conf.Sub("pprof/contrib_self_defaults")
+	require.NoError(t, err)
+	first, err := load(sub)
+	require.NoError(t, err)
+	first.Self.Get().Profiles[0] = "x"
+	second, err := load(sub)
+	require.NoError(t, err)
+	assert.Equal(t, "cpu", second.Self.Get().Profiles[0])
+}

@@ -1,0 +1,76 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+// defaultSettle is how long a file must not have changed. Writers that take longer between two writes are rare, and get
+// a second chance: what changes is read again.
+const defaultSettle = 2 * time.Second
+
+// FileConfig configures reading files.
+type FileConfig struct {
+	Schedule ScheduleConfig `mapstructure:",squash"`
+
+	// Include is a pattern for the paths of files: *, ?, [abc], {a,b}, and ** for any number of directories.
+	Include string `mapstructure:"include"`
+
+	// Timeout is how long a round may take. 0 is for ever.
+	Timeout time.Duration `mapstructure:"timeout"`
+
+	// Settle is how long a file must not have changed before it is read.
+	Settle time.Duration `mapstructure:"settle"`
+
+	// DeleteAfterRead deletes files that were handed on.
+	DeleteAfterRead bool `mapstructure:"delete_after_read"`
+
+	// MoveTo is a directory that files are moved to after they were handed on.
+	MoveTo string `mapstructure:"move_to"`
+
+	// IncludeFilePath sets the resource attribute file.path.
+	IncludeFilePath bool `mapstructure:"include_file_path"`
+
+	// LegacyFormats takes the formats, older than profile.proto, that google/pprof still reads.
+	LegacyFormats bool `mapstructure:"legacy_formats"`
+
+	// Storage is an extension that remembers, over a restart, which files were read.
+	Storage *component.ID `mapstructure:"storage"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var _ confmap.Validator = (*FileConfig)(nil)
+
+func defaultFileConfig() FileConfig {
+	return FileConfig{Schedule: defaultSchedule(), Settle: defaultSettle, LegacyFormats: true}
+}
+
+// Validate checks what does not go together.
+func (cfg *FileConfig) Validate() error {
+	var errs []error
+	if cfg.Include == "" {
+		errs = append(errs, errors.New("include must be specified"))
+	} else if !doublestar.ValidatePathPattern(cfg.Include) {
+		errs = append(errs, fmt.Errorf("include is not a pattern: %q", cfg.Include))
+	}
+	if cfg.Settle < 0 {
+		errs = append(errs, fmt.Errorf("settle must not be negative, is %s", cfg.Settle))
+	}
+	if cfg.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("timeout must not be negative, is %s", cfg.Timeout))
+	}
+	if cfg.DeleteAfterRead && cfg.MoveTo != "" {
+		errs = append(errs, errors.New("delete_after_read and move_to exclude each other"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,76 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+// RemoteConfig configures getting one profile from one URL, again and again.
+type RemoteConfig struct {
+	Schedule ScheduleConfig `mapstructure:",squash"`
+
+	// HTTP is what every HTTP client of the Collector has. Its endpoint is the URL of the profile.
+	HTTP confighttp.ClientConfig `mapstructure:",squash"`
+
+	// MaxResponseSize bounds the answer.
+	MaxResponseSize int64 `mapstructure:"max_response_size"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var (
+	_ confmap.Validator   = (*RemoteConfig)(nil)
+	_ confmap.Unmarshaler = (*RemoteConfig)(nil)
+)
+
+func defaultRemoteConfig() RemoteConfig {
+	cfg := RemoteConfig{Schedule: defaultSchedule(), HTTP: confighttp.NewDefaultClientConfig(), MaxResponseSize: defaultMaxResponseSize}
+	cfg.Schedule.Jitter = time.Second
+	return cfg
+}
+
+// Unmarshal reads the section and refuses keys that do not exist.
+func (cfg *RemoteConfig) Unmarshal(conf *confmap.Conf) error {
+	type fields RemoteConfig
+	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
+		return err
+	}
+	type httpFields confighttp.ClientConfig
+	return refuseUnknown(conf, reflect.TypeFor[RemoteConfig](), &httpFields{})
+}
+
+// Validate checks the options of our own; confighttp checks its own.
+func (cfg *RemoteConfig) Validate() error {
+	return errors.Join(validateURL(cfg.HTTP.Endpoint), validateResponseSize(cfg.MaxResponseSize))
+}
+
+func validateURL(text string) error {
+	if text == "" {
+		return errors.New("endpoint must be specified")
+	}
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return fmt.Errorf("endpoint: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return fmt.Errorf("endpoint must be a URL that begins with http:// or https://, is %q", text)
+	}
+	return nil
+}
+
+func validateResponseSize(size int64) error {
+	if size <= 0 {
+		return fmt.Errorf("max_response_size must be above 0, is %d", size)
+	}
+	return nil
+}

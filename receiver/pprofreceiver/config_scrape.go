@@ -1,0 +1,202 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"reflect"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+const (
+	defaultScrapeInterval = 15 * time.Second
+	defaultScrapeJitter   = 5 * time.Second
+	defaultScrapeSeconds  = 10
+	defaultPathPrefix     = "/debug/pprof"
+)
+
+// ScrapeConfig configures getting several profiles from several targets.
+type ScrapeConfig struct {
+	Schedule ScheduleConfig `mapstructure:",squash"`
+
+	// HTTP is what every HTTP client of the Collector has, for all targets. Its endpoint is not used.
+	HTTP confighttp.ClientConfig `mapstructure:",squash"`
+
+	// Targets are the programs to profile.
+	Targets []TargetConfig `mapstructure:"targets"`
+
+	// Profiles are what each target is asked for.
+	Profiles []ScrapedProfile `mapstructure:"profiles"`
+
+	// Seconds is how long targets are asked to profile, where they are.
+	Seconds int `mapstructure:"seconds"`
+
+	// Delta says what becomes of profiles that count from the start of the target.
+	Delta DeltaMode `mapstructure:"delta"`
+
+	// PathPrefix is where the profiles are below the endpoint of a target.
+	PathPrefix string `mapstructure:"path_prefix"`
+
+	// MaxResponseSize bounds an answer.
+	MaxResponseSize int64 `mapstructure:"max_response_size"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// TargetConfig is a program to profile.
+type TargetConfig struct {
+	// Endpoint is a URL, or a host and port.
+	Endpoint string `mapstructure:"endpoint"`
+
+	// Labels become attributes of the resource.
+	Labels map[string]string `mapstructure:"labels"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// ScrapedProfile is a kind of profile. In a configuration it may be a name alone.
+type ScrapedProfile struct {
+	// Name is the name that the profile gets.
+	Name string `mapstructure:"name"`
+
+	// Path is where it is below the endpoint of a target. Without it, it is the name below the path_prefix.
+	Path string `mapstructure:"path"`
+
+	// Seconds is how long targets are asked to profile. 0 is what the section says for cpu, and not at all for others.
+	Seconds int `mapstructure:"seconds"`
+
+	// Delta says what becomes of a profile that counts from the start of the target. Without it, it is what the section
+	// says for allocs, mutex and block, and DeltaOff for others.
+	Delta DeltaMode `mapstructure:"delta"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var (
+	_ confmap.Validator   = (*ScrapeConfig)(nil)
+	_ confmap.Unmarshaler = (*ScrapeConfig)(nil)
+)
+
+func defaultScrapeConfig() ScrapeConfig {
+	cfg := ScrapeConfig{
+		Schedule:        defaultSchedule(),
+		HTTP:            confighttp.NewDefaultClientConfig(),
+		Seconds:         defaultScrapeSeconds,
+		Delta:           DeltaComputed,
+		PathPrefix:      defaultPathPrefix,
+		MaxResponseSize: defaultMaxResponseSize,
+	}
+	cfg.Schedule.CollectionInterval, cfg.Schedule.Jitter = defaultScrapeInterval, defaultScrapeJitter
+	for _, name := range selfProfiles {
+		cfg.Profiles = append(cfg.Profiles, ScrapedProfile{Name: name})
+	}
+	return cfg
+}
+
+// UnmarshalText reads a name alone.
+func (p *ScrapedProfile) UnmarshalText(text []byte) error {
+	*p = ScrapedProfile{Name: string(text)}
+	return nil
+}
+
+// Unmarshal reads the section and refuses keys that do not exist.
+func (cfg *ScrapeConfig) Unmarshal(conf *confmap.Conf) error {
+	if conf.IsSet("profiles") {
+		// What is listed stands for itself, and not over what is listed by default.
+		cfg.Profiles = nil
+	}
+	type fields ScrapeConfig
+	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
+		return err
+	}
+	type httpFields confighttp.ClientConfig
+	return refuseUnknown(conf, reflect.TypeFor[ScrapeConfig](), &httpFields{})
+}
+
+// Validate checks targets, profiles and times; confighttp checks its own.
+func (cfg *ScrapeConfig) Validate() error {
+	errs := []error{validateResponseSize(cfg.MaxResponseSize)}
+	if cfg.HTTP.Endpoint != "" {
+		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
+	}
+	if len(cfg.Targets) == 0 {
+		errs = append(errs, errors.New("targets must not be empty"))
+	}
+	for i := range cfg.Targets {
+		if _, err := cfg.Targets[i].url(); err != nil {
+			errs = append(errs, fmt.Errorf("targets[%d].%w", i, err))
+		}
+	}
+	if len(cfg.Profiles) == 0 {
+		errs = append(errs, errors.New("profiles must not be empty"))
+	}
+	if !strings.HasPrefix(cfg.PathPrefix, "/") {
+		errs = append(errs, fmt.Errorf("path_prefix must begin with a slash, is %q", cfg.PathPrefix))
+	}
+	names := map[string]bool{}
+	for i, profile := range cfg.Profiles {
+		if profile.Name == "" || names[profile.Name] {
+			errs = append(errs, fmt.Errorf("profiles[%d].name must be set, and be its own, is %q", i, profile.Name))
+		}
+		names[profile.Name] = true
+		errs = append(errs, cfg.validateSeconds(cfg.resolve(profile)))
+	}
+	return errors.Join(errs...)
+}
+
+func (cfg *ScrapeConfig) validateSeconds(profile ScrapedProfile) error {
+	length := time.Duration(profile.Seconds) * time.Second
+	switch {
+	case profile.Seconds < 0 || length >= cfg.Schedule.CollectionInterval:
+		return fmt.Errorf("profile %q: seconds must be 0 or above, and below collection_interval, %s, is %d",
+			profile.Name, cfg.Schedule.CollectionInterval, profile.Seconds)
+	case cfg.HTTP.Timeout > 0 && length >= cfg.HTTP.Timeout:
+		return fmt.Errorf("profile %q: timeout, %s, must be longer than seconds, %d", profile.Name, cfg.HTTP.Timeout, profile.Seconds)
+	default:
+		return nil
+	}
+}
+
+// resolve fills in what a profile leaves to the section.
+func (cfg *ScrapeConfig) resolve(profile ScrapedProfile) ScrapedProfile {
+	if profile.Path == "" {
+		last := profile.Name
+		if last == profileCPU {
+			last = "profile"
+		}
+		profile.Path = path.Join(cfg.PathPrefix, last)
+	}
+	if profile.Delta == "" {
+		profile.Delta = DeltaOff
+		if counts(profile.Name) {
+			profile.Delta = cfg.Delta
+		}
+	}
+	if profile.Seconds == 0 && (profile.Name == profileCPU || profile.Delta == DeltaTarget) {
+		profile.Seconds = cfg.Seconds
+	}
+	return profile
+}
+
+// url returns the endpoint as a URL. Without a scheme it is http.
+func (t *TargetConfig) url() (*url.URL, error) {
+	text := t.Endpoint
+	if text != "" && !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	if err := validateURL(text); err != nil {
+		return nil, err
+	}
+	return url.Parse(text)
+}

@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+)
+
+// stateKey is where the state stands in the storage.
+const stateKey = "files"
+
+// fileMark tells one content of a file from another.
+type fileMark struct {
+	Size    int64 `json:"size"`
+	ModTime int64 `json:"mod_time_unix_nano"`
+}
+
+func markOf(info fs.FileInfo) fileMark {
+	return fileMark{Size: info.Size(), ModTime: info.ModTime().UnixNano()}
+}
+
+// fileState remembers which files were read, as they were then, by path.
+type fileState struct {
+	client  storage.Client
+	read    map[string]fileMark
+	changed bool
+}
+
+// openFileState restores the state of an earlier run, if there is a storage.
+func openFileState(ctx context.Context, host component.Host, id component.ID, extension *component.ID) (*fileState, error) {
+	s := &fileState{read: map[string]fileMark{}}
+	if extension == nil {
+		return s, nil
+	}
+	found, ok := host.GetExtensions()[*extension]
+	if !ok {
+		return nil, fmt.Errorf("cannot find the storage extension %q", extension)
+	}
+	keeper, ok := found.(storage.Extension)
+	if !ok {
+		return nil, fmt.Errorf("the extension %q is no storage", extension)
+	}
+	var err error
+	if s.client, err = keeper.GetClient(ctx, component.KindReceiver, id, wayFile); err != nil {
+		return nil, fmt.Errorf("cannot open the storage %q: %w", extension, err)
+	}
+	text, err := s.client.Get(ctx, stateKey)
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &s.read)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot restore which files were read: %w", err)
+	}
+	return s, nil
+}
+
+func (s *fileState) was(path string, mark fileMark) bool {
+	known, ok := s.read[path]
+	return ok && known == mark
+}
+
+func (s *fileState) remember(path string, mark fileMark) {
+	s.read[path], s.changed = mark, true
+}
+
+// forget drops what is not there any more.
+func (s *fileState) forget(present map[string]bool) {
+	for path := range s.read {
+		if !present[path] {
+			delete(s.read, path)
+			s.changed = true
+		}
+	}
+}
+
+// save writes what has changed.
+func (s *fileState) save(ctx context.Context) error {
+	if !s.changed || s.client == nil {
+		return nil
+	}
+	text, err := json.Marshal(s.read)
+	if err != nil {
+		return err
+	}
+	if err := s.client.Set(ctx, stateKey, text); err != nil {
+		return fmt.Errorf("cannot store which files were read: %w", err)
+	}
+	s.changed = false
+	return nil
+}
+
+func (s *fileState) close(ctx context.Context) error {
+	if s.client == nil {
+		return nil
+	}
+	return s.client.Close(ctx)
+}

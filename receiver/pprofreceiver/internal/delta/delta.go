@@ -1,0 +1,200 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delta
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// tolerance is the part of a counter by which it may go back without a restart: the counts of sampled events are
+// estimates, which are rounded.
+const tolerance = 1000
+
+// Outcome tells what became of a profile.
+type Outcome int
+
+const (
+	// Baseline is the first profile. There is nothing to subtract from it, and nothing to hand on.
+	Baseline Outcome = iota
+	// Difference is what happened since the profile before.
+	Difference
+	// Restart is the whole of a profile whose counters begin anew: its program was started again since the one before.
+	Restart
+)
+
+// counters are the values of the samples of one message, by sample type.
+type counters map[string]map[identity]int64
+
+// Tracker remembers the profile before. The zero value has seen none. Not safe for concurrent use.
+type Tracker struct {
+	known counters
+	at    pcommon.Timestamp
+	// next is what will be known when the profile was handed on.
+	next   counters
+	nextAt pcommon.Timestamp
+}
+
+// Gauge reports whether the values of a sample type tell how much there is, not how much came: they have no differences.
+func Gauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inuse_") }
+
+// Apply turns the counters in a message into what happened since the last profile that was committed. fetched is when
+// it was fetched, for profiles that do not say it. Samples without a difference are removed, which may leave entries in
+// the dictionary that nothing refers to.
+func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
+	t.next, t.nextAt = read(message), timeOf(message, fetched)
+	switch {
+	case t.known == nil:
+		return Baseline
+	case t.restarted():
+		setTimes(message, t.at, t.nextAt)
+		return Restart
+	default:
+		t.subtract(message)
+		setTimes(message, t.at, t.nextAt)
+		return Difference
+	}
+}
+
+// Commit makes the last profile the one to subtract from the next. Without it, the next difference covers both.
+func (t *Tracker) Commit() {
+	if t.next != nil {
+		t.known, t.at = t.next, t.nextAt
+		t.next = nil
+	}
+}
+
+// restarted looks for a counter that went back.
+func (t *Tracker) restarted() bool {
+	for sampleType, known := range t.known {
+		next := t.next[sampleType]
+		for id, before := range known {
+			if now := next[id]; now < before && before-now > max(1, before/tolerance) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *Tracker) subtract(message pprofile.Profiles) {
+	ids := newIdentities(message.Dictionary())
+	for profile := range profilesOf(message) {
+		sampleType := typeOf(message, profile)
+		if Gauge(sampleType) {
+			continue
+		}
+		// What stands in a profile several times shares one counter.
+		rest := map[identity]int64{}
+		known := t.known[sampleType]
+		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool {
+			id := ids.of(sample)
+			before, begun := rest[id]
+			if !begun {
+				before = known[id]
+			}
+			values := sample.Values()
+			for i := range values.Len() {
+				taken := min(before, values.At(i))
+				before -= taken
+				values.SetAt(i, values.At(i)-taken)
+			}
+			rest[id] = before
+			return allZero(values)
+		})
+	}
+}
+
+// KeepCounters removes what means nothing in a message that holds differences: sample types that are gauges, and
+// samples with a value below zero.
+func KeepCounters(message pprofile.Profiles) {
+	for _, resource := range message.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
+				return Gauge(typeOf(message, profile))
+			})
+			for _, profile := range scope.Profiles().All() {
+				profile.Samples().RemoveIf(func(sample pprofile.Sample) bool { return anyNegative(sample.Values()) })
+			}
+		}
+	}
+}
+
+func read(message pprofile.Profiles) counters {
+	all := counters{}
+	ids := newIdentities(message.Dictionary())
+	for profile := range profilesOf(message) {
+		sampleType := typeOf(message, profile)
+		if Gauge(sampleType) {
+			continue
+		}
+		values := all[sampleType]
+		if values == nil {
+			values = make(map[identity]int64, profile.Samples().Len())
+			all[sampleType] = values
+		}
+		for _, sample := range profile.Samples().All() {
+			id := ids.of(sample)
+			for _, value := range sample.Values().All() {
+				values[id] += value
+			}
+		}
+	}
+	return all
+}
+
+func timeOf(message pprofile.Profiles, fetched time.Time) pcommon.Timestamp {
+	for profile := range profilesOf(message) {
+		if profile.Time() != 0 {
+			return profile.Time()
+		}
+	}
+	return pcommon.NewTimestampFromTime(fetched)
+}
+
+func setTimes(message pprofile.Profiles, from, to pcommon.Timestamp) {
+	for profile := range profilesOf(message) {
+		profile.SetTime(from)
+		profile.SetDurationNano(uint64(max(to, from) - from))
+	}
+}
+
+func typeOf(message pprofile.Profiles, profile pprofile.Profile) string {
+	return message.Dictionary().StringTable().At(int(profile.SampleType().TypeStrindex()))
+}
+
+func allZero(values pcommon.Int64Slice) bool {
+	for _, value := range values.All() {
+		if value != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func anyNegative(values pcommon.Int64Slice) bool {
+	for _, value := range values.All() {
+		if value < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func profilesOf(message pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
+	return func(yield func(pprofile.Profile) bool) {
+		for _, resource := range message.ResourceProfiles().All() {
+			for _, scope := range resource.ScopeProfiles().All() {
+				for _, profile := range scope.Profiles().All() {
+					if !yield(profile) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

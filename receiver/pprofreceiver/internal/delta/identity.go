@@ -1,0 +1,164 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delta
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// identity stands for what a sample says: its stack, its attributes and its link, by content.
+type identity [sha256.Size]byte
+
+// identities computes them for the samples of one message. What is shared is hashed once.
+type identities struct {
+	dictionary pprofile.ProfilesDictionary
+	hash       hash.Hash
+	number     [8]byte
+
+	functions  map[int32]identity
+	mappings   map[int32]identity
+	locations  map[int32]identity
+	stacks     map[int32]identity
+	attributes map[int32]identity
+}
+
+func newIdentities(dictionary pprofile.ProfilesDictionary) *identities {
+	return &identities{
+		dictionary: dictionary,
+		hash:       sha256.New(),
+		functions:  map[int32]identity{},
+		mappings:   map[int32]identity{},
+		locations:  map[int32]identity{},
+		stacks:     map[int32]identity{},
+		attributes: map[int32]identity{},
+	}
+}
+
+func (s *identities) of(sample pprofile.Sample) identity {
+	stack := s.stack(sample.StackIndex())
+	set := s.attributeSet(sample.AttributeIndices())
+	link := s.dictionary.LinkTable().At(int(sample.LinkIndex()))
+	trace, span := link.TraceID(), link.SpanID()
+	return s.sum(func() {
+		s.writeAll([]identity{stack})
+		s.writeAll(set)
+		s.hash.Write(trace[:])
+		s.hash.Write(span[:])
+	})
+}
+
+func (s *identities) stack(i int32) identity {
+	return remember(s.stacks, i, func() identity {
+		indices := s.dictionary.StackTable().At(int(i)).LocationIndices()
+		locations := make([]identity, 0, indices.Len())
+		for _, location := range indices.All() {
+			locations = append(locations, s.location(location))
+		}
+		return s.sum(func() { s.writeAll(locations) })
+	})
+}
+
+func (s *identities) location(i int32) identity {
+	return remember(s.locations, i, func() identity {
+		location := s.dictionary.LocationTable().At(int(i))
+		parts := []identity{s.mapping(location.MappingIndex())}
+		for _, line := range location.Lines().All() {
+			parts = append(parts, s.function(line.FunctionIndex()))
+		}
+		return s.sum(func() {
+			s.writeAll(parts)
+			s.writeNumber(location.Address())
+			for _, line := range location.Lines().All() {
+				s.writeNumber(uint64(line.Line()))
+				s.writeNumber(uint64(line.Column()))
+			}
+		})
+	})
+}
+
+func (s *identities) function(i int32) identity {
+	return remember(s.functions, i, func() identity {
+		function := s.dictionary.FunctionTable().At(int(i))
+		return s.sum(func() {
+			s.writeString(function.NameStrindex())
+			s.writeString(function.SystemNameStrindex())
+			s.writeString(function.FilenameStrindex())
+			s.writeNumber(uint64(function.StartLine()))
+		})
+	})
+}
+
+func (s *identities) mapping(i int32) identity {
+	return remember(s.mappings, i, func() identity {
+		mapping := s.dictionary.MappingTable().At(int(i))
+		set := s.attributeSet(mapping.AttributeIndices())
+		return s.sum(func() {
+			s.writeString(mapping.FilenameStrindex())
+			s.writeNumber(mapping.MemoryStart())
+			s.writeNumber(mapping.MemoryLimit())
+			s.writeNumber(mapping.FileOffset())
+			s.writeAll(set)
+		})
+	})
+}
+
+// attributeSet returns the identities of attributes in an order that does not depend on indices.
+func (s *identities) attributeSet(indices pcommon.Int32Slice) []identity {
+	set := make([]identity, 0, indices.Len())
+	for _, i := range indices.All() {
+		set = append(set, remember(s.attributes, i, func() identity {
+			attribute := s.dictionary.AttributeTable().At(int(i))
+			return s.sum(func() {
+				s.writeString(attribute.KeyStrindex())
+				s.writeString(attribute.UnitStrindex())
+				s.writeNumber(uint64(attribute.Value().Type()))
+				s.writeText(attribute.Value().AsString())
+			})
+		}))
+	}
+	slices.SortFunc(set, func(a, b identity) int { return slices.Compare(a[:], b[:]) })
+	return set
+}
+
+func remember(known map[int32]identity, i int32, compute func() identity) identity {
+	found, ok := known[i]
+	if !ok {
+		found = compute()
+		known[i] = found
+	}
+	return found
+}
+
+// sum hashes what write writes. It must not be called while another sum is under way.
+func (s *identities) sum(write func()) (sum identity) {
+	s.hash.Reset()
+	write()
+	s.hash.Sum(sum[:0])
+	return sum
+}
+
+func (s *identities) writeAll(parts []identity) {
+	s.writeNumber(uint64(len(parts)))
+	for i := range parts {
+		s.hash.Write(parts[i][:])
+	}
+}
+
+func (s *identities) writeNumber(n uint64) {
+	binary.BigEndian.PutUint64(s.number[:], n)
+	s.hash.Write(s.number[:])
+}
+
+func (s *identities) writeString(i int32) { s.writeText(s.dictionary.StringTable().At(int(i))) }
+
+func (s *identities) writeText(text string) {
+	s.writeNumber(uint64(len(text)))
+	s.hash.Write([]byte(text))
+}

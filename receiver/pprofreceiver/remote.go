@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+)
+
+const (
+	attributeServerAddress = "server.address"
+	attributeServerPort    = "server.port"
+)
+
+// remote gets one profile from one URL, again and again.
+type remote struct {
+	*collector
+	cfg    *RemoteConfig
+	set    component.TelemetrySettings
+	target *url.URL
+	rounds *rounds
+}
+
+func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, error) {
+	c, err := newCollector(set, in, wayRemote, "http")
+	if err != nil {
+		return nil, err
+	}
+	target, err := url.Parse(cfg.HTTP.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	return &remote{collector: c, cfg: cfg, set: set.TelemetrySettings, target: target, rounds: newRounds()}, nil
+}
+
+// Start begins the rounds.
+func (r *remote) Start(ctx context.Context, host component.Host) error {
+	http := r.cfg.HTTP
+	if http.Timeout == 0 {
+		http.Timeout = fetchTimeout + secondsOf(r.target)
+	}
+	client, err := http.ToClient(ctx, host.GetExtensions(), r.set)
+	if err != nil {
+		return err
+	}
+	from := &fetcher{client: client, limit: r.cfg.MaxResponseSize}
+	state := newHealth(host, r.log)
+	r.rounds.start(r.cfg.Schedule, func(ctx context.Context) {
+		err := r.round(ctx, from)
+		if ctx.Err() == nil {
+			r.way.fetched(ctx, outcomeOf(err))
+			state.set(r.target.Redacted(), err)
+		}
+	})
+	return nil
+}
+
+func (r *remote) round(ctx context.Context, from *fetcher) error {
+	body, err := from.get(ctx, r.target.String())
+	if err != nil {
+		return err
+	}
+	source := r.in.newSource()
+	setFromTarget(source.Resource, r.target)
+	source.ProfileName = goProfileName(r.target.Path)
+	return r.deliver(ctx, body, source)
+}
+
+// Shutdown ends the rounds and waits for one that is under way.
+func (r *remote) Shutdown(ctx context.Context) error { return r.rounds.stop(ctx) }
+
+// setFromTarget sets where profiles were got from.
+func setFromTarget(resource pcommon.Map, target *url.URL) {
+	resource.PutStr(attributeServerAddress, label.ValidText(target.Hostname()))
+	if port, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {
+		resource.PutInt(attributeServerPort, port)
+	}
+}

@@ -1,0 +1,124 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// scrape gets several profiles from several targets. Each kind of each target has rounds of its own.
+type scrape struct {
+	*collector
+	cfg    *ScrapeConfig
+	set    component.TelemetrySettings
+	jobs   []*job
+	rounds *rounds
+}
+
+// job is one kind of profile of one target.
+type job struct {
+	target  *TargetConfig
+	url     *url.URL
+	profile ScrapedProfile
+	tracker delta.Tracker
+}
+
+func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, error) {
+	c, err := newCollector(set, in, wayScrape, "http")
+	if err != nil {
+		return nil, err
+	}
+	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds()}
+	for i := range cfg.Targets {
+		target := &cfg.Targets[i]
+		base, err := target.url()
+		if err != nil {
+			return nil, err
+		}
+		for _, profile := range cfg.Profiles {
+			s.jobs = append(s.jobs, newJob(target, base, cfg.resolve(profile)))
+		}
+	}
+	return s, nil
+}
+
+func newJob(target *TargetConfig, base *url.URL, profile ScrapedProfile) *job {
+	address := base.JoinPath(profile.Path)
+	if profile.Seconds > 0 {
+		query := address.Query()
+		query.Set("seconds", strconv.Itoa(profile.Seconds))
+		address.RawQuery = query.Encode()
+	}
+	return &job{target: target, url: address, profile: profile}
+}
+
+// Start begins the rounds.
+func (s *scrape) Start(ctx context.Context, host component.Host) error {
+	// The time of an answer depends on the profile: the client has none of its own.
+	settings := s.cfg.HTTP
+	settings.Timeout = 0
+	client, err := settings.ToClient(ctx, host.GetExtensions(), s.set)
+	if err != nil {
+		return err
+	}
+	state := newHealth(host, s.log)
+	for _, one := range s.jobs {
+		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
+			outcome, err := s.round(ctx, client, one)
+			if ctx.Err() == nil {
+				s.way.fetched(ctx, outcome)
+				state.set(one.url.Redacted(), err)
+			}
+		})
+	}
+	return nil
+}
+
+// Shutdown ends the rounds and waits for those that are under way.
+func (s *scrape) Shutdown(ctx context.Context) error { return s.rounds.stop(ctx) }
+
+func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcome string, err error) {
+	timeout := s.cfg.HTTP.Timeout
+	if timeout == 0 {
+		timeout = fetchTimeout + time.Duration(j.profile.Seconds)*time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String())
+	if err != nil {
+		return outcomeOf(err), err
+	}
+	source := s.source(j)
+	switch j.profile.Delta {
+	case DeltaComputed:
+		return s.deliverDifference(ctx, &j.tracker, body, source)
+	case DeltaTarget:
+		err = s.deliverTargetDifference(ctx, body, source)
+	case DeltaOff:
+		err = s.deliver(ctx, body, source)
+	}
+	return outcomeOf(err), err
+}
+
+// source says what the profiles of a target are of. Its labels win over its address.
+func (s *scrape) source(j *job) pprof.Source {
+	source := s.in.newSource()
+	setFromTarget(source.Resource, j.url)
+	for name, value := range j.target.Labels {
+		source.Resource.PutStr(label.ValidText(name), label.ValidText(value))
+	}
+	source.ProfileName = j.profile.Name
+	return source
+}

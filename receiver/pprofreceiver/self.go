@@ -1,0 +1,120 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"context"
+	"runtime/pprof"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/receiver"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
+)
+
+// self profiles the process that it is part of.
+type self struct {
+	*collector
+	cfg      *SelfConfig
+	resource pcommon.Map
+	rounds   *rounds
+	started  bool
+	trackers map[string]*delta.Tracker
+}
+
+func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) {
+	c, err := newCollector(set, in, waySelf, "self")
+	if err != nil {
+		return nil, err
+	}
+	return &self{
+		collector: c, cfg: cfg, resource: set.Resource.Attributes(), rounds: newRounds(), trackers: map[string]*delta.Tracker{},
+	}, nil
+}
+
+// Start sets the rates of the process and begins the rounds.
+func (s *self) Start(_ context.Context, host component.Host) error {
+	profilerRates.set(s.cfg.BlockProfileFraction, s.cfg.MutexProfileFraction)
+	s.started = true
+	state := newHealth(host, s.log)
+	for _, name := range s.cfg.Profiles {
+		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
+			continue
+		}
+		if counts(name) && s.cfg.Delta == DeltaComputed {
+			s.trackers[name] = &delta.Tracker{}
+		}
+		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
+			outcome, err := s.round(ctx, name)
+			if ctx.Err() != nil {
+				return
+			}
+			s.way.fetched(ctx, outcome)
+			if outcome == outcomeProfilerBusy {
+				// Someone else measures. That is no fault, and this one waits its turn.
+				s.log.Debug("Skipped a CPU profile", zap.Error(err))
+				return
+			}
+			state.set(name, err)
+		})
+	}
+	return nil
+}
+
+// Shutdown ends the rounds and restores the rates of the process.
+func (s *self) Shutdown(ctx context.Context) error {
+	err := s.rounds.stop(ctx)
+	if s.started {
+		s.started = false
+		profilerRates.restore()
+	}
+	return err
+}
+
+// round makes one profile.
+func (s *self) round(ctx context.Context, name string) (outcome string, err error) {
+	var profile bytes.Buffer
+	if name == profileCPU {
+		err = s.measureCPU(ctx, &profile)
+	} else {
+		err = pprof.Lookup(name).WriteTo(&profile, 0)
+	}
+	if err != nil {
+		return outcomeOf(err), err
+	}
+	if s.cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
+		defer cancel()
+	}
+	source := s.in.newSource()
+	source.ProfileName = name
+	// What the Collector says of itself holds unless the configuration says otherwise.
+	for key, value := range s.resource.All() {
+		if _, set := source.Resource.Get(key); !set {
+			value.CopyTo(source.Resource.PutEmpty(key))
+		}
+	}
+	if tracker := s.trackers[name]; tracker != nil {
+		return s.deliverDifference(ctx, tracker, profile.Bytes(), source)
+	}
+	err = s.deliver(ctx, profile.Bytes(), source)
+	return outcomeOf(err), err
+}
+
+// measureCPU runs the CPU profiler for its time, unless someone else does.
+func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
+	if err := pprof.StartCPUProfile(profile); err != nil {
+		return failFetch(outcomeProfilerBusy, "%w", err)
+	}
+	passed := sleep(ctx, s.cfg.CPUDuration)
+	pprof.StopCPUProfile()
+	if !passed {
+		return ctx.Err()
+	}
+	return nil
+}

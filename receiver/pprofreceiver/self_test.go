@@ -1,0 +1,170 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"runtime"
+	"runtime/pprof"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+)
+
+// runSelf profiles the process of the test, with the change.
+func runSelf(t *testing.T, host *watchingHost, change func(*SelfConfig)) *running {
+	t.Helper()
+	cfg := fetchConfig()
+	section := cfg.Self.GetOrInsertDefault()
+	section.Schedule, section.CPUDuration = soon(), 10*time.Millisecond
+	section.Schedule.CollectionInterval = 50 * time.Millisecond
+	if change != nil {
+		change(section)
+	}
+	return runConfig(t, host, cfg)
+}
+
+// TestSelf makes every profile, each with its name.
+func TestSelf(t *testing.T) {
+	host := &watchingHost{}
+	r := runSelf(t, host, nil)
+	found := map[string]bool{}
+	require.Eventually(t, func() bool {
+		contend()
+		for _, message := range r.sink.all() {
+			scope := message.ResourceProfiles().At(0).ScopeProfiles().At(0)
+			found[profileNames(message.Dictionary(), scope)[0]] = true
+		}
+		return len(found) == len(selfProfiles)
+	}, 20*time.Second, 10*time.Millisecond)
+	for _, name := range selfProfiles {
+		assert.True(t, found[name], name)
+	}
+	r.sink.wait(t, 1)
+	assert.EqualValues(t, 3, r.counts("otelcol_receiver_pprof_fetches", "outcome")["baseline"], "allocs, mutex and block")
+	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
+}
+
+// contend makes something to see in a mutex and a block profile.
+func contend() {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			time.Sleep(100 * time.Microsecond)
+		})
+	}
+	all.Wait()
+}
+
+// TestSelfRates sets the rates of the process while a receiver runs, and restores them when the last one ends.
+func TestSelfRates(t *testing.T) {
+	before := runtime.SetMutexProfileFraction(7)
+	defer runtime.SetMutexProfileFraction(before)
+	first := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) { cfg.MutexProfileFraction = 3 })
+	assert.Equal(t, 3, runtime.SetMutexProfileFraction(-1))
+	second := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) { cfg.MutexProfileFraction, cfg.BlockProfileFraction = 5, 0 })
+	assert.Equal(t, 5, runtime.SetMutexProfileFraction(-1))
+	require.NoError(t, first.receiver.Shutdown(t.Context()))
+	assert.Equal(t, 5, runtime.SetMutexProfileFraction(-1), "one still runs")
+	require.NoError(t, second.receiver.Shutdown(t.Context()))
+	assert.Equal(t, 7, runtime.SetMutexProfileFraction(-1))
+	require.NoError(t, second.receiver.Shutdown(t.Context()), "twice is once")
+	assert.Equal(t, 7, runtime.SetMutexProfileFraction(-1))
+
+	blocked := func() (n int) {
+		contend()
+		contend()
+		records := make([]runtime.BlockProfileRecord, 10_000)
+		n, _ = runtime.BlockProfile(records)
+		for _, record := range records[:n] {
+			n += int(record.Count)
+		}
+		return n
+	}
+	count := blocked()
+	assert.Equal(t, count, blocked(), "blocking is not recorded any more")
+}
+
+// TestSelfRatesLeftAlone touches no rate that is not asked for, and makes no profile of it.
+func TestSelfRatesLeftAlone(t *testing.T) {
+	before := runtime.SetMutexProfileFraction(7)
+	defer runtime.SetMutexProfileFraction(before)
+	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) {
+		cfg.MutexProfileFraction, cfg.BlockProfileFraction = 0, 0
+		cfg.Profiles = []string{profileMutex, profileBlock, profileGoroutine}
+	})
+	assert.Equal(t, 7, runtime.SetMutexProfileFraction(-1))
+	for _, message := range r.sink.wait(t, 3) {
+		assert.Equal(t, []string{"goroutine"}, profileNames(message.Dictionary(), message.ResourceProfiles().At(0).ScopeProfiles().At(0)))
+	}
+}
+
+// TestSelfCPUBusy skips its profile while someone else measures, and does not disturb that.
+func TestSelfCPUBusy(t *testing.T) {
+	var other bytes.Buffer
+	require.NoError(t, pprof.StartCPUProfile(&other))
+	host := &watchingHost{}
+	r := runSelf(t, host, func(cfg *SelfConfig) { cfg.Profiles = []string{profileCPU} })
+	r.waitOutcome(t, "profiler_busy", 2)
+	assert.Empty(t, r.sink.all())
+	assert.Nil(t, host.last(), "that is no fault")
+	pprof.StopCPUProfile()
+	assert.NotEmpty(t, other.Bytes())
+	r.sink.wait(t, 1)
+}
+
+// TestSelfDeltaOff hands on the counters as they are, from the first round on.
+func TestSelfDeltaOff(t *testing.T) {
+	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) {
+		cfg.Profiles, cfg.Delta = []string{profileAllocs}, DeltaOff
+	})
+	messages := r.sink.wait(t, 2)
+	first, second := sums(messages[0])["alloc_space/bytes"], sums(messages[1])["alloc_space/bytes"]
+	assert.Positive(t, first)
+	assert.GreaterOrEqual(t, second, first)
+	assert.Zero(t, r.counts("otelcol_receiver_pprof_fetches", "outcome")["baseline"])
+}
+
+// TestSelfResource is what the Collector says of itself, and the configuration says better.
+func TestSelfResource(t *testing.T) {
+	set := receivertest.NewNopSettings(metadata.Type)
+	set.Resource.Attributes().PutStr("service.name", "otelcol-pprof")
+	set.Resource.Attributes().PutStr("service.version", "1.2.3")
+	cfg := fetchConfig()
+	cfg.ResourceAttributes = map[string]any{"service.version": "4.5.6", "host.name": "a"}
+	next := &sink{}
+	in, err := newIntake(set, cfg, next)
+	require.NoError(t, err)
+	source, err := newSelf(set, cfg.Self.GetOrInsertDefault(), in)
+	require.NoError(t, err)
+	outcome, err := source.round(t.Context(), profileGoroutine)
+	require.NoError(t, err)
+	assert.Equal(t, outcomeOK, outcome)
+	assert.Equal(t, map[string]any{"service.name": "otelcol-pprof", "service.version": "4.5.6", "host.name": "a"}, next.resource(t))
+}
+
+// TestSelfShutdown does not wait for the CPU profile to end by itself.
+func TestSelfShutdown(t *testing.T) {
+	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) {
+		cfg.Profiles, cfg.CPUDuration = []string{profileCPU}, time.Hour
+		cfg.Schedule.CollectionInterval = time.Hour
+	})
+	time.Sleep(20 * time.Millisecond)
+	start := time.Now()
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	assert.Less(t, time.Since(start), 10*time.Second)
+	var other bytes.Buffer
+	require.NoError(t, pprof.StartCPUProfile(&other), "the profiler is free")
+	pprof.StopCPUProfile()
+}
