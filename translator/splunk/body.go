@@ -110,13 +110,15 @@ func hasControl(body []byte) bool {
 
 // unpackPprof takes base64 and compression off.
 func (t *decoding) unpackPprof() *refusal {
-	if inflate.Plain(t.body) && !hasControl(t.body) {
+	if inflate.Plain(t.body) {
 		var err error
 		t.decoded, err = appendBase64(t.decoded[:0], t.body)
-		if err != nil {
+		switch {
+		case err == nil:
+			t.payload = t.decoded
+		case !hasControl(t.body):
 			return &refusal{ReasonBase64, fmt.Errorf("cannot decode the base64 of the body: %w", err)}
 		}
-		t.payload = t.decoded
 	}
 	if limit := t.opts.Limits.BodyBytes; len(t.payload) > limit {
 		return tooLarge("bytes of the body behind base64", len(t.payload), limit)

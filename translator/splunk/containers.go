@@ -16,10 +16,11 @@ type resourceEntry struct {
 	source   plog.ResourceLogs
 	language string
 	byScope  map[uint64][]*scopeEntry
-	// frameType is the attribute of its locations, plus one.
-	frameType int32
-	target    pprofile.ResourceProfiles
-	made      bool
+	// frameTypeName is what the language says of its locations, frameType the attribute for it, plus one.
+	frameTypeName string
+	frameType     int32
+	target        pprofile.ResourceProfiles
+	made          bool
 }
 
 // scopeEntry is a scope of a resource, and what it becomes. Equal scopes share one.
@@ -46,6 +47,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	t.resource = &resourceEntry{source: resource}
 	if language, found := attributes.Get(resourceLanguage); found {
 		t.resource.language = language.AsString()
+		t.resource.frameTypeName = frameTypes[t.resource.language]
 	}
 	t.resources = append(t.resources, t.resource)
 	t.byResource[h] = append(t.byResource[h], t.resource)

@@ -15,23 +15,26 @@ import (
 )
 
 // event is one observation. stack, link and name are indices of the dictionary; name is the attribute for the name of
-// the event, 0 when it has none.
+// the event, 0 when it has none. period is in milliseconds.
 type event struct {
 	stack, link, name int32
 	time              uint64
-	// period is in milliseconds.
-	period int64
+	period            int64
+}
+
+// listedEvent is an event whose stack, link and attributes have a number.
+type listedEvent struct {
+	number, name int32
+	time         uint64
+	period       int64
 }
 
 // events are those of a profile under construction.
 type events struct {
 	// table numbers their identities: stack, link and all attributes but the name of the event, which goes to the profile
 	// when all have the same.
-	table   dictionary.SampleTable
-	numbers []int32
-	names   []int32
-	times   []uint64
-	periods []int64
+	table dictionary.SampleTable
+	list  []listedEvent
 	// values holds columns numbers per event, which are there when hasValues.
 	values    []int64
 	columns   int
@@ -43,39 +46,35 @@ type events struct {
 	first, last   uint64
 
 	// Working memory for finish and write.
-	named  dictionary.SampleTable
-	list   []int32
-	order  []int32
-	starts []int32
-	some   []int64
-	stamps []uint64
+	named      dictionary.SampleTable
+	attributes []int32
+	order      []int32
+	starts     []int32
+	some       []int64
+	stamps     []uint64
 }
 
 func (e *events) begin(columns int) {
 	e.table.Reset(0)
-	e.numbers, e.names, e.times = e.numbers[:0], e.names[:0], e.times[:0]
-	e.periods, e.values = e.periods[:0], e.values[:0]
+	e.list, e.values = e.list[:0], e.values[:0]
 	e.columns, e.hasValues = columns, false
 	e.namesDiffer, e.periodsDiffer, e.longestPeriod = false, false, 0
 	e.first, e.last = math.MaxUint64, 0
 }
 
-func (e *events) len() int { return len(e.numbers) }
+func (e *events) len() int { return len(e.list) }
 
 // bytes is the memory that is kept.
-func (e *events) bytes() int { return 40*cap(e.numbers) + 8*cap(e.values) }
+func (e *events) bytes() int { return 40*cap(e.list) + 8*cap(e.values) }
 
 // add adds an event. attributes is sorted; values has as many numbers as there are columns, or none.
 func (e *events) add(v event, attributes []int32, values []int64) {
-	number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
-	if len(e.numbers) > 0 {
-		e.namesDiffer = e.namesDiffer || v.name != e.names[0]
-		e.periodsDiffer = e.periodsDiffer || v.period != e.periods[0]
+	number := e.number(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
+	if len(e.list) > 0 {
+		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name
+		e.periodsDiffer = e.periodsDiffer || v.period != e.list[0].period
 	}
-	e.numbers = append(e.numbers, int32(number))
-	e.names = append(e.names, v.name)
-	e.times = append(e.times, v.time)
-	e.periods = append(e.periods, v.period)
+	e.list = append(e.list, listedEvent{number, v.name, v.time, v.period})
 	e.longestPeriod = max(e.longestPeriod, v.period)
 	e.first, e.last = min(e.first, v.time), max(e.last, v.time)
 	if len(values) == 0 {
@@ -88,21 +87,34 @@ func (e *events) add(v event, attributes []int32, values []int64) {
 	e.values = append(e.values, values...)
 }
 
+// number returns the number of an identity, which often is that of the event before.
+func (e *events) number(identity dictionary.SampleIdentity, attributes []int32) int32 {
+	if n := len(e.list); n > 0 {
+		last, lastAttributes := e.table.At(int(e.list[n-1].number))
+		if last == identity && slices.Equal(lastAttributes, attributes) {
+			return e.list[n-1].number
+		}
+	}
+	number, _ := e.table.Index(identity, attributes)
+	return int32(number)
+}
+
 // finish returns the attribute for the name of the events, if all have the same: it goes to the profile. Else each goes
 // to its sample.
 func (e *events) finish() (name int32) {
 	if !e.namesDiffer {
-		return e.names[0]
+		return e.list[0].name
 	}
 	e.named.Reset(0)
-	for i, number := range e.numbers {
-		identity, attributes := e.table.At(int(number))
-		e.list = append(e.list[:0], attributes...)
-		if e.names[i] != 0 {
-			e.list = dictionary.SortSet(append(e.list, e.names[i]), 0)
+	for i := range e.list {
+		v := &e.list[i]
+		identity, attributes := e.table.At(int(v.number))
+		e.attributes = append(e.attributes[:0], attributes...)
+		if v.name != 0 {
+			e.attributes = dictionary.SortSet(append(e.attributes, v.name), 0)
 		}
-		named, _ := e.named.Index(identity, e.list)
-		e.numbers[i] = int32(named)
+		named, _ := e.named.Index(identity, e.attributes)
+		v.number = int32(named)
 	}
 	e.table, e.named = e.named, e.table
 	return 0
@@ -112,7 +124,7 @@ func (e *events) finish() (name int32) {
 func (e *events) value(i int32, w *weight) int64 {
 	switch w.kind {
 	case weighsPeriod:
-		return e.periods[i] * nanosPerMilli
+		return e.list[i].period * nanosPerMilli
 	case weighsValue:
 		return e.values[int(i)*e.columns+w.column]
 	default:
@@ -133,7 +145,7 @@ func (e *events) carried(i int32, w *weight, first bool) bool {
 // write makes samples of the events, of which first tells that they are those of the record's first profile.
 func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shape SampleShape) {
 	if shape == PerEvent {
-		for i := range int32(len(e.numbers)) {
+		for i := range int32(len(e.list)) {
 			if e.carried(i, w, first) {
 				e.order = append(e.order[:0], i)
 				e.writeSample(samples.AppendEmpty(), w)
@@ -155,9 +167,9 @@ func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shap
 func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	e.starts = scratch.Zeroed(e.starts, e.table.Len()+2)
 	n := int32(0)
-	for i, number := range e.numbers {
+	for i := range e.list {
 		if e.carried(int32(i), w, first) {
-			e.starts[number+2]++
+			e.starts[e.list[i].number+2]++
 			n++
 		}
 	}
@@ -165,10 +177,11 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 		e.starts[i] += e.starts[i-1]
 	}
 	order := slices.Grow(e.order[:0], int(n))[:n]
-	for i, number := range e.numbers {
+	for i := range e.list {
 		if e.carried(int32(i), w, first) {
-			order[e.starts[number+1]] = int32(i)
-			e.starts[number+1]++
+			next := &e.starts[e.list[i].number+1]
+			order[*next] = int32(i)
+			*next++
 		}
 	}
 	return order
@@ -176,16 +189,16 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 
 // writeSample makes one sample of the events in e.order, which have one identity.
 func (e *events) writeSample(sample pprofile.Sample, w *weight) {
-	byTime := func(a, b int32) int { return cmp.Compare(e.times[a], e.times[b]) }
+	byTime := func(a, b int32) int { return cmp.Compare(e.list[a].time, e.list[b].time) }
 	if !slices.IsSortedFunc(e.order, byTime) {
 		slices.SortStableFunc(e.order, byTime)
 	}
 	e.some, e.stamps = e.some[:0], e.stamps[:0]
 	for _, i := range e.order {
 		e.some = append(e.some, e.value(i, w))
-		e.stamps = append(e.stamps, e.times[i])
+		e.stamps = append(e.stamps, e.list[i].time)
 	}
-	identity, attributes := e.table.At(int(e.numbers[e.order[0]]))
+	identity, attributes := e.table.At(int(e.list[e.order[0]].number))
 	sample.SetStackIndex(identity.Stack)
 	sample.SetLinkIndex(identity.Link)
 	if len(attributes) > 0 {

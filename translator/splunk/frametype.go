@@ -11,12 +11,11 @@ func (t *decoding) frameType(native bool) int32 {
 	if t.opts.OmitFrameType {
 		return -1
 	}
-	known := &t.resource.frameType
-	name, found := frameTypes[t.resource.language]
+	known, name := &t.resource.frameType, t.resource.frameTypeName
 	if native {
-		known, name, found = &t.native, frameTypeNative, true
+		known, name = &t.native, frameTypeNative
 	}
-	if !found {
+	if name == "" {
 		return -1
 	}
 	if *known == 0 {

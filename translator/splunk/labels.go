@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
@@ -31,14 +32,31 @@ const (
 type labelTranslation struct {
 	// roles are those of the strings of the pprof.
 	roles []labelRole
+	// texts holds for each string of the pprof the attribute that it was the value of last.
+	texts []textAttribute
+	// lastStart and lastEnd are where the labels of the sample before are, and lastEvent what was made of them; its
+	// attributes are still those of t.attributes.
+	lastStart, lastEnd uint32
+	lastEvent          event
 	// links are the labels of the sample that may make a link.
 	links []*pprofwire.Label
+	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
+	lastLinks []pprofwire.Label
+	lastLink  int32
 	// recordTime is the time of samples that have none, found on first use.
 	recordTime uint64
 }
 
+// textAttribute is an attribute plus one, and the string that is its key.
+type textAttribute struct {
+	key       uint32
+	attribute int32
+}
+
 func (l *labelTranslation) begin(t *decoding) {
 	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
+	l.texts = scratch.Zeroed(l.texts, t.wire.NumStrings())
+	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
 	l.recordTime = 0
 }
 
@@ -74,8 +92,12 @@ func (t *decoding) findRole(key string) labelRole {
 	}
 }
 
-// translateLabels reads the labels of a sample. Its attributes are then in t.attributes, sorted.
-func (t *decoding) translateLabels(labels []pprofwire.Label) event {
+// translateLabels reads the labels of a sample, those from start to end. Its attributes are then in t.attributes, sorted.
+func (t *decoding) translateLabels(start, end uint32) event {
+	labels := t.wire.Labels[start:end]
+	if last := t.wire.Labels[t.labels.lastStart:t.labels.lastEnd]; len(last) > 0 && slices.Equal(labels, last) {
+		return t.labels.lastEvent
+	}
 	e := event{period: t.record.period}
 	hasPeriod := false
 	t.keys.next()
@@ -113,6 +135,7 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) event {
 	if e.name == 0 {
 		e.name = t.eventName()
 	}
+	t.labels.lastStart, t.labels.lastEnd, t.labels.lastEvent = start, end, e
 	return e
 }
 
@@ -142,11 +165,15 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 }
 
 func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
-	key := t.labelKey(l.Key)
-	if l.Str != 0 {
-		return t.dict.StringBytesAttribute(key, 0, t.valid(t.wire.String(l.Str)))
+	if l.Str == 0 {
+		return t.dict.IntAttribute(t.labelKey(l.Key), t.string(l.NumUnit), l.Num)
 	}
-	return t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+	known := &t.labels.texts[l.Str]
+	if known.attribute == 0 || known.key != l.Key {
+		attribute := t.dict.StringBytesAttribute(t.labelKey(l.Key), 0, t.valid(t.wire.String(l.Str)))
+		*known = textAttribute{l.Key, attribute + 1}
+	}
+	return known.attribute - 1
 }
 
 // labelKey puts a label's key into the dictionary.
@@ -188,6 +215,13 @@ func (t *decoding) recordTime() uint64 {
 // the link. Ids of zeros say nothing.
 func (t *decoding) takeLink() (link int32) {
 	links := t.labels.links
+	if t.isLastLink() {
+		return t.labels.lastLink
+	}
+	t.labels.lastLinks = t.labels.lastLinks[:0]
+	for _, l := range links {
+		t.labels.lastLinks = append(t.labels.lastLinks, *l)
+	}
 	for _, names := range t.opts.LinkLabels {
 		traceLabel, span := t.linkLabel(names.Trace), []byte(nil)
 		if traceLabel < 0 {
@@ -211,9 +245,24 @@ func (t *decoding) takeLink() (link int32) {
 	for _, l := range links {
 		if l != nil && !t.isZeroID(l) && t.isNewKey(t.labelKey(l.Key)) {
 			t.attributes = append(t.attributes, t.labelAttribute(l))
+			t.labels.lastLinks = t.labels.lastLinks[:0]
 		}
 	}
+	t.labels.lastLink = link
 	return link
+}
+
+// isLastLink tells whether the labels are those of the last sample with any: a thread often goes on in its span.
+func (t *decoding) isLastLink() bool {
+	if len(t.labels.links) != len(t.labels.lastLinks) {
+		return false
+	}
+	for i, l := range t.labels.links {
+		if *l != t.labels.lastLinks[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // linkLabel returns which of the sample's link labels has this key, -1 if none.

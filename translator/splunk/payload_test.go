@@ -89,10 +89,16 @@ func (p *payload) bytes() []byte {
 	return raw
 }
 
-func (p *payload) gzip(tb testing.TB) []byte { return compress(tb, p.bytes()) }
+func (p *payload) gzip(tb testing.TB) []byte {
+	tb.Helper()
+	return compress(tb, p.bytes())
+}
 
 // body returns the pprof as the body of a record.
-func (p *payload) body(tb testing.TB) string { return base64.StdEncoding.EncodeToString(p.gzip(tb)) }
+func (p *payload) body(tb testing.TB) string {
+	tb.Helper()
+	return base64.StdEncoding.EncodeToString(p.gzip(tb))
+}
 
 func compress(tb testing.TB, raw []byte) []byte {
 	tb.Helper()

@@ -79,17 +79,32 @@ func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wi
 func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
+	t.stacks.Reset(0)
+	t.stackOf = t.stackOf[:0]
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		s := &w.Samples[i]
 		frames := t.refs.Frames[locations:s.LocationsEnd]
 		if len(frames) > 0 || !t.opts.DropEmptyStacks {
-			e := t.translateLabels(w.Labels[labels:s.LabelsEnd])
-			e.stack = t.dict.Stack(frames)
+			e := t.translateLabels(labels, s.LabelsEnd)
+			e.stack = t.addStack(frames)
 			t.events.add(e, t.attributes, w.Values[values:s.ValuesEnd])
 		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
+}
+
+// addStack puts a stack of positions in the pprof into the dictionary. Most stacks are those of several samples.
+func (t *decoding) addStack(positions []int32) int32 {
+	number := t.stacks.Index(positions)
+	if int(number) == len(t.stackOf) {
+		t.stack = t.stack[:0]
+		for _, position := range positions {
+			t.stack = append(t.stack, t.locations[position])
+		}
+		t.stackOf = append(t.stackOf, t.dict.Stack(t.stack))
+	}
+	return t.stackOf[number]
 }
 
 // writePprof writes a profile for each sample type.

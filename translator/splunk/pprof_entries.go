@@ -9,8 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// fillTables puts the mappings, functions and locations that samples reach into the dictionary. The frames are then
-// indices of the dictionary.
+// fillTables puts the mappings, functions and locations that samples reach into the dictionary.
 func (t *decoding) fillTables() {
 	w := &t.wire
 	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
@@ -20,9 +19,6 @@ func (t *decoding) fillTables() {
 		if t.refs.Reached[i] {
 			t.locations[i] = t.addLocation(i)
 		}
-	}
-	for i, position := range t.refs.Frames {
-		t.refs.Frames[i] = t.locations[position]
 	}
 }
 

@@ -133,10 +133,7 @@ func TestBackToPprof(t *testing.T) {
 // addEvents adds the weight of each event of a profile under a text that says all else of it.
 func addEvents(events map[string]int64, pd pprofile.Profiles, p pprofile.Profile) {
 	for _, s := range p.Samples().All() {
-		labels := map[string]any{}
-		for key, value := range attributesOf(pd, s.AttributeIndices()) {
-			labels[key] = value
-		}
+		labels := attributesOf(pd, s.AttributeIndices())
 		if link := pd.Dictionary().LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
 			labels["trace_id"] = link.TraceID().String()
 			if !link.SpanID().IsEmpty() {

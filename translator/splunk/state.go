@@ -50,6 +50,9 @@ type decoding struct {
 	locations      []int32
 	mappingReached []bool
 	labels         labelTranslation
+	// stacks numbers the stacks of the pprof, stackOf holds what each became.
+	stacks  dictionary.ListTable
+	stackOf []int32
 
 	text text
 

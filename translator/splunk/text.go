@@ -65,6 +65,7 @@ func (t *decoding) decodeText() *refusal {
 	if t.samplesLeft <= 0 {
 		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
 	}
+	t.body = t.valid(t.body)
 	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
 		return refused
 	}
@@ -169,10 +170,10 @@ func (t *decoding) addTextThread() {
 		t.attributes = append(t.attributes, t.dict.IntAttribute(t.textKey(labelThreadOSID), 0, x.osThreadID))
 	}
 	if len(x.threadName) > 0 {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, t.valid(x.threadName)))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, x.threadName))
 	}
 	if len(x.threadState) > 0 {
-		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, t.valid(x.threadState)))
+		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, x.threadState))
 	}
 	if t.record.truncated {
 		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.textKey(labelTruncated), 0, true))
@@ -191,9 +192,9 @@ func (t *decoding) textStack() int32 {
 	t.stack = t.stack[:0]
 	for i := range t.text.frames {
 		f := &t.text.frames[i]
-		function := dictionary.Function{Name: t.textString(f.function)}
+		function := dictionary.Function{Name: t.dict.StringBytes(f.function)}
 		if !isNoFile(f.file) {
-			function.Filename = t.textString(f.file)
+			function.Filename = t.dict.StringBytes(f.file)
 		}
 		if function == (dictionary.Function{}) {
 			function.Name = t.dict.String(anonymousFunction)
@@ -207,8 +208,6 @@ func (t *decoding) textStack() int32 {
 	}
 	return t.dict.Stack(t.stack)
 }
-
-func (t *decoding) textString(text []byte) int32 { return t.dict.StringBytes(t.valid(text)) }
 
 // finishTexts writes the profiles of the groups.
 func (t *decoding) finishTexts() {

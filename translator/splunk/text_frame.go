@@ -32,11 +32,11 @@ func grammarOf(language string) grammar {
 
 // takeFrame reads a line below those about the thread and tells whether it is a frame.
 func (x *text) takeFrame(line []byte, g grammar) bool {
-	line = bytes.Trim(line, " \t")
+	line = trimBlanks(line)
 	if len(line) == 0 || bytes.HasPrefix(line, []byte("- ")) || string(line) == "No compile task" {
 		return false // Nothing, or what a thread dump says of locks and compilers.
 	}
-	line = bytes.TrimLeft(bytes.TrimPrefix(line, []byte("at ")), " \t")
+	line = trimBlanks(bytes.TrimPrefix(line, []byte("at ")))
 	f, ok := parseFrame(line, g)
 	if !ok {
 		x.skipped++
@@ -44,6 +44,17 @@ func (x *text) takeFrame(line []byte, g grammar) bool {
 	}
 	x.frames = append(x.frames, f)
 	return true
+}
+
+// trimBlanks takes blanks and tabs off both ends.
+func trimBlanks(line []byte) []byte {
+	for len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
+		line = line[1:]
+	}
+	for len(line) > 0 && (line[len(line)-1] == ' ' || line[len(line)-1] == '\t') {
+		line = line[:len(line)-1]
+	}
+	return line
 }
 
 // parseFrame reads a frame.
@@ -89,6 +100,11 @@ func parseBareFrame(line []byte) (frame, bool) {
 // openingParenthesis returns the position of the parenthesis that the one at the end of the line closes: files and
 // functions may have parentheses, too. If they do not pair, it is the first one, and -1 if there is none.
 func openingParenthesis(line []byte) int {
+	inside := line[:len(line)-1]
+	open := bytes.LastIndexByte(inside, '(')
+	if open < 0 || bytes.IndexByte(inside[open:], ')') < 0 {
+		return open // The most common case: one pair.
+	}
 	depth := 0
 	for i, c := range slices.Backward(line) {
 		switch c {

@@ -42,7 +42,9 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 		if len(line) > limits.StringBytes {
 			return tooLarge(fmt.Sprintf("bytes of line %d", n), len(line), limits.StringBytes)
 		}
-		line = bytes.TrimRight(line, "\r")
+		for len(line) > 0 && line[len(line)-1] == '\r' {
+			line = line[:len(line)-1]
+		}
 		if place < placeFrames {
 			var taken bool
 			if place, taken = x.takeMetadata(place, line, grammar); taken {

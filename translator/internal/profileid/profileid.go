@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"io"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -19,11 +20,12 @@ import (
 
 // Hash collects what the ids depend on. Make it with [NewHash].
 type Hash struct {
-	hash hash.Hash
+	hash   hash.Hash
+	number *[8]byte // room for a number on its way
 }
 
 // NewHash returns a Hash of nothing.
-func NewHash() Hash { return Hash{sha256.New()} }
+func NewHash() Hash { return Hash{sha256.New(), new([8]byte)} }
 
 // Bytes adds bytes, which are apart from those before and after them.
 func (h Hash) Bytes(b []byte) {
@@ -31,24 +33,48 @@ func (h Hash) Bytes(b []byte) {
 	h.hash.Write(b)
 }
 
+// Text is Bytes for a string.
+func (h Hash) Text(s string) {
+	h.Number(uint64(len(s)))
+	_, _ = io.WriteString(h.hash, s) // never fails
+}
+
 // Number adds a number.
 func (h Hash) Number(n uint64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], n)
-	h.hash.Write(b[:])
+	h.hash.Write(binary.BigEndian.AppendUint64(h.number[:0], n))
 }
 
 // Attributes adds attributes, whatever their order.
 func (h Hash) Attributes(m pcommon.Map) {
-	type pair struct{ key, value string }
+	type pair struct {
+		key   string
+		value pcommon.Value
+	}
 	pairs := make([]pair, 0, m.Len())
 	for key, value := range m.All() {
-		pairs = append(pairs, pair{key, value.AsString()})
+		pairs = append(pairs, pair{key, value})
 	}
-	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+	h.Number(uint64(len(pairs)))
 	for _, p := range pairs {
-		h.Bytes([]byte(p.key))
-		h.Bytes([]byte(p.value))
+		h.Text(p.key)
+		h.value(p.value)
+	}
+}
+
+// value adds a value and its type.
+func (h Hash) value(v pcommon.Value) {
+	h.Number(uint64(v.Type()))
+	switch v.Type() {
+	case pcommon.ValueTypeSlice:
+		h.Number(uint64(v.Slice().Len()))
+		for _, item := range v.Slice().All() {
+			h.value(item)
+		}
+	case pcommon.ValueTypeMap:
+		h.Attributes(v.Map())
+	default:
+		h.Text(v.AsString())
 	}
 }
 

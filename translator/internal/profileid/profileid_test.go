@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
@@ -35,6 +36,30 @@ func TestEqualInputsHaveEqualIDs(t *testing.T) {
 		assert.NotEqual(t, idOf("payload", "a", "1", "b", "2"), other)
 	}
 	assert.False(t, idOf("").IsEmpty())
+}
+
+func TestValuesCountByTypeAndContent(t *testing.T) {
+	ids := map[pprofile.ProfileID]any{}
+	for _, value := range []any{
+		"1", int64(1), true, 1.5,
+		[]byte{1},
+		nil,
+		[]any{},
+		[]any{"a", "b"},
+		[]any{"ab"},
+		[]any{[]any{"a"}, "b"},
+		map[string]any{"a": "b"},
+		map[string]any{"a": int64(1), "b": nil},
+	} {
+		m := pcommon.NewMap()
+		require.NoError(t, m.PutEmpty("key").FromRaw(value))
+		h := NewHash()
+		h.Attributes(m)
+		origin := h.IDs()
+		id := origin.Next("", "")
+		assert.NotContains(t, ids, id, "%v", value)
+		ids[id] = value
+	}
 }
 
 func TestEachProfileHasItsOwn(t *testing.T) {

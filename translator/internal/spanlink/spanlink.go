@@ -5,7 +5,6 @@
 package spanlink // import "github.com/otelpprof/otelpprof/translator/internal/spanlink"
 
 import (
-	"encoding/hex"
 	"math/bits"
 	"strings"
 
@@ -57,15 +56,33 @@ func parseID(id []byte, s string, decimal bool) bool {
 	if s == "" || len(s) > 2*len(id) {
 		return false
 	}
-	var padded [traceDigits]byte
-	digits := padded[:2*len(id)]
-	for i := range digits {
-		digits[i] = '0'
+	clear(id)
+	at := 2*len(id) - len(s)
+	for i := range len(s) {
+		digit := hexDigits[s[i]]
+		if digit == noDigit {
+			return false
+		}
+		id[(at+i)/2] |= digit << (4 * ((at + i + 1) & 1))
 	}
-	copy(digits[len(digits)-len(s):], s)
-	_, err := hex.Decode(id, digits)
-	return err == nil
+	return true
 }
+
+const noDigit = 0xff
+
+// hexDigits holds the value of each hexadecimal digit, noDigit for all other bytes.
+var hexDigits = func() (table [256]byte) {
+	for i := range table {
+		table[i] = noDigit
+	}
+	for i := range byte(10) {
+		table['0'+i] = i
+	}
+	for i := range byte(6) {
+		table['a'+i], table['A'+i] = 10+i, 10+i
+	}
+	return table
+}()
 
 // parseDecimal reads a decimal number of at most 128 bits into all of id, big end first.
 func parseDecimal(id []byte, s string) bool {

@@ -1,0 +1,164 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+)
+
+// largeRecord is a record of the size that an agent with 200 threads sends: 20 samples of each, on 1000 stacks.
+func largeRecord(tb testing.TB) plog.Logs {
+	tb.Helper()
+	p := newPayload("")
+	var frames []uint64
+	for i := range 3000 {
+		frames = append(frames, p.location(fmt.Sprintf("com.acme.shop.module%d.Service$Inner%d.handle%d", i%40, i%7, i), fmt.Sprintf("Service%d.java", i%200), int64(i)))
+	}
+	for i := range 4000 {
+		stack := i % 1000
+		labels := []label{
+			num("thread.id", int64(i%200)), str("thread.name", fmt.Sprint("http-nio-8080-exec-", i%200)), str("thread.state", "RUNNABLE"),
+			str("source.event.name", "jdk.ThreadDump"), period(1000), at(1_795_241_154_000 + int64(i/200)*1000),
+		}
+		if i%10 == 0 {
+			labels = append(labels, str("trace_id", fmt.Sprintf("%032x", i+1)), str("span_id", fmt.Sprintf("%016x", i+1)))
+		}
+		p.sample(frames[2*stack:2*stack+40+stack%60], nil, labels...)
+	}
+	r := newRequest("java")
+	r.addPprof(p.body(tb))
+	return r.logs
+}
+
+// BenchmarkPprofRecord measures a record with a pprof → pprofile.Profiles. op=limit is inflating the same body and pdata's
+// unmarshalling of the same message; op=decode is to take at most twice as long.
+//
+//	go test ./translator/splunk -run '^$' -bench '^BenchmarkPprofRecord$' -benchmem -count 6 -cpu 2
+func BenchmarkPprofRecord(b *testing.B) {
+	jsAllocations := captureOf(b, "splunk-otel-js/v4.7.2-mixed-alloc-http.pb")
+	for _, file := range []struct {
+		name  string
+		logs  plog.Logs
+		shape SampleShape
+	}{
+		{"java-200-threads", largeRecord(b), Combined},
+		{"java-depth-1024", captureOf(b, "splunk-otel-java/pprof-v2-cpu.pb"), Combined},
+		{"js-cpu", captureOf(b, "splunk-otel-js/v4.7.2-mixed-cpu-1-http.pb"), Combined},
+		{"js-snapshot", captureOf(b, "splunk-otel-js/v4.7.2-snapshot-http.pb"), Combined},
+		{"js-alloc-per-event", jsAllocations, PerEvent},
+		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15: there is hardly a message to compare with
+	} {
+		decoder := NewDecoder(Options{SampleShape: file.shape})
+		pd, result := decoder.Decode(file.logs, received)
+		require.Empty(b, result.Refused)
+		message := marshal(b, pd)
+		body := file.logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Str()
+		compressed, err := appendBase64(nil, []byte(body))
+		require.NoError(b, err)
+
+		b.Run("record="+file.name+"/op=decode", func(b *testing.B) {
+			b.SetBytes(int64(result.InflatedBytes))
+			b.ReportAllocs()
+			for b.Loop() {
+				decoder.Decode(file.logs, received)
+			}
+		})
+		b.Run("record="+file.name+"/op=limit", func(b *testing.B) {
+			b.SetBytes(int64(result.InflatedBytes))
+			b.ReportAllocs()
+			var raw []byte
+			for b.Loop() {
+				raw, err = inflate.Append(raw[:0], compressed, 64<<20)
+				require.NoError(b, err)
+				_, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// BenchmarkText measures the texts of a thread dump: op=parse is reading them, op=decode the whole way to profiles.
+//
+//	go test ./translator/splunk -run '^$' -bench '^BenchmarkText$' -benchmem -count 6 -cpu 1
+func BenchmarkText(b *testing.B) {
+	for name, path := range map[string]string{
+		"java": "splunk-otel-java/text-v1.23-cpu-jdk17-threaddump.pb",
+		"js":   "splunk-otel-js/v1.2.0-text-mixed-grpc.pb",
+	} {
+		logs := captureOf(b, path)
+		var bodies [][]byte
+		size := int64(0)
+		for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+			bodies = append(bodies, []byte(record.Body().Str()))
+			size += int64(len(record.Body().Str()))
+		}
+		b.Run("text="+name+"/op=parse", func(b *testing.B) {
+			b.SetBytes(size)
+			b.ReportAllocs()
+			var x text
+			for b.Loop() {
+				for _, body := range bodies {
+					if x.parse(body, name, DefaultLimits()) != nil {
+						b.Fatal("refused")
+					}
+				}
+			}
+		})
+		b.Run("text="+name+"/op=decode", func(b *testing.B) {
+			b.SetBytes(size)
+			b.ReportAllocs()
+			decoder := NewDecoder(Options{})
+			for b.Loop() {
+				decoder.Decode(logs, received)
+			}
+		})
+	}
+}
+
+// TestTextTakesMemoryForNewStringsOnly holds that reading a text takes none, and that a text that is ten times as long,
+// but of the same frames, takes no more allocations than those of its longer stack.
+func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
+	body := func(times int) string {
+		return "\"main\" #1\n\n" + strings.Repeat("\tat com.acme.Order.charge(Order.java:12)\n\tat com.acme.Cart.pay(Cart.java:7)\n", times)
+	}
+	long := []byte(body(1000))
+	var x text
+	assert.Zero(t, testing.AllocsPerRun(20, func() { x.parse(long, "java", DefaultLimits()) }))
+
+	decoder := NewDecoder(Options{})
+	allocations := func(times int) float64 {
+		r := newRequest("java")
+		r.addText(body(times))
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+	}
+	short := allocations(100)
+	assert.LessOrEqual(t, allocations(1000), short+5)
+	assert.Less(t, short, 200.0)
+}
+
+// TestPprofTakesMemoryForTheMessageOnly holds that events of equal identity take no allocations of their own.
+func TestPprofTakesMemoryForTheMessageOnly(t *testing.T) {
+	decoder := NewDecoder(Options{})
+	allocations := func(events int) float64 {
+		p := newPayload("")
+		id := p.location("f", "a.js", 1)
+		for i := range events {
+			p.sample([]uint64{id}, nil, at(int64(i+1)), period(1), str("trace_id", someTrace), str("span_id", someSpan))
+		}
+		r := newRequest("nodejs")
+		r.addPprof(p.body(t))
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+	}
+	short := allocations(100)
+	assert.LessOrEqual(t, allocations(10_000), short+5)
+}
