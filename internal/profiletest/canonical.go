@@ -4,6 +4,7 @@
 package profiletest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -46,17 +47,18 @@ func appendValue(dst []byte, v pcommon.Value, depth int) []byte {
 	return dst
 }
 
-// appendMap appends the canonical form of m, in which the order of the entries does not show.
+// appendMap appends the canonical form of m, in which the order of the keys does not show. A key that stands twice, which
+// the protocol forbids, keeps the order of its values: readers take the first or the last.
 func appendMap(dst []byte, m pcommon.Map, depth int) []byte {
-	entries := make([]string, 0, m.Len())
+	type pair struct{ key, entry string }
+	pairs := make([]pair, 0, m.Len())
 	for key, value := range m.All() {
-		entry := appendString(nil, key)
-		entries = append(entries, string(appendValue(entry, value, depth)))
+		pairs = append(pairs, pair{key, string(appendValue(appendString(nil, key), value, depth))})
 	}
-	slices.Sort(entries)
-	dst = binary.AppendUvarint(dst, uint64(len(entries)))
-	for _, entry := range entries {
-		dst = appendString(dst, entry)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+	dst = binary.AppendUvarint(dst, uint64(len(pairs)))
+	for _, p := range pairs {
+		dst = appendString(dst, p.entry)
 	}
 	return dst
 }
