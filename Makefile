@@ -102,7 +102,7 @@ bench: ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Lint and check the format of all code
-	@$(TOOLS)/golangci-lint run $(PKGS)
+	@$(TOOLS)/golangci-lint run --allow-parallel-runners $(PKGS)
 
 .PHONY: validate
 validate: $(BINARY) ## Check each YAML under config/ and each configuration in a README with the built binary
