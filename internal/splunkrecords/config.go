@@ -1,0 +1,163 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunkrecords
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/splunk"
+)
+
+// Config is the configuration of the translation.
+type Config struct {
+	// Limits bound what a record, and a request, may hold.
+	Limits LimitsConfig `mapstructure:"limits"`
+
+	// SampleShape says how samples of equal stack, attributes and link are written.
+	SampleShape SampleShape `mapstructure:"sample_shape"`
+
+	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
+	LinkLabels []LinkLabelsConfig `mapstructure:"link_labels"`
+
+	// FrameType gives each location the attribute profile.frame.type.
+	FrameType bool `mapstructure:"frame_type"`
+
+	// KeepEmptyStacks keeps samples without any frame.
+	KeepEmptyStacks bool `mapstructure:"keep_empty_stacks"`
+
+	// IncludeOriginalPayload copies the pprof of each record into the profiles made of it.
+	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LimitsConfig bounds records. One that exceeds any of these is refused, its neighbours are not.
+type LimitsConfig struct {
+	// BodyBytes is the size of a body: that of a text, or of a pprof behind base64.
+	BodyBytes int `mapstructure:"body_bytes"`
+	// InflatedBytes is the size of a pprof behind its compression; a request may have four times that.
+	InflatedBytes int `mapstructure:"inflated_bytes"`
+	// Samples is the number of samples of all records of a request.
+	Samples int `mapstructure:"samples"`
+	// FramesPerStack is the depth of one stack.
+	FramesPerStack int `mapstructure:"frames_per_stack"`
+	// StringBytes is the length of one string of a pprof, or of one line of a text.
+	StringBytes int `mapstructure:"string_bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LinkLabelsConfig names a pair of labels. Span may be empty: the trace alone makes the link.
+type LinkLabelsConfig struct {
+	Trace string `mapstructure:"trace"`
+	Span  string `mapstructure:"span"`
+	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hexadecimal.
+	Decimal bool `mapstructure:"decimal"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// SampleShape says how samples are written. Its values are SampleShapeCombined and SampleShapePerEvent.
+type SampleShape string
+
+const (
+	// SampleShapeCombined makes one sample of equal ones, with as many values as timestamps.
+	SampleShapeCombined SampleShape = "combined"
+	// SampleShapePerEvent makes one sample of each, with one value and one timestamp.
+	SampleShapePerEvent SampleShape = "per_event"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (s *SampleShape) UnmarshalText(text []byte) error {
+	switch word := SampleShape(text); word {
+	case SampleShapeCombined, SampleShapePerEvent:
+		*s = word
+		return nil
+	default:
+		return fmt.Errorf("unknown sample_shape %q, known are %q and %q", text, SampleShapeCombined, SampleShapePerEvent)
+	}
+}
+
+// NewDefaultConfig returns the configuration of one that says nothing.
+func NewDefaultConfig() Config {
+	limits := splunk.DefaultLimits()
+	cfg := Config{
+		Limits: LimitsConfig{
+			BodyBytes:      limits.BodyBytes,
+			InflatedBytes:  limits.InflatedBytes,
+			Samples:        limits.Samples,
+			FramesPerStack: limits.FramesPerStack,
+			StringBytes:    limits.StringBytes,
+		},
+		SampleShape:     SampleShapeCombined,
+		FrameType:       true,
+		KeepEmptyStacks: true,
+	}
+	for _, pair := range splunk.DefaultLinkLabels() {
+		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
+	}
+	return cfg
+}
+
+// Validate checks the configuration.
+func (cfg *Config) Validate() error {
+	var errs []error
+	for i, pair := range cfg.LinkLabels {
+		if pair.Trace == "" {
+			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Validate refuses limits that would refuse everything.
+func (l *LimitsConfig) Validate() error {
+	var errs []error
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{
+		{"body_bytes", l.BodyBytes},
+		{"inflated_bytes", l.InflatedBytes},
+		{"samples", l.Samples},
+		{"frames_per_stack", l.FramesPerStack},
+		{"string_bytes", l.StringBytes},
+	} {
+		if limit.value <= 0 {
+			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// options returns what the translator is to do.
+func (cfg *Config) options() splunk.Options {
+	links := make([]pprof.LinkLabels, 0, len(cfg.LinkLabels)) // Empty is not nil: it means no links.
+	for _, pair := range cfg.LinkLabels {
+		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
+	}
+	shape := splunk.Combined
+	if cfg.SampleShape == SampleShapePerEvent {
+		shape = splunk.PerEvent
+	}
+	return splunk.Options{
+		Limits: splunk.Limits{
+			BodyBytes:      cfg.Limits.BodyBytes,
+			InflatedBytes:  cfg.Limits.InflatedBytes,
+			Samples:        cfg.Limits.Samples,
+			FramesPerStack: cfg.Limits.FramesPerStack,
+			StringBytes:    cfg.Limits.StringBytes,
+		},
+		SampleShape:            shape,
+		LinkLabels:             links,
+		OmitFrameType:          !cfg.FrameType,
+		DropEmptyStacks:        !cfg.KeepEmptyStacks,
+		IncludeOriginalPayload: cfg.IncludeOriginalPayload,
+	}
+}
