@@ -1,0 +1,91 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofilereceiver
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+
+	"github.com/otelpprof/otelpprof/internal/splunkrecords"
+)
+
+// Config is the configuration of the receiver.
+type Config struct {
+	// Protocols are those of the OTLP receiver. Without this section both gRPC and HTTP are on.
+	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
+
+	// OtherLogs says what becomes of logs that are no profiling records, where no pipeline of logs takes them.
+	OtherLogs OtherLogs `mapstructure:"other_logs"`
+
+	splunkrecords.Config `mapstructure:",squash"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// OtherLogs says what becomes of logs that nobody takes. Its values are OtherLogsDrop and OtherLogsReject.
+type OtherLogs string
+
+const (
+	// OtherLogsDrop drops and counts them.
+	OtherLogsDrop OtherLogs = "drop"
+	// OtherLogsReject counts them, and refuses a request that holds nothing else.
+	OtherLogsReject OtherLogs = "reject"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (o *OtherLogs) UnmarshalText(text []byte) error {
+	switch word := OtherLogs(text); word {
+	case OtherLogsDrop, OtherLogsReject:
+		*o = word
+		return nil
+	default:
+		return fmt.Errorf("unknown other_logs %q, known are %q and %q", text, OtherLogsDrop, OtherLogsReject)
+	}
+}
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
+
+// maxRecvMsgSizeMiB is the limit that HTTP has, too. gRPC's own, 4 MiB, is less than what a Java agent may send.
+const maxRecvMsgSizeMiB = 20
+
+func createDefaultConfig() component.Config {
+	protocols := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
+	grpc := *protocols.GRPC.GetOrInsertDefault()
+	grpc.MaxRecvMsgSizeMiB = maxRecvMsgSizeMiB
+	protocols.GRPC = configoptional.Default(grpc)
+	return &Config{
+		Protocols: protocols,
+		OtherLogs: OtherLogsDrop,
+		Config:    splunkrecords.NewDefaultConfig(),
+	}
+}
+
+// Unmarshal turns both protocols on where the configuration names neither, so that an agent with default settings finds
+// the receiver.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(cfg); err != nil {
+		return err
+	}
+	if !conf.IsSet("protocols") {
+		cfg.Protocols.GRPC.GetOrInsertDefault()
+		cfg.Protocols.HTTP.GetOrInsertDefault()
+	}
+	return nil
+}
+
+// Validate checks what the sections do not check themselves.
+func (cfg *Config) Validate() error {
+	if err := (&otlpreceiver.Config{Protocols: cfg.Protocols}).Validate(); err != nil {
+		return fmt.Errorf("protocols: %w", err)
+	}
+	return cfg.Config.Validate()
+}

@@ -1,0 +1,92 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofilereceiver
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
+)
+
+// instance is what all signals of one configuration share. The OTLP receiver inside is one for all of them, too: it
+// starts with the first part and ends with the first, however many there are.
+type instance struct {
+	otlp      xreceiver.Factory
+	settings  receiver.Settings
+	config    *otlpreceiver.Config
+	converter *converter
+}
+
+func newInstance(cfg *Config, set *receiver.Settings) (*instance, error) {
+	converter, err := newConverter(cfg, *set)
+	if err != nil {
+		return nil, err
+	}
+	i := &instance{
+		otlp:      otlpreceiver.NewFactory().(xreceiver.Factory),
+		settings:  *set,
+		config:    &otlpreceiver.Config{Protocols: cfg.Protocols},
+		converter: converter,
+	}
+	// The OTLP receiver insists on its own type. The name tells whose it is: otlp/splunk_log_profile/name.
+	i.settings.ID = component.NewIDWithName(i.otlp.Type(), set.ID.String())
+	return i, nil
+}
+
+// instances holds those that are in use. The Collector asks for each signal on its own, with the same configuration.
+var instances = &instanceMap{byConfig: map[*Config]*instance{}}
+
+type instanceMap struct {
+	mu       sync.Mutex
+	byConfig map[*Config]*instance
+}
+
+// part makes what the instance of a configuration is for one signal. create makes it with the OTLP receiver.
+func (m *instanceMap) part(cfg *Config, set *receiver.Settings, create func(*instance) (component.Component, error)) (*part, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, known := m.byConfig[cfg]
+	if !known {
+		var err error
+		if i, err = newInstance(cfg, set); err != nil {
+			return nil, err
+		}
+	}
+	inner, err := create(i)
+	if err != nil {
+		return nil, err
+	}
+	m.byConfig[cfg] = i
+	return &part{Component: inner, instance: i, config: cfg}, nil
+}
+
+// remove forgets the instance of a configuration, so that the same configuration can be used again.
+func (m *instanceMap) remove(cfg *Config) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.byConfig, cfg)
+}
+
+// part is the receiver as one signal sees it.
+type part struct {
+	component.Component
+	instance *instance
+	config   *Config
+}
+
+// Start starts the OTLP receiver, unless another part has done so.
+func (p *part) Start(ctx context.Context, host component.Host) error {
+	p.instance.converter.announce()
+	return p.Component.Start(ctx, host)
+}
+
+// Shutdown ends the OTLP receiver, unless another part has done so.
+func (p *part) Shutdown(ctx context.Context) error {
+	instances.remove(p.config)
+	return p.Component.Shutdown(ctx)
+}
