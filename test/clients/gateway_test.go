@@ -1,0 +1,179 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+// patience is how long anything may take that a client or the gateway does by itself.
+const patience = time.Minute
+
+// config is a gateway from a receiver to files, whose comments tell of the resource. There is no queue, so that a client
+// is answered when the file is written.
+const config = `yaml:
+receivers:
+  pprof:
+    %s
+exporters:
+  pprof:
+    resource_comments: true
+    sending_queue:
+      enabled: false
+    file:
+      directory: %s
+extensions:
+  health_check:
+    endpoint: %s
+service:
+  extensions: [health_check]
+  pipelines:
+    profiles:
+      receivers: [pprof]
+      exporters: [pprof]
+  telemetry:
+    metrics:
+      level: none
+`
+
+// tester is a running gateway.
+type tester struct {
+	*gateway.Gateway
+	// intake is where the receiver listens, unless the test has it do something else.
+	intake    string
+	directory string
+}
+
+// start runs the distribution. receiver is the configuration of the receiver; without it, it is a server.
+func start(t *testing.T, receiver string) *tester {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		const missing = "OTELPPROF_BINARY does not name the built distribution"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	g := &tester{intake: addresses[0], directory: filepath.Join(t.TempDir(), "profiles")}
+	if receiver == "" {
+		receiver = "server: {endpoint: " + g.intake + "}"
+	}
+	// The test's own context ends before its cleanups run, and would kill the process.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g.Gateway, err = gateway.Start(ctx, gateway.Options{
+		Binary: binary, Configs: []string{fmt.Sprintf(config, receiver, g.directory, addresses[1])}, HealthURL: "http://" + addresses[1],
+	})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		assert.NoError(t, g.Stop(patience))
+		if t.Failed() {
+			t.Logf("the gateway said:\n%s\nand wrote %q", g.Log(), g.files())
+		}
+	})
+	return g
+}
+
+// files are the finished files, by their path below the directory of the exporter.
+func (g *tester) files() (found []string) {
+	_ = filepath.WalkDir(g.directory, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".pb.gz") {
+			name, _ := filepath.Rel(g.directory, path)
+			found = append(found, name)
+		}
+		return nil
+	})
+	return found
+}
+
+// profiles returns what was written for a service and a kind of profile.
+func (g *tester) profiles(t *testing.T, service, kind string) (all []*profile.Profile) {
+	t.Helper()
+	for _, name := range g.files() {
+		if filepath.Dir(name) != filepath.Join(service, kind) {
+			continue
+		}
+		file, err := os.Open(filepath.Join(g.directory, name))
+		require.NoError(t, err)
+		p, err := profile.Parse(file)
+		file.Close()
+		require.NoError(t, err)
+		require.NoError(t, p.CheckValid())
+		all = append(all, p)
+	}
+	return all
+}
+
+// waitFor returns a profile of the service and kind, once there is one in which a function of this name has a value.
+func (g *tester) waitFor(t *testing.T, service, kind, function string) *profile.Profile {
+	t.Helper()
+	var found *profile.Profile
+	require.Eventually(t, func() bool {
+		for _, p := range g.profiles(t, service, kind) {
+			if samplesIn(p, function) != nil {
+				found = p
+				return true
+			}
+		}
+		return false
+	}, patience, 100*time.Millisecond, "no profile %s/%s with %s", service, kind, function)
+	return found
+}
+
+// samplesIn are the samples with a value and a stack in which the function stands.
+func samplesIn(p *profile.Profile, function string) (found []*profile.Sample) {
+	for _, sample := range p.Sample {
+		if slices.ContainsFunc(sample.Value, func(v int64) bool { return v > 0 }) && reaches(sample, function) {
+			found = append(found, sample)
+		}
+	}
+	return found
+}
+
+func reaches(sample *profile.Sample, function string) bool {
+	for _, location := range sample.Location {
+		for _, line := range location.Line {
+			if line.Function != nil && strings.Contains(line.Function.Name, function) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// assertResource looks for attributes of the resource, key=value, in the comments.
+func assertResource(t *testing.T, p *profile.Profile, attributes ...string) {
+	t.Helper()
+	for _, attribute := range attributes {
+		assert.Contains(t, p.Comments, "resource:"+attribute)
+	}
+}
+
+// typesOf are the sample types of a profile.
+func typesOf(p *profile.Profile) (types []string) {
+	for _, sampleType := range p.SampleType {
+		types = append(types, sampleType.Type)
+	}
+	return types
+}

@@ -1,0 +1,23 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+'use strict'
+
+const Pyroscope = require('@pyroscope/nodejs')
+const { workFor } = require('./work')
+
+async function main () {
+  Pyroscope.init({
+    serverAddress: process.argv[2],
+    appName: 'from-node',
+    tags: { region: 'eu-1' },
+    flushIntervalMs: 1000,
+    heap: { samplingIntervalBytes: 65536 },
+    wall: { samplingDurationMs: 1000, samplingIntervalMicros: 10000, collectCpuTime: true }
+  })
+  Pyroscope.start()
+  await workFor(5, f => Pyroscope.wrapWithLabels({ route: '/cart' }, f))
+  await Pyroscope.stop()
+}
+
+main().then(() => process.exit(0), err => { console.error(err); process.exit(1) })

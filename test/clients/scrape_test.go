@@ -1,0 +1,72 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"net/http"
+	"net/http/httptest"
+	_ "net/http/pprof" // what is scraped
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestScrape has the gateway scrape net/http/pprof of this process.
+func TestScrape(t *testing.T) {
+	profileContention(t)
+	target := httptest.NewServer(http.DefaultServeMux)
+	t.Cleanup(target.Close)
+	startLoad(t, "controller", "cart")
+	g := start(t, `scrape:
+      targets: [{endpoint: "`+target.URL+`", labels: {service.name: scraped, team: a}}]
+      collection_interval: 3s
+      jitter: 0s
+      seconds: 1`)
+	for kind, types := range map[string][]string{
+		"cpu":       {"samples", "cpu"},
+		"heap":      {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"allocs":    {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+		"goroutine": {"goroutine"},
+		"mutex":     {"contentions", "delay"},
+		"block":     {"contentions", "delay"},
+	} {
+		p := g.waitFor(t, "scraped", kind, hot)
+		assert.Equal(t, types, typesOf(p), kind)
+		assertResource(t, p, "service.name=scraped", "team=a", "server.address=127.0.0.1")
+		for _, sample := range p.Sample {
+			for _, value := range sample.Value {
+				assert.GreaterOrEqual(t, value, int64(0), kind)
+			}
+		}
+	}
+}
+
+// TestFile has the gateway read a file of Go's, and go tool pprof read what it wrote.
+func TestFile(t *testing.T) {
+	inbox := t.TempDir()
+	startLoad(t, "controller", "cart")
+	g := start(t, `resource_attributes: {service.name: from-file}
+    file: {include: "`+filepath.Join(inbox, "*.pb.gz")+`", collection_interval: 200ms, settle: 100ms, delete_after_read: true}`)
+	require.NoError(t, os.WriteFile(filepath.Join(inbox, "cpu.pb.gz"), cpuProfile(t), 0o600))
+	g.waitFor(t, "from-file", "cpu", hot)
+	written := g.files()
+	require.Len(t, written, 1)
+	top, err := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-cum", filepath.Join(g.directory, written[0])).CombinedOutput()
+	require.NoError(t, err, "%s", top)
+	assert.Contains(t, string(top), hot)
+	left, err := os.ReadDir(inbox)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// TestSelf has the gateway profile itself.
+func TestSelf(t *testing.T) {
+	g := start(t, "self: {profiles: [goroutine, heap], collection_interval: 500ms, initial_delay: 0s}")
+	p := g.waitFor(t, "otelcol-pprof", "goroutine", "pprofreceiver")
+	assertResource(t, p, "service.name=otelcol-pprof")
+}
