@@ -48,7 +48,7 @@ func TestCombined(t *testing.T) {
 	assert.Equal(t, []string{"b(b.js:1:0)", "a(a.js:1:0)"}, framesOf(pd, second), "the leaf stays first")
 	assert.Equal(t, []int{6, 2}, []int{result.Events, result.Samples})
 	assert.EqualValues(t, 1_000_000_000, p.Time())
-	assert.EqualValues(t, uint64(5_001_000_000), p.DurationNano())
+	assert.Equal(t, uint64(5_001_000_000), p.DurationNano())
 	require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 }
 

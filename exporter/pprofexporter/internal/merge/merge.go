@@ -63,7 +63,7 @@ func parse(e *recent.Entry, buffer *[]byte) (p *profile.Profile, err error) {
 	if p, err = profile.ParseUncompressed(*buffer); err != nil {
 		return nil, err
 	}
-	if err = p.CheckValid(); err != nil {
+	if err := p.CheckValid(); err != nil {
 		return nil, err
 	}
 	return p, nil
