@@ -54,7 +54,7 @@ func (t *Translator) nameRefused(logs plog.Logs, refused []splunk.Refusal) {
 		zap.Int("records_since_last_line", count),
 		zap.String("reason", string(first.Reason)),
 		zap.Error(first.Err),
-		zap.String("scope", resource.ScopeLogs().At(first.Scope).Scope().Version()),
+		zap.String("scope_version", resource.ScopeLogs().At(first.Scope).Scope().Version()),
 	}
 	for _, key := range []string{
 		"service.name", "telemetry.sdk.language", "telemetry.distro.version", "splunk.distro.version", "host.name",

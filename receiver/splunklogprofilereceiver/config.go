@@ -57,11 +57,20 @@ var (
 // maxRecvMsgSizeMiB is the limit that HTTP has, too. gRPC's own, 4 MiB, is less than what a Java agent may send.
 const maxRecvMsgSizeMiB = 20
 
-func createDefaultConfig() component.Config {
+// defaultProtocols returns the settings that gRPC and HTTP have where the configuration names them.
+func defaultProtocols() otlpreceiver.Protocols {
 	protocols := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc := *protocols.GRPC.GetOrInsertDefault()
 	grpc.MaxRecvMsgSizeMiB = maxRecvMsgSizeMiB
 	protocols.GRPC = configoptional.Default(grpc)
+	return protocols
+}
+
+// createDefaultConfig turns both protocols on, so that an agent with default settings finds the receiver.
+func createDefaultConfig() component.Config {
+	protocols := defaultProtocols()
+	protocols.GRPC.GetOrInsertDefault()
+	protocols.HTTP.GetOrInsertDefault()
 	return &Config{
 		Protocols: protocols,
 		OtherLogs: OtherLogsDrop,
@@ -69,17 +78,12 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Unmarshal turns both protocols on where the configuration names neither, so that an agent with default settings finds
-// the receiver.
+// Unmarshal leaves on only those protocols that the configuration names, if it names any.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
-	if err := conf.Unmarshal(cfg); err != nil {
-		return err
+	if conf.IsSet("protocols") {
+		cfg.Protocols = defaultProtocols()
 	}
-	if !conf.IsSet("protocols") {
-		cfg.Protocols.GRPC.GetOrInsertDefault()
-		cfg.Protocols.HTTP.GetOrInsertDefault()
-	}
-	return nil
+	return conf.Unmarshal(cfg)
 }
 
 // Validate checks what the sections do not check themselves.

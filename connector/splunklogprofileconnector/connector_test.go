@@ -1,0 +1,191 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofileconnector
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/connector"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// running is both halves of a connector between sinks.
+type running struct {
+	toProfiles, toLogs connector.Logs
+	profiles           *consumertest.ProfilesSink
+	logs               *consumertest.LogsSink
+	telemetry          *componenttest.Telemetry
+}
+
+func run(t *testing.T, cfg *Config) *running {
+	t.Helper()
+	r := &running{
+		profiles:  new(consumertest.ProfilesSink),
+		logs:      new(consumertest.LogsSink),
+		telemetry: componenttest.NewTelemetry(),
+	}
+	set := connectortest.NewNopSettings(typ)
+	set.TelemetrySettings = r.telemetry.NewTelemetrySettings()
+	factory := NewFactory()
+	var err error
+	r.toProfiles, err = factory.CreateLogsToProfiles(t.Context(), set, cfg, r.profiles)
+	require.NoError(t, err)
+	r.toLogs, err = factory.CreateLogsToLogs(t.Context(), set, cfg, r.logs)
+	require.NoError(t, err)
+	for _, c := range []connector.Logs{r.toProfiles, r.toLogs} {
+		require.NoError(t, c.Start(t.Context(), componenttest.NewNopHost()))
+	}
+	t.Cleanup(func() {
+		for _, c := range []connector.Logs{r.toProfiles, r.toLogs} {
+			assert.NoError(t, c.Shutdown(context.WithoutCancel(t.Context())))
+		}
+		assert.NoError(t, r.telemetry.Shutdown(context.WithoutCancel(t.Context())))
+	})
+	return r
+}
+
+// send gives each half its own logs, as the Collector does where one of them changes what it gets.
+func (r *running) send(t *testing.T, logs plog.Logs) {
+	t.Helper()
+	copied := plog.NewLogs()
+	logs.CopyTo(copied)
+	require.NoError(t, r.toProfiles.ConsumeLogs(t.Context(), logs))
+	assert.Equal(t, copied, logs, "logs to profiles only reads")
+	require.NoError(t, r.toLogs.ConsumeLogs(t.Context(), copied))
+}
+
+// capture is a request of testdata/splunk.
+func capture(t *testing.T, name string) plog.Logs {
+	t.Helper()
+	body, err := os.ReadFile(profiletest.Testdata(t, "splunk", name))
+	require.NoError(t, err)
+	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+	require.NoError(t, err)
+	return logs
+}
+
+// addOther adds a log record that is no profiling record, in a scope of its own.
+func addOther(logs plog.Logs, body string) {
+	scope := logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty()
+	scope.Scope().SetName("com.acme.Shop")
+	scope.LogRecords().AppendEmpty().Body().SetStr(body)
+}
+
+const python = "splunk-otel-python/cpu-continuous.pb"
+
+func TestMixedLogsArePartedBetweenThePipelines(t *testing.T) {
+	r := run(t, createDefaultConfig().(*Config))
+	logs := capture(t, python)
+	addOther(logs, "ordinary")
+	r.send(t, logs)
+
+	require.Len(t, r.profiles.AllProfiles(), 1)
+	assert.Equal(t, 15, r.profiles.SampleCount())
+	require.NoError(t, profiletest.Check(r.profiles.AllProfiles()[0]))
+	require.Len(t, r.logs.AllLogs(), 1)
+	assert.Equal(t, 1, r.logs.LogRecordCount())
+	assert.Equal(t, "ordinary", r.logs.AllLogs()[0].ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Str())
+}
+
+func TestNothingIsSentWhereThereIsNothing(t *testing.T) {
+	r := run(t, createDefaultConfig().(*Config))
+	r.send(t, capture(t, python))
+	assert.Empty(t, r.logs.AllLogs(), "profiling records only")
+	assert.Len(t, r.profiles.AllProfiles(), 1)
+
+	ordinary := plog.NewLogs()
+	ordinary.ResourceLogs().AppendEmpty()
+	addOther(ordinary, "ordinary")
+	r.send(t, ordinary)
+	assert.Len(t, r.profiles.AllProfiles(), 1, "no profiling records")
+	assert.Len(t, r.logs.AllLogs(), 1)
+}
+
+// TestRefusedRecordsAreNoError holds that a batch is not sent back for what one sender did.
+func TestRefusedRecordsAreNoError(t *testing.T) {
+	r := run(t, createDefaultConfig().(*Config))
+	logs := capture(t, python)
+	logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(1).Body().SetStr("!")
+	r.send(t, logs)
+	assert.Equal(t, 10, r.profiles.SampleCount())
+
+	for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+		record.Body().SetStr("!")
+	}
+	r.send(t, logs)
+	assert.Len(t, r.profiles.AllProfiles(), 1)
+	metadatatest.AssertEqualConnectorSplunkLogProfileRefusals(t, r.telemetry, []metricdata.DataPoint[int64]{
+		{Attributes: attribute.NewSet(attribute.String("reason", "base64")), Value: 4},
+	}, metricdatatest.IgnoreTimestamp())
+}
+
+// TestErrorsOfTheNextConsumer holds that it is told as it is, so that it stays retryable or permanent.
+func TestErrorsOfTheNextConsumer(t *testing.T) {
+	for _, failure := range []error{errors.New("queue is full"), consumererror.NewPermanent(errors.New("unreadable"))} {
+		set := connectortest.NewNopSettings(typ)
+		next := consumertest.NewErr(failure)
+		toProfiles, err := NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), next)
+		require.NoError(t, err)
+		assert.Equal(t, failure, toProfiles.ConsumeLogs(t.Context(), capture(t, python)))
+		toLogs, err := NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), next)
+		require.NoError(t, err)
+		ordinary := plog.NewLogs()
+		ordinary.ResourceLogs().AppendEmpty()
+		addOther(ordinary, "ordinary")
+		assert.Equal(t, failure, toLogs.ConsumeLogs(t.Context(), ordinary))
+	}
+}
+
+func TestCapabilities(t *testing.T) {
+	r := run(t, createDefaultConfig().(*Config))
+	assert.False(t, r.toProfiles.Capabilities().MutatesData)
+	assert.True(t, r.toLogs.Capabilities().MutatesData)
+}
+
+func TestOptionsReachTheTranslation(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Limits.Samples = 5
+	cfg.IncludeOriginalPayload = true
+	r := run(t, cfg)
+	r.send(t, capture(t, python))
+	assert.Equal(t, 5, r.profiles.SampleCount())
+	profile := r.profiles.AllProfiles()[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Positive(t, profile.OriginalPayload().Len())
+}
+
+func TestMetrics(t *testing.T) {
+	r := run(t, createDefaultConfig().(*Config))
+	logs := capture(t, "splunk-otel-js/v1.2.0-text-mixed-grpc.pb")
+	addOther(logs, "ordinary")
+	r.send(t, logs)
+	r.send(t, capture(t, python))
+	point := func(value int64, attributes ...attribute.KeyValue) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Attributes: attribute.NewSet(attributes...), Value: value}
+	}
+	anyTime := metricdatatest.IgnoreTimestamp()
+	metadatatest.AssertEqualConnectorSplunkLogProfileRecords(t, r.telemetry, []metricdata.DataPoint[int64]{
+		point(25, attribute.String("format", "text")), point(3, attribute.String("format", "pprof")),
+	}, anyTime)
+	metadatatest.AssertEqualConnectorSplunkLogProfileEvents(t, r.telemetry, []metricdata.DataPoint[int64]{point(40)}, anyTime)
+	metadatatest.AssertEqualConnectorSplunkLogProfileSamples(t, r.telemetry, []metricdata.DataPoint[int64]{point(int64(r.profiles.SampleCount()))}, anyTime)
+	metadatatest.AssertEqualConnectorSplunkLogProfileOtherRecords(t, r.telemetry, []metricdata.DataPoint[int64]{point(1)}, anyTime)
+	metadatatest.AssertEqualConnectorSplunkLogProfileRemovedRecords(t, r.telemetry, []metricdata.DataPoint[int64]{point(28)}, anyTime)
+	metadatatest.AssertEqualConnectorSplunkLogProfileTranslateDuration(t, r.telemetry,
+		[]metricdata.HistogramDataPoint[float64]{{Count: 2}}, anyTime, metricdatatest.IgnoreValue())
+}

@@ -1,0 +1,73 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunkrecords
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/splunk"
+)
+
+func load(t *testing.T, values map[string]any) (Config, error) {
+	t.Helper()
+	cfg := NewDefaultConfig()
+	if err := confmap.NewFromStringMap(values).Unmarshal(&cfg); err != nil {
+		return cfg, err
+	}
+	return cfg, confmap.Validate(&cfg)
+}
+
+// TestDefaultsAreThoseOfTheTranslator holds that a configuration that says nothing asks for nothing.
+func TestDefaultsAreThoseOfTheTranslator(t *testing.T) {
+	cfg, err := load(t, nil)
+	require.NoError(t, err)
+	assert.Equal(t, splunk.Options{Limits: splunk.DefaultLimits(), LinkLabels: splunk.DefaultLinkLabels()}, cfg.options())
+}
+
+func TestEveryOptionReachesTheTranslator(t *testing.T) {
+	cfg, err := load(t, map[string]any{
+		"limits":                   map[string]any{"body_bytes": 1, "inflated_bytes": 2, "samples": 3, "frames_per_stack": 4, "string_bytes": 5},
+		"sample_shape":             "per_event",
+		"link_labels":              []any{map[string]any{"trace": "t", "span": "s", "decimal": true}},
+		"frame_type":               false,
+		"keep_empty_stacks":        false,
+		"include_original_payload": true,
+	})
+	require.NoError(t, err)
+	assert.Equal(t, splunk.Options{
+		Limits:                 splunk.Limits{BodyBytes: 1, InflatedBytes: 2, Samples: 3, FramesPerStack: 4, StringBytes: 5},
+		SampleShape:            splunk.PerEvent,
+		LinkLabels:             []pprof.LinkLabels{{Trace: "t", Span: "s", Decimal: true}},
+		OmitFrameType:          true,
+		DropEmptyStacks:        true,
+		IncludeOriginalPayload: true,
+	}, cfg.options())
+}
+
+func TestNoLinkLabels(t *testing.T) {
+	cfg, err := load(t, map[string]any{"link_labels": []any{}})
+	require.NoError(t, err)
+	assert.NotNil(t, cfg.options().LinkLabels, "nil would be the default")
+	assert.Empty(t, cfg.options().LinkLabels)
+}
+
+func TestRefusedConfigurations(t *testing.T) {
+	for want, values := range map[string]map[string]any{
+		`unknown sample_shape "split", known are "combined" and "per_event"`: {"sample_shape": "split"},
+		"link_labels[1].trace must be set":                                   {"link_labels": []any{map[string]any{"trace": "a"}, map[string]any{"span": "b"}}},
+		"body_bytes must be above 0, is 0":                                   {"limits": map[string]any{"body_bytes": 0}},
+		"inflated_bytes must be above 0, is -1":                              {"limits": map[string]any{"inflated_bytes": -1}},
+		"samples must be above 0, is 0":                                      {"limits": map[string]any{"samples": 0}},
+		"frames_per_stack must be above 0, is 0":                             {"limits": map[string]any{"frames_per_stack": 0}},
+		"string_bytes must be above 0, is 0":                                 {"limits": map[string]any{"string_bytes": 0}},
+	} {
+		_, err := load(t, values)
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,154 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofilereceiver
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var (
+	errBusy     = errors.New("queue is full")
+	errUnusable = consumererror.NewPermanent(errors.New("unusable"))
+)
+
+// TestAnswers holds what the sender is told, over both transports, and what goes on.
+func TestAnswers(t *testing.T) {
+	const refused = "all 3 profiling records are refused, the first one (base64): cannot decode the base64 of the body"
+	for _, test := range []struct {
+		name string
+		logs func(t *testing.T) plog.Logs
+		// next are the errors of the next consumers; without logs there is no pipeline of them.
+		profiles error
+		logsToo  bool
+		logsErr  error
+		values   map[string]any
+
+		http    int
+		code    codes.Code
+		message string
+		// samples and bodies are what has gone on.
+		samples int
+		bodies  []string
+	}{
+		{name: "profiles", logs: pythonLogs, http: 200, samples: 15},
+		{name: "every record broken", logs: brokenLogs, http: 400, code: codes.InvalidArgument, message: refused},
+		{
+			name: "one record broken", http: 200, samples: 10,
+			logs: func(t *testing.T) plog.Logs {
+				logs := pythonLogs(t)
+				logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().SetStr("!")
+				return logs
+			},
+		},
+		{
+			name: "every record broken, other logs without a taker", http: 400, code: codes.InvalidArgument, message: refused,
+			logs: func(t *testing.T) plog.Logs { return mixed(brokenLogs(t), ordinaryLogs("a")) },
+		},
+		{
+			name: "every record broken, other logs taken", http: 200, logsToo: true, bodies: []string{"a"},
+			logs: func(t *testing.T) plog.Logs { return mixed(brokenLogs(t), ordinaryLogs("a")) },
+		},
+		{name: "every record broken, a pipeline of logs", logs: brokenLogs, logsToo: true, http: 400, code: codes.InvalidArgument, message: refused},
+
+		{name: "other logs without a taker", logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") }, http: 200},
+		{
+			name: "other logs without a taker, rejected", values: map[string]any{"other_logs": "reject"},
+			logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") },
+			http: 400, code: codes.InvalidArgument, message: "none of the 1 log records is a profiling record",
+		},
+		{
+			name: "other logs beside profiles, rejected", values: map[string]any{"other_logs": "reject"},
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 200, samples: 15,
+		},
+		{
+			name: "other logs with a taker", logsToo: true, values: map[string]any{"other_logs": "reject"},
+			logs: func(*testing.T) plog.Logs { return ordinaryLogs("a", "b") },
+			http: 200, bodies: []string{"a", "b"},
+		},
+
+		{name: "profiles to be sent again", logs: pythonLogs, profiles: errBusy, http: 503, code: codes.Unavailable, message: "queue is full"},
+		{name: "profiles not to be sent again", logs: pythonLogs, profiles: errUnusable, http: 500, code: codes.Internal, message: "unusable"},
+		{
+			name: "profiles to be sent again: the logs wait", profiles: errBusy, logsToo: true,
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 503, code: codes.Unavailable, message: "queue is full",
+		},
+		{
+			name: "profiles not to be sent again: the logs go on", profiles: errUnusable, logsToo: true, bodies: []string{"a"},
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 500, code: codes.Internal, message: "unusable",
+		},
+		{
+			name: "logs to be sent again", logsToo: true, logsErr: errBusy, samples: 15,
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 503, code: codes.Unavailable, message: "queue is full",
+		},
+		{
+			name: "logs not to be sent again", logsToo: true, logsErr: errUnusable, samples: 15,
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 500, code: codes.Internal, message: "unusable",
+		},
+		{
+			name: "profiles not to be sent again, logs to be", profiles: errUnusable, logsToo: true, logsErr: errBusy,
+			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			http: 503, code: codes.Unavailable, message: "queue is full",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			profiles, logs := new(consumertest.ProfilesSink), new(consumertest.LogsSink)
+			var nextProfiles xconsumer.Profiles = profiles
+			if test.profiles != nil {
+				nextProfiles = consumertest.NewErr(test.profiles)
+			}
+			var nextLogs consumer.Logs
+			if test.logsToo {
+				nextLogs = logs
+			}
+			if test.logsErr != nil {
+				nextLogs = consumertest.NewErr(test.logsErr)
+			}
+			r := run(t, pipelines{profiles: nextProfiles, logs: nextLogs}, test.values)
+			check := func() {
+				assert.Equal(t, test.samples, profiles.SampleCount())
+				assert.Equal(t, test.bodies, bodiesIn(logs))
+				profiles.Reset()
+				logs.Reset()
+			}
+
+			code, text := r.postLogs(t, test.logs(t))
+			assert.Equal(t, test.http, code, text)
+			assert.Contains(t, text, test.message)
+			check()
+
+			_, err := plogotlp.NewGRPCClient(r.dial(t)).Export(t.Context(), plogotlp.NewExportRequestFromLogs(test.logs(t)))
+			answer := status.Convert(err)
+			assert.Equal(t, test.code, answer.Code())
+			assert.Contains(t, answer.Message(), test.message)
+			check()
+		})
+	}
+}
+
+// TestAnswerToEveryRecordBroken holds that the error is permanent to whoever calls the consumer itself, too.
+func TestAnswerToEveryRecordBroken(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	parts := createAll(t, cfg, pipelines{profiles: consumertest.NewNop()}, componentTelemetry())
+	err := parts[0].(*part).instance.converter.ConsumeLogs(t.Context(), brokenLogs(t))
+	require.Error(t, err)
+	assert.True(t, consumererror.IsPermanent(err))
+	require.NoError(t, parts[0].Shutdown(t.Context()))
+}

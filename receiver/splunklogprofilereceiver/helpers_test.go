@@ -1,0 +1,213 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofilereceiver
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// pipelines are the next consumers of a receiver under test; nil where it is in no pipeline of that signal.
+type pipelines struct {
+	profiles xconsumer.Profiles
+	logs     consumer.Logs
+	traces   consumer.Traces
+	metrics  consumer.Metrics
+}
+
+// running is a receiver that listens on free ports.
+type running struct {
+	grpc, http string
+	telemetry  *componenttest.Telemetry
+}
+
+// run starts a receiver and stops it when the test ends. values are its configuration but for the endpoints.
+func run(t *testing.T, next pipelines, values map[string]any) *running {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	conf := confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
+		"grpc": map[string]any{"endpoint": addresses[0]}, "http": map[string]any{"endpoint": addresses[1]},
+	}})
+	require.NoError(t, conf.Merge(confmap.NewFromStringMap(values)))
+	cfg, err := load(t, conf)
+	require.NoError(t, err)
+
+	r := &running{grpc: addresses[0], http: addresses[1], telemetry: componenttest.NewTelemetry()}
+	parts := createAll(t, cfg, next, r.telemetry.NewTelemetrySettings())
+	for _, part := range parts {
+		require.NoError(t, part.Start(t.Context(), componenttest.NewNopHost()))
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		for _, part := range parts {
+			assert.NoError(t, part.Shutdown(ctx))
+		}
+		assert.NoError(t, r.telemetry.Shutdown(ctx))
+	})
+	return r
+}
+
+// createAll makes the part for each signal that has a next consumer.
+func createAll(t *testing.T, cfg *Config, next pipelines, telemetry component.TelemetrySettings) []component.Component {
+	t.Helper()
+	set := receivertest.NewNopSettings(typ)
+	set.TelemetrySettings = telemetry
+	factory := NewFactory()
+	var parts []component.Component
+	add := func(part component.Component, err error) {
+		require.NoError(t, err)
+		parts = append(parts, part)
+	}
+	if next.traces != nil {
+		add(factory.CreateTraces(t.Context(), set, cfg, next.traces))
+	}
+	if next.profiles != nil {
+		add(factory.CreateProfiles(t.Context(), set, cfg, next.profiles))
+	}
+	if next.logs != nil {
+		add(factory.CreateLogs(t.Context(), set, cfg, next.logs))
+	}
+	if next.metrics != nil {
+		add(factory.CreateMetrics(t.Context(), set, cfg, next.metrics))
+	}
+	return parts
+}
+
+// dial connects to the receiver's gRPC server.
+func (r *running) dial(t *testing.T) *grpc.ClientConn {
+	t.Helper()
+	connection, err := grpc.NewClient(r.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, connection.Close()) })
+	return connection
+}
+
+// post sends a message to the receiver's HTTP server.
+func (r *running) post(t *testing.T, path, contentType string, body []byte, headers ...string) (status int, text string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+path, bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", contentType)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(answer)
+}
+
+const (
+	protobuf = "application/x-protobuf"
+	jsonType = "application/json"
+)
+
+// postLogs sends logs, as an agent does.
+func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text string) {
+	t.Helper()
+	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
+	require.NoError(t, err)
+	return r.post(t, "/v1/logs", protobuf, body)
+}
+
+// captures are the paths of the requests in testdata/splunk with this ending.
+func captures(t *testing.T, ending string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*"))
+	require.NoError(t, err)
+	var paths []string
+	for _, path := range all {
+		if strings.HasSuffix(path, ending) {
+			paths = append(paths, path)
+		}
+	}
+	require.NotEmpty(t, paths)
+	return paths
+}
+
+func readLogs(t *testing.T, path string) plog.Logs {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+	require.NoError(t, err)
+	return logs
+}
+
+// pythonLogs are three profiling records with 15 samples.
+func pythonLogs(t *testing.T) plog.Logs {
+	t.Helper()
+	return readLogs(t, profiletest.Testdata(t, "splunk", "splunk-otel-python", "cpu-continuous.pb"))
+}
+
+// brokenLogs are three profiling records that cannot be read.
+func brokenLogs(t *testing.T) plog.Logs {
+	t.Helper()
+	logs := pythonLogs(t)
+	for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
+		record.Body().SetStr("!")
+	}
+	return logs
+}
+
+// ordinaryLogs are log records that are no profiling records.
+func ordinaryLogs(bodies ...string) plog.Logs {
+	logs := plog.NewLogs()
+	scope := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty()
+	scope.Scope().SetName("com.acme.Shop")
+	for _, body := range bodies {
+		scope.LogRecords().AppendEmpty().Body().SetStr(body)
+	}
+	return logs
+}
+
+// mixed puts all of these logs into one request.
+func mixed(parts ...plog.Logs) plog.Logs {
+	all := plog.NewLogs()
+	for _, part := range parts {
+		part.ResourceLogs().MoveAndAppendTo(all.ResourceLogs())
+	}
+	return all
+}
+
+// bodiesIn are the bodies of all records in a sink, in order.
+func bodiesIn(sink *consumertest.LogsSink) []string {
+	var bodies []string
+	for _, logs := range sink.AllLogs() {
+		for _, resource := range logs.ResourceLogs().All() {
+			for _, scope := range resource.ScopeLogs().All() {
+				for _, record := range scope.LogRecords().All() {
+					bodies = append(bodies, record.Body().AsString())
+				}
+			}
+		}
+	}
+	return bodies
+}
