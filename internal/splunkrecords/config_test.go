@@ -20,7 +20,8 @@ func load(t *testing.T, values map[string]any) (Config, error) {
 	if err := confmap.NewFromStringMap(values).Unmarshal(&cfg); err != nil {
 		return cfg, err
 	}
-	return cfg, confmap.Validate(&cfg)
+	err := confmap.Validate(&cfg)
+	return cfg, err
 }
 
 // TestDefaultsAreThoseOfTheTranslator holds that a configuration that says nothing asks for nothing.

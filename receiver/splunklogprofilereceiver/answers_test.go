@@ -24,12 +24,30 @@ var (
 	errUnusable = consumererror.NewPermanent(errors.New("unusable"))
 )
 
+// partlyBrokenLogs are three profiling records of which one cannot be read.
+func partlyBrokenLogs(t *testing.T) plog.Logs {
+	t.Helper()
+	logs := pythonLogs(t)
+	logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().SetStr("!")
+	return logs
+}
+
+func brokenWithOther(t *testing.T) plog.Logs {
+	t.Helper()
+	return mixed(brokenLogs(t), ordinaryLogs("a"))
+}
+
+func pythonWithOther(t *testing.T) plog.Logs {
+	t.Helper()
+	return mixed(ordinaryLogs("a"), pythonLogs(t))
+}
+
 // TestAnswers holds what the sender is told, over both transports, and what goes on.
 func TestAnswers(t *testing.T) {
 	const refused = "all 3 profiling records are refused, the first one (base64): cannot decode the base64 of the body"
 	for _, test := range []struct {
 		name string
-		logs func(t *testing.T) plog.Logs
+		logs func(*testing.T) plog.Logs
 		// next are the errors of the next consumers; without logs there is no pipeline of them.
 		profiles error
 		logsToo  bool
@@ -47,19 +65,15 @@ func TestAnswers(t *testing.T) {
 		{name: "every record broken", logs: brokenLogs, http: 400, code: codes.InvalidArgument, message: refused},
 		{
 			name: "one record broken", http: 200, samples: 10,
-			logs: func(t *testing.T) plog.Logs {
-				logs := pythonLogs(t)
-				logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().SetStr("!")
-				return logs
-			},
+			logs: partlyBrokenLogs,
 		},
 		{
 			name: "every record broken, other logs without a taker", http: 400, code: codes.InvalidArgument, message: refused,
-			logs: func(t *testing.T) plog.Logs { return mixed(brokenLogs(t), ordinaryLogs("a")) },
+			logs: brokenWithOther,
 		},
 		{
 			name: "every record broken, other logs taken", http: 200, logsToo: true, bodies: []string{"a"},
-			logs: func(t *testing.T) plog.Logs { return mixed(brokenLogs(t), ordinaryLogs("a")) },
+			logs: brokenWithOther,
 		},
 		{name: "every record broken, a pipeline of logs", logs: brokenLogs, logsToo: true, http: 400, code: codes.InvalidArgument, message: refused},
 
@@ -71,7 +85,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "other logs beside profiles, rejected", values: map[string]any{"other_logs": "reject"},
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 200, samples: 15,
 		},
 		{
@@ -84,27 +98,27 @@ func TestAnswers(t *testing.T) {
 		{name: "profiles not to be sent again", logs: pythonLogs, profiles: errUnusable, http: 500, code: codes.Internal, message: "unusable"},
 		{
 			name: "profiles to be sent again: the logs wait", profiles: errBusy, logsToo: true,
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
 		{
 			name: "profiles not to be sent again: the logs go on", profiles: errUnusable, logsToo: true, bodies: []string{"a"},
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 500, code: codes.Internal, message: "unusable",
 		},
 		{
 			name: "logs to be sent again", logsToo: true, logsErr: errBusy, samples: 15,
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
 		{
 			name: "logs not to be sent again", logsToo: true, logsErr: errUnusable, samples: 15,
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 500, code: codes.Internal, message: "unusable",
 		},
 		{
 			name: "profiles not to be sent again, logs to be", profiles: errUnusable, logsToo: true, logsErr: errBusy,
-			logs: func(t *testing.T) plog.Logs { return mixed(ordinaryLogs("a"), pythonLogs(t)) },
+			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
 	} {

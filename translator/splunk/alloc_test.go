@@ -1,0 +1,53 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package splunk
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The race detector empties pools now and then.
+
+// TestTextTakesMemoryForNewStringsOnly holds that reading a text takes none, and that a text that is ten times as long,
+// but of the same frames, takes no more allocations than those of its longer stack.
+func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
+	body := func(times int) string {
+		return "\"main\" #1\n\n" + strings.Repeat("\tat com.acme.Order.charge(Order.java:12)\n\tat com.acme.Cart.pay(Cart.java:7)\n", times)
+	}
+	long := []byte(body(1000))
+	var x text
+	assert.Zero(t, testing.AllocsPerRun(20, func() { x.parse(long, "java", DefaultLimits()) }))
+
+	decoder := NewDecoder(Options{})
+	allocations := func(times int) float64 {
+		r := newRequest("java")
+		r.addText(body(times))
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+	}
+	short := allocations(100)
+	assert.LessOrEqual(t, allocations(1000), short+5)
+	assert.Less(t, short, 200.0)
+}
+
+// TestPprofTakesMemoryForTheMessageOnly holds that events of equal identity take no allocations of their own.
+func TestPprofTakesMemoryForTheMessageOnly(t *testing.T) {
+	decoder := NewDecoder(Options{})
+	allocations := func(events int) float64 {
+		p := newPayload("")
+		id := p.location("f", "a.js", 1)
+		for i := range events {
+			p.sample([]uint64{id}, nil, at(int64(i+1)), period(1), str("trace_id", someTrace), str("span_id", someSpan))
+		}
+		r := newRequest("nodejs")
+		r.addPprof(p.body(t))
+		return testing.AllocsPerRun(20, func() { decoder.Decode(r.logs, received) })
+	}
+	short := allocations(100)
+	assert.LessOrEqual(t, allocations(10_000), short+5)
+}
