@@ -37,8 +37,6 @@ func failFetch(outcome, format string, args ...any) error {
 
 func (f *fetchError) Error() string { return f.err.Error() }
 
-func (f *fetchError) Unwrap() error { return f.err }
-
 // outcomeOf finds the outcome that an error means.
 func outcomeOf(err error) string {
 	if err == nil {
