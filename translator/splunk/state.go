@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/translator/internal/references"
+	"github.com/otelpprof/otelpprof/internal/references"
 )
 
 // decoding is the working memory of one request, used again by the next.

@@ -3,4 +3,4 @@
 
 // Package references resolves what the parts of one pprof refer to by id: samples to locations, locations to mappings
 // and functions.
-package references // import "github.com/otelpprof/otelpprof/translator/internal/references"
+package references // import "github.com/otelpprof/otelpprof/internal/references"
