@@ -65,7 +65,13 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 // runConfig starts a receiver with any configuration. It ends with the test.
 func runConfig(tb testing.TB, host component.Host, cfg *Config) *running {
 	tb.Helper()
-	r := &running{sink: &sink{}, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	return runInto(tb, host, cfg, &sink{})
+}
+
+// runInto does so with a sink that was told beforehand what to do.
+func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink) *running {
+	tb.Helper()
+	r := &running{sink: next, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	set := metadatatest.NewSettings(r.telemetry)
 	set.BuildInfo.Version = "1.2.3"
 	var err error

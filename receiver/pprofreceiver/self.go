@@ -23,7 +23,6 @@ type self struct {
 	resource pcommon.Map
 	rounds   *rounds
 	started  bool
-	trackers map[string]*delta.Tracker
 }
 
 func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) {
@@ -31,9 +30,7 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &self{
-		collector: c, cfg: cfg, resource: set.Resource.Attributes(), rounds: newRounds(), trackers: map[string]*delta.Tracker{},
-	}, nil
+	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes(), rounds: newRounds()}, nil
 }
 
 // Start sets the rates of the process and begins the rounds.
@@ -45,11 +42,12 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
 			continue
 		}
+		var tracker *delta.Tracker
 		if counts(name) && s.cfg.Delta == DeltaComputed {
-			s.trackers[name] = &delta.Tracker{}
+			tracker = &delta.Tracker{}
 		}
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
-			outcome, err := s.round(ctx, name)
+			outcome, err := s.round(ctx, name, tracker)
 			if ctx.Err() != nil {
 				return
 			}
@@ -75,8 +73,8 @@ func (s *self) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// round makes one profile.
-func (s *self) round(ctx context.Context, name string) (outcome string, err error) {
+// round makes one profile. With a tracker, what is handed on is its difference from the one before.
+func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (outcome string, err error) {
 	var profile bytes.Buffer
 	if name == profileCPU {
 		err = s.measureCPU(ctx, &profile)
@@ -99,7 +97,7 @@ func (s *self) round(ctx context.Context, name string) (outcome string, err erro
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
 	}
-	if tracker := s.trackers[name]; tracker != nil {
+	if tracker != nil {
 		return s.deliverDifference(ctx, tracker, profile.Bytes(), source)
 	}
 	err = s.deliver(ctx, profile.Bytes(), source)

@@ -148,7 +148,7 @@ func TestSelfResource(t *testing.T) {
 	require.NoError(t, err)
 	source, err := newSelf(set, cfg.Self.GetOrInsertDefault(), in)
 	require.NoError(t, err)
-	outcome, err := source.round(t.Context(), profileGoroutine)
+	outcome, err := source.round(t.Context(), profileGoroutine, nil)
 	require.NoError(t, err)
 	assert.Equal(t, outcomeOK, outcome)
 	assert.Equal(t, map[string]any{"service.name": "otelcol-pprof", "service.version": "4.5.6", "host.name": "a"}, next.resource(t))
@@ -156,15 +156,16 @@ func TestSelfResource(t *testing.T) {
 
 // TestSelfShutdown does not wait for the CPU profile to end by itself.
 func TestSelfShutdown(t *testing.T) {
-	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) {
-		cfg.Profiles, cfg.CPUDuration = []string{profileCPU}, time.Hour
-		cfg.Schedule.CollectionInterval = time.Hour
-	})
-	time.Sleep(20 * time.Millisecond)
-	start := time.Now()
-	require.NoError(t, r.receiver.Shutdown(t.Context()))
-	assert.Less(t, time.Since(start), 10*time.Second)
+	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) { cfg.Profiles, cfg.CPUDuration = []string{profileCPU}, time.Hour })
 	var other bytes.Buffer
+	require.Eventually(t, func() bool {
+		if pprof.StartCPUProfile(&other) != nil {
+			return true
+		}
+		pprof.StopCPUProfile()
+		return false
+	}, 20*time.Second, 70*time.Millisecond, "the receiver measures")
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
 	require.NoError(t, pprof.StartCPUProfile(&other), "the profiler is free")
 	pprof.StopCPUProfile()
 }

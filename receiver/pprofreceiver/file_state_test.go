@@ -1,0 +1,117 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+)
+
+// memory is a storage that outlives receivers.
+type memory struct {
+	component.StartFunc
+	component.ShutdownFunc
+	values map[string][]byte
+	broken atomic.Bool
+	opened int
+}
+
+func (m *memory) GetClient(_ context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
+	m.opened++
+	return &memoryClient{memory: m, prefix: kind.String() + id.String() + name}, nil
+}
+
+type memoryClient struct {
+	*memory
+	prefix string
+}
+
+func (c *memoryClient) Get(_ context.Context, key string) ([]byte, error) {
+	return c.values[c.prefix+key], nil
+}
+
+func (c *memoryClient) Set(_ context.Context, key string, value []byte) error {
+	if c.broken.Load() {
+		return errors.New("disk full")
+	}
+	c.values[c.prefix+key] = value
+	return nil
+}
+
+func (*memoryClient) Delete(context.Context, string) error { return nil }
+
+func (*memoryClient) Batch(context.Context, ...*storage.Operation) error { return nil }
+
+func (c *memoryClient) Close(context.Context) error {
+	c.opened--
+	return nil
+}
+
+// TestFileState remembers over a restart what was read.
+func TestFileState(t *testing.T) {
+	directory := t.TempDir()
+	body := plain(t, cpuProfile(1))
+	id := component.MustNewID("file_storage")
+	keeper := &memory{values: map[string][]byte{}}
+	host := &watchingHost{extensions: map[component.ID]component.Component{id: keeper}}
+	withStorage := func(cfg *FileConfig) { cfg.Storage = &id }
+
+	put(t, body, directory, "a.pb.gz")
+	gone := put(t, body, directory, "gone.pb.gz")
+	r := runFiles(t, host, directory, withStorage)
+	require.Equal(t, 2, r.round(t))
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	assert.Zero(t, keeper.opened, "closed")
+
+	require.NoError(t, os.Remove(gone))
+	b := put(t, body, directory, "b.pb.gz")
+	r = runFiles(t, host, directory, withStorage)
+	require.Equal(t, 1, r.round(t))
+	assert.Equal(t, []string{b}, r.sink.paths(t), "a was read before")
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	for _, state := range keeper.values {
+		assert.NotContains(t, string(state), "gone.pb.gz", "what is gone is forgotten")
+		assert.Contains(t, string(state), "b.pb.gz")
+	}
+
+	keeper.broken.Store(true)
+	put(t, body, directory, "c.pb.gz")
+	r = runFiles(t, host, directory, withStorage)
+	require.Equal(t, 1, r.round(t))
+	require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "disk full")
+	keeper.broken.Store(false)
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+}
+
+func TestFileStateErrors(t *testing.T) {
+	id, other := component.MustNewID("file_storage"), component.MustNewID("other")
+	broken := &memory{values: map[string][]byte{}}
+	host := &watchingHost{extensions: map[component.ID]component.Component{other: &emptyComponent{}, id: broken}}
+	broken.values["Receiver"+"pprof"+"file"+"files"] = []byte("{")
+	for _, c := range []struct {
+		id   component.ID
+		says string
+	}{
+		{component.MustNewID("missing"), "cannot find the storage extension"},
+		{other, "is no storage"},
+		{id, "cannot restore"},
+	} {
+		_, err := openFileState(t.Context(), host, component.MustNewID("pprof"), &c.id)
+		require.ErrorContains(t, err, c.says)
+	}
+}
+
+type emptyComponent struct {
+	component.StartFunc
+	component.ShutdownFunc
+}
