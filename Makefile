@@ -28,6 +28,9 @@ BENCHTIME  ?= 0.3s
 # Uploads of the steady state run.
 N         ?= 20000
 
+# Tests that have modules of their own, so that what they depend on stays out of the bundle.
+TEST_MODULES := test/clients
+
 GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
 
 ##@ Use it
@@ -62,6 +65,10 @@ demo: $(BINARY) ## Do the same without a person: upload, compare what was writte
 .PHONY: test
 test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
 	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+
+.PHONY: test-clients
+test-clients: $(BINARY) ## Real profiler clients against the built distribution (Go, and Node.js where it is installed)
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-race
 test-race: ## The same under the race detector, without the end-to-end tests
@@ -103,6 +110,9 @@ bench: ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Lint and check the format of all code
 	@$(TOOLS)/golangci-lint run --allow-parallel-runners $(PKGS)
+	@if [ '$(PKGS)' = ./... ]; then \
+		for module in $(TEST_MODULES); do (cd $$module && $(TOOLS)/golangci-lint run --allow-parallel-runners ./...); done; \
+	fi
 
 .PHONY: validate
 validate: $(BINARY) ## Check each YAML under config/ and each configuration in a README with the built binary
@@ -132,13 +142,11 @@ check-generated: ## Generate, and fail if that changed or added a file
 
 .PHONY: tidy
 tidy: ## Tidy the go.mod files
-	@$(GO) mod tidy
-	@cd internal/tools && $(GO) mod tidy
+	@for module in . internal/tools $(TEST_MODULES); do $(GO) -C $$module mod tidy; done
 
 .PHONY: check-tidy
 check-tidy: ## Fail if a go.mod is not tidy
-	@$(GO) mod tidy -diff
-	@cd internal/tools && $(GO) mod tidy -diff
+	@for module in . internal/tools $(TEST_MODULES); do $(GO) -C $$module mod tidy -diff; done
 
 .PHONY: clean
 clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r .tools)

@@ -64,11 +64,7 @@ func start(t *testing.T, receiver string) *tester {
 	t.Helper()
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
-		const missing = "OTELPPROF_BINARY does not name the built distribution"
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
+		missing(t, "OTELPPROF_BINARY does not name the built distribution")
 	}
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
@@ -93,6 +89,15 @@ func start(t *testing.T, receiver string) *tester {
 		}
 	})
 	return g
+}
+
+// missing skips a test that lacks something, but not where everything must be there.
+func missing(tb testing.TB, what string) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatal(what)
+	}
+	tb.Skip(what)
 }
 
 // files are the finished files, by their path below the directory of the exporter.

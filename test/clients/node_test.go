@@ -22,7 +22,7 @@ func node(t *testing.T, script string, arguments ...string) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed", program)
+			missing(t, program+" is not installed")
 		}
 	}
 	install(t)
@@ -54,6 +54,10 @@ func install(t *testing.T) {
 	command := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund")
 	command.Dir = installed
 	output, err := command.CombinedOutput()
+	if err != nil {
+		// The next run must not take a part of it for all.
+		_ = os.RemoveAll(filepath.Join(installed, "node_modules"))
+	}
 	require.NoError(t, err, "npm ci: %s", output)
 }
 

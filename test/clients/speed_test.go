@@ -115,7 +115,7 @@ func startSpeed(b *testing.B) (url string, pid int) {
 	b.Helper()
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
-		b.Skip("OTELPPROF_BINARY does not name the built distribution")
+		missing(b, "OTELPPROF_BINARY does not name the built distribution")
 	}
 	addresses, err := gateway.FreeAddresses(b.Context(), 2)
 	require.NoError(b, err)
