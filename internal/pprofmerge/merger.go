@@ -1,0 +1,159 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofmerge
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/references"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
+
+// Merger adds up pprofs. Make it with [New]. Not safe for concurrent use.
+type Merger struct {
+	header header
+	dict   *dictionary.Builder
+	// mappings are those of the sum. Wherever a mapping, a function or a string may be absent, 0 says so, and all others
+	// count from 1.
+	mappings   []pprofwire.Mapping
+	mappingKey map[mappingKey]int32
+	// labels are lists of a label's parts, see label.
+	labels dictionary.ListTable
+	// rows are the samples; each has len(header.types) values.
+	rows   dictionary.SampleTable
+	values []int64
+
+	payload payload
+}
+
+// payload is what is known of the pprof that is being added.
+type payload struct {
+	wire pprofwire.Profile
+	refs references.Resolver
+	// What its entries became, plus one; 0 says nothing yet.
+	strings, functions, mappings, locations []int32
+	// columns are the positions of its values in the order of the sum, -1 for values that do not count.
+	columns []int
+
+	stack, labelList []int32
+	lines            []dictionary.Line
+	row              []int64
+}
+
+// New returns a Merger that has added nothing yet.
+func New() *Merger {
+	m := &Merger{dict: dictionary.New(), mappingKey: map[mappingKey]int32{}, header: newHeader()}
+	m.labels.Reset(0)
+	m.rows.Reset(0)
+	return m
+}
+
+// noLimits takes all that fits into its bytes, which are bounded by who gives them.
+var noLimits = pprofwire.Limits{
+	Samples:            math.MaxInt32,
+	SampleTypes:        maxSampleTypes,
+	LocationsPerSample: math.MaxInt32,
+	LabelsPerSample:    math.MaxInt32,
+	StringBytes:        math.MaxInt32,
+}
+
+// maxSampleTypes is more than any profiler has.
+const maxSampleTypes = 256
+
+// Check tells what is wrong with a pprof that Add could not take.
+func Check(pprof []byte) error { return new(payload).read(pprof) }
+
+// Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
+// count as 0. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something else than those before it. After an
+// error the Merger is of no more use.
+func (m *Merger) Add(pprof []byte, silent []int) error {
+	p := &m.payload
+	if err := p.read(pprof); err != nil {
+		return err
+	}
+	if err := m.addHeader(silent); err != nil {
+		return err
+	}
+	if len(m.mappings) == 0 && len(p.wire.Mappings) > 0 {
+		m.mapping(0) // The first one is the main binary, whoever is reached first.
+	}
+	var locations, values, labels uint32
+	for i := range p.wire.Samples {
+		s := &p.wire.Samples[i]
+		if p.pick(p.wire.Values[values:s.ValuesEnd]) {
+			m.addSample(p.refs.Frames[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
+		}
+		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
+	}
+	return nil
+}
+
+// read fills the tables of a pprof, and checks all that it refers to.
+func (p *payload) read(pprof []byte) error {
+	w := &p.wire
+	if err := w.Read(pprof, noLimits); err != nil {
+		return err
+	}
+	if _, err := p.refs.Resolve(w); err != nil {
+		return err
+	}
+	start := uint32(0)
+	for i := range w.Samples {
+		n := int(w.Samples[i].ValuesEnd - start)
+		if n != 0 && n != len(w.SampleTypes) {
+			return fmt.Errorf("%w: sample %d has %d values and there are %d sample types", pprofwire.ErrMalformed, i, n, len(w.SampleTypes))
+		}
+		start = w.Samples[i].ValuesEnd
+	}
+	p.strings = scratch.Zeroed(p.strings, w.NumStrings())
+	p.functions = scratch.Zeroed(p.functions, len(w.Functions))
+	p.mappings = scratch.Zeroed(p.mappings, len(w.Mappings))
+	p.locations = scratch.Zeroed(p.locations, len(w.Locations))
+	return nil
+}
+
+// pick fills row with the values of a sample, and tells whether there is one that is not 0.
+func (p *payload) pick(values []int64) (some bool) {
+	if len(values) == 0 {
+		return false
+	}
+	for i, column := range p.columns {
+		p.row[i] = 0
+		if column >= 0 {
+			p.row[i] = values[column]
+			some = some || values[column] != 0
+		}
+	}
+	return some
+}
+
+// addSample adds row to the sample of these frames and labels.
+func (m *Merger) addSample(frames []int32, labels []pprofwire.Label) {
+	p := &m.payload
+	p.stack = p.stack[:0]
+	for _, position := range frames {
+		location := p.locations[position]
+		if location == 0 {
+			location = m.location(int(position)) + 1
+			p.locations[position] = location
+		}
+		p.stack = append(p.stack, location-1)
+	}
+	p.labelList = p.labelList[:0]
+	if len(labels) > 0 {
+		m.listLabels(labels)
+	}
+	row, added := m.rows.Index(dictionary.SampleIdentity{Stack: m.dict.Stack(p.stack)}, p.labelList)
+	if added {
+		m.values = append(m.values, p.row...)
+		return
+	}
+	sum := m.values[row*len(p.row):][:len(p.row)]
+	for i, v := range p.row {
+		sum[i] += v
+	}
+}

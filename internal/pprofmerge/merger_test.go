@@ -1,0 +1,259 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofmerge_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type testingT interface {
+	require.TestingT
+	Helper()
+}
+
+func raw(t testingT, p *profile.Profile) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, p.WriteUncompressed(&out))
+	return out.Bytes()
+}
+
+// sum merges profiles with what is tested, and reads the result as tools do.
+func sum(t testingT, profiles ...*profile.Profile) (*profile.Profile, error) {
+	t.Helper()
+	m := pprofmerge.New()
+	for _, p := range profiles {
+		if err := m.Add(raw(t, p), nil); err != nil {
+			return nil, err
+		}
+	}
+	written := m.Append(nil)
+	require.NoError(t, pprofmerge.Check(written))
+	assert.Equal(t, written, m.Append(nil), "writing changes nothing")
+	merged, err := profile.ParseUncompressed(written)
+	require.NoError(t, err)
+	require.NoError(t, merged.CheckValid())
+	return merged, nil
+}
+
+// googleSum merges profiles of the same types as go tool pprof does.
+func googleSum(t testingT, profiles ...*profile.Profile) (*profile.Profile, error) {
+	t.Helper()
+	copies := make([]*profile.Profile, len(profiles))
+	for i, p := range profiles {
+		copied, err := profile.ParseUncompressed(raw(t, p)) // as only what is written counts
+		require.NoError(t, err)
+		copies[i] = copied
+	}
+	return profile.Merge(copies)
+}
+
+// later is a copy of a profile from another run: loaded elsewhere, with other values, without some samples.
+func later(p *profile.Profile, step uint64) *profile.Profile {
+	p = p.Copy()
+	for _, m := range p.Mapping {
+		if m.Start > 0 {
+			m.Start, m.Limit = m.Start+step<<12, m.Limit+step<<12
+		}
+	}
+	for _, l := range p.Location {
+		if l.Mapping != nil && l.Mapping.Start > 0 {
+			l.Address += step << 12
+		}
+	}
+	p.TimeNanos += int64(step)
+	p.Comments = append(slices.Clone(p.Comments), "later")
+	kept := p.Sample[:0]
+	for i, s := range p.Sample {
+		if uint64(i)%(step+2) == 0 {
+			continue
+		}
+		for j := range s.Value {
+			s.Value[j] *= int64(step + 1)
+		}
+		kept = append(kept, s)
+	}
+	p.Sample = kept
+	slices.Reverse(p.Sample)
+	return p
+}
+
+// The sum is the one that google/pprof makes.
+func TestSumIsThatOfGoogle(t *testing.T) {
+	for _, file := range profiletest.OwnPprofs(t) {
+		t.Run(file.Name, func(t *testing.T) {
+			p, err := profile.ParseData(file.Bytes(t))
+			require.NoError(t, err)
+			for n := 1; n <= 4; n++ {
+				profiles := []*profile.Profile{p}
+				for i := 1; i < n; i++ {
+					profiles = append(profiles, later(p, uint64(i)))
+				}
+				want, err := googleSum(t, profiles...)
+				require.NoError(t, err)
+				got, err := sum(t, profiles...)
+				require.NoError(t, err)
+				require.Empty(t, profiletest.DiffPprof(want, got), n)
+				assert.Len(t, got.Sample, len(want.Sample))
+				assert.Len(t, got.Location, len(want.Location))
+				assert.Len(t, got.Function, len(want.Function))
+				assert.Len(t, got.Mapping, len(want.Mapping))
+			}
+		})
+	}
+}
+
+// Drawn profiles have what real ones have seldom: odd labels, empty names, entries that nothing reaches.
+func TestSumOfDrawn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Copy leaves out what google/pprof does not read: labels that are the number 0 without a unit.
+		p := gen.Pprof().Draw(t, "profile").Copy()
+		p.TimeNanos = max(p.TimeNanos, 1) // google/pprof takes no time for the earliest
+		profiles := []*profile.Profile{p}
+		for i := range rapid.IntRange(0, 3).Draw(t, "others") {
+			profiles = append(profiles, later(p, uint64(i+1)))
+		}
+		want, err := googleSum(t, profiles...)
+		require.NoError(t, err)
+		got, err := sum(t, profiles...)
+		if len(p.SampleType) == 0 {
+			require.ErrorIs(t, err, pprofmerge.ErrDiffers)
+			return
+		}
+		require.NoError(t, err)
+		require.Empty(t, profiletest.DiffPprof(want, got))
+	})
+}
+
+func simple(values []int64, types ...string) *profile.Profile {
+	f := &profile.Function{ID: 1, Name: "f"}
+	l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f, Line: 1}}}
+	p := &profile.Profile{Function: []*profile.Function{f}, Location: []*profile.Location{l}, PeriodType: &profile.ValueType{}}
+	for _, name := range types {
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: name, Unit: "count"})
+	}
+	p.Sample = []*profile.Sample{{Location: []*profile.Location{l}, Value: values}}
+	return p
+}
+
+// labelled has labels of all kinds, and a mapping.
+func labelled() *profile.Profile {
+	p := simple([]int64{1}, "a")
+	p.Mapping = []*profile.Mapping{{ID: 1, Start: 1 << 20, Limit: 1 << 21, File: "/bin/app", BuildID: "b", HasFunctions: true}}
+	p.Location[0].Mapping, p.Location[0].Address, p.Location[0].IsFolded = p.Mapping[0], 1<<20+5, true
+	p.Sample[0].Label = map[string][]string{"k": {"v", "w"}}
+	p.Sample[0].NumLabel = map[string][]int64{"k": {1, 1 << 40}, "bytes": {-7}}
+	p.Sample[0].NumUnit = map[string][]string{"k": {"u", ""}}
+	return p
+}
+
+func TestTypesInCommon(t *testing.T) {
+	got, err := sum(t, simple([]int64{1, 2, 3}, "a", "b", "c"), simple([]int64{10, 20}, "c", "a"), simple([]int64{100, 200, 300}, "a", "b", "c"))
+	require.NoError(t, err)
+	require.Len(t, got.SampleType, 2)
+	assert.Equal(t, "a", got.SampleType[0].Type)
+	assert.Equal(t, []int64{121, 313}, got.Sample[0].Value)
+
+	_, err = sum(t, simple([]int64{1}, "a"), simple([]int64{1}, "b"))
+	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
+	_, err = sum(t, simple([]int64{1, 2}, "a", "b"), simple([]int64{1, 2}, "a", "c"), simple([]int64{1, 2}, "b", "c"))
+	require.ErrorIs(t, err, pprofmerge.ErrDiffers, "no two are the same in all three")
+	other := simple([]int64{1}, "a")
+	other.SampleType[0].Unit = "bytes"
+	_, err = sum(t, simple([]int64{1}, "a"), other)
+	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
+	other = simple([]int64{1}, "a")
+	other.PeriodType = &profile.ValueType{Type: "cpu"}
+	_, err = sum(t, simple([]int64{1}, "a"), other)
+	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
+}
+
+// What becomes 0 in the sum goes, with all that only it referred to.
+func TestZerosGo(t *testing.T) {
+	got, err := sum(t, simple([]int64{5, 7}, "a", "b"), simple([]int64{-5, -7}, "a", "b"))
+	require.NoError(t, err)
+	assert.Empty(t, got.Sample)
+	assert.Empty(t, got.Location)
+	assert.Empty(t, got.Function)
+	got, err = sum(t, simple([]int64{0, 7}, "a", "b"), simple([]int64{0}, "a"))
+	require.NoError(t, err)
+	assert.Empty(t, got.Sample, "b is none of the sum")
+}
+
+func TestSilentValues(t *testing.T) {
+	m := pprofmerge.New()
+	require.NoError(t, m.Add(raw(t, simple([]int64{1, 2}, "a", "b")), []int{0}))
+	require.NoError(t, m.Add(raw(t, simple([]int64{10, 20}, "a", "b")), nil))
+	require.NoError(t, m.Add(raw(t, simple([]int64{100, 200}, "a", "b")), []int{0, 1}))
+	got, err := profile.ParseUncompressed(m.Append(nil))
+	require.NoError(t, err)
+	assert.Equal(t, []int64{10, 22}, got.Sample[0].Value)
+}
+
+func TestHeader(t *testing.T) {
+	a, b, c := simple([]int64{1}, "a"), simple([]int64{1}, "a"), simple([]int64{1}, "a")
+	a.DurationNanos, b.DurationNanos, c.DurationNanos = 1, 2, 3
+	b.TimeNanos, c.TimeNanos = 50, 40
+	a.Period, b.Period, c.Period = 5, 7, 6
+	a.Comments, b.Comments = []string{"x", "y"}, []string{"y", "z", "x"}
+	b.DocURL, c.DocURL = "http://b", "http://c"
+	c.DefaultSampleType = "a"
+	a.DropFrames, b.DropFrames = "drop", "other"
+	got, err := sum(t, a, b, c)
+	require.NoError(t, err)
+	assert.EqualValues(t, 6, got.DurationNanos)
+	assert.EqualValues(t, 40, got.TimeNanos, "a profile without a time does not reset it")
+	assert.EqualValues(t, 7, got.Period)
+	assert.Equal(t, []string{"x", "y", "z"}, got.Comments)
+	assert.Equal(t, "http://b", got.DocURL)
+	assert.Equal(t, "a", got.DefaultSampleType)
+	assert.Equal(t, "drop", got.DropFrames)
+}
+
+func TestRefused(t *testing.T) {
+	for name, payload := range map[string][]byte{
+		"nothing":         {},
+		"no strings":      {0x0a, 0x00},
+		"no location 9":   append([]byte{0x12, 0x02, 0x08, 0x09}, 0x32, 0x00),
+		"too many values": append([]byte{0x12, 0x02, 0x10, 0x09}, 0x32, 0x00),
+	} {
+		require.ErrorIs(t, pprofmerge.New().Add(payload, nil), pprofwire.ErrMalformed, name)
+		require.ErrorIs(t, pprofmerge.Check(payload), pprofwire.ErrMalformed, name)
+	}
+}
+
+// FuzzMerge: whatever is taken can be written, and is then read by us and by google/pprof.
+func FuzzMerge(f *testing.F) {
+	for _, p := range []*profile.Profile{simple([]int64{1, 2}, "a", "b"), simple([]int64{-1}, "b"), labelled()} {
+		f.Add(raw(f, p), raw(f, later(p, 1)))
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		m := pprofmerge.New()
+		if m.Add(a, nil) != nil || m.Add(b, []int{0}) != nil {
+			return
+		}
+		written := m.Append(nil)
+		require.NoError(t, pprofmerge.Check(written))
+		again := pprofmerge.New()
+		require.NoError(t, again.Add(written, nil))
+		require.Equal(t, written, again.Append(nil), "the sum of one that was made is the same")
+		_, err := profile.ParseUncompressed(written)
+		require.NoError(t, err)
+	})
+}
