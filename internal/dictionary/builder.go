@@ -4,6 +4,7 @@
 package dictionary
 
 import (
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -72,6 +73,10 @@ func (b *Builder) Reset(expect Sizes) {
 	b.stacks.Reset(expect.Stacks)
 	b.attributeIndex.reset(expect.Attributes)
 	b.linkIndex.reset(expect.Links)
+	b.strings = slices.Grow(b.strings, expect.Strings)
+	b.functions = slices.Grow(b.functions, expect.Functions)
+	b.locations = slices.Grow(b.locations, expect.Locations)
+	b.lines = slices.Grow(b.lines, expect.Locations)
 
 	b.String("")
 	b.Function(Function{})

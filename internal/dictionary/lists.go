@@ -16,6 +16,10 @@ func (l *lists) reset() { l.items, l.ends = l.items[:0], l.ends[:0] }
 func (l *lists) len() int { return len(l.ends) }
 
 func (l *lists) add(list []int32) {
+	if len(list) > cap(l.items)-len(l.items) {
+		// Twice the room each time: append alone takes small steps when much is there, and copies it often.
+		l.items = slices.Grow(l.items, max(len(list), len(l.items)))
+	}
 	l.items = append(l.items, list...)
 	l.ends = append(l.ends, len(l.items))
 }

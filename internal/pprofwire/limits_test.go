@@ -152,3 +152,39 @@ func tableBytes(p *Profile) int {
 }
 
 func sizeOf[T any](s []T) int { return len(s) * int(unsafe.Sizeof(*new(T))) }
+
+// TestReserve: a large payload is counted, so that each table is taken in one piece and with little to spare.
+func TestReserve(t *testing.T) {
+	sample := proto{}.message(2, proto{}.message(1, []byte{1, 2, 0x80, 1}).number(1, 3).message(2, []byte{7}).number(2, 300).
+		message(3, proto{}.number(1, 1)).number(99, 5))
+	location := proto{}.message(4, proto{}.number(1, 1).message(4, proto{}.number(1, 1)).message(4, proto{}.number(1, 1)))
+	one := sample.with(sample).with(location).message(5, proto{}.number(1, 1)).message(6, []byte("text")).number(12, 300)
+	for len(one) < reserveAbove {
+		one = append(one, one...)
+	}
+	raw := proto{}.strings("").with(one)
+	var p Profile
+	require.NoError(t, p.Read(raw, anySize))
+	assert.True(t, p.reserved)
+	for name, table := range map[string][2]int{
+		"samples":      {len(p.Samples), cap(p.Samples)},
+		"location ids": {len(p.LocationIDs), cap(p.LocationIDs)},
+		"values":       {len(p.Values), cap(p.Values)},
+		"labels":       {len(p.Labels), cap(p.Labels)},
+		"locations":    {len(p.Locations), cap(p.Locations)},
+		"lines":        {len(p.Lines), cap(p.Lines)},
+		"functions":    {len(p.Functions), cap(p.Functions)},
+		"strings":      {len(p.strings), cap(p.strings)},
+	} {
+		assert.Greater(t, table[0], 1000, name)
+		assert.LessOrEqual(t, table[1], table[0]+table[0]/16, name)
+	}
+
+	p.Reset()
+	assert.False(t, p.reserved)
+	few := anySize
+	few.Samples = 10
+	var bounded Profile
+	require.ErrorIs(t, bounded.Read(raw, few), ErrTooLarge)
+	assert.LessOrEqual(t, cap(bounded.LocationIDs), 100, "what is refused anyway takes no room")
+}

@@ -35,8 +35,9 @@ type Profile struct {
 	// UnknownFields counts the fields that were skipped.
 	UnknownFields int
 
-	raw     []byte
-	strings []span
+	raw      []byte
+	strings  []span
+	reserved bool
 }
 
 // NumStrings returns the length of the string table.
@@ -128,6 +129,9 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 	case 2:
 		if len(p.Samples) >= limits.Samples {
 			return 0, tooLarge("samples", len(p.Samples)+1, limits.Samples)
+		}
+		if len(b) > cap(p.LocationIDs)-len(p.LocationIDs) {
+			p.reserve(i, limits)
 		}
 		err = p.readSample(b, limits)
 	case 3:

@@ -4,12 +4,11 @@
 package pprof
 
 import (
-	"sync"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // ValueType names a sample type and its unit, such as cpu and nanoseconds.
@@ -65,8 +64,8 @@ type Repairs struct {
 
 // Decoder translates pprof payloads to OTLP profiles. Safe for concurrent use.
 type Decoder struct {
-	opts DecodeOptions
-	pool sync.Pool
+	opts   DecodeOptions
+	memory scratch.Keeper[decoding]
 }
 
 // NewDecoder returns a Decoder with these options.
@@ -84,13 +83,13 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 //
 // The error is ErrMalformed, ErrTooLarge or ErrNotPprof, see errors.Is; the result is then empty.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
-	t, _ := d.pool.Get().(*decoding)
+	t := d.memory.Get()
 	if t == nil {
 		t = &decoding{}
 	}
 	pd, stats, err := d.decode(t, payload, src)
 	if t.release() {
-		d.pool.Put(t)
+		d.memory.Put(t)
 	}
 	return pd, stats, err
 }

@@ -34,9 +34,6 @@ func (t *decoding) fillTables() {
 			t.locations[i] = t.addLocation(i)
 		}
 	}
-	for i, position := range t.refs.Frames {
-		t.refs.Frames[i] = t.locations[position]
-	}
 }
 
 func (t *decoding) addMapping(m *pprofwire.Mapping) int32 {

@@ -12,7 +12,11 @@ func (t *decoding) addSamples() {
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		s := &w.Samples[i]
-		stack := t.dict.Stack(t.refs.Frames[locations:s.LocationsEnd])
+		frames := t.refs.Frames[locations:s.LocationsEnd]
+		for j, position := range frames {
+			frames[j] = t.locations[position]
+		}
+		stack := t.dict.Stack(frames)
 		link := int32(0)
 		t.attributes = t.attributes[:0]
 		if labels < s.LabelsEnd {

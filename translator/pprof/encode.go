@@ -6,10 +6,11 @@ package pprof
 import (
 	"fmt"
 	"iter"
-	"sync"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // Payload is one pprof that was made of one group of profiles.
@@ -63,8 +64,8 @@ func (e *ProfileError) Unwrap() error { return e.Err }
 
 // Encoder translates OTLP profiles to pprof. Safe for concurrent use.
 type Encoder struct {
-	opts EncodeOptions
-	pool sync.Pool
+	opts   EncodeOptions
+	memory scratch.Keeper[encoding]
 }
 
 // NewEncoder returns an Encoder with these options.
@@ -83,14 +84,14 @@ func NewEncoder(opts EncodeOptions) *Encoder {
 // iteration goes on. pd is only read.
 func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
 	return func(yield func(Payload, error) bool) {
-		t, _ := e.pool.Get().(*encoding)
+		t := e.memory.Get()
 		if t == nil {
 			t = newEncoding()
 		}
 		t.begin(&e.opts, pd.Dictionary())
 		t.encode(pd, yield)
 		if t.release() {
-			e.pool.Put(t)
+			e.memory.Put(t)
 		}
 	}
 }
