@@ -72,7 +72,10 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 		return err
 	}
 	payloads.way.ignored(ctx, upload.ignored)
-	source := s.newSource(r)
+	source, err := s.newSource(r)
+	if err != nil {
+		return err
+	}
 	if err := setFromAgent(source.Resource, r.Header); err != nil {
 		return err
 	}
@@ -149,17 +152,16 @@ func profileNameOf(attachment string) string {
 }
 
 // setFromAgent sets what clients and agents say in headers: the container, and tags that the event may say better.
-func setFromAgent(resource pcommon.Map, header http.Header) error {
+func setFromAgent(resource pcommon.Map, header http.Header) (err error) {
 	var tags []label.Label
 	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {
-		var err error
 		if tags, err = datadog.AppendTags(tags, header.Get(name)); err != nil {
 			return err
 		}
 	}
-	setFromLabels(resource, tags, agentNames)
-	if id := header.Get("Datadog-Container-ID"); id != "" {
-		resource.PutStr(attributeContainerID, label.ValidText(id))
+	if tags, err = label.Append(tags, attributeContainerID, header.Get("Datadog-Container-ID")); err != nil {
+		return err
 	}
+	setFromLabels(resource, tags, agentNames)
 	return nil
 }

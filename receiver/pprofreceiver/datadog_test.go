@@ -141,18 +141,20 @@ func TestDatadogRefusals(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"no form":       {body: []byte(good), status: 415, says: "only multipart/form-data"},
-		"all bad":       {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
-		"bad event":     {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
-		"1 MB tag":      {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
-		"only jfr":      {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 415, says: `format "jfr"`},
-		"10,000 parts":  {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
-		"truncated":     {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
-		"too many tags": {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
-		"agent's tags":  {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
-		"bomb":          {body: formOf("b", "cpu.pprof", string(gzipped(t, zeros(100<<20))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"nested":        {body: formOf("b", "cpu.pprof", string(zs(t, gzipped(t, zeros(100<<20)))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"broken zstd":   {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
+		"no form":        {body: []byte(good), status: 415, says: "only multipart/form-data"},
+		"all bad":        {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
+		"bad event":      {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
+		"1 MB tag":       {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
+		"only jfr":       {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 415, says: `format "jfr"`},
+		"10,000 parts":   {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
+		"truncated":      {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
+		"too many tags":  {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
+		"agent's tags":   {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
+		"container id":   {body: formOf("b", "cpu.pprof", good), headers: append([]string{"Datadog-Container-ID", strings.Repeat("x", 500_000)}, asForm...), status: 413, says: "the limit is 16384"},
+		"wrong boundary": {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},
+		"bomb":           {body: formOf("b", "cpu.pprof", string(gzipped(t, zeros(100<<20))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"nested":         {body: formOf("b", "cpu.pprof", string(zs(t, gzipped(t, zeros(100<<20)))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"broken zstd":    {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, nil)

@@ -132,8 +132,8 @@ func (f *files) isMoved(path string) bool {
 // look reads a file if it is new and whole.
 func (f *files) look(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		// It went meanwhile, or is none.
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		// It went meanwhile, is none, or has just been made: whoever profiles into it may write at the end only.
 		return nil
 	}
 	mark := markOf(info)

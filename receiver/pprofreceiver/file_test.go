@@ -134,6 +134,18 @@ func TestFileBeingWritten(t *testing.T) {
 	assert.Equal(t, map[string]int64{"ok": 1}, r.fetches(), "no half of it was tried")
 }
 
+// TestFileEmpty leaves a file alone that was made and not yet written into, however long that takes.
+func TestFileEmpty(t *testing.T) {
+	directory := t.TempDir()
+	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.DeleteAfterRead = true })
+	path := put(t, nil, directory, "x.pb.gz")
+	require.Zero(t, r.round(t))
+	require.FileExists(t, path)
+	require.NoError(t, os.WriteFile(path, plain(t, cpuProfile(1)), 0o600))
+	require.Equal(t, 1, r.round(t))
+	assert.NoFileExists(t, path)
+}
+
 // TestFileFromTheFuture is read, although its time says that it has just changed: it was seen for long enough.
 func TestFileFromTheFuture(t *testing.T) {
 	directory := t.TempDir()

@@ -140,10 +140,9 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 }
 
 // newSource returns what configuration and headers say of the profiles of a request.
-func (s *server) newSource(r *http.Request) pprof.Source {
+func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
-	setFromHeaders(source.Resource, r.Header, s.headers)
-	return source
+	return source, setFromHeaders(source.Resource, r.Header, s.headers)
 }
 
 // withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With

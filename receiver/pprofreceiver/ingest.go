@@ -54,7 +54,10 @@ func (s *server) ingestAPI() *api {
 
 func (s *server) takeIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	query := r.URL.Query()
-	source := s.newSource(r)
+	source, err := s.newSource(r)
+	if err != nil {
+		return err
+	}
 	if err := setFromIngestQuery(&source, query); err != nil {
 		return err
 	}
@@ -91,6 +94,9 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 		return refuse(classBadQuery, "%w", err)
 	}
 	if spy := query.Get("spyName"); spy != "" {
+		if err := label.Check("spyName", spy); err != nil {
+			return err
+		}
 		source.Resource.PutStr(attributeSpy, label.ValidText(spy))
 	}
 	source.Resource.PutStr(attributeServiceName, app)

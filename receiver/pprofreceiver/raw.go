@@ -19,8 +19,10 @@ func (s *server) takeRaw(ctx context.Context, r *http.Request, payloads *batch, 
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	source := s.newSource(r)
-	var err error
+	source, err := s.newSource(r)
+	if err != nil {
+		return err
+	}
 	if source.ProfileName, err = setFromQuery(source.Resource, r.URL.RawQuery); err != nil {
 		return err
 	}

@@ -149,10 +149,9 @@ func TestResource(t *testing.T) {
 
 func TestBadQuery(t *testing.T) {
 	for query, want := range map[string]string{
-		"?resource.=x":            `"resource." names no attribute`,
-		"?resource.zone=%zz":      "%zz",
-		"?service.name=%":         "service.name=%",
-		"?" + manyAttributes(129): "more than 128 resource attributes",
+		"?resource.=x":       `"resource." names no attribute`,
+		"?resource.zone=%zz": "%zz",
+		"?service.name=%":    "service.name=%",
 	} {
 		r := run(t, nil)
 		got := r.post(t, "/v1/pprof"+query, plain(t, cpuProfile(1)))
@@ -161,8 +160,39 @@ func TestBadQuery(t *testing.T) {
 		assert.Empty(t, r.sink.all())
 		r.assertRefusals(t, map[string]int64{"bad_query": 1})
 	}
-	r := run(t, nil)
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof?"+manyAttributes(128), plain(t, cpuProfile(1))).status)
+}
+
+// TestLargeQuery meets the limits of what a query and headers may say of the resource.
+func TestLargeQuery(t *testing.T) {
+	text := func(n int) string { return strings.Repeat("x", n) }
+	for name, c := range map[string]struct {
+		query  string
+		header string
+		says   string
+	}{
+		"as many attributes as there may be": {query: manyAttributes(128)},
+		"one more":                           {query: manyAttributes(129), says: "more than 128 labels"},
+		"the longest name":                   {query: "resource." + text(1<<10) + "=a"},
+		"a longer name":                      {query: "resource." + text(1<<10+1) + "=a", says: "1025, the limit is 1024"},
+		"the longest value":                  {query: "service.name=" + text(16<<10)},
+		"a longer value":                     {query: "service.name=" + text(500_000), says: "500000, the limit is 16384"},
+		"a longer profile name":              {query: "profile.name=" + text(500_000), says: "500000, the limit is 16384"},
+		"the longest header":                 {header: text(16 << 10)},
+		"a longer header":                    {header: text(500_000), says: "500000, the limit is 16384"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, func(_ *Config, s *ServerConfig) { s.ResourceHeaders = map[string]string{"X-Zone": "zone"} })
+			got := r.post(t, "/v1/pprof?"+c.query, plain(t, cpuProfile(1)), "X-Zone", c.header)
+			if c.says == "" {
+				assert.Equal(t, http.StatusNoContent, got.status, got.text)
+				return
+			}
+			assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+			assert.Contains(t, got.text, c.says)
+			assert.Empty(t, r.sink.all())
+			r.assertRefusals(t, map[string]int64{"too_large": 1})
+		})
+	}
 }
 
 func manyAttributes(n int) string {

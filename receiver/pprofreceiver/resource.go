@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// maxQueryAttributes is how many resource attributes one query may set. Setting one looks at all that are there.
-	maxQueryAttributes = 128
-
 	queryResourcePrefix = "resource."
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"
@@ -44,19 +41,25 @@ func headerAttributes(configured map[string]string) []headerAttribute {
 
 // setFromHeaders sets the attributes that are named for headers of the request. An empty header sets nothing; of a
 // header that comes several times, the first one counts.
-func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) {
+func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) error {
 	for _, name := range named {
-		if value := header.Get(name.header); value != "" {
-			resource.PutStr(name.attribute, label.ValidText(value))
+		value := header.Get(name.header)
+		if value == "" {
+			continue
 		}
+		if err := label.Check(name.header, value); err != nil {
+			return err
+		}
+		resource.PutStr(name.attribute, label.ValidText(value))
 	}
+	return nil
 }
 
 // setFromQuery sets what the query says of the resource, resource.<key>=<value> and service.name=<value>, and returns
 // what it says of the profile, profile.name=<value>. Parameters are taken in their order, so that the last one of a
 // key counts. Empty values set nothing, other parameters mean nothing.
 func setFromQuery(resource pcommon.Map, query string) (profileName string, err error) {
-	count := 0
+	var attributes []label.Label
 	for parameter := range strings.SplitSeq(query, "&") {
 		name, value, err := unescape(parameter)
 		if err != nil {
@@ -65,6 +68,9 @@ func setFromQuery(resource pcommon.Map, query string) (profileName string, err e
 		key, isResource := strings.CutPrefix(name, queryResourcePrefix)
 		switch {
 		case name == queryProfileName:
+			if err := label.Check(name, value); err != nil {
+				return "", err
+			}
 			profileName = value
 			continue
 		case name == queryServiceName:
@@ -77,10 +83,12 @@ func setFromQuery(resource pcommon.Map, query string) (profileName string, err e
 		if value == "" {
 			continue
 		}
-		if count++; count > maxQueryAttributes {
-			return "", refuse(classBadQuery, "the query sets more than %d resource attributes", maxQueryAttributes)
+		if attributes, err = label.Append(attributes, key, value); err != nil {
+			return "", err
 		}
-		resource.PutStr(key, value)
+	}
+	for _, attribute := range attributes {
+		resource.PutStr(attribute.Name, attribute.Value)
 	}
 	return profileName, nil
 }

@@ -59,7 +59,10 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 			return err
 		}
 		for i, one := range series {
-			source := s.newSource(r)
+			source, err := s.newSource(r)
+			if err != nil {
+				return err
+			}
 			p.describe(&source, one.Labels)
 			for j, profile := range one.Profiles {
 				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), profile, source, times{}); err != nil {
@@ -116,7 +119,8 @@ func mediaType(r *http.Request) string {
 }
 
 func isGRPC(r *http.Request) bool {
-	return r.ProtoMajor >= 2 && strings.HasPrefix(r.Header.Get("Content-Type"), typeGRPC)
+	contentType := mediaType(r)
+	return r.ProtoMajor >= 2 && (contentType == typeGRPC || strings.HasPrefix(contentType, typeGRPC+"+"))
 }
 
 // succeedCall answers with an empty message, in the encoding of the request.

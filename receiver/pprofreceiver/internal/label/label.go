@@ -30,15 +30,25 @@ type Label struct {
 
 // Append appends a label to list, unless a limit is exceeded. What is not UTF-8 in it becomes U+FFFD.
 func Append(list []Label, name, value string) ([]Label, error) {
-	switch {
-	case len(list) == MaxCount:
+	if len(list) == MaxCount {
 		return list, fmt.Errorf("%w: more than %d labels", ErrTooLarge, MaxCount)
-	case len(name) > MaxNameBytes:
-		return list, fmt.Errorf("%w: bytes of the label name %.32q...: %d, the limit is %d", ErrTooLarge, name, len(name), MaxNameBytes)
-	case len(value) > MaxValueBytes:
-		return list, fmt.Errorf("%w: bytes of the value of label %.64q: %d, the limit is %d", ErrTooLarge, name, len(value), MaxValueBytes)
+	}
+	if err := Check(name, value); err != nil {
+		return list, err
 	}
 	return append(list, Label{Name: ValidText(name), Value: ValidText(value)}), nil
+}
+
+// Check reports whether a name or a value is too long.
+func Check(name, value string) error {
+	switch {
+	case len(name) > MaxNameBytes:
+		return fmt.Errorf("%w: bytes of the label name %.32q...: %d, the limit is %d", ErrTooLarge, name, len(name), MaxNameBytes)
+	case len(value) > MaxValueBytes:
+		return fmt.Errorf("%w: bytes of the value of label %.64q: %d, the limit is %d", ErrTooLarge, name, len(value), MaxValueBytes)
+	default:
+		return nil
+	}
 }
 
 // Transport reports whether a name is that of a label which speaks to the server, not of the profile.
