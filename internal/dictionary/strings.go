@@ -5,8 +5,12 @@ package dictionary
 
 import "strings"
 
-// chunkBytes is the size of the pieces in which the bytes of new strings are kept: one allocation holds many strings.
-const chunkBytes = 32 << 10
+// chunkBytes is the size of the pieces in which the bytes of new strings are kept: one allocation holds many strings. The
+// first one of a message is of smallChunkBytes, the next ones twice as large: small messages are many.
+const (
+	chunkBytes      = 32 << 10
+	smallChunkBytes = 2 << 10
+)
 
 // String returns the index of s and keeps s.
 func (b *Builder) String(s string) int32 {
@@ -44,8 +48,9 @@ func (b *Builder) keep(s []byte) string {
 		return string(s)
 	}
 	if b.chunk.Cap()-b.chunk.Len() < len(s) {
+		size := min(max(smallChunkBytes, 2*b.chunk.Cap(), 4*len(s)), chunkBytes)
 		b.chunk = &strings.Builder{}
-		b.chunk.Grow(chunkBytes)
+		b.chunk.Grow(size)
 	}
 	start := b.chunk.Len()
 	b.chunk.Write(s)
