@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -34,6 +35,8 @@ type serverDestination struct {
 	telemetry *telemetry
 	store     *recent.Store
 	pages     *pages
+	// foreign says that pprofs may be such as others wrote.
+	foreign bool
 
 	http    *http.Server
 	address net.Addr
@@ -59,6 +62,7 @@ func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestinatio
 		telemetry: telemetry,
 		store:     store,
 		pages:     newPages(server, store),
+		foreign:   cfg.PreferOriginalPayload,
 	}, nil
 }
 
@@ -141,13 +145,16 @@ func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, ten
 		}
 	}
 	e, err := entryOf(&payload, tenant, time.Now())
+	if err == nil && d.foreign {
+		err = pprofmerge.Check(payload.Pprof)
+	}
 	if err != nil {
 		return &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
 	}
 	if !d.store.Add(e) {
 		return &refusal{
 			reason: refusedTooLarge, profiles: payload.Profiles,
-			err: fmt.Errorf("cannot hold a profile of %d compressed bytes, max_memory is %d", len(e.Gzip), d.cfg.MaxMemory),
+			err: fmt.Errorf("cannot hold a profile of %d compressed bytes, max_memory is %d", len(e.Compressed), d.cfg.MaxMemory),
 		}
 	}
 	d.telemetry.kept(ctx, payload)

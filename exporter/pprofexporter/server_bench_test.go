@@ -4,6 +4,7 @@
 package pprofexporter
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -26,7 +27,7 @@ const (
 func fill(tb testing.TB, limits recent.Limits, rounds int) *recent.Store {
 	tb.Helper()
 	store := recent.New(limits, func(recent.Reason) {})
-	payload := ownProfile(tb, "mutex.pb.gz")
+	payload := recent.Compress(ownProfile(tb, "mutex.pb.gz"))
 	for round := range rounds {
 		for service := range manyServices {
 			name := "service-" + strconv.Itoa(service)
@@ -35,7 +36,7 @@ func fill(tb testing.TB, limits recent.Limits, rounds int) *recent.Store {
 				attributes := map[string]string{"service.name": name, "k8s.pod.name": name + "-" + strconv.Itoa(round%3)}
 				store.Add(&recent.Entry{
 					Service: name, Type: "type-" + strconv.Itoa(i), Instance: instanceOf(attributes), Attributes: attributes,
-					Begin: at, End: at, Gzip: append([]byte(nil), payload...), Inflated: 1 << 16,
+					Begin: at, End: at, Compressed: bytes.Clone(payload), Inflated: 1 << 16,
 				})
 			}
 		}

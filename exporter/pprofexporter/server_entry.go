@@ -15,18 +15,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// holdLevel is the gzip level of what is held: it is read more seldom than written.
-const holdLevel = 1
-
 const unknownType = "unknown"
 
 // entryOf makes what the store holds of a payload.
 func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
 	types, err := summary.SampleTypes(payload.Pprof)
-	if err != nil {
-		return nil, err
-	}
-	compressed, err := pprof.AppendGzip(nil, payload.Pprof, holdLevel)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +39,7 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 		Attributes: attributes,
 		Begin:      begin,
 		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
-		Gzip:       slices.Clip(compressed),
+		Compressed: recent.Compress(payload.Pprof),
 		Inflated:   len(payload.Pprof),
 	}
 	for i, t := range types {

@@ -4,7 +4,6 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -15,14 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // leftOutHeader tells how many older profiles an answer leaves out to keep to max_request_size.
 const leftOutHeader = "X-Pprof-Profiles-Left-Out"
+
+// answerLevel is the gzip level of profiles that are fetched: who fetches one waits for it.
+const answerLevel = 1
 
 // pages answer requests.
 type pages struct {
@@ -136,18 +137,20 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen) {
 		return nil
 	}
-	if len(chosen) == 1 { // which need not be merged, nor written anew
-		return writeProfile(w, "profile.pb.gz", chosen[0].Gzip)
-	}
-	merged, err := p.merged(r, chosen)
+	release, err := p.place(r)
 	if err != nil {
 		return err
 	}
-	var body bytes.Buffer
-	if err := merged.Write(&body); err != nil {
+	defer release()
+	merged, err := merge.Profiles(r.Context(), chosen)
+	if err != nil {
+		return unmerged(err)
+	}
+	body, err := pprof.AppendGzip(nil, merged, answerLevel)
+	if err != nil {
 		return err
 	}
-	return writeProfile(w, "profile.pb.gz", body.Bytes())
+	return writeProfile(w, "profile.pb.gz", body)
 }
 
 func writeProfile(w http.ResponseWriter, name string, body []byte) error {
@@ -158,22 +161,15 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 	return err
 }
 
-// merged merges, in turn with other requests.
-func (p *pages) merged(r *http.Request, entries []*recent.Entry) (*profile.Profile, error) {
-	release, err := p.place(r)
-	if err != nil {
-		return nil, err
+// unmerged makes an answer of an error of merging.
+func unmerged(err error) error {
+	switch {
+	case errors.Is(err, merge.ErrDiffers):
+		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
+	case errors.Is(err, merge.ErrInvalid):
+		return fail(http.StatusUnprocessableEntity, "%v", err)
 	}
-	defer release()
-	return mergedNow(r, entries)
-}
-
-func mergedNow(r *http.Request, entries []*recent.Entry) (*profile.Profile, error) {
-	merged, err := merge.Profiles(r.Context(), entries)
-	if errors.Is(err, merge.ErrDiffers) {
-		return nil, fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
-	}
-	return merged, err
+	return err
 }
 
 // place waits for a place among the requests that merge. Release gives it back.

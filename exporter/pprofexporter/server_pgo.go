@@ -42,9 +42,9 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	merged, err := mergedNow(r, chosen)
+	merged, err := merge.Parsed(r.Context(), chosen)
 	if err != nil {
-		return err
+		return unmerged(err)
 	}
 	body, err := merge.PGO(merged, depth, maxPGOSize)
 	if errors.Is(err, merge.ErrNoStartLines) {

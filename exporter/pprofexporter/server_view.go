@@ -103,17 +103,19 @@ func (p *pages) chooseBase(w http.ResponseWriter, r *http.Request) ([]*recent.En
 }
 
 func shownProfile(r *http.Request, chosen, base []*recent.Entry) (*profile.Profile, error) {
-	shown, err := mergedNow(r, chosen)
-	if err != nil || base == nil {
-		return shown, err
-	}
-	compared, err := mergedNow(r, base)
+	shown, err := merge.Parsed(r.Context(), chosen)
 	if err != nil {
-		return nil, err
+		return nil, unmerged(err)
 	}
-	shown, err = merge.Difference(shown, compared)
+	if base == nil {
+		return shown, nil
+	}
+	compared, err := merge.Parsed(r.Context(), base)
 	if err != nil {
-		return nil, fail(http.StatusUnprocessableEntity, "%v", err)
+		return nil, unmerged(err)
+	}
+	if shown, err = merge.Difference(shown, compared); err != nil {
+		return nil, unmerged(err)
 	}
 	return shown, nil
 }

@@ -36,6 +36,8 @@ var comparisons = []comparison{
 	{group: "Deduplicate", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, medianTarget: 0.6, anyTarget: 0.8},
 	{group: "Doubled", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, medianTarget: 0.6, anyTarget: 0.8},
 	{group: "Canonical", title: "time ÷ unmarshal", ours: "otelpprof", reference: "unmarshal", value: nanoseconds, anyTarget: 0.35},
+	{group: "Window", title: "time ÷ Merge", ours: "otelpprof", reference: "google", value: nanoseconds, anyTarget: 1},
+	{group: "Window", title: "time ÷ reading, Merge and writing", ours: "otelpprof", reference: "google-held", value: nanoseconds, anyTarget: 0.5},
 	{group: "Merge", title: "time ÷ MergeTo", ours: "otelpprof", reference: "mergeto", value: nanoseconds, anyTarget: 0.33},
 }
 
@@ -57,6 +59,7 @@ func render(res *results, command, goVersion string) (string, error) {
 		{"Doubled", "Deduplication of a message that holds everything twice", "As above; half of all entries and samples go."},
 		{"Canonical", "Deduplication where there is nothing to do", "As above; the message is only read."},
 		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which leaves samples apart."},
+		{"Window", "A window of 100 profiles into one", "What the exporter's endpoint does for a request. `otelpprof` begins with what is held, compressed, and ends with the bytes of the sum. `google` is google/pprof's `profile.Merge` alone, of profiles that were read before. `google-held` is the same with reading and writing; what comes out is not compressed in either."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
 			continue

@@ -4,7 +4,6 @@
 package merge
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -29,36 +28,43 @@ func own(tb testing.TB, name string) []byte {
 	return data
 }
 
-// Without gauges the result is google/pprof's, however many there are: merging in parts changes nothing.
-func TestProfilesIsMerge(t *testing.T) {
-	names := []string{"mutex.pb.gz", "block.pb.gz"}
-	for _, n := range []int{1, 2, chunkSize, chunkSize + 1, 3*chunkSize + 5} {
-		var entries []*recent.Entry
-		var parsed []*profile.Profile
-		for i := range n {
-			data := own(t, names[i%len(names)])
-			p, err := profile.ParseData(data)
-			require.NoError(t, err)
-			parsed = append(parsed, p)
-			entries = append(entries, &recent.Entry{Gzip: data})
-		}
-		want, err := profile.Merge(parsed)
-		require.NoError(t, err)
-		got, err := Profiles(t.Context(), entries)
-		require.NoError(t, err)
-		assert.Empty(t, profiletest.DiffPprof(want, got), n)
-		assert.Equal(t, want.DurationNanos, got.DurationNanos)
-		assert.Equal(t, want.TimeNanos, got.TimeNanos)
+// What is merged is the sum of what is held; of gauges the latest of each instance counts.
+func TestProfiles(t *testing.T) {
+	data := own(t, "heap.pb.gz") // alloc_objects, alloc_space, inuse_objects, inuse_space
+	one, err := profile.ParseData(data)
+	require.NoError(t, err)
+	var entries []*recent.Entry
+	for i, instance := range []string{"a", "b", "a", "b", "a"} {
+		at := time.Unix(int64(100-i), 0) // the first of each is the latest
+		entries = append(entries, &recent.Entry{Compressed: data, Instance: instance, Begin: at, End: at, Gauges: []int{2, 3}})
 	}
+	got, err := Parsed(t.Context(), entries)
+	require.NoError(t, err)
+	want := totals(one)
+	for i, times := range []int64{5, 5, 2, 2} {
+		assert.Equal(t, times*want[i], totals(got)[i], i)
+	}
+}
+
+func totals(p *profile.Profile) []int64 {
+	sums := make([]int64, len(p.SampleType))
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			sums[i] += v
+		}
+	}
+	return sums
 }
 
 func TestProfilesEndsWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Profiles(ctx, []*recent.Entry{{Gzip: own(t, "cpu.pb.gz")}})
+	_, err := Profiles(ctx, []*recent.Entry{{Compressed: own(t, "cpu.pb.gz")}})
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = Profiles(t.Context(), []*recent.Entry{{Gzip: []byte("no")}})
-	require.ErrorContains(t, err, "cannot read a profile that is held")
+	_, err = Profiles(t.Context(), []*recent.Entry{{Compressed: []byte("no")}, {}})
+	require.ErrorContains(t, err, "cannot merge a profile that is held")
+	_, err = Parsed(t.Context(), []*recent.Entry{{Compressed: []byte("no")}})
+	require.ErrorIs(t, err, ErrInvalid)
 }
 
 func TestDifference(t *testing.T) {
@@ -117,37 +123,4 @@ func TestPGOIsBounded(t *testing.T) {
 	assert.NotEmpty(t, none)
 	_, err = PGO(&profile.Profile{}, 5, 1)
 	require.ErrorIs(t, err, ErrNoStartLines)
-}
-
-// Merging is google/pprof's own, so what is to be seen here is what reading costs beside it.
-//
-// go test ./exporter/pprofexporter/internal/merge -run '^$' -bench Merge.
-func BenchmarkMerge(b *testing.B) {
-	data := own(b, "cpu.pb.gz")
-	entries := make([]*recent.Entry, 100)
-	for i := range entries {
-		entries[i] = &recent.Entry{Gzip: bytes.Clone(data)}
-	}
-	b.Run("op=merge-of-held", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, err := Profiles(b.Context(), entries)
-			require.NoError(b, err)
-		}
-	})
-	b.Run("op=google-pprof-merge-of-parsed", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			b.StopTimer()
-			parsed := make([]*profile.Profile, len(entries))
-			for i, e := range entries {
-				var err error
-				parsed[i], err = profile.ParseData(e.Gzip)
-				require.NoError(b, err)
-			}
-			b.StartTimer()
-			_, err := profile.Merge(parsed)
-			require.NoError(b, err)
-		}
-	})
 }

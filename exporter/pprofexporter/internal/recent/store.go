@@ -26,9 +26,9 @@ type Entry struct {
 	Attributes map[string]string
 	// Begin and End are the time that the profile says it is of, or when it came.
 	Begin, End time.Time
-	// Gzip is the pprof; Inflated the size of it without gzip.
-	Gzip     []byte
-	Inflated int
+	// Compressed is the pprof, see Compress; Inflated the size of it without compression.
+	Compressed []byte
+	Inflated   int
 	// Gauges are the positions of the sample types that say how much there is at a time. CPU is for profiles of CPU time.
 	Gauges []int
 	CPU    bool
@@ -85,7 +85,7 @@ func New(limits Limits, evicted func(Reason)) *Store {
 // Add adds an entry, and evicts the oldest ones until all limits are kept. It is false for an entry that alone is over
 // the limit.
 func (s *Store) Add(e *Entry) bool {
-	e.cost = int64(cap(e.Gzip)) + entryOverhead + int64(len(e.Tenant)+len(e.Service)+len(e.Type)+len(e.Instance))
+	e.cost = int64(cap(e.Compressed)) + entryOverhead + int64(len(e.Tenant)+len(e.Service)+len(e.Type)+len(e.Instance))
 	for name, value := range e.Attributes {
 		e.cost += int64(len(name)+len(value)) + 64
 	}
@@ -169,7 +169,7 @@ func (s *Store) List(tenant string) []Series {
 		}
 		one := Series{Service: k.service, Type: k.profileType, Profiles: len(entries), First: entries[0].Begin}
 		for _, e := range entries {
-			one.Bytes += int64(len(e.Gzip))
+			one.Bytes += int64(len(e.Compressed))
 			one.CPU = one.CPU || e.CPU
 			if e.Begin.Before(one.First) {
 				one.First = e.Begin

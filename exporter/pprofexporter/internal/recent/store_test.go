@@ -30,7 +30,7 @@ func newFixture(limits Limits) *fixture {
 }
 
 func (f *fixture) add(service, profileType string, size int) bool {
-	return f.Add(&Entry{Service: service, Type: profileType, Gzip: make([]byte, size), Begin: f.clock, End: f.clock})
+	return f.Add(&Entry{Service: service, Type: profileType, Compressed: make([]byte, size), Begin: f.clock, End: f.clock})
 }
 
 func (f *fixture) count(service, profileType string) int {
@@ -98,7 +98,7 @@ func TestConcurrently(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 200 {
-				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Gzip: make([]byte, j)})
+				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Compressed: make([]byte, j)})
 				store.List("")
 				store.Select(Query{Service: "0", Type: "1"})
 				store.Held()
