@@ -44,7 +44,7 @@ func (c *Compactor) joinAttributes() {
 		}
 		c.join(&c.attributes, i, a.hash(), equal)
 		if i > 0 && len(c.dropKeys) > 0 {
-			c.dropped[i] = c.dropKeys[c.source.StringTable().At(int(c.source.AttributeTable().At(i).KeyStrindex()))]
+			c.dropped[i] = c.dropKeys[c.text(c.source.AttributeTable().At(i).KeyStrindex())]
 		}
 	}
 }
@@ -103,11 +103,14 @@ func (e *DuplicateKeyError) Error() string {
 	return fmt.Sprintf("attribute %q stands twice, with different values", e.Key)
 }
 
-func (c *Compactor) keyTwice(key int32) error {
-	if key == 0 {
-		return &DuplicateKeyError{}
+func (c *Compactor) keyTwice(key int32) error { return &DuplicateKeyError{Key: c.text(key)} }
+
+// text returns a string that exists, of which 0 need not stand in the table.
+func (c *Compactor) text(i int32) string {
+	if i == 0 {
+		return ""
 	}
-	return &DuplicateKeyError{Key: c.source.StringTable().At(int(key))}
+	return c.source.StringTable().At(int(i))
 }
 
 func equalsList(set []int32, list pcommon.Int32Slice) bool {

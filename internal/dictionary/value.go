@@ -50,6 +50,16 @@ func HashMap(m pcommon.Map) uint64 {
 	return h
 }
 
+// HashContainer hashes what makes a resource or a scope what it is: its attributes and all that it is compared by
+// besides, so that nobody can send many that differ and hash alike.
+func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint64 {
+	h := HashMap(attributes)
+	for _, text := range texts {
+		h = mix(h, hashString(text))
+	}
+	return finish(mix(h, uint64(dropped)))
+}
+
 // hashDouble gives all forms of zero one hash and all forms of NaN another.
 func hashDouble(f float64) uint64 {
 	switch {
