@@ -9,24 +9,25 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// containersChange tells whether resources or scopes are to be joined or go because they hold nothing.
+// containersChange tells whether resources or scopes are to be joined or go because they hold nothing, or hold an
+// attribute twice.
 func (w *work) containersChange() bool {
 	resources := w.pd.ResourceProfiles()
-	if findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
-		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) }) != nil {
+	for _, resource := range resources.All() {
+		if found, _ := copies(resource.Resource().Attributes()); found || resource.ScopeProfiles().Len() == 0 {
+			return true
+		}
+	}
+	if findEqualResources(resources) != nil {
 		return true
 	}
 	for _, resource := range resources.All() {
 		scopes := resource.ScopeProfiles()
-		if scopes.Len() == 0 {
-			return true
-		}
-		if findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
-			func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) }) != nil {
+		if findEqualScopes(scopes) != nil {
 			return true
 		}
 		for _, scope := range scopes.All() {
-			if scope.Profiles().Len() == 0 {
+			if found, _ := copies(scope.Scope().Attributes()); found || scope.Profiles().Len() == 0 {
 				return true
 			}
 		}
@@ -60,12 +61,24 @@ func findEqual(n int, hash func(i int) uint64, equal func(i, j int) bool) []int 
 	return first
 }
 
+func findEqualResources(resources pprofile.ResourceProfilesSlice) []int {
+	return findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
+		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) })
+}
+
+func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
+	return findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
+		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) })
+}
+
 // joinContainers joins equal resources, then equal scopes of one resource, into the first of them, and drops those that
 // hold nothing.
 func joinContainers(pd pprofile.Profiles) {
 	resources := pd.ResourceProfiles()
-	if first := findEqual(resources.Len(), func(i int) uint64 { return hashResource(resources.At(i)) },
-		func(i, j int) bool { return equalResources(resources.At(i), resources.At(j)) }); first != nil {
+	for _, resource := range resources.All() {
+		dropCopies(resource.Resource().Attributes())
+	}
+	if first := findEqualResources(resources); first != nil {
 		for i, j := range first {
 			if i != j {
 				resources.At(i).ScopeProfiles().MoveAndAppendTo(resources.At(j).ScopeProfiles())
@@ -79,8 +92,10 @@ func joinContainers(pd pprofile.Profiles) {
 }
 
 func joinScopes(scopes pprofile.ScopeProfilesSlice) {
-	if first := findEqual(scopes.Len(), func(i int) uint64 { return hashScope(scopes.At(i)) },
-		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) }); first != nil {
+	for _, scope := range scopes.All() {
+		dropCopies(scope.Scope().Attributes())
+	}
+	if first := findEqualScopes(scopes); first != nil {
 		for i, j := range first {
 			if i != j {
 				scopes.At(i).Profiles().MoveAndAppendTo(scopes.At(j).Profiles())
@@ -90,8 +105,10 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 	scopes.RemoveIf(func(s pprofile.ScopeProfiles) bool { return s.Profiles().Len() == 0 })
 }
 
+// hashResource and hashScope hash all that equalResources and equalScopes compare: what differs in one field only must
+// not be compared one by one.
 func hashResource(r pprofile.ResourceProfiles) uint64 {
-	return dictionary.HashMap(r.Resource().Attributes())
+	return dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
 }
 
 func equalResources(a, b pprofile.ResourceProfiles) bool {
@@ -101,7 +118,8 @@ func equalResources(a, b pprofile.ResourceProfiles) bool {
 }
 
 func hashScope(s pprofile.ScopeProfiles) uint64 {
-	return dictionary.HashMap(s.Scope().Attributes()) + dictionary.HashString(s.Scope().Name())
+	scope := s.Scope()
+	return dictionary.HashContainer(scope.Attributes(), scope.DroppedAttributesCount(), s.SchemaUrl(), scope.Name(), scope.Version())
 }
 
 func equalScopes(a, b pprofile.ScopeProfiles) bool {

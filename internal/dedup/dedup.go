@@ -62,6 +62,8 @@ type Stats struct {
 	// ZeroSamples counts the samples dropped for having only zeros, DroppedAttributes the attributes of samples.
 	ZeroSamples       int
 	DroppedAttributes int
+	// MendedTexts counts text that was not UTF-8.
+	MendedTexts int
 }
 
 // Deduplicator makes messages canonical. Safe for concurrent use.

@@ -30,6 +30,7 @@ func FuzzDeduplicate(f *testing.F) {
 		sample(1).Values().Append(1)
 		sample(2).TimestampsUnixNano().Append(150)
 	})), uint8(4))
+	f.Add(wire(f, faultyEverywhere()), uint8(8))
 	f.Fuzz(func(t *testing.T, message []byte, mode uint8) {
 		if len(message) > 16<<10 {
 			t.Skip("large messages only take time")
@@ -39,12 +40,18 @@ func FuzzDeduplicate(f *testing.F) {
 			return
 		}
 		options := dedup.Options{Shape: dedup.Shape(mode % 3), DropZeroSamples: mode&4 != 0}
+		if mode&8 != 0 {
+			options.DropAttributes = []string{"", "thread.id"}
+		}
 		before := clone(pd)
 		valid := profiletest.CheckOptions{Untidy: true, AllowMixedShapes: true, AllowTimestampsOutside: true}.Check(before) == nil
 		d := dedup.New(options)
 		after, stats, err := d.Deduplicate(pd)
 		require.NoError(t, err)
-		if valid && mode%3 == 0 && mode&4 == 0 {
+		require.NoError(t, profiletest.CheckOptions{
+			AllowMixedShapes: true, AllowTimestampsOutside: true, Deduplicated: options.Shape != dedup.ShapePerEvent,
+		}.Check(after))
+		if valid && mode%3 == 0 && mode&12 == 0 {
 			assert.Zero(t, stats.Invalid)
 			require.Empty(t, profiletest.Diff(before, after))
 		}

@@ -4,8 +4,10 @@
 package dedup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -66,6 +68,27 @@ func reasonOf(err error) Reason {
 		return DuplicateKey
 	default:
 		return IndexOutOfRange
+	}
+}
+
+// scopePlace is where a scope is, and what is wrong with its attributes or those of its resource.
+type scopePlace struct {
+	resource, scope int
+	err             error
+}
+
+// checkedScopes goes through all scopes of a message.
+func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
+	return func(yield func(scopePlace, pprofile.ScopeProfiles) bool) {
+		for i, resource := range pd.ResourceProfiles().All() {
+			_, resourceErr := copies(resource.Resource().Attributes())
+			for j, scope := range resource.ScopeProfiles().All() {
+				_, err := copies(scope.Scope().Attributes())
+				if !yield(scopePlace{i, j, cmp.Or(resourceErr, err)}, scope) {
+					return
+				}
+			}
+		}
 	}
 }
 

@@ -15,8 +15,7 @@ import (
 // Split parts pd into messages of at most maxSamples samples and maxBytes bytes of protobuf, each with only the entries
 // that it needs; 0 is no limit. One sample is the smallest part, so that a message can stay above maxBytes. A profile
 // whose samples are parted keeps its id and its original payload in the first part, and gets ids made of it in the
-// others. pd must come from
-// Deduplicate; unless it is returned as the only part, its samples are moved and it must not be used any more.
+// others. pd must come from Deduplicate; unless it is returned as the only part, its samples are moved and it must not be used any more.
 func Split(pd pprofile.Profiles, maxSamples, maxBytes int) []pprofile.Profiles {
 	n := pd.SampleCount()
 	parts := 1
@@ -32,13 +31,19 @@ func Split(pd pprofile.Profiles, maxSamples, maxBytes int) []pprofile.Profiles {
 	}
 	s := splitter{source: pd, builder: dictionary.New()}
 	var result []pprofile.Profiles
-	for i := range parts {
-		part := s.part(share(n, i, parts), share(n, i+1, parts))
+	shares := min(parts, maxShares)
+	for i := range shares {
+		from, to := share(parts, i, shares), share(parts, i+1, shares)
+		part := s.part(share(n, from, parts), share(n, to, parts))
 		// What the parts have in common makes them larger than their share.
 		result = append(result, Split(part, maxSamples, maxBytes)...)
 	}
 	return result
 }
+
+// maxShares is how many parts are made at a time. Each costs a look at the whole message, so that what becomes many
+// parts is parted again and again instead.
+const maxShares = 16
 
 // share returns where part i of n things begins.
 func share(n, i, parts int) int { return int(int64(n) * int64(i) / int64(parts)) }

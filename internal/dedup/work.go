@@ -4,6 +4,8 @@
 package dedup
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -31,15 +33,18 @@ func (w *work) release() {
 
 // run looks at the whole message, then writes what has to change.
 func (w *work) run() error {
+	given := w.pd
 	for profile := range profilesOf(w.pd) {
 		w.stats.ProfilesIn++
 		w.stats.SamplesIn += profile.Samples().Len()
 	}
+	w.mendText()
 	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
 	w.stats.EntriesIn = sizes(w.tables.SizesBefore())
 	if !w.look() {
 		goOn, err := w.handleInvalid()
 		if err != nil || !goOn {
+			w.pd, w.stats.Changed, w.stats.MendedTexts = given, false, 0
 			w.stats.ProfilesOut, w.stats.SamplesOut = w.stats.ProfilesIn, w.stats.SamplesIn
 			w.stats.EntriesOut = w.stats.EntriesIn
 			return err
@@ -59,9 +64,11 @@ func (w *work) run() error {
 // look marks what all profiles use and numbers the tables. It reports false when a profile is invalid.
 func (w *work) look() bool {
 	sound := true
-	for profile := range profilesOf(w.pd) {
-		if w.use(profile) != nil {
-			sound = false
+	for at, scope := range checkedScopes(w.pd) {
+		for _, profile := range scope.Profiles().All() {
+			if w.use(profile) != nil || at.err != nil {
+				sound = false
+			}
 		}
 	}
 	return w.tables.Number() && sound
@@ -88,9 +95,12 @@ func (w *work) apply() {
 // makeMutable goes on with a copy of a message that must not be written to. The compactor knows indices only, which are
 // the same in the copy.
 func (w *work) makeMutable() {
-	if !w.pd.IsReadOnly() {
-		return
+	if w.pd.IsReadOnly() {
+		w.copy()
 	}
+}
+
+func (w *work) copy() {
 	own := pprofile.NewProfiles()
 	w.pd.CopyTo(own)
 	w.pd = own
@@ -118,14 +128,12 @@ func (w *work) handleInvalid() (goOn bool, err error) {
 
 // findInvalid returns what is wrong with the message, in its order, and counts it.
 func (w *work) findInvalid() (invalid []*InvalidError) {
-	for i, resource := range w.pd.ResourceProfiles().All() {
-		for j, scope := range resource.ScopeProfiles().All() {
-			for k, profile := range scope.Profiles().All() {
-				if err := w.check(profile); err != nil {
-					reason := reasonOf(err)
-					w.stats.Invalid[reason]++
-					invalid = append(invalid, &InvalidError{i, j, k, reason, err})
-				}
+	for at, scope := range checkedScopes(w.pd) {
+		for k, profile := range scope.Profiles().All() {
+			if err := cmp.Or(at.err, w.check(profile)); err != nil {
+				reason := reasonOf(err)
+				w.stats.Invalid[reason]++
+				invalid = append(invalid, &InvalidError{at.resource, at.scope, k, reason, err})
 			}
 		}
 	}

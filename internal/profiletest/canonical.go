@@ -94,10 +94,16 @@ func validText(v pcommon.Value, depth int) bool {
 			}
 		}
 	case pcommon.ValueTypeMap:
-		for key, element := range v.Map().All() {
-			if !utf8.ValidString(key) || !validText(element, depth+1) {
-				return false
-			}
+		return validPairs(v.Map(), depth+1)
+	}
+	return true
+}
+
+// validPairs tells whether every string in m is UTF-8, its keys included.
+func validPairs(m pcommon.Map, depth int) bool {
+	for key, value := range m.All() {
+		if !utf8.ValidString(key) || !validText(value, depth) {
+			return false
 		}
 	}
 	return true

@@ -152,6 +152,42 @@ func TestCheckWantsUTF8(t *testing.T) {
 	}
 }
 
+func TestCheckWantsUTF8OutsideOfTheDictionary(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(pd pprofile.Profiles)
+		want  string
+	}{
+		"schema of a resource": {
+			func(pd pprofile.Profiles) { pd.ResourceProfiles().At(0).SetSchemaUrl("\xff") },
+			`resource_profiles[0]: holds text that is not UTF-8: "\xff"`,
+		},
+		"attribute of a resource": {
+			func(pd pprofile.Profiles) {
+				pd.ResourceProfiles().At(0).Resource().Attributes().PutEmptyMap("map").PutStr("\xff", "")
+			},
+			"resource_profiles[0]: has an attribute with text that is not UTF-8",
+		},
+		"version of a scope": {
+			func(pd pprofile.Profiles) { firstScope(pd).Scope().SetVersion("\xff") },
+			`resource_profiles[0].scope_profiles[0]: holds text that is not UTF-8: "\xff"`,
+		},
+		"attribute of a scope": {
+			func(pd pprofile.Profiles) { firstScope(pd).Scope().Attributes().PutStr("\xff", "") },
+			"resource_profiles[0].scope_profiles[0]: has an attribute with text that is not UTF-8",
+		},
+		"format of a payload": {
+			func(pd pprofile.Profiles) { firstProfile(pd).SetOriginalPayloadFormat("\xff") },
+			`resource_profiles[0].scope_profiles[0].profiles[0]: original_payload_format is not UTF-8: "\xff"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd := newMessage()
+			test.spoil(pd)
+			require.EqualError(t, Check(pd), test.want)
+		})
+	}
+}
+
 func TestCheckTimeRangeThatOverflows(t *testing.T) {
 	pd := newMessage()
 	firstProfile(pd).SetTime(math.MaxUint64 - 5)

@@ -5,6 +5,7 @@ package profiletest
 
 import (
 	"math"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -15,6 +16,7 @@ func (c *checker) resources(pd pprofile.Profiles) {
 	seen := map[string]int{}
 	for i, rp := range pd.ResourceProfiles().All() {
 		at := place{"resource_profiles", i}
+		c.containerText(at, rp.Resource().Attributes(), rp.SchemaUrl())
 		c.uniqueKeys(at, rp.Resource().Attributes())
 		c.joined(at, seen, resourceIdentity(rp))
 		c.scopes(at.String()+".scope_profiles", rp)
@@ -25,11 +27,24 @@ func (c *checker) scopes(list string, rp pprofile.ResourceProfiles) {
 	seen := map[string]int{}
 	for i, sp := range rp.ScopeProfiles().All() {
 		at := place{list, i}
+		c.containerText(at, sp.Scope().Attributes(), sp.SchemaUrl(), sp.Scope().Name(), sp.Scope().Version())
 		c.uniqueKeys(at, sp.Scope().Attributes())
 		c.joined(at, seen, scopeIdentity(sp))
 		for j, p := range sp.Profiles().All() {
 			c.profile(place{at.String() + ".profiles", j}, p)
 		}
+	}
+}
+
+// containerText: all text of a resource or scope is UTF-8.
+func (c *checker) containerText(at place, attributes pcommon.Map, texts ...string) {
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			c.report(at, "holds text that is not UTF-8: %q", s)
+		}
+	}
+	if !validPairs(attributes, 0) {
+		c.report(at, "has an attribute with text that is not UTF-8")
 	}
 }
 
@@ -62,6 +77,9 @@ func (c *checker) profile(at place, p pprofile.Profile) {
 		c.inRange(at, v.field+".unit_strindex", v.UnitStrindex(), stringTable, len(c.tables.strings))
 	}
 	c.attributes(at, p.AttributeIndices())
+	if !utf8.ValidString(p.OriginalPayloadFormat()) {
+		c.report(at, "original_payload_format is not UTF-8: %q", p.OriginalPayloadFormat())
+	}
 
 	seen := map[string]int{}
 	var common shape

@@ -106,6 +106,7 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 	}{
 		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
 		{t.builder.ProcessorProfileDeduplicatorDroppedZeroSamples, stats.ZeroSamples},
+		{t.builder.ProcessorProfileDeduplicatorMendedTexts, stats.MendedTexts},
 		{t.builder.ProcessorProfileDeduplicatorMixedShapeSamples, stats.MixedShapes},
 	} {
 		if count.n > 0 {

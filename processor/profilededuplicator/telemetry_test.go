@@ -133,6 +133,7 @@ func TestMetricsOfRepairs(t *testing.T) {
 	samples := mixed.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
 	samples.At(1).SetStackIndex(1)
 	samples.At(1).TimestampsUnixNano().FromRaw([]uint64{1006})
+	mixed.Dictionary().StringTable().SetAt(3, "f\xff")
 	require.NoError(t, f.ConsumeProfiles(t.Context(), together(spoil(upload("index", 1, 1)), unequal, twice, thread, mixed)))
 
 	metadatatest.AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t, f.telemetry, append(append(
@@ -141,6 +142,7 @@ func TestMetricsOfRepairs(t *testing.T) {
 	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedZeroSamples(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorMendedTexts(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(2), onlyValues()...)
 }
 

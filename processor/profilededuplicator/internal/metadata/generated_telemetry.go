@@ -43,6 +43,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorInvalidProfiles           metric.Int64Counter
 	ProcessorProfileDeduplicatorLostProfiles              metric.Int64Counter
 	ProcessorProfileDeduplicatorLostSamples               metric.Int64Counter
+	ProcessorProfileDeduplicatorMendedTexts               metric.Int64Counter
 	ProcessorProfileDeduplicatorMergedProfiles            metric.Int64Counter
 	ProcessorProfileDeduplicatorMixedShapeSamples         metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingDictionaryEntries metric.Int64Counter
@@ -231,6 +232,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_lost_samples",
 		metric.WithDescription("Samples of batches that were lost. [Alpha]"),
 		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorMendedTexts, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_mended_texts",
+		metric.WithDescription("Texts that were not UTF-8, in which U+FFFD took the place of the faulty bytes. [Alpha]"),
+		metric.WithUnit("{text}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorMergedProfiles, err = builder.meter.Int64Counter(

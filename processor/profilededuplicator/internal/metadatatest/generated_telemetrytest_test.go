@@ -46,6 +46,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorInvalidProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorLostProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorLostSamples.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorMendedTexts.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorMergedProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorMixedShapeSamples.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(context.Background(), 1)
@@ -99,6 +100,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorLostSamples(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorMendedTexts(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorMergedProfiles(t, testTel,

@@ -1,0 +1,143 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+// Resources and scopes that differ in one field only are not compared one by one.
+func TestManyContainersThatDifferInOneField(t *testing.T) {
+	n := many(t) / 4
+	for name, fill := range map[string]func(resource pprofile.ResourceProfiles, scope pprofile.ScopeProfiles, i int){
+		"schema of the resource": func(resource pprofile.ResourceProfiles, _ pprofile.ScopeProfiles, i int) {
+			resource.SetSchemaUrl(strconv.Itoa(i))
+		},
+		"dropped attributes of the resource": func(resource pprofile.ResourceProfiles, _ pprofile.ScopeProfiles, i int) {
+			resource.Resource().SetDroppedAttributesCount(uint32(i))
+		},
+		"schema of the scope": func(_ pprofile.ResourceProfiles, scope pprofile.ScopeProfiles, i int) {
+			scope.SetSchemaUrl(strconv.Itoa(i))
+		},
+		"version of the scope": func(_ pprofile.ResourceProfiles, scope pprofile.ScopeProfiles, i int) {
+			scope.Scope().SetVersion(strconv.Itoa(i))
+		},
+		"dropped attributes of the scope": func(_ pprofile.ResourceProfiles, scope pprofile.ScopeProfiles, i int) {
+			scope.Scope().SetDroppedAttributesCount(uint32(i))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd := pprofile.NewProfiles()
+			for i := range n {
+				resource := pd.ResourceProfiles().AppendEmpty()
+				scope := resource.ScopeProfiles().AppendEmpty()
+				fill(resource, scope, i)
+				scope.Profiles().AppendEmpty()
+			}
+			after, _ := deduplicate(t, pd)
+			assert.Equal(t, n, profiles(after))
+			scopes := 0
+			for _, resource := range after.ResourceProfiles().All() {
+				scopes += resource.ScopeProfiles().Len()
+			}
+			assert.Equal(t, n, scopes, "none is equal to another")
+		})
+	}
+}
+
+// Index 0 is the empty string also where the table is empty.
+func TestDroppedAttributesWithoutStrings(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().AttributeTable().AppendEmpty()
+	pd.Dictionary().AttributeTable().AppendEmpty().Value().SetInt(1)
+	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+	sample.AttributeIndices().Append(1)
+	for key, left := range map[string]int{"thread.id": 1, "": 0} {
+		after, stats, err := dedup.New(dedup.Options{DropAttributes: []string{key}}).Deduplicate(clone(pd))
+		require.NoError(t, err)
+		assert.Equal(t, left, rows(after)[0].attributes, key)
+		assert.Equal(t, 1-left, stats.DroppedAttributes, key)
+		requireCanonical(t, after)
+	}
+}
+
+// A message of few samples that are all to be parts of their own does not cost a look at all of it for each part.
+func TestManyParts(t *testing.T) {
+	n := many(t) / 10
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for range n {
+			sample(0).Values().Append(1)
+		}
+	})
+	d := pd.Dictionary()
+	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	for i := range n {
+		d.LocationTable().AppendEmpty().SetAddress(uint64(i + 1))
+		d.StackTable().AppendEmpty().LocationIndices().Append(int32(d.LocationTable().Len() - 1))
+		samples.At(i).SetStackIndex(int32(d.StackTable().Len() - 1))
+	}
+	pd, _ = deduplicate(t, pd)
+	parts := dedup.Split(pd, 2, 0)
+	require.Len(t, parts, n/2)
+	for _, part := range parts {
+		require.Equal(t, dedup.TableSizes{
+			Strings: 3, Functions: 1, Mappings: 1, Locations: 3, Stacks: 3, Attributes: 1, Links: 1,
+		}, lengths(part))
+	}
+}
+
+// What pdata can read of values within values does not end our stack: pdata recurses as well.
+func TestDeepBytes(t *testing.T) {
+	// The default limit of gRPC receivers.
+	const size = 4 << 20
+	for name, fields := range map[string][]int{
+		"lists":   {1, 5},    // ArrayValue.values, AnyValue.array_value
+		"kvlists": {2, 1, 6}, // KeyValue.value, KeyValueList.values, AnyValue.kvlist_value
+	} {
+		t.Run(name, func(t *testing.T) {
+			attribute := lengthed(2, nested(size, fields))
+			dictionary := append(lengthed(6, nil), lengthed(6, attribute)...)
+			pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(lengthed(2, dictionary))
+			require.NoError(t, err)
+			require.Equal(t, 2, pd.Dictionary().AttributeTable().Len())
+			profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+			profile.AttributeIndices().Append(1)
+			dedup.Concat(pd, clone(pd))
+			after, stats := deduplicate(t, pd)
+			assert.Equal(t, 4, stats.EntriesIn.Attributes)
+			assert.Equal(t, 2, stats.EntriesOut.Attributes)
+			assert.Equal(t, []int32{1}, after.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(1).AttributeIndices().AsRaw())
+		})
+	}
+}
+
+// lengthed returns a field of the wire with its length.
+func lengthed(number int, content []byte) []byte {
+	out := binary.AppendUvarint(nil, uint64(number<<3|2))
+	return append(binary.AppendUvarint(out, uint64(len(content))), content...)
+}
+
+// nested returns fields within fields, about size bytes of them. They are written from the end, so that the length of
+// each is known.
+func nested(size int, fields []int) []byte {
+	var reversed []byte
+	for len(reversed) < size {
+		for _, number := range fields {
+			head := binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(reversed)))
+			slices.Reverse(head)
+			reversed = append(reversed, head...)
+		}
+	}
+	slices.Reverse(reversed)
+	return reversed
+}

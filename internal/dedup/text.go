@@ -1,0 +1,107 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// texts goes through all text of a message. Protobuf wants UTF-8: pdata reads and writes anything, but other readers
+// refuse the whole message for one string.
+type texts struct {
+	// write says that what is not UTF-8 is mended: faulty bytes become U+FFFD, as the translators have it. A pair of a
+	// map whose key is not UTF-8 goes, since pdata cannot rename keys.
+	write bool
+	// faulty counts what is not UTF-8.
+	faulty int
+}
+
+// mended returns what s is to be, and whether it is to be set.
+func (t *texts) mended(s string) (string, bool) {
+	if utf8.ValidString(s) {
+		return s, false
+	}
+	t.faulty++
+	return strings.ToValidUTF8(s, string(utf8.RuneError)), t.write
+}
+
+func (t *texts) set(s string, set func(string)) {
+	if s, changed := t.mended(s); changed {
+		set(s)
+	}
+}
+
+func (t *texts) message(pd pprofile.Profiles) {
+	table := pd.Dictionary().StringTable()
+	for i := range table.Len() {
+		if s, changed := t.mended(table.At(i)); changed {
+			table.SetAt(i, s)
+		}
+	}
+	attributes := pd.Dictionary().AttributeTable()
+	for i := range attributes.Len() {
+		t.value(attributes.At(i).Value())
+	}
+	for _, resource := range pd.ResourceProfiles().All() {
+		t.set(resource.SchemaUrl(), resource.SetSchemaUrl)
+		t.pairs(resource.Resource().Attributes())
+		for _, scope := range resource.ScopeProfiles().All() {
+			t.set(scope.SchemaUrl(), scope.SetSchemaUrl)
+			t.set(scope.Scope().Name(), scope.Scope().SetName)
+			t.set(scope.Scope().Version(), scope.Scope().SetVersion)
+			t.pairs(scope.Scope().Attributes())
+			for _, profile := range scope.Profiles().All() {
+				t.set(profile.OriginalPayloadFormat(), profile.SetOriginalPayloadFormat)
+			}
+		}
+	}
+}
+
+func (t *texts) value(v pcommon.Value) {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		t.set(v.Str(), v.SetStr)
+	case pcommon.ValueTypeSlice:
+		for _, item := range v.Slice().All() {
+			t.value(item)
+		}
+	case pcommon.ValueTypeMap:
+		t.pairs(v.Map())
+	default:
+	}
+}
+
+func (t *texts) pairs(m pcommon.Map) {
+	before := t.faulty
+	for key, value := range m.All() {
+		if !utf8.ValidString(key) {
+			t.faulty++
+			continue
+		}
+		t.value(value)
+	}
+	if t.write && t.faulty > before {
+		m.RemoveIf(func(key string, _ pcommon.Value) bool { return !utf8.ValidString(key) })
+	}
+}
+
+// mendText makes all text UTF-8. A message that may have to go back as it came is copied first.
+func (w *work) mendText() {
+	var t texts
+	if t.message(w.pd); t.faulty == 0 {
+		return
+	}
+	if w.opts.OnInvalid == DropProfile {
+		w.makeMutable()
+	} else {
+		w.copy()
+	}
+	t = texts{write: true}
+	t.message(w.pd)
+	w.stats.Changed, w.stats.MendedTexts = true, t.faulty
+}

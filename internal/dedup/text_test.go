@@ -1,0 +1,175 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+const faulty, mended = "a\xff\xfeb", "a\uFFFDb"
+
+// faultyEverywhere has text that is not UTF-8 wherever there can be text: 13 times.
+func faultyEverywhere() pprofile.Profiles {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+	d := pd.Dictionary()
+	d.StringTable().SetAt(3, faulty)
+	value := d.AttributeTable().At(3).Value()
+	value.SetStr(faulty)
+	list := d.AttributeTable().At(1).Value().SetEmptySlice()
+	list.AppendEmpty().SetStr(faulty)
+	pairs := list.AppendEmpty().SetEmptyMap()
+	pairs.PutStr("key", faulty)
+	pairs.PutStr(faulty, "value")
+	resource := pd.ResourceProfiles().At(0)
+	resource.SetSchemaUrl(faulty)
+	resource.Resource().Attributes().PutStr("service.name", faulty)
+	resource.Resource().Attributes().PutStr(faulty, "value")
+	scope := resource.ScopeProfiles().At(0)
+	scope.SetSchemaUrl(faulty)
+	scope.Scope().SetName(faulty)
+	scope.Scope().SetVersion(faulty)
+	scope.Scope().Attributes().PutStr("key", faulty)
+	scope.Profiles().At(0).SetOriginalPayloadFormat(faulty)
+	return pd
+}
+
+func TestTextIsMended(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		pd := faultyEverywhere()
+		before := wire(t, pd)
+		if readOnly {
+			pd.MarkReadOnly()
+		}
+		after, stats := deduplicate(t, pd)
+		if readOnly {
+			assert.Equal(t, before, wire(t, pd), "what is read-only stays")
+		}
+		assert.Equal(t, 13, stats.MendedTexts)
+		assert.True(t, stats.Changed)
+		assert.Zero(t, stats.Invalid)
+		requireCanonical(t, after)
+
+		d := after.Dictionary()
+		assert.Contains(t, d.StringTable().AsRaw(), mended)
+		assert.Equal(t, mended, d.AttributeTable().At(2).Value().Str())
+		list := d.AttributeTable().At(1).Value().Slice()
+		assert.Equal(t, []any{mended, map[string]any{"key": mended}}, list.AsRaw())
+		resource := after.ResourceProfiles().At(0)
+		assert.Equal(t, mended, resource.SchemaUrl())
+		assert.Equal(t, map[string]any{"service.name": mended}, resource.Resource().Attributes().AsRaw())
+		scope := resource.ScopeProfiles().At(0)
+		assert.Equal(t, mended, scope.SchemaUrl())
+		assert.Equal(t, mended, scope.Scope().Name())
+		assert.Equal(t, mended, scope.Scope().Version())
+		assert.Equal(t, map[string]any{"key": mended}, scope.Scope().Attributes().AsRaw())
+		assert.Equal(t, mended, scope.Profiles().At(0).OriginalPayloadFormat())
+
+		_, stats = deduplicate(t, clone(after))
+		assert.False(t, stats.Changed)
+		assert.Zero(t, stats.MendedTexts)
+	}
+}
+
+// What is refused, or passed on broken, stays as it came.
+func TestTextIsNotMendedInWhatStays(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		for onInvalid, refused := range map[dedup.OnInvalid]bool{dedup.Reject: true, dedup.Pass: false} {
+			broken := faultyEverywhere()
+			broken.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(99)
+			before := wire(t, broken)
+			if readOnly {
+				broken.MarkReadOnly()
+			}
+			d := dedup.New(dedup.Options{OnInvalid: onInvalid})
+			after, stats, err := d.Deduplicate(broken)
+			assert.Equal(t, refused, err != nil)
+			assert.Equal(t, broken, after)
+			assert.Equal(t, before, wire(t, after))
+			assert.Zero(t, stats.MendedTexts)
+			assert.False(t, stats.Changed)
+
+			after, stats, err = d.Deduplicate(faultyEverywhere())
+			require.NoError(t, err)
+			assert.Equal(t, 13, stats.MendedTexts, "what is sound otherwise is mended")
+			requireCanonical(t, after)
+		}
+	}
+}
+
+// Strings that become the same are one entry; keys that do are one key with two values.
+func TestMendedTextsMeet(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		sample(1).Values().Append(1)
+		sample(0).Values().Append(2)
+	})
+	d := pd.Dictionary()
+	d.StringTable().SetAt(3, "a\xfe")
+	d.StringTable().SetAt(4, "b\xfe")
+	d.StringTable().SetAt(5, "b\xff")
+	other := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty()
+	other.Samples().AppendEmpty().SetStackIndex(1)
+	after, stats := deduplicate(t, pd)
+	assert.Equal(t, 1, stats.Invalid[dedup.DuplicateKey])
+	assert.Equal(t, 1, profiles(after))
+	assert.Equal(t, []string{"", "a\uFFFD"}, after.Dictionary().StringTable().AsRaw())
+	requireCanonical(t, after)
+}
+
+// pdata can read attributes of which a key stands twice, and make them: a key is put on another's place.
+func repeatKey(t *testing.T, pd pprofile.Profiles, inScope bool, pairs int, value string) pprofile.Profiles {
+	t.Helper()
+	attributes := pd.ResourceProfiles().At(0).Resource().Attributes()
+	if inScope {
+		attributes = pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes()
+	}
+	attributes.PutStr("kez", "one")
+	for i := range pairs {
+		attributes.PutInt(strconv.Itoa(i), int64(i))
+	}
+	attributes.PutStr("key", value)
+	message := wire(t, pd)
+	for i := range message {
+		if string(message[i:min(i+3, len(message))]) == "kez" {
+			message[i+2] = 'y'
+		}
+	}
+	result, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
+	require.NoError(t, err)
+	return result
+}
+
+func TestKeysOfContainersStandOnce(t *testing.T) {
+	for _, inScope := range []bool{false, true} {
+		for _, pairs := range []int{0, 5, 50} {
+			message := func(value string) pprofile.Profiles {
+				pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+				pd = repeatKey(t, pd, inScope, pairs, value)
+				sound := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+				sound.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "other")
+				dedup.Concat(pd, sound)
+				return pd
+			}
+			after, stats := deduplicate(t, message("one"))
+			assert.True(t, stats.Changed)
+			assert.Zero(t, stats.Invalid)
+			assert.Equal(t, 2, profiles(after))
+			requireCanonical(t, after)
+
+			after, stats = deduplicate(t, message("two"))
+			assert.Equal(t, 1, stats.Invalid[dedup.DuplicateKey])
+			assert.Equal(t, 1, profiles(after))
+			requireCanonical(t, after)
+
+			_, _, err := dedup.New(dedup.Options{OnInvalid: dedup.Reject}).Deduplicate(message("two"))
+			assert.EqualError(t, err, `profile 0 of scope 0 of resource 0 is invalid: attribute "key" stands twice, with different values`)
+		}
+	}
+}
