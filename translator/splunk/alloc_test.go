@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/plog"
 )
 
 // The race detector empties pools now and then.
@@ -33,6 +34,18 @@ func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
 	short := allocations(100)
 	assert.LessOrEqual(t, allocations(1000), short+5)
 	assert.Less(t, short, 200.0)
+}
+
+// TestOrdinaryLogsTakeNoMemory holds that what has no profiling record is only looked at.
+func TestOrdinaryLogsTakeNoMemory(t *testing.T) {
+	logs := plog.NewLogs()
+	for i := range 100 {
+		resource := logs.ResourceLogs().AppendEmpty()
+		resource.Resource().Attributes().PutInt("number", int64(i))
+		resource.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("ordinary")
+	}
+	decoder := NewDecoder(Options{})
+	assert.Less(t, testing.AllocsPerRun(20, func() { decoder.Decode(logs, received) }), 20.0)
 }
 
 // TestPprofTakesMemoryForTheMessageOnly holds that events of equal identity take no allocations of their own.

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -74,7 +75,7 @@ func (t *decoding) findFormat() (bodyFormat, *refusal) {
 		return formatPprof, nil
 	}
 	switch {
-	case !inflate.Plain(t.body), beginsLikeGzip(t.body), hasControl(t.body):
+	case !inflate.Plain(t.body), beginsLikeGzip(t.body), t.mayBePlain():
 		return formatPprof, nil
 	case t.record.format == "":
 		return formatText, nil
@@ -98,30 +99,29 @@ func beginsLikeGzip(body []byte) bool {
 	return true
 }
 
-// hasControl tells whether there is a byte that no text has, but every pprof: the tags of its shortest fields.
-func hasControl(body []byte) bool {
-	for _, c := range body {
-		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return true
-		}
-	}
-	return false
+// mayBePlain tells whether the body can be a pprof as it is: it is bytes, of which one is none of a text, but the tag of a
+// short field.
+func (t *decoding) mayBePlain() bool {
+	return t.record.log.Body().Type() == pcommon.ValueTypeBytes && slices.ContainsFunc(t.body, func(c byte) bool {
+		return c < ' ' && c != '\t' && c != '\n' && c != '\r'
+	})
 }
 
 // unpackPprof takes base64 and compression off.
 func (t *decoding) unpackPprof() *refusal {
-	if inflate.Plain(t.body) {
+	limit := t.opts.Limits.BodyBytes
+	if inflate.Plain(t.body) && !t.mayBePlain() {
+		if size := decodedLen(t.body, limit); size > limit {
+			return tooLarge("bytes of the body behind base64", size, limit)
+		}
 		var err error
-		t.decoded, err = appendBase64(t.decoded[:0], t.body)
-		switch {
-		case err == nil:
-			t.payload = t.decoded
-		case !hasControl(t.body):
+		if t.decoded, err = appendBase64(t.decoded[:0], t.body); err != nil {
 			return &refusal{ReasonBase64, fmt.Errorf("cannot decode the base64 of the body: %w", err)}
 		}
+		t.payload = t.decoded
 	}
-	if limit := t.opts.Limits.BodyBytes; len(t.payload) > limit {
-		return tooLarge("bytes of the body behind base64", len(t.payload), limit)
+	if len(t.payload) > limit {
+		return tooLarge("bytes of the body", len(t.payload), limit)
 	}
 	if len(t.payload) == 0 {
 		return refuse(ReasonBody, "the body is empty")
@@ -152,6 +152,21 @@ func (t *decoding) inflate() *refusal {
 	t.inflatedLeft -= int64(len(t.pprof))
 	t.result.InflatedBytes += len(t.pprof)
 	return nil
+}
+
+// decodedLen returns how long base64 is behind its encoding, exactly only if that may be above the limit.
+func decodedLen(src []byte, limit int) int {
+	size := base64.StdEncoding.DecodedLen(len(src))
+	if size <= limit {
+		return size
+	}
+	ignorable := 0
+	for _, c := range src {
+		if digits[c] == ignored {
+			ignorable++
+		}
+	}
+	return base64.RawStdEncoding.DecodedLen(len(src) - ignorable)
 }
 
 // appendBase64 takes the standard and the URL alphabet, with and without padding, and white space anywhere.

@@ -33,6 +33,7 @@ func TestBodyForms(t *testing.T) {
 		"URL alphabet, no padding": base64.RawURLEncoding.EncodeToString(p.gzip(t)),
 		"lines":                    lines,
 		"blanks around":            "  " + encoded + "\n",
+		"more blanks than base64":  strings.Repeat(" ", 2*len(encoded)) + encoded,
 		"bytes of gzip":            p.gzip(t),
 		"bytes of base64":          []byte(encoded),
 		"bytes of a pprof":         p.bytes(),
@@ -50,7 +51,8 @@ func TestBodyForms(t *testing.T) {
 				if format != "" {
 					record.Attributes().PutStr("profiling.data.format", format)
 				}
-				pd, _ := mustDecode(t, r.logs, Options{})
+				// A limit of what is behind base64 must not count what is in it.
+				pd, _ := mustDecode(t, r.logs, Options{Limits: Limits{BodyBytes: max(len(p.bytes()), 3*len(encoded)/2+2)}})
 				assert.Empty(t, diff(want, pd))
 			})
 		}
@@ -62,6 +64,7 @@ func TestBodyWithoutFormatIsText(t *testing.T) {
 		"\n\nH4sIfunction(app.js:1:2)\n", // begins like base64 of gzip, but goes on with a parenthesis
 		"H4sI.run(app.js:1)",
 		"a.b.C:12",
+		"\"a bell\x07\" #1\n\n\tat a.b.C(C.java:12)", // a name may have any character
 	} {
 		r := newRequest("java")
 		r.add(body)

@@ -4,19 +4,18 @@
 package splunk
 
 import (
-	"sync"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // Decoder translates profiling records to OTLP profiles. Safe for concurrent use.
 type Decoder struct {
-	opts Options
-	pool sync.Pool
+	opts   Options
+	memory scratch.Keeper[decoding]
 }
 
 // NewDecoder returns a Decoder with these options.
@@ -35,7 +34,7 @@ func NewDecoder(opts Options) *Decoder {
 //
 // A record that cannot be read is left out and stands in the result; it does not affect the others.
 func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.Profiles, Result) {
-	t, _ := d.pool.Get().(*decoding)
+	t := d.memory.Get()
 	if t == nil {
 		t = &decoding{dict: dictionary.New()}
 	}
@@ -43,7 +42,7 @@ func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.P
 	t.decode(logs)
 	pd, result := t.profiles, t.result
 	if t.release() {
-		d.pool.Put(t)
+		d.memory.Put(t)
 	}
 	return pd, result
 }
@@ -51,19 +50,16 @@ func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.P
 // decode walks over the records. Those of text are collected, since several become one profile.
 func (t *decoding) decode(logs plog.Logs) {
 	for i, resource := range logs.ResourceLogs().All() {
-		t.enterResource(resource)
+		t.resource = nil
 		for j, scope := range resource.ScopeLogs().All() {
+			t.scope = nil
 			whole := isProfilingScope(resource.Resource().Attributes(), scope.Scope())
-			entered := false
 			for k, log := range scope.LogRecords().All() {
 				if !whole && !isProfilingRecord(log) {
 					t.result.OtherRecords++
 					continue
 				}
-				if !entered {
-					t.enterScope(scope)
-					entered = true
-				}
+				t.enter(resource, scope)
 				t.result.Records++
 				if refused := t.decodeRecord(log); refused != nil {
 					t.result.Refused = append(t.result.Refused, Refusal{i, j, k, refused.reason, refused.err})
@@ -74,6 +70,16 @@ func (t *decoding) decode(logs plog.Logs) {
 	t.finishTexts()
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
+	}
+}
+
+// enter goes into a resource and a scope, unless it is there already. Those of ordinary logs cost nothing.
+func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
+	if t.resource == nil {
+		t.enterResource(resource)
+	}
+	if t.scope == nil {
+		t.enterScope(scope)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // labelRole is what the labels of a key are for.
@@ -39,7 +37,7 @@ type labelTranslation struct {
 	lastStart, lastEnd uint32
 	lastEvent          event
 	// links are the labels of the sample that may make a link.
-	links []*pprofwire.Label
+	links []pprofwire.Label
 	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
 	lastLinks []pprofwire.Label
 	lastLink  int32
@@ -120,7 +118,7 @@ func (t *decoding) translateLabels(start, end uint32) event {
 				e.name = t.labelAttribute(l)
 			}
 		case roleLink:
-			t.labels.links = append(t.labels.links, l)
+			t.labels.links = append(t.labels.links, *l)
 		default:
 			t.addLabel(l)
 		}
@@ -209,100 +207,4 @@ func (t *decoding) recordTime() uint64 {
 		t.labels.recordTime = t.record.time(t)
 	}
 	return t.labels.recordTime
-}
-
-// takeLink makes a link of the first pair of labels that names one, and attributes of those labels that say more than
-// the link. Ids of zeros say nothing.
-func (t *decoding) takeLink() (link int32) {
-	links := t.labels.links
-	if t.isLastLink() {
-		return t.labels.lastLink
-	}
-	t.labels.lastLinks = t.labels.lastLinks[:0]
-	for _, l := range links {
-		t.labels.lastLinks = append(t.labels.lastLinks, *l)
-	}
-	for _, names := range t.opts.LinkLabels {
-		traceLabel, span := t.linkLabel(names.Trace), []byte(nil)
-		if traceLabel < 0 {
-			continue
-		}
-		spanLabel := t.linkLabel(names.Span)
-		if spanLabel >= 0 {
-			span = t.idText(links[spanLabel], names)
-		}
-		found, ok := spanlink.Parse(string(t.idText(links[traceLabel], names)), string(span), names.Decimal)
-		if !ok {
-			continue
-		}
-		link = t.dict.Link(found)
-		links[traceLabel] = nil
-		if spanLabel >= 0 && !found.SpanID.IsEmpty() {
-			links[spanLabel] = nil
-		}
-		break
-	}
-	for _, l := range links {
-		if l != nil && !t.isZeroID(l) && t.isNewKey(t.labelKey(l.Key)) {
-			t.attributes = append(t.attributes, t.labelAttribute(l))
-			t.labels.lastLinks = t.labels.lastLinks[:0]
-		}
-	}
-	t.labels.lastLink = link
-	return link
-}
-
-// isLastLink tells whether the labels are those of the last sample with any: a thread often goes on in its span.
-func (t *decoding) isLastLink() bool {
-	if len(t.labels.links) != len(t.labels.lastLinks) {
-		return false
-	}
-	for i, l := range t.labels.links {
-		if *l != t.labels.lastLinks[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// linkLabel returns which of the sample's link labels has this key, -1 if none.
-func (t *decoding) linkLabel(key string) int {
-	for i, l := range t.labels.links {
-		if key != "" && l != nil && string(t.wire.String(l.Key)) == key {
-			return i
-		}
-	}
-	return -1
-}
-
-// idText returns the text of an id; a number is one only where ids are decimal.
-func (t *decoding) idText(l *pprofwire.Label, names pprof.LinkLabels) []byte {
-	switch {
-	case l.Str != 0:
-		return t.wire.String(l.Str)
-	case names.Decimal:
-		return strconv.AppendUint(nil, uint64(l.Num), 10)
-	default:
-		return nil
-	}
-}
-
-func (t *decoding) isZeroID(l *pprofwire.Label) bool {
-	if l.Str == 0 {
-		return l.Num == 0
-	}
-	return isZeroID(string(t.wire.String(l.Str)))
-}
-
-// isZeroID tells whether an id is empty or has no digit but 0.
-func isZeroID(id string) bool {
-	if len(id) > 1 && id[0] == '0' && (id[1] == 'x' || id[1] == 'X') {
-		id = id[2:]
-	}
-	for i := range len(id) {
-		if id[i] != '0' {
-			return false
-		}
-	}
-	return true
 }

@@ -94,8 +94,18 @@ func (t *decoding) addEvents() {
 	}
 }
 
-// addStack puts a stack of positions in the pprof into the dictionary. Most stacks are those of several samples.
+// addStack puts a stack of positions in the pprof into the dictionary. Most stacks are those of several samples, often of
+// one behind the other.
 func (t *decoding) addStack(positions []int32) int32 {
+	if len(t.stackOf) > 0 && slices.Equal(positions, t.lastFrames) {
+		return t.lastStack
+	}
+	t.lastFrames = positions
+	t.lastStack = t.findStack(positions)
+	return t.lastStack
+}
+
+func (t *decoding) findStack(positions []int32) int32 {
 	number := t.stacks.Index(positions)
 	if int(number) == len(t.stackOf) {
 		t.stack = t.stack[:0]

@@ -114,7 +114,7 @@ func (t *decoding) addFunction(position int) int32 {
 	if system := t.string(f.SystemName); system != function.Name {
 		function.SystemName = system
 	}
-	if function == (dictionary.Function{}) {
+	if function.Name == 0 && function.SystemName == 0 && function.Filename == 0 {
 		function.Name = t.dict.String(anonymousFunction)
 	}
 	index := t.dict.Function(function)

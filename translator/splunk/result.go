@@ -73,7 +73,7 @@ type Repairs struct {
 	RepeatedEntries int
 	// UnknownMappings counts locations in a mapping that does not exist: they get none.
 	UnknownMappings int
-	// NoTime counts events without a time of their own: they get that of the record, or of its arrival.
+	// NoTime counts records that tell no time, nor do all of their events: those get the time of the arrival.
 	NoTime int
 	// RepeatedLabels counts labels whose key the sample has already: the first one counts.
 	RepeatedLabels int

@@ -8,8 +8,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -183,4 +186,12 @@ func TestNamelessFunctions(t *testing.T) {
 	p.sample([]uint64{p.location("", "", -1), p.location("", "a.js", 2), p.location("", "unknown", 0), p.location("f", "", 0)}, nil, at(1))
 	pd, _ := decodePayload(t, p, Options{})
 	assert.Equal(t, []string{"(anonymous)(:0:0)", "(a.js:2:0)", "(anonymous)(:0:0)", "f(:0:0)"}, framesOf(pd, onlySample(t, pd)))
+
+	// A line where it begins is no name either.
+	p = newPayload("")
+	p.fields = pprofwire.AppendFunction(p.fields, pprofwire.Function{ID: 1, StartLine: 7})
+	p.fields = pprofwire.AppendLocation(p.fields, pprofwire.Location{ID: 1}, []pprofwire.Line{{FunctionID: 1}})
+	p.sample([]uint64{1}, nil, at(1))
+	pd, _ = decodePayload(t, p, Options{})
+	assert.Equal(t, []string{"(anonymous)(:0:0)"}, framesOf(pd, onlySample(t, pd)))
 }

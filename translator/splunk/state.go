@@ -53,6 +53,9 @@ type decoding struct {
 	// stacks numbers the stacks of the pprof, stackOf holds what each became.
 	stacks  dictionary.ListTable
 	stackOf []int32
+	// lastFrames are the positions of the sample before, lastStack what they became.
+	lastFrames []int32
+	lastStack  int32
 
 	text text
 
@@ -86,12 +89,19 @@ func (t *decoding) release() bool {
 	t.resources = t.resources[:0]
 	t.resource, t.scope = nil, nil
 	t.record = record{}
-	t.payload, t.pprof, t.native = nil, nil, 0
+	t.payload, t.pprof, t.lastFrames, t.native = nil, nil, nil, 0
 	t.wire.Reset()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
-	return cap(t.body)+cap(t.decoded)+cap(t.inflated)+8*cap(t.wire.LocationIDs)+24*cap(t.wire.Labels)+t.events.bytes()+
-		cap(t.keys.stamps)*8 <= maxPooledBytes
+	return t.bytes() <= maxPooledBytes
+}
+
+// bytes is about the memory that is kept, without the dictionary's.
+func (t *decoding) bytes() int {
+	w := &t.wire
+	return cap(t.body) + cap(t.decoded) + cap(t.inflated) +
+		12*(cap(w.LocationIDs)+cap(w.Samples)) + 8*cap(w.Values) + 24*(cap(w.Labels)+cap(w.Lines)) +
+		40*(cap(w.Locations)+cap(w.Functions)) + 24*cap(t.strings) + 8*cap(t.keys.stamps) + t.events.bytes()
 }
 
 // keySet tells whether an attribute's key stands in a list already, in constant time.
