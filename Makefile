@@ -93,7 +93,7 @@ soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine le
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
 
 .PHONY: bench
-bench: ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
+bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	@mkdir -p _build docs
 	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
@@ -106,6 +106,7 @@ bench: ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(GO) run ./internal/sizetable >>_build/performance.md
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) >>_build/performance.md
 	@mv _build/performance.md docs/performance.md
 	@echo 'Wrote docs/performance.md'
 

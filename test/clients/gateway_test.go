@@ -167,6 +167,19 @@ func reaches(sample *profile.Sample, function string) bool {
 	return false
 }
 
+// assertApart looks whether a mutex and a block profile are what they are called: who holds others up stands in the one,
+// who is held up in the other. Nothing else tells them apart.
+func assertApart(t *testing.T, mutex, block *profile.Profile) {
+	t.Helper()
+	const unlocking, locking = "(*Mutex).Unlock", "(*Mutex).Lock"
+	for _, sample := range samplesIn(mutex, hot) {
+		assert.True(t, reaches(sample, unlocking) && !reaches(sample, locking), "mutex: %v", sample)
+	}
+	for _, sample := range samplesIn(block, hot) {
+		assert.True(t, reaches(sample, locking) && !reaches(sample, unlocking), "block: %v", sample)
+	}
+}
+
 // assertResource looks for attributes of the resource, key=value, in the comments.
 func assertResource(t *testing.T, p *profile.Profile, attributes ...string) {
 	t.Helper()
