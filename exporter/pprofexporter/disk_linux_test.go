@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	pd := request(t, cpu(t, "first"), heap, cpu(t, "last"))
 	done := make(chan error)
 	go func() { done <- f.ConsumeProfiles(t.Context(), pd) }()
-	require.Eventually(t, func() bool { return len(f.host.statuses()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.host.statuses()) == 1 }, patience, time.Millisecond)
 	event := f.host.first()
 	assert.Equal(t, componentstatus.StatusRecoverableError, event.Status())
 	require.ErrorIs(t, event.Err(), syscall.ENOSPC)

@@ -185,10 +185,10 @@ func TestDirectoryGoneAndBack(t *testing.T) {
 	require.NoError(t, os.RemoveAll(f.directory))
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), request(t, cpu(t, "a"), cpu(t, "b"))))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, patience, time.Millisecond)
 	require.NoError(t, os.Remove(f.directory))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return len(f.services(t)) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.services(t)) == 2 }, patience, time.Millisecond)
 	assert.Len(t, f.files(t), 2)
 }
 

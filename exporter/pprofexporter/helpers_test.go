@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
@@ -30,6 +31,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
+
+// patience is how long a test waits for what must happen, however slow the machine is.
+const patience = 2 * time.Minute
 
 // recorder is a host that keeps the reported status.
 type recorder struct {

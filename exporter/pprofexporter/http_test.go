@@ -4,11 +4,15 @@
 package pprofexporter
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strconv"
 	"sync"
 	"testing"
@@ -42,6 +46,21 @@ type taken struct {
 	path, query string
 	header      http.Header
 	body        []byte
+}
+
+// content tells what a request brought: of which service and time.
+func (r taken) content(t *testing.T) string {
+	t.Helper()
+	query, err := url.ParseQuery(r.query)
+	require.NoError(t, err)
+	body := r.body
+	if _, parameters, _ := mime.ParseMediaType(r.header.Get("Content-Type")); parameters["boundary"] != "" {
+		part, err := multipart.NewReader(bytes.NewReader(body), parameters["boundary"]).NextPart()
+		require.NoError(t, err)
+		body, err = io.ReadAll(part)
+		require.NoError(t, err)
+	}
+	return fmt.Sprint(query.Get("service.name"), query.Get("name"), parsed(t, body).TimeNanos)
 }
 
 // sink is a server that answers as it is told, and keeps what it took with 200.
@@ -103,6 +122,7 @@ func newPushing(t *testing.T, url string, change func(*Config)) *pushing {
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
+	cfg.TimeoutConfig.Timeout = patience
 	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
 	if change != nil {
 		change(cfg)
@@ -140,6 +160,7 @@ func counted(t *testing.T, telemetry *componenttest.Telemetry, name, key, value 
 
 func retrying(cfg *Config) {
 	cfg.RetryConfig = configretry.NewDefaultBackOffConfig()
+	cfg.RetryConfig.MaxElapsedTime = 0
 	cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Millisecond, 5*time.Millisecond
 }
 
@@ -237,10 +258,11 @@ func TestHTTPFaults(t *testing.T) {
 					require.True(t, consumererror.IsPermanent(err))
 				}
 				assert.Len(t, s.requests(), 6-int(tt.refused))
-				bodies := map[string]int{}
+				contents := map[string]int{}
 				for _, r := range s.requests() {
-					bodies[r.query]++
+					contents[r.content(t)]++
 				}
+				assert.Len(t, contents, 6-int(tt.refused), "each arrives once: %v", contents)
 				assert.Equal(t, tt.refused*2, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
 				assert.Equal(t, tt.repeated, counted(t, p.telemetry, "requests", "outcome", outcomeRetry))
 				assert.Equal(t, 12-tt.refused*2, counted(t, p.telemetry, "profiles_written", "", ""))
@@ -249,13 +271,17 @@ func TestHTTPFaults(t *testing.T) {
 	}
 }
 
-// What the destination says about waiting is kept to.
+// What the destination says about waiting is kept to: a second passes, on a slow machine more.
 func TestHTTPRetryAfter(t *testing.T) {
-	s := newSink(t, func(i int) int { return []int{429, 200}[min(i, 1)] })
+	var at []time.Time
+	s := newSink(t, func(i int) int {
+		at = append(at, time.Now())
+		return []int{429, 200}[min(i, 1)]
+	})
 	p := newPushing(t, s.URL, retrying)
-	begin := time.Now()
 	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
-	assert.GreaterOrEqual(t, time.Since(begin), time.Second)
+	require.Len(t, at, 2)
+	assert.Greater(t, at[1].Sub(at[0]), 900*time.Millisecond, "retrying would wait 5 ms")
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		"": 0, "-1": 0, "soon": 0, "7": 7 * time.Second, "999999": maxRetryAfter,

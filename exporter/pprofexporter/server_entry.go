@@ -4,7 +4,6 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,19 +22,23 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 	if err != nil {
 		return nil, err
 	}
-	attributes := make(map[string]string, payload.Resource.Attributes().Len())
+	service := ""
+	attributes := make([]recent.Attribute, 0, payload.Resource.Attributes().Len())
 	for key, value := range payload.Resource.Attributes().All() {
-		attributes[key] = value.AsString()
+		attributes = append(attributes, recent.Attribute{Name: key, Value: value.AsString()})
+		if key == series.ServiceName {
+			service = value.AsString()
+		}
 	}
+	slices.SortFunc(attributes, func(a, b recent.Attribute) int { return strings.Compare(a.Name, b.Name) })
 	begin := now
 	if nanos := int64(payload.Time); nanos > 0 {
 		begin = time.Unix(0, nanos)
 	}
 	e := &recent.Entry{
 		Tenant:     tenant,
-		Service:    segment(attributes[series.ServiceName], series.UnknownService),
+		Service:    segment(service, series.UnknownService),
 		Type:       segment(payload.ProfileType, unknownType),
-		Instance:   instanceOf(attributes),
 		Attributes: attributes,
 		Begin:      begin,
 		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
@@ -60,13 +63,4 @@ func segment(name, unknown string) string {
 		return name + "_"
 	}
 	return name
-}
-
-// instanceOf tells resources apart.
-func instanceOf(attributes map[string]string) string {
-	var text strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(attributes)) {
-		text.WriteString(key + "\x00" + attributes[key] + "\x00")
-	}
-	return text.String()
 }

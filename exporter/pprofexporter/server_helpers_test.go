@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
@@ -37,6 +38,8 @@ func newServing(t *testing.T, change func(*ServerConfig)) *serving {
 	cfg.RetryConfig.Enabled = false
 	server := cfg.Server.GetOrInsertDefault()
 	server.HTTP.NetAddr.Endpoint = freeEndpoint(t)
+	server.HTTP.ReadTimeout, server.HTTP.ReadHeaderTimeout, server.HTTP.WriteTimeout = patience, patience, patience
+	server.ConcurrencyWait = patience
 	if change != nil {
 		change(server)
 	}
@@ -99,6 +102,17 @@ func made(tb testing.TB, at time.Time, sampleTypes []string, values ...int64) []
 		p.SampleType = append(p.SampleType, &profile.ValueType{Type: name, Unit: "count"})
 	}
 	return written(tb, p)
+}
+
+// gauge returns the value of a gauge without further attributes.
+func gauge(t *testing.T, telemetry *componenttest.Telemetry, name string) int64 {
+	t.Helper()
+	m, err := telemetry.GetMetric("otelcol_exporter_pprof_" + name)
+	require.NoError(t, err)
+	data, isGauge := m.Data.(metricdata.Gauge[int64])
+	require.True(t, isGauge)
+	require.Len(t, data.DataPoints, 1)
+	return data.DataPoints[0].Value
 }
 
 func totals(t *testing.T, data []byte) []int64 {

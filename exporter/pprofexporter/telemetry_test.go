@@ -118,24 +118,24 @@ func TestMetricsOfRetention(t *testing.T) {
 	}
 
 	byAge := newFixture(t, in(func(file *FileConfig) { file.MaxAge = time.Minute }))
-	require.Eventually(t, func() bool { return len(f.files(t)) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.files(t)) == 2 }, patience, time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, err := byAge.telemetry.GetMetric("otelcol_exporter_pprof_bytes_removed")
 		return err == nil
 	},
-		10*time.Second, time.Millisecond)
+		patience, time.Millisecond)
 	metadatatest.AssertEqualExporterPprofFilesRemoved(t, byAge.telemetry, points(1, because("age")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesRemoved(t, byAge.telemetry, points(size, because("age")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofHeldFiles(t, byAge.telemetry, points(2), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofHeldBytes(t, byAge.telemetry, points(2*size), onlyValues()...)
 
 	bySize := newFixture(t, in(func(file *FileConfig) { file.MaxTotalSize = size }))
-	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, patience, time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, err := bySize.telemetry.GetMetric("otelcol_exporter_pprof_bytes_removed")
 		return err == nil
 	},
-		10*time.Second, time.Millisecond)
+		patience, time.Millisecond)
 	metadatatest.AssertEqualExporterPprofFilesRemoved(t, bySize.telemetry, points(1, because("size")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesRemoved(t, bySize.telemetry, points(size, because("size")), onlyValues()...)
 }

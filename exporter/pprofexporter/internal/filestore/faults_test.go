@@ -203,7 +203,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 		assert.Eventually(t, func() bool {
 			found, _ := filepath.Glob(below(options.Directory, "a/b/.tmp-*"))
 			return len(found) == 0
-		}, 10*time.Second, time.Millisecond, what)
+		}, time.Minute, time.Millisecond, what)
 		require.NoError(t, next.Close())
 	}
 	return operations

@@ -249,7 +249,7 @@ func TestCountDuringWalk(t *testing.T) {
 	options.Owns = func(path string) bool { once(); return owns(path) }
 	s := newStore(t, options)
 	opened <- s
-	require.Eventually(t, func() bool { _, _, known := s.Held(); return known }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, _, known := s.Held(); return known }, time.Minute, time.Millisecond)
 	files, bytes, _ := s.Held()
 	assert.EqualValues(t, 4, files)
 	newRetention(s).walk(t.Context(), false)

@@ -29,12 +29,7 @@ const maxInflated = 1 << 30
 // Profiles merges entries, at least one, into one pprof without compression. Values are summed, but of those that say how
 // much there is at a time only the latest profile of each instance counts. It ends early when ctx does.
 func Profiles(ctx context.Context, entries []*recent.Entry) ([]byte, error) {
-	latest := map[string]*recent.Entry{}
-	for _, e := range entries {
-		if other := latest[e.Instance]; other == nil || !e.End.Before(other.End) {
-			latest[e.Instance] = e
-		}
-	}
+	latest := latestOfEach(entries)
 	merger := pprofmerge.New()
 	var raw []byte
 	for _, e := range entries {
@@ -49,7 +44,7 @@ func Profiles(ctx context.Context, entries []*recent.Entry) ([]byte, error) {
 			return raw, nil // as it came
 		}
 		silent := e.Gauges
-		if latest[e.Instance] == e {
+		if latest[e] {
 			silent = nil
 		}
 		if err := merger.Add(raw, silent); err != nil {
@@ -57,6 +52,22 @@ func Profiles(ctx context.Context, entries []*recent.Entry) ([]byte, error) {
 		}
 	}
 	return merger.Append(raw[:0]), nil
+}
+
+// latestOfEach returns the latest entry of each instance.
+func latestOfEach(entries []*recent.Entry) map[*recent.Entry]bool {
+	byInstance := map[string]*recent.Entry{}
+	for _, e := range entries {
+		instance := e.Instance()
+		if other := byInstance[instance]; other == nil || !e.End.Before(other.End) {
+			byInstance[instance] = e
+		}
+	}
+	latest := make(map[*recent.Entry]bool, len(byInstance))
+	for _, e := range byInstance {
+		latest[e] = true
+	}
+	return latest
 }
 
 // Parsed is Profiles for google/pprof.

@@ -36,7 +36,7 @@ func TestProfiles(t *testing.T) {
 	var entries []*recent.Entry
 	for i, instance := range []string{"a", "b", "a", "b", "a"} {
 		at := time.Unix(int64(100-i), 0) // the first of each is the latest
-		entries = append(entries, &recent.Entry{Compressed: data, Instance: instance, Begin: at, End: at, Gauges: []int{2, 3}})
+		entries = append(entries, &recent.Entry{Compressed: data, Attributes: []recent.Attribute{{Name: "pod", Value: instance}}, Begin: at, End: at, Gauges: []int{2, 3}})
 	}
 	got, err := Parsed(t.Context(), entries)
 	require.NoError(t, err)

@@ -13,35 +13,6 @@ import (
 	"time"
 )
 
-// entryOverhead is what an entry costs beside its bytes and its attributes: the structs, its places in the lists, and its
-// share of the maps.
-const entryOverhead = 512
-
-// Entry is one profile. It must not be changed once it is added.
-type Entry struct {
-	Tenant, Service, Type string
-	// Instance tells the sources of a service from each other.
-	Instance string
-	// Attributes are those of the resource, as text.
-	Attributes map[string]string
-	// Begin and End are the time that the profile says it is of, or when it came.
-	Begin, End time.Time
-	// Compressed is the pprof, see Compress; Inflated the size of it without compression.
-	Compressed []byte
-	Inflated   int
-	// Gauges are the positions of the sample types that say how much there is at a time. CPU is for profiles of CPU time.
-	Gauges []int
-	CPU    bool
-
-	// Sequence counts the entries of a store.
-	Sequence uint64
-	arrived  time.Time
-	cost     int64
-	place    *list.Element
-}
-
-func (e *Entry) key() key { return key{tenant: e.Tenant, service: e.Service, profileType: e.Type} }
-
 // Reason is why an entry was evicted.
 type Reason string
 
@@ -85,10 +56,7 @@ func New(limits Limits, evicted func(Reason)) *Store {
 // Add adds an entry, and evicts the oldest ones until all limits are kept. It is false for an entry that alone is over
 // the limit.
 func (s *Store) Add(e *Entry) bool {
-	e.cost = int64(cap(e.Compressed)) + entryOverhead + int64(len(e.Tenant)+len(e.Service)+len(e.Type)+len(e.Instance))
-	for name, value := range e.Attributes {
-		e.cost += int64(len(name)+len(value)) + 64
-	}
+	e.cost = e.pack()
 	if e.cost > s.limits.Memory {
 		return false
 	}
@@ -234,7 +202,7 @@ func (q *Query) wants(e *Entry) bool {
 		return false
 	}
 	for name, value := range q.Attributes {
-		if got, found := e.Attributes[name]; !found || got != value {
+		if got, found := e.attribute(name); !found || got != value {
 			return false
 		}
 	}
