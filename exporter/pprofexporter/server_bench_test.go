@@ -26,10 +26,7 @@ const (
 )
 
 // push sends rounds of profiles of 1000 services with 4 types. Those of a service and type are of three pods.
-func push(tb testing.TB, e interface {
-	ConsumeProfiles(context.Context, pprofile.Profiles) error
-}, rounds int,
-) {
+func push(tb testing.TB, d holding, rounds int) {
 	tb.Helper()
 	for i := range manyTypes {
 		p, err := profile.ParseData(ownProfile(tb, "mutex.pb.gz"))
