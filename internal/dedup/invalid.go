@@ -92,7 +92,8 @@ func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopePro
 	}
 }
 
-// use tells the compactor what a profile refers to, and checks it but for the content of its stacks.
+// use tells the compactor what a profile refers to, and checks it but for the content of its stacks. What only samples
+// refer to that are to be dropped is neither used nor checked.
 func (w *work) use(profile pprofile.Profile) error {
 	c := &w.tables
 	for _, i := range [...]int32{
@@ -108,6 +109,9 @@ func (w *work) use(profile pprofile.Profile) error {
 	}
 	samples := profile.Samples()
 	for i := range samples.Len() {
+		if w.isZero(samples.At(i)) {
+			continue
+		}
 		if err := w.useSample(samples.At(i)); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
@@ -142,6 +146,9 @@ func (w *work) check(profile pprofile.Profile) error {
 	}
 	samples := profile.Samples()
 	for i := range samples.Len() {
+		if w.isZero(samples.At(i)) {
+			continue
+		}
 		if err := w.tables.CheckStack(samples.At(i).StackIndex()); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}

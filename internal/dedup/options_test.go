@@ -142,7 +142,7 @@ func TestZeroSamplesGo(t *testing.T) {
 		return samplesOf(func(sample func(int32) pprofile.Sample) {
 			sample(1).Values().Append(0)
 			sample(2).Values().Append(4)
-			event := sample(1)
+			event := sample(2)
 			event.Values().Append(0)
 			event.TimestampsUnixNano().Append(150)
 		})
@@ -157,7 +157,23 @@ func TestZeroSamplesGo(t *testing.T) {
 		{values: []int64{0}, timestamps: []uint64{150}, attributes: 2},
 	}, rows(after))
 	assert.Equal(t, 1, stats.ZeroSamples)
+	assert.Equal(t, 3, after.Dictionary().AttributeTable().Len(), "what only dropped samples have goes with them")
 	requireCanonical(t, after)
+}
+
+// What is wrong with a sample does not matter if the sample goes.
+func TestZeroSamplesAreNotExamined(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		sample(1).SetStackIndex(99)
+		sample(2).Values().Append(4)
+	})
+	for _, onInvalid := range []dedup.OnInvalid{dedup.DropProfile, dedup.Reject} {
+		after, stats, err := dedup.New(dedup.Options{DropZeroSamples: true, OnInvalid: onInvalid}).Deduplicate(clone(pd))
+		require.NoError(t, err)
+		assert.Equal(t, []row{{values: []int64{4}, attributes: 2}}, rows(after))
+		assert.Zero(t, stats.Invalid)
+		requireCanonical(t, after)
+	}
 }
 
 func TestDroppedAttributesLetSamplesMeet(t *testing.T) {
