@@ -6,9 +6,11 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 import (
 	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -26,6 +28,7 @@ var listTemplate = template.Must(template.New("list").Parse(listText))
 type listed struct {
 	recent.Series
 	First bool // of its service
+	More  bool // of its service follow
 	Size  string
 	Last  string
 	Ago   string
@@ -33,14 +36,42 @@ type listed struct {
 	Profile, Flamegraph, Top, PGO string
 }
 
+// seriesPerAnswer bounds what one answer lists.
+const seriesPerAnswer = 2000
+
+// list returns the series for an answer, and the query of the next answer if there are more.
+func (p *pages) list(r *http.Request) (all []recent.Series, next string) {
+	query := r.URL.Query()
+	all, more := p.store.List(p.tenant(r), query.Get("after_service"), query.Get("after_type"), seriesPerAnswer)
+	if more {
+		last := all[len(all)-1]
+		next = "?" + url.Values{"after_service": {last.Service}, "after_type": {last.Type}}.Encode()
+	}
+	return all, next
+}
+
+// serveSeries answers with the list as JSON. A header has the address of those that follow.
+func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
+	all, next := p.list(r)
+	body, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		w.Header().Set("Link", "<"+next+`>; rel="next"`)
+	}
+	return write(w, r, "application/json", body)
+}
+
 // serveList answers with the page of all series.
 func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
-	all := p.store.List(p.tenant(r))
+	all, next := p.list(r)
 	rows := make([]listed, len(all))
 	for i, s := range all {
 		rows[i] = listed{
 			Series:     s,
 			First:      i == 0 || all[i-1].Service != s.Service,
+			More:       i+1 < len(all) && all[i+1].Service == s.Service,
 			Size:       sizeText(s.Bytes),
 			Last:       s.Last.UTC().Format(time.RFC3339),
 			Ago:        agoText(p.now().Sub(s.Last)),
@@ -52,10 +83,9 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 			rows[i].PGO = address("pgo", s.Service)
 		}
 	}
-	profiles, memory := p.store.Held()
 	var body bytes.Buffer
 	if err := listTemplate.Execute(&body, map[string]any{
-		"Rows": rows, "Profiles": profiles, "Memory": sizeText(memory), "Limit": sizeText(p.cfg.MaxMemory),
+		"Rows": rows, "Next": next, "Begin": r.URL.RawQuery == "",
 	}); err != nil {
 		return fmt.Errorf("cannot make the list: %w", err)
 	}

@@ -5,7 +5,6 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -105,8 +104,8 @@ func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handle
 
 // The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
 const (
-	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	policyViewer = policyPlain + "; script-src 'unsafe-inline'; img-src data:"
+	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
 )
 
 // tenant is whose profiles a request sees.
@@ -117,15 +116,6 @@ func (p *pages) tenant(r *http.Request) string {
 		}
 	}
 	return p.cfg.Tenant.Default
-}
-
-// serveSeries answers with the list as JSON.
-func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
-	body, err := json.Marshal(p.store.List(p.tenant(r)))
-	if err != nil {
-		return err
-	}
-	return write(w, r, "application/json", body)
 }
 
 // serveProfile answers with the merged profile of a service and type.

@@ -219,7 +219,7 @@ func TestServerList(t *testing.T) {
 		assert.Equal(t, want, response.Header.Get(name), name)
 	}
 	links := 0
-	for _, part := range strings.Split(page, `href="`)[1:] {
+	for _, part := range strings.Split(page, `<a href="`)[1:] {
 		link, _, _ := strings.Cut(part, `"`)
 		link = strings.ReplaceAll(link, "&amp;", "&")
 		assert.False(t, strings.HasPrefix(link, "/"), "links are relative")
@@ -283,4 +283,30 @@ func TestServerRefusesTheAddress(t *testing.T) {
 
 func TestSegment(t *testing.T) {
 	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{segment("", "u"), segment(".", "u"), segment("..", "u"), segment("a", "u")})
+}
+
+// What one answer lists has a bound; the next ones have an address.
+func TestServerListGoesOn(t *testing.T) {
+	d := newHolding(t, 256<<20)
+	for i := range seriesPerAnswer + 1 {
+		d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"})
+	}
+	seen := 0
+	for path := "/profiles"; path != ""; {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		var all []recent.Series
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
+		seen += len(all)
+		path = ""
+		if link, found := strings.CutSuffix(w.Header().Get("Link"), `>; rel="next"`); found {
+			path = "/profiles" + strings.TrimPrefix(link, "<")
+		}
+	}
+	assert.Equal(t, seriesPerAnswer+1, seen)
+	w := httptest.NewRecorder()
+	d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	page := w.Body.String()
+	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
+	assert.NotContains(t, page, "s02000")
 }

@@ -35,6 +35,10 @@ type Limits struct {
 
 type key struct{ tenant, service, profileType string }
 
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
+}
+
 // Store holds entries. Safe for concurrent use.
 type Store struct {
 	limits  Limits
@@ -113,45 +117,6 @@ func (s *Store) Held() (profiles, memory int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return int64(s.order.Len()), s.memory
-}
-
-// Series tells what is held of a service and type.
-type Series struct {
-	Service  string    `json:"service"`
-	Type     string    `json:"type"`
-	Profiles int       `json:"profiles"`
-	Bytes    int64     `json:"bytes"`
-	First    time.Time `json:"first"`
-	Last     time.Time `json:"last"`
-	CPU      bool      `json:"cpu"`
-}
-
-// List returns the series of a tenant, by service and type.
-func (s *Store) List(tenant string) []Series {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	found := []Series{}
-	for k, entries := range s.series {
-		if k.tenant != tenant {
-			continue
-		}
-		one := Series{Service: k.service, Type: k.profileType, Profiles: len(entries), First: entries[0].Begin}
-		for _, e := range entries {
-			one.Bytes += int64(len(e.Compressed))
-			one.CPU = one.CPU || e.CPU
-			if e.Begin.Before(one.First) {
-				one.First = e.Begin
-			}
-			if e.End.After(one.Last) {
-				one.Last = e.End
-			}
-		}
-		found = append(found, one)
-	}
-	slices.SortFunc(found, func(a, b Series) int {
-		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Type, b.Type))
-	})
-	return found
 }
 
 // Query says which entries are wanted.

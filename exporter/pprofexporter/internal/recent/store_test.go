@@ -33,6 +33,11 @@ func (f *fixture) add(service, profileType string, size int) bool {
 	return f.Add(&Entry{Service: service, Type: profileType, Compressed: make([]byte, size), Begin: f.clock, End: f.clock})
 }
 
+func (f *fixture) list(tenant string) []Series {
+	all, _ := f.List(tenant, "", "", 1000)
+	return all
+}
+
 func (f *fixture) count(service, profileType string) int {
 	entries, _ := f.Select(Query{Service: service, Type: profileType})
 	return len(entries)
@@ -65,7 +70,7 @@ func TestLimits(t *testing.T) {
 	assert.Zero(t, profiles)
 	assert.Zero(t, memory, "all that was counted is given back")
 	assert.Empty(t, f.series)
-	assert.Empty(t, f.List(""))
+	assert.Empty(t, f.list(""))
 }
 
 func TestListAndSelect(t *testing.T) {
@@ -76,10 +81,16 @@ func TestListAndSelect(t *testing.T) {
 	f.add("a", "cpu", 3)
 	f.add("a", "heap", 4)
 	f.Add(&Entry{Tenant: "other", Service: "a", Type: "cpu", CPU: true})
-	list := f.List("")
+	list := f.list("")
 	assert.Len(t, list, 3)
 	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock}, list[1])
-	assert.Len(t, f.List("other"), 1)
+	assert.Len(t, f.list("other"), 1)
+	page, more := f.List("", "", "", 2)
+	assert.Equal(t, list[:2], page)
+	assert.True(t, more)
+	page, more = f.List("", page[1].Service, page[1].Type, 2)
+	assert.Equal(t, list[2:], page)
+	assert.False(t, more)
 	entries, known := f.Select(Query{Service: "a"})
 	assert.Empty(t, entries)
 	assert.False(t, known, "no profile of CPU time")
@@ -99,7 +110,7 @@ func TestConcurrently(t *testing.T) {
 		all.Go(func() {
 			for j := range 200 {
 				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Compressed: make([]byte, j)})
-				store.List("")
+				store.List("", "", "", 3)
 				store.Select(Query{Service: "0", Type: "1"})
 				store.Held()
 			}
