@@ -71,6 +71,32 @@ func TestDroppedAttributesWithoutStrings(t *testing.T) {
 	}
 }
 
+// Attribute 0 says nothing: a list that holds only that is an empty list.
+func TestListsOfNoAttributesAreEqual(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for range 4 {
+			sample(0).Values().Append(1)
+		}
+	})
+	d := pd.Dictionary()
+	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	for i, list := range [][]int32{{0}, {}, {0, 0}, {}} {
+		mapping := d.MappingTable().AppendEmpty()
+		mapping.SetMemoryStart(7)
+		mapping.AttributeIndices().FromRaw(list)
+		location := d.LocationTable().AppendEmpty()
+		location.SetMappingIndex(int32(1 + i))
+		location.AttributeIndices().FromRaw(list)
+		d.StackTable().AppendEmpty().LocationIndices().Append(int32(2 + i))
+		samples.At(i).SetStackIndex(int32(2 + i))
+		samples.At(i).AttributeIndices().FromRaw(list)
+	}
+	after, stats := deduplicate(t, pd)
+	assert.Equal(t, []row{{values: []int64{4}}}, rows(after))
+	assert.Equal(t, dedup.TableSizes{Strings: 3, Functions: 1, Mappings: 2, Locations: 2, Stacks: 2, Attributes: 1, Links: 1}, stats.EntriesOut)
+	requireCanonical(t, after)
+}
+
 // A message of few samples that are all to be parts of their own does not cost a look at all of it for each part.
 func TestManyParts(t *testing.T) {
 	n := many(t) / 10

@@ -123,9 +123,10 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	return m, nil
 }
 
+// equalSets tells whether a list stands for a set. One that holds nothing but entry 0 stands for the empty one.
 func (c *Compactor) equalSets(list pcommon.Int32Slice, set []int32) bool {
-	if list.Len() == 0 || len(set) == 0 {
-		return list.Len() == len(set)
+	if list.Len() == 0 {
+		return len(set) == 0
 	}
 	other, _ := c.attributeSet(nil, list, false)
 	return slices.Equal(other, set)
