@@ -47,6 +47,7 @@ run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if
 	@echo
 	@echo 'Post a pprof to  http://127.0.0.1:4040/v1/pprof'
 	@echo 'Files appear in  ./profiles/<service.name>/'
+	@echo 'Look at them at  http://127.0.0.1:4041/ : the first flame graph, of the Collector itself, is there in half a minute'
 	@echo 'In another terminal:'
 	@echo
 	@echo "  curl -i --data-binary @testdata/pprof/cpu.pb.gz 'http://127.0.0.1:4040/v1/pprof?service.name=checkout'"
@@ -84,7 +85,7 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 		listed=$$($(GO) test -list '^Fuzz' $$directory); \
 		for target in $$(grep '^Fuzz' <<<"$$listed"); do \
 			echo "== $$directory $$target"; \
-			$(GO) test $$directory -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+			$(GO) test $$directory -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x; \
 		done; \
 	done
 

@@ -59,8 +59,9 @@ type tester struct {
 	directory string
 }
 
-// start runs the distribution. receiver is the configuration of the receiver; without it, it is a server.
-func start(t *testing.T, receiver string) *tester {
+// start runs the distribution. receiver is the configuration of the receiver; without it, it is a server. more is
+// configuration in files that are merged into the rest.
+func start(t *testing.T, receiver string, more ...string) *tester {
 	t.Helper()
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
@@ -75,7 +76,9 @@ func start(t *testing.T, receiver string) *tester {
 	// The test's own context ends before its cleanups run, and would kill the process.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	g.Gateway, err = gateway.Start(ctx, gateway.Options{
-		Binary: binary, Configs: []string{fmt.Sprintf(config, receiver, g.directory, addresses[1])}, HealthURL: "http://" + addresses[1],
+		Binary:    binary,
+		Configs:   append([]string{fmt.Sprintf(config, receiver, g.directory, addresses[1])}, more...),
+		HealthURL: "http://" + addresses[1],
 	})
 	if err != nil {
 		cancel()
@@ -83,7 +86,9 @@ func start(t *testing.T, receiver string) *tester {
 	}
 	t.Cleanup(func() {
 		defer cancel()
-		assert.NoError(t, g.Stop(patience))
+		if g.Running() {
+			assert.NoError(t, g.Stop(patience))
+		}
 		if t.Failed() {
 			t.Logf("the gateway said:\n%s\nand wrote %q", g.Log(), g.files())
 		}

@@ -69,6 +69,34 @@ func TestFile(t *testing.T) {
 	assert.Empty(t, left)
 }
 
+// TestFileRestart has the gateway remember, in a storage of its own on disk, what it read before it was started again.
+func TestFileRestart(t *testing.T) {
+	inbox, state := t.TempDir(), t.TempDir()
+	storage := filepath.Join(t.TempDir(), "storage.yaml")
+	require.NoError(t, os.WriteFile(storage, []byte(`extensions: {file_storage: {directory: "`+state+`"}}
+service: {extensions: [health_check, file_storage]}`), 0o600))
+	receiver := `resource_attributes: {service.name: restarted}
+    file: {include: "` + filepath.Join(inbox, "*.pb.gz") + `", collection_interval: 100ms, settle: 0s, initial_delay: 0s, storage: file_storage, include_file_path: true}`
+	startLoad(t, "controller", "cart")
+	profile := cpuProfile(t)
+	put := func(name string) {
+		require.NoError(t, os.WriteFile(filepath.Join(inbox, name+".tmp"), profile, 0o600))
+		require.NoError(t, os.Rename(filepath.Join(inbox, name+".tmp"), filepath.Join(inbox, name+".pb.gz")))
+	}
+	put("first")
+	before := start(t, receiver, storage)
+	p := before.waitFor(t, "restarted", "cpu", hot)
+	assertResource(t, p, "file.path="+filepath.Join(inbox, "first.pb.gz"))
+	require.NoError(t, before.Stop(patience))
+
+	// By its name it is looked at after the first one, in the same round.
+	put("second")
+	after := start(t, receiver, storage)
+	p = after.waitFor(t, "restarted", "cpu", hot)
+	assertResource(t, p, "file.path="+filepath.Join(inbox, "second.pb.gz"))
+	assert.Len(t, after.files(), 1, "the first one was read before")
+}
+
 // TestSelf has the gateway profile itself.
 func TestSelf(t *testing.T) {
 	g := start(t, "self: {profiles: [goroutine, heap], collection_interval: 500ms, initial_delay: 0s}")
