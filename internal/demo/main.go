@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo is `make demo`: it starts the built gateway with config/demo.yaml on free loopback ports, uploads a CPU, a
-// heap and a goroutine profile, waits for the files, compares each with its upload, shows `go tool pprof -top` of one,
-// and stops. It exits with 0, or says what differed.
+// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the exporter's pages, shows `go tool pprof -top`
+// of one, and stops. It exits with 0, or says what differed.
 package main
 
 import (
@@ -43,7 +43,7 @@ func run(ctx context.Context, binary string) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
 
-	addresses, err := gateway.FreeAddresses(ctx, 4)
+	addresses, err := gateway.FreeAddresses(ctx, 5)
 	if err != nil {
 		return err
 	}
@@ -61,6 +61,9 @@ func run(ctx context.Context, binary string) (err error) {
 	if err := uploadAll(ctx, addresses[0], directory); err != nil {
 		return fmt.Errorf("%w\nThe gateway said:\n%s", err, process.Log())
 	}
+	if err := showServed(ctx, addresses[4]); err != nil {
+		return err
+	}
 	return showTop(ctx, directory)
 }
 
@@ -70,6 +73,7 @@ func overrides(directory string, addresses []string) []string {
 	return []string{
 		"yaml:exporters::pprof::file::directory: " + directory,
 		"yaml:receivers::pprof::server::endpoint: " + addresses[0],
+		"yaml:exporters::pprof/view::server::endpoint: " + addresses[4],
 		"yaml:extensions::health_check::endpoint: " + addresses[1],
 		"yaml:extensions::zpages::endpoint: " + addresses[2],
 		"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",

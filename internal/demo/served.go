@@ -1,0 +1,88 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 16 << 20
+
+// showServed fetches the list of what is held, the flame graph of the CPU profile, and the profile,
+// which must be the upload.
+func showServed(ctx context.Context, address string) error {
+	list, err := waitForList(ctx, address, "demo-cpu")
+	if err != nil {
+		return err
+	}
+	page, err := fetch(ctx, "http://"+address+"/flamegraph/demo-cpu/cpu")
+	if err != nil {
+		return err
+	}
+	served, err := fetch(ctx, "http://"+address+"/profiles/demo-cpu/cpu?window=1h")
+	if err != nil {
+		return err
+	}
+	uploaded, err := os.ReadFile(filepath.Join("testdata", "pprof", "cpu.pb.gz"))
+	if err != nil {
+		return fmt.Errorf("cannot read what was uploaded: %w", err)
+	}
+	if err := same(uploaded, served); err != nil {
+		return fmt.Errorf("what is served is not what was uploaded: %w", err)
+	}
+	p, err := profile.ParseData(served)
+	if err != nil {
+		return fmt.Errorf("cannot read what is served: %w", err)
+	}
+	fmt.Printf("served    list of %d bytes, flame graph of %d bytes, profile of %d bytes with %d samples\n", len(list), len(page), len(served), len(p.Sample))
+	return nil
+}
+
+// waitForList returns the list once it has a service. Its exporter has a queue of its own.
+func waitForList(ctx context.Context, address, service string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	for {
+		list, err := fetch(ctx, "http://"+address+"/")
+		if err != nil || bytes.Contains(list, []byte(service)) {
+			return list, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("cannot find the service %s in the list: %w", service, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// fetch returns an answer, which must be 200.
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a request: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("cannot fetch %s: %w", url, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("cannot fetch %s: %w", url, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("cannot fetch %s: %s: %.300s", url, response.Status, body)
+	}
+	return body, nil
+}
