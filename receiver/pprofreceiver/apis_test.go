@@ -90,3 +90,37 @@ func TestEarlyRefusals(t *testing.T) {
 	assert.Contains(t, got.text, `"code":"unimplemented"`)
 	assert.Equal(t, map[string]int64{"pyroscope_ingest": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
 }
+
+// TestQueryOfEveryAPI has the query say what a profile is of, unless the API itself says it.
+func TestQueryOfEveryAPI(t *testing.T) {
+	body := plain(t, cpuProfile(1))
+	proto := []string{"Content-Type", "application/proto"}
+	for name, c := range map[string]struct {
+		path    string
+		body    []byte
+		headers []string
+		service string
+		profile string
+	}{
+		"raw":     {path: "/v1/pprof?", body: body, service: "of-query", profile: "of-query"},
+		"ingest":  {path: "/ingest?name=own%7B__name__%3Dwall%7D&", body: body, service: "own", profile: "wall"},
+		"push":    {path: pushPath + "?", body: pushRequest(false, map[string]string{"pod": "a"}, body), headers: proto, service: "of-query", profile: "of-query"},
+		"parca":   {path: parcaPath + "?", body: pushRequest(true, map[string]string{"job": "own", "__name__": "memory"}, body), headers: proto, service: "own", profile: "memory"},
+		"datadog": {path: "/profiling/v1/input?", body: formOf("b", "auto.pprof", string(body), "event", `{"tags_profiler":"service:own"}`), headers: asForm, service: "own", profile: "of-query"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, c.path+"service.name=of-query&resource.zone=z&profile.name=of-query", c.body, c.headers...)
+			require.Equal(t, 2, got.status/100, got.text)
+			resource := r.sink.resource(t)
+			assert.Equal(t, c.service, resource["service.name"])
+			assert.Equal(t, "z", resource["zone"])
+			pd := r.sink.one(t)
+			assert.Equal(t, c.profile, profileNames(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0))[0])
+
+			got = r.post(t, c.path+"resource.=x", c.body, c.headers...)
+			assert.Equal(t, http.StatusBadRequest, got.status, got.text)
+			r.assertRefusals(t, map[string]int64{"bad_query": 1})
+		})
+	}
+}

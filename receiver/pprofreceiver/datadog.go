@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"strings"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
-
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
@@ -76,10 +74,10 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err != nil {
 		return err
 	}
-	if err := setFromAgent(source.Resource, r.Header); err != nil {
+	if err := setFromAgent(&source, r.Header); err != nil {
 		return err
 	}
-	setFromLabels(source.Resource, upload.event.Tags, datadogNames)
+	setFromLabels(&source, upload.event.Tags, datadogNames)
 	return upload.addTo(ctx, payloads, source)
 }
 
@@ -134,8 +132,11 @@ func attachmentName(part form.Part) string {
 func (u *upload) addTo(ctx context.Context, payloads *batch, source pprof.Source) error {
 	span := times{start: u.event.Start, end: u.event.End}
 	for _, part := range u.profiles {
-		source.ProfileName = profileNameOf(attachmentName(part))
-		if err := payloads.addOneOf(ctx, attachmentName(part), part.Content, source, span); err != nil {
+		ofPart := source
+		if name := profileNameOf(attachmentName(part)); name != "" {
+			ofPart.ProfileName = name
+		}
+		if err := payloads.addOneOf(ctx, attachmentName(part), part.Content, ofPart, span); err != nil {
 			return err
 		}
 	}
@@ -152,7 +153,7 @@ func profileNameOf(attachment string) string {
 }
 
 // setFromAgent sets what clients and agents say in headers: the container, and tags that the event may say better.
-func setFromAgent(resource pcommon.Map, header http.Header) (err error) {
+func setFromAgent(source *pprof.Source, header http.Header) (err error) {
 	var tags []label.Label
 	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {
 		if tags, err = datadog.AppendTags(tags, header.Get(name)); err != nil {
@@ -162,6 +163,6 @@ func setFromAgent(resource pcommon.Map, header http.Header) (err error) {
 	if tags, err = label.Append(tags, attributeContainerID, header.Get("Datadog-Container-ID")); err != nil {
 		return err
 	}
-	setFromLabels(resource, tags, agentNames)
+	setFromLabels(source, tags, agentNames)
 	return nil
 }

@@ -139,10 +139,14 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	return payloads.deliver(ctx)
 }
 
-// newSource returns what configuration and headers say of the profiles of a request.
+// newSource returns what configuration, headers and query say of the profiles of a request. What the API itself says of
+// them comes over that.
 func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
-	return source, setFromHeaders(source.Resource, r.Header, s.headers)
+	if err := setFromHeaders(source.Resource, r.Header, s.headers); err != nil {
+		return source, err
+	}
+	return source, setFromQuery(&source, r.URL.RawQuery)
 }
 
 // withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With

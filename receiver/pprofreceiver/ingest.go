@@ -100,7 +100,7 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 		source.Resource.PutStr(attributeSpy, label.ValidText(spy))
 	}
 	source.Resource.PutStr(attributeServiceName, app)
-	source.ProfileName = setFromLabels(source.Resource, labels, pyroscopeNames)
+	setFromLabels(source, labels, pyroscopeNames)
 	return nil
 }
 

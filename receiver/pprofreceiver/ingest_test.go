@@ -113,10 +113,10 @@ func TestIngestResource(t *testing.T) {
 		s.ResourceHeaders = map[string]string{"X-Region": "region", "X-Host": "host.name"}
 	})
 	name := url.QueryEscape("app{service_name=checkout,region=eu-1,__session_id__=77,__name__=wall,empty=}")
-	got := r.post(t, "/ingest?spyName=rbspy&name="+name, plain(t, cpuProfile(1)), "X-Region", "from-header", "X-Host", "h")
+	got := r.post(t, "/ingest?resource.region=from-query&resource.host.name=q&spyName=rbspy&name="+name, plain(t, cpuProfile(1)), "X-Region", "from-header", "X-Host", "h")
 	require.Equal(t, http.StatusOK, got.status, got.text)
 	assert.Equal(t, map[string]any{
-		"service.name": "checkout", "region": "eu-1", "zone": "from-config", "host.name": "h", "pyroscope_spy": "rbspy",
+		"service.name": "checkout", "region": "eu-1", "zone": "from-config", "host.name": "q", "pyroscope_spy": "rbspy",
 	}, r.sink.resource(t))
 	pd := r.sink.one(t)
 	assert.Equal(t, []string{"wall", "wall"}, profileNames(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0)))

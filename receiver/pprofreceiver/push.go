@@ -33,7 +33,7 @@ func (s *server) pushAPI() *api {
 }
 
 func describePyroscope(source *pprof.Source, labels []label.Label) {
-	source.ProfileName = setFromLabels(source.Resource, labels, pyroscopeNames)
+	setFromLabels(source, labels, pyroscopeNames)
 }
 
 // parcaAPI is Parca's WriteRaw, by gRPC or Connect, and as JSON where Parca's gateway has it.
@@ -51,7 +51,7 @@ func describeParca(source *pprof.Source, labels []label.Label) {
 	if job := label.Find(labels, labelJob); job != "" {
 		source.Resource.PutStr(attributeServiceName, job)
 	}
-	source.ProfileName = setFromLabels(source.Resource, labels, pyroscopeNames)
+	setFromLabels(source, labels, pyroscopeNames)
 }
 
 // failParca answers as a gateway to gRPC does.

@@ -23,9 +23,6 @@ func (s *server) takeRaw(ctx context.Context, r *http.Request, payloads *batch, 
 	if err != nil {
 		return err
 	}
-	if source.ProfileName, err = setFromQuery(source.Resource, r.URL.RawQuery); err != nil {
-		return err
-	}
 	return payloads.add(ctx, body, source, times{})
 }
 

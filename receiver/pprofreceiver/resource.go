@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
@@ -55,42 +56,42 @@ func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttr
 	return nil
 }
 
-// setFromQuery sets what the query says of the resource, resource.<key>=<value> and service.name=<value>, and returns
-// what it says of the profile, profile.name=<value>. Parameters are taken in their order, so that the last one of a
-// key counts. Empty values set nothing, other parameters mean nothing.
-func setFromQuery(resource pcommon.Map, query string) (profileName string, err error) {
+// setFromQuery sets what the query says of the resource, resource.<key>=<value> and service.name=<value>, and of the
+// profile, profile.name=<value>. Parameters are taken in their order, so that the last one of a key counts. Empty values
+// set nothing; other parameters mean nothing here.
+func setFromQuery(source *pprof.Source, query string) error {
 	var attributes []label.Label
 	for parameter := range strings.SplitSeq(query, "&") {
 		name, value, err := unescape(parameter)
 		if err != nil {
-			return "", err
+			return err
 		}
 		key, isResource := strings.CutPrefix(name, queryResourcePrefix)
 		switch {
 		case name == queryProfileName:
 			if err := label.Check(name, value); err != nil {
-				return "", err
+				return err
 			}
-			profileName = value
+			source.ProfileName = value
 			continue
 		case name == queryServiceName:
 			key = name
 		case !isResource:
 			continue
 		case key == "":
-			return "", refuse(classBadQuery, "the query parameter %q names no attribute", name)
+			return refuse(classBadQuery, "the query parameter %q names no attribute", name)
 		}
 		if value == "" {
 			continue
 		}
 		if attributes, err = label.Append(attributes, key, value); err != nil {
-			return "", err
+			return err
 		}
 	}
 	for _, attribute := range attributes {
-		resource.PutStr(attribute.Name, attribute.Value)
+		source.Resource.PutStr(attribute.Name, attribute.Value)
 	}
-	return profileName, nil
+	return nil
 }
 
 func unescape(parameter string) (name, value string, err error) {
@@ -104,19 +105,19 @@ func unescape(parameter string) (name, value string, err error) {
 	return label.ValidText(name), label.ValidText(value), nil
 }
 
-// setFromLabels sets the labels that a client sends with its profiles, but for those that speak to the server. Those
-// that names has get the name that OpenTelemetry has for them. It returns the name of the profile, if a label says it.
-func setFromLabels(resource pcommon.Map, labels []label.Label, names map[string]string) (profileName string) {
+// setFromLabels sets the labels that a client sends with its profiles, but for those that speak to the server, of which
+// one is the name of the profile. Those that names has get the name that OpenTelemetry has for them.
+func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]string) {
 	for _, l := range labels {
 		switch name, known := names[l.Name]; {
+		case l.Value == "":
 		case l.Name == nameLabel:
-			profileName = l.Value
-		case label.Transport(l.Name), l.Value == "":
+			source.ProfileName = l.Value
+		case label.Transport(l.Name):
 		case known:
-			resource.PutStr(name, l.Value)
+			source.Resource.PutStr(name, l.Value)
 		default:
-			resource.PutStr(l.Name, l.Value)
+			source.Resource.PutStr(l.Name, l.Value)
 		}
 	}
-	return profileName
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
@@ -58,11 +60,14 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 		if err != nil {
 			return err
 		}
+		ofRequest, err := s.newSource(r)
+		if err != nil {
+			return err
+		}
 		for i, one := range series {
-			source, err := s.newSource(r)
-			if err != nil {
-				return err
-			}
+			source := ofRequest
+			source.Resource = pcommon.NewMap()
+			ofRequest.Resource.CopyTo(source.Resource)
 			p.describe(&source, one.Labels)
 			for j, profile := range one.Profiles {
 				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), profile, source, times{}); err != nil {
