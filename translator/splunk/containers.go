@@ -34,11 +34,12 @@ type scopeEntry struct {
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	attributes := resource.Resource().Attributes()
-	h := dictionary.HashMap(attributes)
+	dropped := resource.Resource().DroppedAttributesCount()
+	h := dictionary.HashContainer(attributes, dropped, resource.SchemaUrl())
 	for _, entry := range t.byResource[h] {
 		other := entry.source
 		if other.SchemaUrl() == resource.SchemaUrl() &&
-			other.Resource().DroppedAttributesCount() == resource.Resource().DroppedAttributesCount() &&
+			other.Resource().DroppedAttributesCount() == dropped &&
 			dictionary.EqualMaps(other.Resource().Attributes(), attributes) {
 			t.resource = entry
 			return
@@ -55,7 +56,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 
 func (t *decoding) enterScope(logs plog.ScopeLogs) {
 	scope, resource := logs.Scope(), t.resource
-	h := dictionary.HashMap(scope.Attributes()) + dictionary.HashString(scope.Name())
+	h := dictionary.HashContainer(scope.Attributes(), scope.DroppedAttributesCount(), scope.Name(), scope.Version(), logs.SchemaUrl())
 	for _, entry := range resource.byScope[h] {
 		other := entry.source.Scope()
 		if entry.source.SchemaUrl() == logs.SchemaUrl() && other.Name() == scope.Name() && other.Version() == scope.Version() &&

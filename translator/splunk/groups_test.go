@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"bytes"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 const oneFrame = "\n\nf(a.js:1:1)\n"
@@ -201,4 +204,25 @@ func TestTextLinks(t *testing.T) {
 		assert.True(t, got.TraceID().IsEmpty())
 		assert.Equal(t, map[string]any{"trace_id": "main", "span_id": int64(7)}, attributes)
 	})
+}
+
+// TestContainersHaveHashesOfTheirOwn holds that nobody can send many resources or scopes that are searched one by one.
+func TestContainersHaveHashesOfTheirOwn(t *testing.T) {
+	d := &decoding{dict: dictionary.New()}
+	d.begin(&Options{Limits: DefaultLimits()}, received)
+	for i := range uint32(10) {
+		for j := range 10 {
+			resource := plog.NewResourceLogs()
+			resource.Resource().SetDroppedAttributesCount(i)
+			resource.SetSchemaUrl(strconv.Itoa(j))
+			d.enterResource(resource)
+			scope := plog.NewScopeLogs()
+			scope.Scope().SetVersion(strconv.Itoa(j))
+			scope.Scope().SetDroppedAttributesCount(i)
+			d.resource = d.resources[0]
+			d.enterScope(scope)
+		}
+	}
+	assert.Len(t, d.byResource, 100)
+	assert.Len(t, d.resources[0].byScope, 100)
 }

@@ -1,0 +1,155 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// splunkConfig is a gateway for Splunk's agents on top of baseConfig: profiles become files in which each event has its
+// time, spans and all other logs become lines of files.
+const splunkConfig = `yaml:
+receivers:
+  splunk_log_profile:
+    protocols:
+      grpc:
+        endpoint: %s
+      http:
+        endpoint: %s
+exporters:
+  pprof:
+    timestamps: label
+  file/traces:
+    path: %s
+  file/logs:
+    path: %s
+service:
+  pipelines:
+    profiles:
+      receivers: [splunk_log_profile]
+    traces:
+      receivers: [splunk_log_profile]
+      exporters: [file/traces]
+    logs:
+      receivers: [splunk_log_profile]
+      exporters: [file/logs]
+`
+
+// splunkTester is a running gateway with the places where it takes OTLP, and the files of what is no profile.
+type splunkTester struct {
+	*tester
+	grpc, http   string
+	traces, logs string
+}
+
+func startSplunk(t *testing.T) *splunkTester {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	directory := t.TempDir()
+	s := &splunkTester{
+		grpc:   addresses[0],
+		http:   addresses[1],
+		traces: filepath.Join(directory, "traces.json"),
+		logs:   filepath.Join(directory, "logs.json"),
+	}
+	s.tester = start(t, fmt.Sprintf(splunkConfig, s.grpc, s.http, s.traces, s.logs))
+	return s
+}
+
+// postLogs sends a request that must be taken.
+func (s *splunkTester) postLogs(t *testing.T, logs plog.Logs) {
+	t.Helper()
+	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.http+"/v1/logs", bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	response, err := s.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, string(text))
+}
+
+// eventsOfService returns the events in all files of a service.
+func (s *splunkTester) eventsOfService(t *testing.T, service string) events {
+	t.Helper()
+	got := events{}
+	for _, name := range s.files(t) {
+		if strings.HasPrefix(name, service+string(filepath.Separator)) {
+			content, err := os.ReadFile(filepath.Join(s.directory, name))
+			require.NoError(t, err)
+			parsed, err := profile.ParseData(content)
+			require.NoError(t, err)
+			got.addPprof(t, parsed)
+		}
+	}
+	return got
+}
+
+// TestSplunkRecordsComeBack sends the pprof records of every agent, and finds each event of them in the files: its stack,
+// weight, time, thread, trace and span, as google/pprof reads them in the record.
+func TestSplunkRecordsComeBack(t *testing.T) {
+	s := startSplunk(t)
+	paths, err := filepath.Glob(profiletest.Testdata(t, "splunk", "*", "*.pb"))
+	require.NoError(t, err)
+	files, services := 0, map[string]events{}
+	for i, path := range paths {
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+		require.NoError(t, err)
+		want := events{}
+		records := want.addLogs(t, logs)
+		if records == 0 {
+			continue // Texts, which google/pprof cannot read.
+		}
+		service := fmt.Sprintf("capture-%d", i)
+		logs.ResourceLogs().At(0).Resource().Attributes().PutStr("service.name", service)
+		other := logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+		other.Body().SetStr("beside " + service)
+		s.postLogs(t, logs)
+		services[service] = want
+		files += records
+	}
+	require.Greater(t, len(services), 20)
+	s.waitForFiles(t, files)
+	for service, want := range services {
+		assert.Equal(t, want, s.eventsOfService(t, service), service)
+	}
+	for service := range services {
+		s.waitForText(t, s.logs, `"beside `+service+`"`)
+	}
+	assert.NotContains(t, readText(t, s.logs), "H4sI", "no profile is among the logs")
+}
+
+// waitForText waits until a file contains all of these texts.
+func (s *splunkTester) waitForText(t *testing.T, path string, texts ...string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return containsAll(readText(t, path), texts) }, patience, patience/1000, "%s lacks %q", path, texts)
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}
