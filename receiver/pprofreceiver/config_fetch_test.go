@@ -96,6 +96,7 @@ func TestLoadFetchAll(t *testing.T) {
 	assert.Equal(t, DeltaOff, self.Delta)
 	assert.EqualValues(t, 1000, cfg.Remote.Get().MaxResponseSize)
 	assert.EqualValues(t, 2000, cfg.Scrape.Get().MaxResponseSize)
+	assert.Equal(t, 3, cfg.Scrape.Get().MaxConcurrentProfiles)
 }
 
 // creatorConfig does with a configuration what the receiver_creator does: it tries whether there is a key endpoint, and

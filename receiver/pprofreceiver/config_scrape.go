@@ -21,6 +21,8 @@ const (
 	defaultScrapeJitter   = 5 * time.Second
 	defaultScrapeSeconds  = 10
 	defaultPathPrefix     = "/debug/pprof"
+	// defaultScrapeAtOnce keeps a few processors busy.
+	defaultScrapeAtOnce = 8
 )
 
 // ScrapeConfig configures getting several profiles from several targets.
@@ -47,6 +49,9 @@ type ScrapeConfig struct {
 
 	// MaxResponseSize bounds an answer.
 	MaxResponseSize int64 `mapstructure:"max_response_size"`
+
+	// MaxConcurrentProfiles is how many profiles are translated and handed on at a time.
+	MaxConcurrentProfiles int `mapstructure:"max_concurrent_profiles"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -95,7 +100,7 @@ func defaultScrapeConfig() ScrapeConfig {
 		Seconds:         defaultScrapeSeconds,
 		Delta:           DeltaComputed,
 		PathPrefix:      defaultPathPrefix,
-		MaxResponseSize: defaultMaxResponseSize,
+		MaxResponseSize: defaultMaxResponseSize, MaxConcurrentProfiles: defaultScrapeAtOnce,
 	}
 	cfg.Schedule.CollectionInterval, cfg.Schedule.Jitter = defaultScrapeInterval, defaultScrapeJitter
 	for _, name := range selfProfiles {
@@ -129,6 +134,9 @@ func (cfg *ScrapeConfig) Validate() error {
 	errs := []error{validateResponseSize(cfg.MaxResponseSize)}
 	if cfg.HTTP.Endpoint != "" {
 		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
+	}
+	if cfg.MaxConcurrentProfiles <= 0 {
+		errs = append(errs, fmt.Errorf("max_concurrent_profiles must be above 0, is %d", cfg.MaxConcurrentProfiles))
 	}
 	if len(cfg.Targets) == 0 {
 		errs = append(errs, errors.New("targets must not be empty"))

@@ -143,10 +143,11 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 // them comes over that.
 func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
-	if err := setFromHeaders(source.Resource, r.Header, s.headers); err != nil {
-		return source, err
+	err := setFromHeaders(source.Resource, r.Header, s.headers)
+	if err == nil {
+		err = setFromQuery(&source, r.URL.RawQuery)
 	}
-	return source, setFromQuery(&source, r.URL.RawQuery)
+	return source, err
 }
 
 // withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With

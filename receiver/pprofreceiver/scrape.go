@@ -25,6 +25,8 @@ type scrape struct {
 	set    component.TelemetrySettings
 	jobs   []*job
 	rounds *rounds
+	// working has room for the profiles that are being worked on. What many targets answer at a time waits as it came.
+	working chan struct{}
 }
 
 // job is one kind of profile of one target.
@@ -40,7 +42,9 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 	if err != nil {
 		return nil, err
 	}
-	s := &scrape{collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds()}
+	s := &scrape{
+		collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds(), working: make(chan struct{}, cfg.MaxConcurrentProfiles),
+	}
 	for i := range cfg.Targets {
 		target := &cfg.Targets[i]
 		base, err := target.url()
@@ -98,6 +102,13 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	defer cancel()
 	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String())
 	if err != nil {
+		return outcomeOf(err), err
+	}
+	select {
+	case s.working <- struct{}{}:
+		defer func() { <-s.working }()
+	case <-ctx.Done():
+		err := refuse(classBusy, "%d other profiles are being worked on (max_concurrent_profiles): %w", cap(s.working), ctx.Err())
 		return outcomeOf(err), err
 	}
 	source := s.source(j)

@@ -269,6 +269,27 @@ func TestScrapeManyFailures(t *testing.T) {
 	assert.Equal(t, 5, strings.Count(host.last().Err().Error(), "status 404"))
 }
 
+// TestScrapeAtOnce works on so many profiles at a time; others wait for their turn, and give up when their time has passed.
+func TestScrapeAtOnce(t *testing.T) {
+	to := newTarget(t, serve(plain(t, cpuProfile(1))))
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	cfg := fetchConfig()
+	section := cfg.Scrape.GetOrInsertDefault()
+	section.Schedule, section.MaxConcurrentProfiles, section.HTTP.Timeout = soon(), 1, 100*time.Millisecond
+	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
+	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(context.Context) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	}})
+	<-entered
+	r.waitOutcome(t, "busy", 1)
+	assert.Empty(t, entered, "nobody else came through")
+	close(release)
+	r.waitOutcome(t, "ok", 2)
+}
+
 // TestScrapeTimeout gives up on a target that takes longer than it was asked to.
 func TestScrapeTimeout(t *testing.T) {
 	slow := newTarget(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
