@@ -98,12 +98,14 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 	@mkdir -p _build docs
 	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
+	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
 	@$(GO) test -c -o _build/bench-merge.test ./exporter/pprofexporter/internal/merge
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@for round in $$(seq $(BENCHCOUNT)); do \
 		(cd translator/pprof && $(CURDIR)/_build/bench-translator.test -test.run '^$$' -test.bench . -test.benchmem -test.timeout 60m); \
 		(cd internal/dedup && $(CURDIR)/_build/bench-dedup.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) -test.benchmem -test.timeout 60m); \
 		(cd exporter/pprofexporter/internal/merge && $(CURDIR)/_build/bench-merge.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) -test.benchmem -test.timeout 60m); \
+		(cd processor/profilededuplicator && $(CURDIR)/_build/bench-deduplicator.test -test.run '^$$' -test.bench '^BenchmarkBatch$$/././^op=batch$$' -test.benchtime 1x -test.benchmem -test.timeout 60m); \
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(GO) run ./internal/sizetable >>_build/performance.md

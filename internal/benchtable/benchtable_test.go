@@ -22,7 +22,9 @@ func TestRender(t *testing.T) {
 	res, err := parse(input)
 	require.NoError(t, err)
 	assert.Equal(t, 3, res.count)
-	assert.Equal(t, map[string][]string{"Decode": {"go-cpu-100KB", "deep"}, "Encode": {"go-cpu-100KB", "deep"}}, res.order)
+	assert.Equal(t, map[string][]string{
+		"Decode": {"go-cpu-100KB", "deep"}, "Encode": {"go-cpu-100KB", "deep"}, "Batch": {"cpu.pb.gz"},
+	}, res.order)
 
 	got, err := render(res, "make bench", "go1.26.0")
 	require.NoError(t, err)

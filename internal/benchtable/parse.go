@@ -29,7 +29,7 @@ type results struct {
 
 // measurement collects what -count repeated.
 type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond, perMessage []float64
+	nanoseconds, bytes, allocations, megabytesPerSecond, perMessage, memoryRatio []float64
 }
 
 // processors is the suffix that a benchmark's name gets from GOMAXPROCS, unless that is 1.
@@ -98,6 +98,8 @@ func (res *results) add(name string, pairs []string) error {
 			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
 		case "ns/message":
 			m.perMessage = append(m.perMessage, value)
+		case "memory-ratio":
+			m.memoryRatio = append(m.memoryRatio, value)
 		}
 	}
 	res.count = max(res.count, len(m.nanoseconds))

@@ -76,6 +76,7 @@ func render(res *results, command, goVersion string) (string, error) {
 		return "", err
 	}
 	renderMergeScale(&out, res)
+	renderBatchMemory(&out, res)
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 

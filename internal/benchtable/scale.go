@@ -75,26 +75,3 @@ func thousands(value float64) string {
 	}
 	return digits
 }
-
-// renderMergeScale writes what one message costs among many that become one, where that was measured.
-func renderMergeScale(out *strings.Builder, res *results) {
-	type point struct {
-		messages int
-		cost     float64 // nanoseconds per message
-	}
-	var points []point
-	for name, m := range res.measured {
-		messages, err := strconv.Atoi(part(name, "messages"))
-		if err == nil && strings.HasPrefix(name, "MergeScale/") {
-			points = append(points, point{messages, median(m.perMessage)})
-		}
-	}
-	if len(points) == 0 {
-		return
-	}
-	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.messages, b.messages) })
-	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries. All of them are in memory while they are joined, so that beyond the caches and with the garbage collector at work a message costs more.\n\n| messages | time a message |\n|---:|---:|\n")
-	for _, p := range points {
-		fmt.Fprintf(out, "| %d | %s |\n", p.messages, duration(p.cost))
-	}
-}

@@ -5,6 +5,7 @@ package profilededuplicator
 
 import (
 	"maps"
+	"path"
 	"runtime"
 	"testing"
 
@@ -121,7 +122,7 @@ func heap() uint64 {
 
 func BenchmarkMemoryOf(b *testing.B) {
 	for name, message := range ownMessages(b) {
-		b.Run("profile="+name, func(b *testing.B) {
+		b.Run("profile="+path.Base(name), func(b *testing.B) {
 			pd := unmarshal(b, message)
 			b.SetBytes(int64(len(message)))
 			b.ReportAllocs()

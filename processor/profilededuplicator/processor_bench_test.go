@@ -6,6 +6,7 @@ package profilededuplicator
 import (
 	"context"
 	"fmt"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"testing"
@@ -45,7 +46,7 @@ func BenchmarkConsume(b *testing.B) {
 		dedup.Concat(twice, unmarshal(b, message))
 		for state, message := range map[string][]byte{"canonical": message, "twice": marshal(b, twice)} {
 			run := func(op string, do func(pprofile.Profiles)) {
-				b.Run(fmt.Sprintf("profile=%s/state=%s/op=%s", name, state, op), func(b *testing.B) {
+				b.Run(fmt.Sprintf("profile=%s/state=%s/op=%s", path.Base(name), state, op), func(b *testing.B) {
 					b.SetBytes(int64(len(message)))
 					b.ReportAllocs()
 					pd := unmarshal(b, message)
@@ -59,7 +60,7 @@ func BenchmarkConsume(b *testing.B) {
 					}
 				})
 			}
-			b.Run(fmt.Sprintf("profile=%s/state=%s/op=unmarshal", name, state), func(b *testing.B) {
+			b.Run(fmt.Sprintf("profile=%s/state=%s/op=unmarshal", path.Base(name), state), func(b *testing.B) {
 				b.SetBytes(int64(len(message)))
 				b.ReportAllocs()
 				for b.Loop() {
@@ -87,7 +88,7 @@ func BenchmarkBatch(b *testing.B) {
 			if count*len(messages[name]) > 100_000_000 {
 				continue
 			}
-			prefix := fmt.Sprintf("profile=%s/messages=%d", name, count)
+			prefix := fmt.Sprintf("profile=%s/messages=%d", path.Base(name), count)
 			b.Run(prefix+"/op=mergeto", func(b *testing.B) {
 				b.SetBytes(int64(count * len(messages[name])))
 				b.ReportAllocs()
