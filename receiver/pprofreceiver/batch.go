@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -99,13 +100,18 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	return b.samples, b.refusal(ctx)
 }
 
-// compact makes the dictionaries small again, after something was removed from the messages.
+// compact makes the dictionaries small again, after something was removed from the messages. Payloads that were copied
+// into profiles hold more than is left, and go as well.
 func (b *batch) compact() error {
 	b.samples = 0
 	for i, message := range b.messages {
 		small, err := rebuild([]pprofile.Profiles{message}, b.in.allMappings)
 		if err != nil {
 			return err
+		}
+		for profile := range walk.Profiles(small) {
+			profile.OriginalPayload().FromRaw(nil)
+			profile.SetOriginalPayloadFormat("")
 		}
 		b.messages[i] = small
 		b.samples += small.SampleCount()
@@ -149,17 +155,13 @@ func (t times) fillIn(profiles pprofile.Profiles) {
 		return
 	}
 	const oneYear = pcommon.Timestamp(365 * 24 * time.Hour)
-	for _, resource := range profiles.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				if profile.Time() > oneYear {
-					continue
-				}
-				profile.SetTime(pcommon.NewTimestampFromTime(t.start))
-				if profile.DurationNano() == 0 && t.end.After(t.start) {
-					profile.SetDurationNano(uint64(t.end.Sub(t.start)))
-				}
-			}
+	for profile := range walk.Profiles(profiles) {
+		if profile.Time() > oneYear {
+			continue
+		}
+		profile.SetTime(pcommon.NewTimestampFromTime(t.start))
+		if profile.DurationNano() == 0 && t.end.After(t.start) {
+			profile.SetDurationNano(uint64(t.end.Sub(t.start)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 )
 
 // combine makes one message of several, with one dictionary. Neighbours of one resource share it; the scope of each
@@ -30,8 +31,10 @@ func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles,
 		if err := carryMappings(importer, message, allMappings); err != nil {
 			return pprofile.Profiles{}, err
 		}
-		if err := rewrite(importer, message); err != nil {
-			return pprofile.Profiles{}, err
+		for profile := range walk.Profiles(message) {
+			if err := rewrite(importer, profile); err != nil {
+				return pprofile.Profiles{}, err
+			}
 		}
 		for _, resource := range message.ResourceProfiles().All() {
 			resource.ScopeProfiles().MoveAndAppendTo(place(whole, resource).ScopeProfiles())
@@ -74,39 +77,22 @@ func carryMappings(importer *dictionary.Importer, message pprofile.Profiles, all
 func markMappings(message pprofile.Profiles, reached []bool) {
 	d := message.Dictionary()
 	seen := make([]bool, d.StackTable().Len())
-	for _, resource := range message.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				for _, sample := range profile.Samples().All() {
-					stack := int(sample.StackIndex())
-					if seen[stack] {
-						continue
-					}
-					seen[stack] = true
-					for _, location := range d.StackTable().At(stack).LocationIndices().All() {
-						reached[d.LocationTable().At(int(location)).MappingIndex()] = true
-					}
-				}
+	for profile := range walk.Profiles(message) {
+		for _, sample := range profile.Samples().All() {
+			stack := int(sample.StackIndex())
+			if seen[stack] {
+				continue
+			}
+			seen[stack] = true
+			for _, location := range d.StackTable().At(stack).LocationIndices().All() {
+				reached[d.LocationTable().At(int(location)).MappingIndex()] = true
 			}
 		}
 	}
 }
 
-// rewrite carries over what the profiles of a message refer to, and makes them refer to that.
-func rewrite(importer *dictionary.Importer, message pprofile.Profiles) error {
-	for _, resource := range message.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				if err := rewriteProfile(importer, profile); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func rewriteProfile(importer *dictionary.Importer, profile pprofile.Profile) error {
+// rewrite carries over what a profile refers to, and makes it refer to that.
+func rewrite(importer *dictionary.Importer, profile pprofile.Profile) error {
 	for _, v := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
 		name, err := importer.String(v.TypeStrindex())
 		if err != nil {

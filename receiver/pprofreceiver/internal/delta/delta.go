@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 )
 
 // tolerance is the part of a counter by which it may go back without a restart: the counts of sampled events are
@@ -83,7 +85,7 @@ func (t *Tracker) restarted() bool {
 
 func (t *Tracker) subtract(message pprofile.Profiles) {
 	ids := newIdentities(message.Dictionary())
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {
 			continue
@@ -114,20 +116,18 @@ func (t *Tracker) subtract(message pprofile.Profiles) {
 func KeepCounters(message pprofile.Profiles) {
 	for _, resource := range message.ResourceProfiles().All() {
 		for _, scope := range resource.ScopeProfiles().All() {
-			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
-				return Gauge(typeOf(message, profile))
-			})
-			for _, profile := range scope.Profiles().All() {
-				profile.Samples().RemoveIf(func(sample pprofile.Sample) bool { return anyNegative(sample.Values()) })
-			}
+			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool { return Gauge(typeOf(message, profile)) })
 		}
+	}
+	for profile := range walk.Profiles(message) {
+		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool { return anyNegative(sample.Values()) })
 	}
 }
 
 func read(message pprofile.Profiles) counters {
 	all := counters{}
 	ids := newIdentities(message.Dictionary())
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {
 			continue
@@ -148,7 +148,7 @@ func read(message pprofile.Profiles) counters {
 }
 
 func timeOf(message pprofile.Profiles, fetched time.Time) pcommon.Timestamp {
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		if profile.Time() != 0 {
 			return profile.Time()
 		}
@@ -157,7 +157,7 @@ func timeOf(message pprofile.Profiles, fetched time.Time) pcommon.Timestamp {
 }
 
 func setTimes(message pprofile.Profiles, from, to pcommon.Timestamp) {
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		profile.SetTime(from)
 		profile.SetDurationNano(uint64(max(to, from) - from))
 	}
@@ -183,18 +183,4 @@ func anyNegative(values pcommon.Int64Slice) bool {
 		}
 	}
 	return false
-}
-
-func profilesOf(message pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
-	return func(yield func(pprofile.Profile) bool) {
-		for _, resource := range message.ResourceProfiles().All() {
-			for _, scope := range resource.ScopeProfiles().All() {
-				for _, profile := range scope.Profiles().All() {
-					if !yield(profile) {
-						return
-					}
-				}
-			}
-		}
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -69,7 +70,7 @@ func decode(t *testing.T, p *profile.Profile) pprofile.Profiles {
 
 func sums(message pprofile.Profiles) map[string]int64 {
 	all := map[string]int64{}
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		for _, sample := range profile.Samples().All() {
 			for _, value := range sample.Values().All() {
 				if value < 0 {
@@ -137,7 +138,7 @@ func TestSumsEqualWhatHappened(t *testing.T) {
 				handed += sums(message)["alloc_objects"]
 				require.Zero(t, sums(message)["negative"])
 				require.Equal(t, sums(message)["alloc_objects"]*64, sums(message)["alloc_space"])
-				for profile := range profilesOf(message) {
+				for profile := range walk.Profiles(message) {
 					require.Equal(t, before, profile.Time())
 					require.EqualValues(t, p.now, uint64(profile.Time())+profile.DurationNano())
 				}
@@ -223,7 +224,7 @@ func TestSameSampleTwice(t *testing.T) {
 	message := contentions(4, 9, 2)
 	assert.Equal(t, Difference, tracker.Apply(message, fetched.Add(3*time.Second)))
 	assert.Equal(t, map[string]int64{"contentions": 4, "delay": 40}, sums(message))
-	for profile := range profilesOf(message) {
+	for profile := range walk.Profiles(message) {
 		assert.Equal(t, fetched.UTC(), profile.Time().AsTime(), "the time of fetching stands in")
 		assert.EqualValues(t, 3e9, profile.DurationNano())
 	}
