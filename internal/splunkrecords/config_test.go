@@ -4,6 +4,8 @@
 package splunkrecords
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -70,5 +72,35 @@ func TestRefusedConfigurations(t *testing.T) {
 	} {
 		_, err := load(t, values)
 		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestDocumentedDefaults holds that each component's README says the defaults.
+func TestDocumentedDefaults(t *testing.T) {
+	cfg := NewDefaultConfig()
+	for _, readme := range []string{
+		"../../receiver/splunklogprofilereceiver/README.md", "../../connector/splunklogprofileconnector/README.md",
+	} {
+		content, err := os.ReadFile(readme)
+		require.NoError(t, err)
+		for option, value := range map[string]any{
+			"sample_shape":             "`" + cfg.SampleShape + "`",
+			"link_labels":              fmt.Sprintf("`%s` with `%s`", cfg.LinkLabels[0].Trace, cfg.LinkLabels[0].Span),
+			"decimal":                  cfg.LinkLabels[0].Decimal,
+			"frame_type":               cfg.FrameType,
+			"keep_empty_stacks":        cfg.KeepEmptyStacks,
+			"include_original_payload": cfg.IncludeOriginalPayload,
+		} {
+			assert.Contains(t, string(content), fmt.Sprintf("- `%s` (default = %v):", option, value), readme)
+		}
+		for limit, value := range map[string]int{
+			"body_bytes":       cfg.Limits.BodyBytes,
+			"inflated_bytes":   cfg.Limits.InflatedBytes,
+			"samples":          cfg.Limits.Samples,
+			"frames_per_stack": cfg.Limits.FramesPerStack,
+			"string_bytes":     cfg.Limits.StringBytes,
+		} {
+			assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %d", limit, value), readme)
+		}
 	}
 }

@@ -1,0 +1,54 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunklogprofileconnector
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/connector/xconnector"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pipeline"
+	"go.opentelemetry.io/collector/pipeline/xpipeline"
+
+	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
+)
+
+// TestLifecycle holds that each part starts and ends, also without a start, and can be made again.
+func TestLifecycle(t *testing.T) {
+	set := connectortest.NewNopSettings(metadata.Type)
+	for to, create := range map[pipeline.Signal]func() (component.Component, error){
+		xpipeline.SignalProfiles: func() (component.Component, error) {
+			return NewFactory().(xconnector.Factory).CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+		},
+		pipeline.SignalLogs: func() (component.Component, error) {
+			return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+		},
+	} {
+		t.Run(to.String(), func(t *testing.T) {
+			part, err := create()
+			require.NoError(t, err)
+			require.NoError(t, part.Shutdown(t.Context()))
+			for range 2 {
+				part, err = create()
+				require.NoError(t, err)
+				require.NoError(t, part.Start(t.Context(), componenttest.NewNopHost()))
+				assert.NoError(t, part.Shutdown(t.Context()))
+			}
+		})
+	}
+}
+
+// TestNoOtherPairs holds that the connector stands between pipelines of logs and of profiles only.
+func TestNoOtherPairs(t *testing.T) {
+	set := connectortest.NewNopSettings(metadata.Type)
+	_, err := NewFactory().CreateTracesToTraces(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	require.Error(t, err)
+	_, err = NewFactory().CreateLogsToMetrics(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+	require.Error(t, err)
+}
