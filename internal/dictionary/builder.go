@@ -87,6 +87,9 @@ func (b *Builder) Reset(expect Sizes) {
 	b.Link(Link{})
 }
 
+// ExpectFrames makes room for stacks of n locations together. It only saves growing.
+func (b *Builder) ExpectFrames(n int) { b.stacks.grow(n) }
+
 // Len returns the lengths of the tables, entry 0 included.
 func (b *Builder) Len() Sizes {
 	return Sizes{

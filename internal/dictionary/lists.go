@@ -16,11 +16,22 @@ func (l *lists) reset() { l.items, l.ends = l.items[:0], l.ends[:0] }
 func (l *lists) len() int { return len(l.ends) }
 
 func (l *lists) add(list []int32) {
-	if len(list) > cap(l.items)-len(l.items) {
+	copy(l.next(len(list)), list)
+	l.addNext(len(list))
+}
+
+// next returns the place of the next list if that has n items. It stays as it is until the next add or reset.
+func (l *lists) next(n int) []int32 {
+	if n > cap(l.items)-len(l.items) {
 		// Twice the room each time: append alone takes small steps when much is there, and copies it often.
-		l.items = slices.Grow(l.items, max(len(list), len(l.items)))
+		l.items = slices.Grow(l.items, max(n, len(l.items)))
 	}
-	l.items = append(l.items, list...)
+	return l.items[len(l.items) : len(l.items)+n]
+}
+
+// addNext adds the list of n items that stands in its place already.
+func (l *lists) addNext(n int) {
+	l.items = l.items[:len(l.items)+n]
 	l.ends = append(l.ends, len(l.items))
 }
 
@@ -45,11 +56,24 @@ func (t *ListTable) Reset(n int) {
 	t.index.reset(n)
 }
 
+// grow makes room for n more indices in new lists.
+func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
+
 // Len returns the number of lists.
 func (t *ListTable) Len() int { return t.lists.len() }
 
 // Index returns the number of a list, which is borrowed for the call only.
 func (t *ListTable) Index(list []int32) int32 {
+	copy(t.Next(len(list)), list)
+	return t.AddNext(len(list))
+}
+
+// Next returns room for a list of n indices, to be filled before AddNext: a list that is made there need not be copied.
+func (t *ListTable) Next(n int) []int32 { return t.lists.next(n) }
+
+// AddNext returns the number of the list of n indices that was written to what Next returned.
+func (t *ListTable) AddNext(n int) int32 {
+	list := t.lists.next(n)
 	h := hashIndices(0, list)
 	entry, slot := t.index.first(h)
 	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
@@ -58,7 +82,7 @@ func (t *ListTable) Index(list []int32) int32 {
 		}
 	}
 	t.index.insert(h, slot, t.lists.len())
-	t.lists.add(list)
+	t.lists.addNext(n)
 	return int32(t.lists.len() - 1)
 }
 

@@ -85,7 +85,7 @@ func (m *Merger) Add(pprof []byte, silent []int) error {
 	for i := range p.wire.Samples {
 		s := &p.wire.Samples[i]
 		if p.pick(p.wire.Values[values:s.ValuesEnd]) {
-			m.addSample(p.refs.Frames[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
+			m.addSample(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
 		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
@@ -131,11 +131,11 @@ func (p *payload) pick(values []int64) (some bool) {
 	return some
 }
 
-// addSample adds row to the sample of these frames and labels.
-func (m *Merger) addSample(frames []int32, labels []pprofwire.Label) {
+// addSample adds row to the sample of these positions of locations and labels.
+func (m *Merger) addSample(positions []uint64, labels []pprofwire.Label) {
 	p := &m.payload
 	p.stack = p.stack[:0]
-	for _, position := range frames {
+	for _, position := range positions {
 		location := p.locations[position]
 		if location == 0 {
 			location = m.location(int(position)) + 1

@@ -76,6 +76,12 @@ func (p *Profile) Reset() {
 	}
 }
 
+// Bytes is about the memory that the tables take up, whether they are in use or not.
+func (p *Profile) Bytes() int {
+	return 8*(cap(p.LocationIDs)+cap(p.Values)+cap(p.strings)) + 12*cap(p.Samples) + 24*(cap(p.Labels)+cap(p.Lines)) +
+		32*(cap(p.Locations)+cap(p.Functions)) + 48*cap(p.Mappings)
+}
+
 // Read fills the tables from raw, one profile.proto message without compression, and drops what they held. raw must
 // not change while the tables are in use. The tables take at most 24 times the size of raw.
 //

@@ -75,10 +75,13 @@ func (p *Profile) readLocationIDs(b []byte, limit int) error {
 		v := uint64(b[i])
 		i++
 		if v >= 0x80 {
-			// Two bytes are the common case, ids up to 16,383.
+			// Two bytes are the common case, ids up to 16,383; three are all others but hashes.
 			if i < len(b) && b[i] < 0x80 {
 				v = v&0x7f | uint64(b[i])<<7
 				i++
+			} else if i+1 < len(b) && b[i+1] < 0x80 {
+				v = v&0x7f | uint64(b[i]&0x7f)<<7 | uint64(b[i+1])<<14
+				i += 2
 			} else if v, i = longUvarint(b, i-1); i < 0 {
 				return p.inSample(1, i)
 			}

@@ -17,13 +17,12 @@ type Resolver struct {
 	Mappings  Table
 	Locations Table
 
-	// Frames are the positions in Profile.Locations of the ids in Profile.LocationIDs.
-	Frames []int32
 	// Reached tells of each location whether a sample has it.
 	Reached []bool
 }
 
-// Resolve makes the entries of p findable by id and follows every reference. The error is pprofwire.ErrMalformed: an id
+// Resolve makes the entries of p findable by id and follows every reference: what stands in p.LocationIDs is then no id
+// any more, but the position of the location in p.Locations. The error is pprofwire.ErrMalformed: an id
 // is 0, belongs to two entries that differ, or does not exist. A line without a function and a mapping that does not
 // exist are none. repeated counts the entries that are given twice.
 func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
@@ -62,15 +61,13 @@ func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
 
 // resolveFrames turns the location ids of all samples into positions and marks what is reached.
 func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
-	r.Frames = slices.Grow(r.Frames[:0], len(p.LocationIDs))[:len(p.LocationIDs)]
 	r.Reached = scratch.Zeroed(r.Reached, len(p.Locations))
 	if r.Locations.dense {
-		n := uint64(len(p.Locations))
 		for i, id := range p.LocationIDs {
-			if id-1 >= n {
+			if id-1 >= uint64(len(r.Reached)) {
 				return noLocation(p, i)
 			}
-			r.Frames[i] = int32(id - 1)
+			p.LocationIDs[i] = id - 1
 			r.Reached[id-1] = true
 		}
 		return nil
@@ -80,7 +77,7 @@ func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
 		if !found {
 			return noLocation(p, i)
 		}
-		r.Frames[i] = int32(position)
+		p.LocationIDs[i] = uint64(position)
 		r.Reached[position] = true
 	}
 	return nil

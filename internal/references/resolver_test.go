@@ -42,7 +42,7 @@ func TestResolve(t *testing.T) {
 			repeated, err := r.Resolve(p)
 			require.NoError(t, err)
 			assert.Zero(t, repeated)
-			assert.Equal(t, []int32{0, 1, 1}, r.Frames)
+			assert.Equal(t, []uint64{0, 1, 1}, p.LocationIDs)
 			assert.Equal(t, []bool{true, true, false}, r.Reached)
 			for i := range p.Functions {
 				position, found := r.Functions.Find(p.Functions[i].ID)
@@ -71,7 +71,7 @@ func TestResolveTakesEqualEntriesTwice(t *testing.T) {
 	repeated, err := r.Resolve(p)
 	require.NoError(t, err)
 	assert.Equal(t, 3, repeated)
-	assert.Equal(t, []int32{0, 1, 1}, r.Frames)
+	assert.Equal(t, []uint64{0, 1, 1}, p.LocationIDs)
 }
 
 func TestResolveRefuses(t *testing.T) {

@@ -8,13 +8,20 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps working memory from call to call. One piece stays for good: a [sync.Pool] alone loses all that it has
-// to the second garbage collection, which is soon when a call makes much of a small heap. What is used beside it at the
-// same time is pooled. The zero value is ready for use, also by many goroutines at once.
+// Keeper keeps working memory from call to call. One piece stays for good, unless it is large: a [sync.Pool] alone loses
+// all that it has to the second garbage collection, which is soon when a call makes much of a small heap. What is used
+// beside it at the same time is pooled. The zero value is ready for use, also by many goroutines at once.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
 }
+
+const (
+	// keptBytes is the size up to which memory stays for good.
+	keptBytes = 32 << 20
+	// pooledBytes is the size above which memory is left to the garbage collector at once.
+	pooledBytes = 256 << 20
+)
 
 // Get returns memory that was put back, or nil.
 func (k *Keeper[T]) Get() *T {
@@ -25,9 +32,10 @@ func (k *Keeper[T]) Get() *T {
 	return pooled
 }
 
-// Put takes memory back. The caller must not use it any more.
-func (k *Keeper[T]) Put(memory *T) {
-	if !k.kept.CompareAndSwap(nil, memory) {
-		k.pool.Put(memory)
+// Put takes memory of about so many bytes back. The caller must not use it any more.
+func (k *Keeper[T]) Put(memory *T, bytes int) {
+	if bytes > pooledBytes || bytes <= keptBytes && k.kept.CompareAndSwap(nil, memory) {
+		return
 	}
+	k.pool.Put(memory)
 }

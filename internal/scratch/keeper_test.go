@@ -17,7 +17,7 @@ func TestKeeperOutlivesCollections(t *testing.T) {
 	assert.Nil(t, keeper.Get())
 	memory := new([]byte)
 	for range 3 {
-		keeper.Put(memory)
+		keeper.Put(memory, keptBytes)
 		runtime.GC()
 		runtime.GC()
 		assert.Same(t, memory, keeper.Get())
@@ -44,9 +44,21 @@ func TestKeeperConcurrent(t *testing.T) {
 				m.held = true
 				runtime.Gosched()
 				m.held = false
-				keeper.Put(m)
+				keeper.Put(m, 0)
 			}
 		})
 	}
 	group.Wait()
+}
+
+// TestKeeperLetsGoOfLargeMemory: what is large does not stay for good, and what is larger not at all.
+func TestKeeperLetsGoOfLargeMemory(t *testing.T) {
+	var keeper Keeper[[]byte]
+	keeper.Put(new([]byte), pooledBytes+1)
+	assert.Nil(t, keeper.Get())
+	keeper.Put(new([]byte), keptBytes+1)
+	runtime.GC()
+	runtime.GC()
+	runtime.GC()
+	assert.Nil(t, keeper.Get())
 }

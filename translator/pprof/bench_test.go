@@ -122,17 +122,25 @@ func BenchmarkDecodeScale(b *testing.B) {
 	limits.Samples *= 10
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits})
 	for _, factor := range []int{1, 10, 100} {
-		var raw bytes.Buffer
-		require.NoError(b, multiply(b, one, factor).WriteUncompressed(&raw))
+		raw, payload := multiplied(b, one, factor)
 		b.Run(fmt.Sprintf("factor=%d", factor), func(b *testing.B) {
-			b.SetBytes(int64(raw.Len()))
+			b.SetBytes(int64(raw))
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _, err := decoder.Decode(raw.Bytes(), pprof.Source{})
+				_, _, err := decoder.Decode(payload, pprof.Source{})
 				require.NoError(b, err)
 			}
 		})
 	}
+}
+
+// multiplied returns the size and the gzipped form of p factor times.
+func multiplied(b *testing.B, p *profile.Profile, factor int) (raw int, payload []byte) {
+	var plain bytes.Buffer
+	require.NoError(b, multiply(b, p, factor).WriteUncompressed(&plain))
+	payload, err := pprof.AppendGzip(nil, plain.Bytes(), 6)
+	require.NoError(b, err)
+	return plain.Len(), payload
 }
 
 // multiply returns a profile with the content of p factor times, all names different.

@@ -88,9 +88,7 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeS
 		t = &decoding{}
 	}
 	pd, stats, err := d.decode(t, payload, src)
-	if t.release() {
-		d.memory.Put(t)
-	}
+	d.memory.Put(t, t.release())
 	return pd, stats, err
 }
 

@@ -28,7 +28,6 @@ type decoding struct {
 	wire     pprofwire.Profile
 	dict     *dictionary.Builder
 
-	// refs resolves ids; its Frames are later the indices of the locations in the dictionary.
 	refs references.Resolver
 	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
 	strings []int32
@@ -51,11 +50,8 @@ type decoding struct {
 	labels labelTranslation
 }
 
-// maxPooledBytes is the size above which working memory is left to the garbage collector instead of the pool.
-const maxPooledBytes = 64 << 20
-
-// release drops what refers to the caller's data and tells whether the memory is worth keeping.
-func (t *decoding) release() bool {
+// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+func (t *decoding) release() (bytes int) {
 	t.src = Source{}
 	t.wire.Reset()
 	clear(t.slices)
@@ -64,7 +60,7 @@ func (t *decoding) release() bool {
 	if t.dict != nil {
 		t.dict.Reset(dictionary.Sizes{})
 	}
-	return cap(t.inflated)+8*cap(t.wire.LocationIDs)+4*cap(t.refs.Frames)+24*cap(t.wire.Labels) <= maxPooledBytes
+	return cap(t.inflated) + t.wire.Bytes()
 }
 
 func (t *decoding) begin(opts *DecodeOptions, src Source) {
@@ -106,6 +102,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 		Locations: len(w.Locations),
 		Stacks:    len(w.Samples),
 	})
+	t.dict.ExpectFrames(len(w.LocationIDs))
 	t.fillTables()
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)

@@ -90,9 +90,7 @@ func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
 		}
 		t.begin(&e.opts, pd.Dictionary())
 		t.encode(pd, yield)
-		if t.release() {
-			e.memory.Put(t)
-		}
+		e.memory.Put(t, t.release())
 	}
 }
 

@@ -87,14 +87,14 @@ func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary
 	t.labels.begin(t)
 }
 
-// release drops what refers to the caller's data and tells whether the memory is worth keeping.
-func (t *encoding) release() bool {
+// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+func (t *encoding) release() (bytes int) {
 	clear(t.groups)
 	clear(t.faults)
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
-	return cap(t.out)+cap(t.joining.packed)+8*cap(t.joining.values) <= maxPooledBytes
+	return cap(t.out) + cap(t.joining.packed) + 8*cap(t.joining.values)
 }
 
 // groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles.

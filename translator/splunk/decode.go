@@ -41,9 +41,7 @@ func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.P
 	t.begin(&d.opts, received)
 	t.decode(logs)
 	pd, result := t.profiles, t.result
-	if t.release() {
-		d.memory.Put(t)
-	}
+	d.memory.Put(t, t.release())
 	return pd, result
 }
 

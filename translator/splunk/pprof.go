@@ -79,42 +79,31 @@ func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wi
 func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
-	t.stacks.Reset(0)
-	t.stackOf = t.stackOf[:0]
+	t.lastPositions, t.lastStack = nil, -1
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		s := &w.Samples[i]
-		frames := t.refs.Frames[locations:s.LocationsEnd]
-		if len(frames) > 0 || !t.opts.DropEmptyStacks {
+		positions := w.LocationIDs[locations:s.LocationsEnd]
+		if len(positions) > 0 || !t.opts.DropEmptyStacks {
 			e := t.translateLabels(labels, s.LabelsEnd)
-			e.stack = t.addStack(frames)
+			e.stack = t.addStack(positions)
 			t.events.add(e, t.attributes, w.Values[values:s.ValuesEnd])
 		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 }
 
-// addStack puts a stack of positions in the pprof into the dictionary. Most stacks are those of several samples, often of
-// one behind the other.
-func (t *decoding) addStack(positions []int32) int32 {
-	if len(t.stackOf) > 0 && slices.Equal(positions, t.lastFrames) {
+// addStack returns the stack of the locations at these positions. Often it is that of the sample before.
+func (t *decoding) addStack(positions []uint64) int32 {
+	if t.lastStack >= 0 && slices.Equal(positions, t.lastPositions) {
 		return t.lastStack
 	}
-	t.lastFrames = positions
-	t.lastStack = t.findStack(positions)
-	return t.lastStack
-}
-
-func (t *decoding) findStack(positions []int32) int32 {
-	number := t.stacks.Index(positions)
-	if int(number) == len(t.stackOf) {
-		t.stack = t.stack[:0]
-		for _, position := range positions {
-			t.stack = append(t.stack, t.locations[position])
-		}
-		t.stackOf = append(t.stackOf, t.dict.Stack(t.stack))
+	stack := t.dict.NextStack(len(positions))
+	for i, position := range positions {
+		stack[i] = t.locations[position]
 	}
-	return t.stackOf[number]
+	t.lastPositions, t.lastStack = positions, t.dict.AddNextStack(len(stack))
+	return t.lastStack
 }
 
 // writePprof writes a profile for each sample type.

@@ -50,12 +50,9 @@ type decoding struct {
 	locations      []int32
 	mappingReached []bool
 	labels         labelTranslation
-	// stacks numbers the stacks of the pprof, stackOf holds what each became.
-	stacks  dictionary.ListTable
-	stackOf []int32
-	// lastFrames are the positions of the sample before, lastStack what they became.
-	lastFrames []int32
-	lastStack  int32
+	// lastPositions are the locations of the sample before, lastStack what they became, or -1.
+	lastPositions []uint64
+	lastStack     int32
 
 	text text
 
@@ -66,9 +63,6 @@ type decoding struct {
 	// native is the attribute of locations in native code, plus one.
 	native int32
 }
-
-// maxPooledBytes is the size above which working memory is left to the garbage collector instead of the pool.
-const maxPooledBytes = 32 << 20
 
 func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	t.opts, t.received = opts, min(received, math.MaxInt64)
@@ -81,27 +75,25 @@ func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	}
 }
 
-// release drops what refers to the caller's data and tells whether the memory is worth keeping.
-func (t *decoding) release() bool {
+// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+func (t *decoding) release() (bytes int) {
 	t.profiles, t.result = pprofile.Profiles{}, Result{}
 	clear(t.resources)
 	clear(t.byResource)
 	t.resources = t.resources[:0]
 	t.resource, t.scope = nil, nil
 	t.record = record{}
-	t.payload, t.pprof, t.lastFrames, t.native = nil, nil, nil, 0
+	t.payload, t.pprof, t.lastPositions, t.native = nil, nil, nil, 0
 	t.wire.Reset()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
-	return t.bytes() <= maxPooledBytes
+	return t.bytes()
 }
 
 // bytes is about the memory that is kept, without the dictionary's.
 func (t *decoding) bytes() int {
-	w := &t.wire
-	return cap(t.body) + cap(t.decoded) + cap(t.inflated) +
-		12*(cap(w.LocationIDs)+cap(w.Samples)) + 8*cap(w.Values) + 24*(cap(w.Labels)+cap(w.Lines)) +
-		40*(cap(w.Locations)+cap(w.Functions)) + 24*cap(t.strings) + 8*cap(t.keys.stamps) + t.events.bytes()
+	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 8*cap(t.keys.stamps) +
+		t.events.bytes()
 }
 
 // keySet tells whether an attribute's key stands in a list already, in constant time.

@@ -35,8 +35,12 @@ type groupList struct {
 	spare []*textGroup
 }
 
-// maxSpareGroups is the number of groups whose memory is kept; a request of an agent has one or two.
-const maxSpareGroups = 8
+const (
+	// maxSpareGroups is the number of groups whose memory is kept; a request of an agent has one or two.
+	maxSpareGroups = 8
+	// maxSpareBytes is the size up to which the memory of a group is kept.
+	maxSpareBytes = 4 << 20
+)
 
 func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
 	g := &textGroup{}
@@ -51,7 +55,7 @@ func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
 
 func (l *groupList) release() {
 	for _, g := range l.groups {
-		if len(l.spare) < maxSpareGroups && g.events.bytes() <= maxPooledBytes/maxSpareGroups {
+		if len(l.spare) < maxSpareGroups && g.events.bytes() <= maxSpareBytes {
 			g.key, g.scope, g.hash = groupKey{}, nil, profileid.Hash{}
 			l.spare = append(l.spare, g)
 		}
