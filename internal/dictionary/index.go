@@ -17,11 +17,10 @@ type hashIndex struct {
 
 const smallestIndex = 64
 
-// reset empties the index and makes room for n entries: as little as holds them without growing, since what does not fit the
-// processor's cache costs more than some probing.
+// reset empties the index and makes room for n entries.
 func (x *hashIndex) reset(n int) {
 	size := smallestIndex
-	for size/4*3 <= n {
+	for size < 2*n {
 		size *= 2
 	}
 	if size > cap(x.slots) {

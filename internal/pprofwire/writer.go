@@ -46,10 +46,13 @@ const MaxIDBytes = binary.MaxVarintLen32
 
 // AppendID appends an id to packed ones.
 func AppendID(dst []byte, id uint32) []byte {
-	if id < 0x80 {
-		return append(dst, byte(id))
+	if id >= 1<<14 {
+		return appendUvarint(dst, uint64(id))
 	}
-	return appendUvarint(dst, uint64(id))
+	// One byte or two, without a branch: which of them follow each other as samples will, so it would be mispredicted.
+	long := (0x7f - id) >> 31
+	dst = append(dst, byte(id&0x7f|long<<7), byte(id>>7))
+	return dst[:len(dst)-1+int(long)]
 }
 
 // AppendLabel appends a label as a field of Sample.

@@ -185,18 +185,19 @@ func (t *encoding) packStack(stack int32) error {
 		if size := len(j.packed) + locations.Len(); size > t.opts.PprofBytes {
 			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
 		}
-		j.packed = slices.Grow(j.packed, pprofwire.MaxIDBytes*locations.Len())
+		packed, numbers := slices.Grow(j.packed, pprofwire.MaxIDBytes*locations.Len()), &t.locals.locations
 		for i := range locations.Len() {
 			location := locations.At(i)
-			id, known := t.locals.locations.find(location)
+			id, known := numbers.find(location)
 			if !known {
 				if err := t.source.checkLocation(location); err != nil {
 					return fmt.Errorf("stack %d: %w", stack, err)
 				}
-				id = t.locals.locations.local(location)
+				id = numbers.local(location)
 			}
-			j.packed = pprofwire.AppendID(j.packed, id)
+			packed = pprofwire.AppendID(packed, id)
 		}
+		j.packed = packed
 	}
 	j.packedEnd = append(j.packedEnd, len(j.packed))
 	return nil
