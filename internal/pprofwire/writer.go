@@ -3,7 +3,10 @@
 
 package pprofwire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
 // repeated numbers packed and leave out what is zero, as proto3 does.
@@ -24,22 +27,33 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 // AppendSample appends a sample. locationIDs are packed, as AppendID writes them; labels is what AppendLabel made of its
 // labels, one behind the other.
 func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
-	dst, start := openMessage(dst, 2)
+	// Stacks are long and most of the payload: their length is worked out beforehand, so that they are not moved.
+	packed, size := 0, len(labels)
+	for _, v := range values {
+		packed += uvarintSize(uint64(v))
+	}
+	if len(locationIDs) > 0 {
+		size += 1 + uvarintSize(uint64(len(locationIDs))) + len(locationIDs)
+	}
+	if len(values) > 0 {
+		size += 1 + uvarintSize(uint64(packed)) + packed
+	}
+	dst = appendUvarint(append(dst, 2<<3|wireBytes), uint64(size))
 	if len(locationIDs) > 0 {
 		dst = appendUvarint(append(dst, 1<<3|wireBytes), uint64(len(locationIDs)))
 		dst = append(dst, locationIDs...)
 	}
 	if len(values) > 0 {
-		var packed int
-		dst, packed = openMessage(dst, 2)
+		dst = appendUvarint(append(dst, 2<<3|wireBytes), uint64(packed))
 		for _, v := range values {
 			dst = appendUvarint(dst, uint64(v))
 		}
-		dst = closeMessage(dst, packed)
 	}
-	dst = append(dst, labels...)
-	return closeMessage(dst, start)
+	return append(dst, labels...)
 }
+
+// uvarintSize returns how many bytes appendUvarint appends.
+func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
 // MaxIDBytes is the most that AppendID appends.
 const MaxIDBytes = binary.MaxVarintLen32

@@ -182,11 +182,12 @@ func (t *encoding) packStack(stack int32) error {
 			return &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
 		}
 		locations := t.source.stacks.At(int(stack)).LocationIndices()
-		if size := len(j.packed) + locations.Len(); size > t.opts.PprofBytes {
+		n := locations.Len()
+		if size := len(j.packed) + n; size > t.opts.PprofBytes {
 			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
 		}
-		packed, numbers := slices.Grow(j.packed, pprofwire.MaxIDBytes*locations.Len()), &t.locals.locations
-		for i := range locations.Len() {
+		packed, numbers := slices.Grow(j.packed, pprofwire.MaxIDBytes*n), &t.locals.locations
+		for i := range n {
 			location := locations.At(i)
 			id, known := numbers.find(location)
 			if !known {
