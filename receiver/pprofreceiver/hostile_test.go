@@ -138,6 +138,8 @@ func TestGarbage(t *testing.T) {
 		{name: "zeros", body: make([]byte, 1000), status: 400, reason: "malformed"},
 		{name: "truncated", body: body[:len(body)/2], status: 400, reason: "malformed"},
 		{name: "truncated gzip", body: gz(t, body)[:40], status: 400, reason: "malformed"},
+		{name: "truncated zstd", body: zs(t, body)[:40], status: 400, reason: "malformed"},
+		{name: "truncated gzip in zstd", body: zs(t, gz(t, body)[:40]), status: 400, reason: "malformed"},
 		{name: "trailing garbage", body: append(gz(t, body), "more"...), status: 400, reason: "malformed"},
 		{name: "not the encoding it says", body: body, encoding: "gzip", status: 400, reason: "malformed"},
 		{name: "unknown encoding", body: body, encoding: "br", status: 415, reason: "unknown_encoding"},
