@@ -42,6 +42,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		checkTables(t, &p)
+		checkCount(t, &p, raw)
 		if theirErr == nil {
 			require.Len(t, p.Samples, len(theirs.Sample))
 			if theirs.CheckValid() == nil && bytes.Count(raw, []byte{11<<3 | wireBytes}) <= 1 {
@@ -49,6 +50,21 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkCount: what is counted beforehand is what is read then, and never more than the payload can hold.
+func checkCount(t *testing.T, p *Profile, raw []byte) {
+	want := counts{
+		samples: len(p.Samples), locationIDs: len(p.LocationIDs), values: len(p.Values), labels: len(p.Labels),
+		locations: len(p.Locations), lines: len(p.Lines), functions: len(p.Functions), strings: len(p.strings),
+	}
+	if p.UnknownFields == 0 {
+		require.Equal(t, want, count(raw, len(raw)))
+		return
+	}
+	n := count(raw, len(raw))
+	require.LessOrEqual(t, n.locationIDs+n.values+n.labels+n.lines, len(raw))
+	require.LessOrEqual(t, n.samples, want.samples)
 }
 
 // stricter are the errors for what google/pprof passes over. Beside these, it takes the last of several period types,
