@@ -61,6 +61,10 @@ run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if
 demo: $(BINARY) ## Do the same without a person: upload, compare what was written, show it, stop
 	@$(GO) run ./internal/demo -binary $(BINARY)
 
+.PHONY: demo-splunk
+demo-splunk: $(BINARY) ## Send what Splunk's agents for Java, Node.js, Python and .NET sent, and show the files
+	@$(GO) run ./internal/demo -splunk -binary $(BINARY)
+
 ##@ Prove it
 
 .PHONY: test

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo is `make demo`: it starts the built gateway with config/demo.yaml on free loopback ports, uploads a CPU, a
-// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the exporter's pages, shows `go tool pprof -top`
-// of one, and stops. It exits with 0, or says what differed.
+// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the exporter's pages, shows
+// `go tool pprof -top` of one, and stops. It exits with 0, or says what differed.
+//
+// With -splunk it is `make demo-splunk`: it starts the gateway with config/splunk.yaml, sends what Splunk's agents sent once,
+// and shows each file.
 package main
 
 import (
@@ -11,10 +14,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
@@ -25,7 +31,12 @@ const limit = 2 * time.Minute
 
 func main() {
 	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
+	splunk := flag.Bool("splunk", false, "show what Splunk's agents send")
 	flag.Parse()
+	run, ended := showUploads, "Each file holds the profile that was uploaded."
+	if *splunk {
+		run, ended = showSplunk, "Each file shows what the agent saw."
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	err := run(ctx, *binary)
 	cancel()
@@ -33,10 +44,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
-	fmt.Println("\nEach file holds the profile that was uploaded.")
+	fmt.Println("\n" + ended)
 }
 
-func run(ctx context.Context, binary string) (err error) {
+func showUploads(ctx context.Context, binary string) (err error) {
 	directory, err := os.MkdirTemp("", "otelpprof-demo-")
 	if err != nil {
 		return fmt.Errorf("cannot make a directory for the files: %w", err)
@@ -86,11 +97,23 @@ func showTop(ctx context.Context, directory string) error {
 	if err != nil || len(files) != 1 {
 		return fmt.Errorf("cannot find the one CPU profile: %d files, %w", len(files), err)
 	}
-	fmt.Printf("\n$ go tool pprof -top -nodecount 10 %s\n", filepath.Base(files[0]))
-	command := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount", "10", files[0])
-	command.Stdout, command.Stderr = os.Stdout, os.Stderr
-	if err := command.Run(); err != nil {
-		return fmt.Errorf("cannot show the CPU profile: %w", err)
+	_, err = top(ctx, 10, files...)
+	return err
+}
+
+// top shows files as go tool pprof does, which makes one of them, and returns the text.
+func top(ctx context.Context, nodes int, files ...string) (string, error) {
+	count := strconv.Itoa(nodes)
+	var names []string
+	for _, file := range files {
+		names = append(names, filepath.Base(file))
 	}
-	return nil
+	fmt.Printf("\n$ go tool pprof -top -nodecount %s %s\n", count, strings.Join(names, " "))
+	command := exec.CommandContext(ctx, "go", append([]string{"tool", "pprof", "-top", "-nodecount", count}, files...)...)
+	var text strings.Builder
+	command.Stdout, command.Stderr = io.MultiWriter(os.Stdout, &text), os.Stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("cannot show a profile: %w", err)
+	}
+	return text.String(), nil
 }

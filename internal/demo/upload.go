@@ -87,22 +87,31 @@ func upload(ctx context.Context, address, service string, payload []byte) error 
 	return nil
 }
 
-// waitForFile returns the first finished file below directory. The exporter renames a file to its name when it is
-// complete, so whatever has the name can be read.
+// waitForFile returns the first finished file below directory.
 func waitForFile(ctx context.Context, directory string) (string, error) {
+	files, err := waitForFiles(ctx, directory, 1)
+	if err != nil {
+		return "", err
+	}
+	return files[0], nil
+}
+
+// waitForFiles returns the finished files below directory once there are n. The exporter renames a file to its name when
+// it is complete, so whatever has the name can be read.
+func waitForFiles(ctx context.Context, directory string, n int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
 		files, err := filepath.Glob(filepath.Join(directory, "*", "*.pb.gz"))
 		if err != nil {
-			return "", fmt.Errorf("cannot look for files: %w", err)
+			return nil, fmt.Errorf("cannot look for files: %w", err)
 		}
-		if len(files) > 0 {
-			return files[0], nil
+		if len(files) >= n {
+			return files, nil
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("cannot find a file below %s: %w", directory, ctx.Err())
+			return nil, fmt.Errorf("cannot find %d files below %s: %w", n, directory, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
