@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/connector/connectortest"
-	"go.opentelemetry.io/collector/connector/xconnector"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pipeline"
 	"go.opentelemetry.io/collector/pipeline/xpipeline"
@@ -24,7 +23,7 @@ func TestLifecycle(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)
 	for to, create := range map[pipeline.Signal]func() (component.Component, error){
 		xpipeline.SignalProfiles: func() (component.Component, error) {
-			return NewFactory().(xconnector.Factory).CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
+			return NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
 		},
 		pipeline.SignalLogs: func() (component.Component, error) {
 			return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
