@@ -24,7 +24,7 @@ TESTFLAGS ?=
 # Executions of each fuzz target, and measurements of each benchmark.
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
-BENCHTIME  ?= 0.3s
+BENCHTIME  ?= 0.5s
 # Uploads of the steady state run.
 N         ?= 20000
 
@@ -97,6 +97,9 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
 
+# measure runs the benchmarks of a package in its directory: directory, name of the test binary, which ones, for how long.
+measure = (cd $(1) && $(CURDIR)/_build/bench-$(2).test -test.run '^$$' -test.bench '$(3)' -test.benchtime $(4) -test.cpu 1 -test.benchmem -test.timeout 60m)
+
 .PHONY: bench
 bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	@mkdir -p _build docs
@@ -104,12 +107,14 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
 	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
 	@$(GO) test -c -o _build/bench-merge.test ./exporter/pprofexporter/internal/merge
+	@$(GO) test -c -o _build/bench-splunk.test ./translator/splunk
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
+	@# One processor: who makes garbage pays for its collection.
 	@for round in $$(seq $(BENCHCOUNT)); do \
-		(cd translator/pprof && $(CURDIR)/_build/bench-translator.test -test.run '^$$' -test.bench . -test.benchmem -test.timeout 60m); \
-		(cd internal/dedup && $(CURDIR)/_build/bench-dedup.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) -test.benchmem -test.timeout 60m); \
-		(cd exporter/pprofexporter/internal/merge && $(CURDIR)/_build/bench-merge.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) -test.benchmem -test.timeout 60m); \
-		(cd processor/profilededuplicator && $(CURDIR)/_build/bench-deduplicator.test -test.run '^$$' -test.bench '^BenchmarkBatch$$/././^op=batch$$' -test.benchtime 1x -test.benchmem -test.timeout 60m); \
+		$(call measure,translator/pprof,translator,.,$(BENCHTIME)); \
+		$(call measure,internal/dedup,dedup,.,$(BENCHTIME)); \
+		$(call measure,exporter/pprofexporter/internal/merge,merge,.,$(BENCHTIME)); \
+		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(GO) run ./internal/sizetable >>_build/performance.md
