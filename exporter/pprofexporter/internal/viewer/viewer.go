@@ -5,6 +5,8 @@
 package viewer // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/viewer"
 
 import (
+	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,8 +25,12 @@ import (
 // profile names, saveconfig and deleteconfig write to the disk, graph runs a program.
 var Pages = []string{"flamegraph", "top", "peek"}
 
-// links are those to pages that are left out, and to what saves a configuration.
-var links = regexp.MustCompile(`<a [^>]*(href="\./(graph|source|disasm|download)"|id="save-config")[^>]*>[^<]*</a>`)
+var (
+	// links are those to pages that are left out.
+	links = regexp.MustCompile(`<a [^>]*href="\./(graph|source|disasm|download)"[^>]*>[^<]*</a>`)
+	// saving is what would save a configuration. The scripts of the pages want it to be there.
+	saving = regexp.MustCompile(`<a [^>]*id="save-config"[^>]*>[^<]*</a>\s*<hr>`)
+)
 
 var (
 	errNoFiles   = errors.New("files are not opened here")
@@ -48,7 +54,18 @@ func Render(r *http.Request, p *profile.Profile, page string) (status int, body 
 	}
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
 	handler.ServeHTTP(answer, r)
-	return answer.status, links.ReplaceAll(answer.body, nil), nil
+	return answer.status, adapt(answer.body), nil
+}
+
+//go:embed dark.css
+var style []byte
+
+// adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style.
+func adapt(page []byte) []byte {
+	page = links.ReplaceAll(page, nil)
+	page = saving.ReplaceAll(page, []byte(`<a id="save-config" hidden></a>`))
+	page = bytes.Replace(page, []byte(`<a href="./">pprof</a>`), []byte(`<a href="../../../" title="All profiles">pprof</a>`), 1)
+	return bytes.Replace(page, []byte("</head>"), append(bytes.Clone(style), "</head>"...), 1)
 }
 
 // recorder keeps an answer.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -55,7 +56,11 @@ func TestRenderWithoutHome(t *testing.T) {
 			assert.Equal(t, http.StatusOK, status, page)
 			assert.Contains(t, body, "main.work", page)
 			assert.NotContains(t, body, "the-users-own")
-			for _, missing := range []string{"./graph", "./source", "./disasm", "save-config\"", "./download"} {
+			assert.Contains(t, body, `<a href="../../../" title="All profiles">`, page)
+			assert.Equal(t, 1, strings.Count(body, `<a id="save-config" hidden></a>`), page)
+			assert.NotContains(t, body, "Save as", page)
+			assert.Equal(t, 1, strings.Count(body, "prefers-color-scheme: dark"), page)
+			for _, missing := range []string{"./graph", "./source", "./disasm", "./download"} {
 				assert.NotContains(t, body, `href="`+missing, page)
 			}
 		}

@@ -1,0 +1,47 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package npm gives tests the packages of Node.js that a lock file names.
+package npm // import "github.com/otelpprof/otelpprof/internal/npm"
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Missing skips a test for what the machine lacks; where CI is set, it fails: nothing may be missing there.
+func Missing(tb testing.TB, format string, arguments ...any) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatalf(format, arguments...)
+	}
+	tb.Skipf(format, arguments...)
+}
+
+// Install installs the packages of the lock file in a directory, unless they are there. Their scripts do not run. Without
+// node or npm, or where npm finds no registry, the test skips, see Missing.
+func Install(tb testing.TB, directory string) {
+	tb.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			Missing(tb, "%s is not installed", program)
+		}
+	}
+	wanted, err := os.ReadFile(filepath.Join(directory, "package-lock.json"))
+	require.NoError(tb, err)
+	stamp := filepath.Join(directory, "node_modules", "installed-lock.json")
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(wanted, have) {
+		return
+	}
+	command := exec.CommandContext(tb.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
+	command.Dir = directory
+	if output, err := command.CombinedOutput(); err != nil {
+		Missing(tb, "npm cannot install the packages of %s: %s\n%s", directory, err, output)
+	}
+	require.NoError(tb, os.WriteFile(stamp, wanted, 0o600))
+}

@@ -1,0 +1,74 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Goes from the list of profiles to a flame graph as a person would, wide and narrow, in light and dark, and says as JSON
+// what is to be seen. Arguments: the browser, the address of the list, a directory for the
+// pictures, the name of a frame.
+
+import { chromium } from 'playwright-core'
+import path from 'node:path'
+
+const [executablePath, address, pictures, frameName] = process.argv.slice(2)
+const patience = 60_000
+
+const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
+
+// look visits the pages in a window of its own and returns what is there.
+async function look (browser, size, colorScheme) {
+  const context = await browser.newContext({ viewport: sizes[size], colorScheme, deviceScaleFactor: size === 'narrow' ? 2 : 1 })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  const complaints = []
+  page.on('console', message => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()) })
+  page.on('pageerror', error => complaints.push(String(error)))
+  page.on('requestfailed', request => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+  page.on('response', response => { if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`) })
+  page.on('dialog', dialog => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
+  const picture = name => page.screenshot({ path: path.join(pictures, `${name}-${size}-${colorScheme}.png`) })
+
+  await page.goto(address)
+  const seen = {
+    size,
+    colorScheme,
+    services: await page.locator('td.service').allInnerTexts(),
+    overflow: await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
+    background: await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  }
+  // The service whose name is a script is for this test, not for the pictures.
+  await page.evaluate(() => document.querySelectorAll('tr').forEach(row => { if (row.innerText.includes('<script')) row.remove() }))
+  await picture('list')
+  const row = page.locator('tr', { hasText: 'checkout' }).first()
+  await row.getByRole('link', { name: 'Flame graph' }).click()
+  await page.waitForURL('**/flamegraph*')
+  const frame = page.getByText(frameName).locator('visible=true').first()
+  await frame.waitFor().catch(async error => { await picture('failed'); throw error })
+  seen.frame = await frame.innerText()
+  seen.title = await page.title()
+  await picture('flamegraph')
+
+  // The menu leads to the other pages about the same profile.
+  await page.goto(new URL('top', page.url()).href)
+  seen.rows = await page.locator('#rows tr').count()
+  await page.goBack()
+  await frame.waitFor()
+  await page.locator('.title a').click()
+  await row.waitFor()
+
+  seen.complaints = complaints
+  await context.close()
+  return seen
+}
+
+const browser = await chromium.launch({
+  executablePath,
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+})
+try {
+  const all = []
+  for (const size of Object.keys(sizes)) {
+    for (const colorScheme of ['light', 'dark']) all.push(await look(browser, size, colorScheme))
+  }
+  console.log(JSON.stringify(all))
+} finally {
+  await browser.close()
+}

@@ -1,0 +1,225 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package browser
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	// page is the directory of the script and of its packages.
+	page = "_page"
+	// patience is how long anything may take.
+	patience = 5 * time.Minute
+	// hostile is a service that must be shown and not run.
+	hostile = `<script>alert("1")</script>`
+)
+
+const config = `yaml:
+receivers:
+  pprof:
+    server:
+      endpoint: %s
+exporters:
+  pprof:
+    server:
+      endpoint: %s
+      path_prefix: /profiling
+extensions:
+  health_check:
+    endpoint: %s
+service:
+  extensions: [health_check]
+  pipelines:
+    profiles:
+      receivers: [pprof]
+      exporters: [pprof]
+  telemetry:
+    metrics:
+      level: none
+`
+
+// chromium is the path of the browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			return found
+		}
+	}
+	npm.Missing(t, "no Chromium is installed")
+	return ""
+}
+
+// start runs the distribution and returns the addresses of its receiver and its pages.
+func start(t *testing.T) (intake, pages string) {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution: run `make test`")
+	}
+	addresses, err := gateway.FreeAddresses(t.Context(), 3)
+	require.NoError(t, err)
+	// The test's own context ends before its cleanups run, and would kill the process.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g, err := gateway.Start(ctx, gateway.Options{
+		Binary: binary, Configs: []string{fmt.Sprintf(config, addresses[0], addresses[1], addresses[2])}, HealthURL: "http://" + addresses[2],
+	})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		assert.NoError(t, g.Stop(time.Minute))
+		if t.Failed() {
+			t.Logf("the gateway said:\n%s", g.Log())
+		}
+	})
+	return "http://" + addresses[0], "http://" + addresses[1] + "/profiling"
+}
+
+// call returns the body of an answer that must be a success.
+func call(t *testing.T, method, target string, body []byte) []byte {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, target, bytes.NewReader(body))
+	require.NoError(t, err)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Less(t, response.StatusCode, 300, "%s: %s", target, text)
+	return text
+}
+
+// fill uploads profiles of several services and waits until all are held.
+func fill(t *testing.T, intake, pages string) {
+	t.Helper()
+	series := 0
+	for service, names := range map[string][]string{
+		"checkout": {"cpu", "heap", "goroutine", "mutex"}, "cart": {"cpu", "heap"}, "search": {"cpu"}, hostile: {"heap"},
+	} {
+		for _, name := range names {
+			p := own(t, name)
+			p.TimeNanos = time.Now().Add(-time.Duration(series) * time.Minute).UnixNano()
+			p.DurationNanos = int64(10 * time.Second)
+			var payload bytes.Buffer
+			require.NoError(t, p.Write(&payload))
+			query := url.Values{"service.name": {service}, "profile.name": {name}}
+			call(t, http.MethodPost, intake+"/v1/pprof?"+query.Encode(), payload.Bytes())
+			series++
+		}
+	}
+	require.Eventually(t, func() bool {
+		var all []any
+		return assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) && len(all) == series
+	}, patience, 20*time.Millisecond)
+}
+
+// rootFrame is the function that most samples of the CPU profile begin with.
+func rootFrame(t *testing.T) string {
+	t.Helper()
+	values, most := map[string]int64{}, ""
+	for _, s := range own(t, "cpu").Sample {
+		lines := s.Location[len(s.Location)-1].Line
+		name := lines[len(lines)-1].Function.Name
+		if values[name] += s.Value[0]; values[name] > values[most] {
+			most = name
+		}
+	}
+	require.NotEmpty(t, most)
+	_, short, found := strings.Cut(path.Base(most), ".")
+	require.True(t, found)
+	return short // where there is little room, the page shows names without their package
+}
+
+// own is one of the profiles of testdata/pprof.
+func own(t *testing.T, name string) *profile.Profile {
+	t.Helper()
+	payload, err := os.ReadFile(profiletest.Testdata(t, "pprof", name+".pb.gz"))
+	require.NoError(t, err)
+	p, err := profile.ParseData(payload)
+	require.NoError(t, err)
+	return p
+}
+
+// view is what the script saw in one window.
+type view struct {
+	Size, ColorScheme        string
+	Services                 []string
+	Overflow, Rows           int
+	Background, Frame, Title string
+	Complaints               []string
+}
+
+// From the list to a flame graph, in windows of any size, in light and dark.
+func TestPages(t *testing.T) {
+	browser := chromium(t)
+	npm.Install(t, page)
+	intake, pages := start(t)
+	fill(t, intake, pages)
+
+	pictures := t.TempDir()
+	if os.Getenv("OTELPPROF_SCREENSHOTS") != "" {
+		var err error
+		pictures, err = filepath.Abs("../../docs/images")
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(pictures, 0o750))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, "node", "look.mjs", browser, pages+"/", pictures, rootFrame(t))
+	command.Dir = page
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it ends the browser
+	command.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
+	require.NoError(t, err, stderr.String())
+	var views []view
+	require.NoError(t, json.Unmarshal(output, &views), "%s", output)
+	require.Len(t, views, 4)
+
+	backgrounds := map[string]string{}
+	for _, v := range views {
+		name := v.Size + " " + v.ColorScheme
+		assert.Empty(t, v.Complaints, name)
+		assert.Contains(t, v.Services, "checkout", name)
+		assert.Contains(t, v.Services, hostile, "%s: shown as it is", name)
+		assert.Zero(t, max(v.Overflow, 0), "%s: nothing is wider than the window", name)
+		assert.Contains(t, v.Frame, rootFrame(t), name)
+		assert.NotEmpty(t, v.Title, name)
+		assert.Positive(t, v.Rows, name)
+		assert.Equal(t, v.Background, cmp.Or(backgrounds[v.ColorScheme], v.Background), name)
+		backgrounds[v.ColorScheme] = v.Background
+	}
+	assert.NotEqual(t, backgrounds["light"], backgrounds["dark"])
+}
