@@ -115,6 +115,7 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 		$(call measure,internal/dedup,dedup,.,$(BENCHTIME)); \
 		$(call measure,exporter/pprofexporter/internal/merge,merge,.,$(BENCHTIME)); \
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
+		$(call measure,translator/splunk,splunk,.,$(BENCHTIME)); \
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(GO) run ./internal/sizetable >>_build/performance.md

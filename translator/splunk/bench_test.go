@@ -38,11 +38,11 @@ func largeRecord(tb testing.TB) plog.Logs {
 	return r.logs
 }
 
-// BenchmarkPprofRecord measures a record with a pprof → pprofile.Profiles. op=limit is inflating the same body and pdata's
-// unmarshalling of the same message; op=decode is to take at most twice as long.
+// BenchmarkSplunkRecord measures a record with a pprof → pprofile.Profiles. op=limit is inflating the same body and pdata's
+// unmarshalling of the message that comes out; op=otelpprof is to take at most twice as long.
 //
-//	go test ./translator/splunk -run '^$' -bench '^BenchmarkPprofRecord$' -benchmem -count 6 -cpu 2
-func BenchmarkPprofRecord(b *testing.B) {
+//	go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkRecord$' -benchmem -count 6 -cpu 1
+func BenchmarkSplunkRecord(b *testing.B) {
 	jsAllocations := captureOf(b, "splunk-otel-js/v4.7.2-mixed-alloc-http.pb")
 	for _, file := range []struct {
 		name  string
@@ -64,14 +64,14 @@ func BenchmarkPprofRecord(b *testing.B) {
 		compressed, err := appendBase64(nil, []byte(body))
 		require.NoError(b, err)
 
-		b.Run("record="+file.name+"/op=decode", func(b *testing.B) {
+		b.Run("profile="+file.name+"/op=otelpprof", func(b *testing.B) {
 			b.SetBytes(int64(result.InflatedBytes))
 			b.ReportAllocs()
 			for b.Loop() {
 				decoder.Decode(file.logs, received)
 			}
 		})
-		b.Run("record="+file.name+"/op=limit", func(b *testing.B) {
+		b.Run("profile="+file.name+"/op=limit", func(b *testing.B) {
 			b.SetBytes(int64(result.InflatedBytes))
 			b.ReportAllocs()
 			var raw []byte
@@ -85,34 +85,36 @@ func BenchmarkPprofRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkText measures the texts of a thread dump: op=parse is reading them, op=decode the whole way to profiles.
+// BenchmarkSplunkText measures the texts of a thread dump: op=parse is reading them, op=otelpprof the whole way to
+// profiles.
 //
-//	go test ./translator/splunk -run '^$' -bench '^BenchmarkText$' -benchmem -count 6 -cpu 1
-func BenchmarkText(b *testing.B) {
-	for name, path := range map[string]string{
-		"java": "splunk-otel-java/text-v1.23-cpu-jdk17-threaddump.pb",
-		"js":   "splunk-otel-js/v1.2.0-text-mixed-grpc.pb",
+//	go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkText$' -benchmem -count 6 -cpu 1
+func BenchmarkSplunkText(b *testing.B) {
+	for _, file := range []struct{ name, language, path string }{
+		{"java", "java", "splunk-otel-java/text-v1.23-cpu-jdk17-threaddump.pb"},
+		{"js", "nodejs", "splunk-otel-js/v1.2.0-text-mixed-grpc.pb"},
+		{"dotnet", "dotnet", "signalfx-dotnet-tracing/text-v1.0.0-cpu.pb"},
 	} {
-		logs := captureOf(b, path)
+		logs := captureOf(b, file.path)
 		var bodies [][]byte
 		size := int64(0)
 		for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
 			bodies = append(bodies, []byte(record.Body().Str()))
 			size += int64(len(record.Body().Str()))
 		}
-		b.Run("text="+name+"/op=parse", func(b *testing.B) {
+		b.Run("profile="+file.name+"/op=parse", func(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			var x text
 			for b.Loop() {
 				for _, body := range bodies {
-					if x.parse(body, name, DefaultLimits()) != nil {
+					if x.parse(body, file.language, DefaultLimits()) != nil {
 						b.Fatal("refused")
 					}
 				}
 			}
 		})
-		b.Run("text="+name+"/op=decode", func(b *testing.B) {
+		b.Run("profile="+file.name+"/op=otelpprof", func(b *testing.B) {
 			b.SetBytes(size)
 			b.ReportAllocs()
 			decoder := NewDecoder(Options{})
