@@ -4,6 +4,7 @@
 package dedup_test
 
 import (
+	"hash/fnv"
 	"math"
 	"strconv"
 	"testing"
@@ -74,6 +75,65 @@ func TestManyDistinctStrings(t *testing.T) {
 	after, stats := deduplicate(t, pd)
 	assert.Equal(t, n, after.SampleCount())
 	assert.Equal(t, n+1, stats.EntriesOut.Attributes)
+}
+
+// Strings that all have one hash under FNV, as whoever knows the hash function can make them, are as good as others.
+func TestStringsThatCollideUnderFNV(t *testing.T) {
+	texts := collidingTexts(t, 14)
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for range 2 * len(texts) {
+			sample(0).Values().Append(1)
+		}
+	})
+	d := pd.Dictionary()
+	samples := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples()
+	for i := range 2 * len(texts) {
+		d.StringTable().Append(texts[i/2])
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(int32(d.StringTable().Len() - 1))
+		a.Value().SetStr(texts[len(texts)-1-i/2])
+		samples.At(i).AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+	}
+	after, stats := deduplicate(t, pd)
+	assert.Equal(t, len(texts), after.SampleCount())
+	assert.Equal(t, len(texts)+1, stats.EntriesOut.Attributes)
+	for _, r := range rows(after) {
+		assert.Equal(t, []int64{2}, r.values)
+	}
+}
+
+// collidingTexts returns 2^doublings texts of one FNV-1a hash: each doubling finds two ends that lead from the hash so far
+// to the same one.
+func collidingTexts(t *testing.T, doublings int) []string {
+	t.Helper()
+	hash := func(s string) uint32 {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(s))
+		return h.Sum32()
+	}
+	texts := []string{""}
+	for range doublings {
+		ends := map[uint32]string{}
+		for i := 0; ; i++ {
+			end := strconv.Itoa(i) + "."
+			h := hash(texts[0] + end)
+			other, found := ends[h]
+			if !found {
+				ends[h] = end
+				continue
+			}
+			longer := make([]string, 0, 2*len(texts))
+			for _, text := range texts {
+				longer = append(longer, text+end, text+other)
+			}
+			texts = longer
+			break
+		}
+	}
+	for _, text := range texts {
+		require.Equal(t, hash(texts[0]), hash(text))
+	}
+	return texts
 }
 
 func TestDeepValues(t *testing.T) {

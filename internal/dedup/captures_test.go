@@ -1,0 +1,77 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/splunk"
+)
+
+// What the translators make of all that clients sent keeps its meaning, alone and together.
+func TestCaptures(t *testing.T) {
+	whole := pprofile.NewProfiles()
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, payload := range profiletest.ClientPayloads(t) {
+		if payload.Legacy {
+			continue
+		}
+		pd, _, err := decoder.Decode(payload.Data, pprof.Source{})
+		require.NoError(t, err)
+		after := requireSameMeaning(t, payload.File, pd)
+		if profiles(after) == 1 {
+			assert.Equal(t, payload.DistinctStackAndLabels, after.SampleCount(), payload.File)
+		}
+		dedup.Concat(whole, after)
+	}
+	paths, err := filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*.pb"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+		require.NoError(t, err)
+		pd, _ := splunk.NewDecoder(splunk.Options{}).Decode(logs, 1)
+		dedup.Concat(whole, requireSameMeaning(t, path, pd))
+	}
+	requireSameMeaning(t, "all", whole)
+}
+
+// requireSameMeaning deduplicates a message and returns what becomes of it.
+func requireSameMeaning(t *testing.T, name string, pd pprofile.Profiles) pprofile.Profiles {
+	t.Helper()
+	before := clone(pd)
+	after, stats := deduplicate(t, pd)
+	require.Empty(t, profiletest.Diff(before, after), name)
+	requireCanonical(t, after)
+	assert.Zero(t, stats.Invalid, name)
+	return after
+}
+
+// Files of one program become one message that says the same as all of them.
+func TestScrapesBecomeOne(t *testing.T) {
+	whole, together := pprofile.NewProfiles(), pprofile.NewProfiles()
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, file := range profiletest.CorpusPprofs(t, "scrapes-of-one-app") {
+		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
+		require.NoError(t, err)
+		dedup.Concat(together, clone(pd))
+		dedup.Concat(whole, pd)
+	}
+	whole, stats := deduplicate(t, whole)
+	require.Empty(t, profiletest.Diff(together, whole))
+	requireCanonical(t, whole)
+	assert.Less(t, stats.EntriesOut.Locations*4, stats.EntriesIn.Locations, "uploads of one program are mostly repetition")
+}
