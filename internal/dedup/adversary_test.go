@@ -6,6 +6,7 @@ package dedup_test
 import (
 	"hash/fnv"
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -79,7 +80,7 @@ func TestManyDistinctStrings(t *testing.T) {
 
 // Strings that all have one hash under FNV, as whoever knows the hash function can make them, are as good as others.
 func TestStringsThatCollideUnderFNV(t *testing.T) {
-	texts := collidingTexts(t, 14)
+	texts := collidingTexts(t, 12)
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		for range 2 * len(texts) {
 			sample(0).Values().Append(1)
@@ -111,11 +112,12 @@ func collidingTexts(t *testing.T, doublings int) []string {
 		_, _ = h.Write([]byte(s))
 		return h.Sum32()
 	}
+	random := rand.New(rand.NewPCG(1, 2))
 	texts := []string{""}
 	for range doublings {
 		ends := map[uint32]string{}
-		for i := 0; ; i++ {
-			end := strconv.Itoa(i) + "."
+		for {
+			end := strconv.FormatUint(random.Uint64(), 36)
 			h := hash(texts[0] + end)
 			other, found := ends[h]
 			if !found {
