@@ -63,7 +63,7 @@ func TestConnect(t *testing.T) {
 			require.NoError(t, err)
 			p := g.waitFor(t, name, "process_cpu", hot)
 			assertResource(t, p, "service.name="+name, "pod=a")
-			assert.Equal(t, []string{"cart"}, samplesIn(p, hot)[0].Label["controller"])
+			assertLabel(t, hot, "controller", "cart", p)
 
 			_, err = client.Push(t.Context(), request("partial-"+name, []byte("bad"), profile))
 			assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)

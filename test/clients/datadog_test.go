@@ -27,7 +27,7 @@ func TestDatadog(t *testing.T) {
 		profiler.WithProfileTypes(profiler.CPUProfile, profiler.HeapProfile, profiler.GoroutineProfile, profiler.MutexProfile, profiler.BlockProfile),
 	))
 	defer profiler.Stop()
-	found := map[string]*profile.Profile{}
+	var cpu *profile.Profile
 	for kind, types := range map[string][]string{
 		"cpu":        {"samples", "cpu"},
 		"heap":       {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
@@ -36,10 +36,12 @@ func TestDatadog(t *testing.T) {
 		"block":      {"contentions", "delay"},
 	} {
 		p := g.waitFor(t, "from-datadog", kind, hot)
-		found[kind] = p
+		if kind == "cpu" {
+			cpu = p
+		}
 		assert.Equal(t, types, typesOf(p), kind)
 		assertResource(t, p, "service.name=from-datadog", "deployment.environment.name=test", "service.version=1.2.3", "host.name=here", "team=a", "runtime=go")
 	}
-	assertApart(t, found["mutex"], found["block"])
-	assert.Equal(t, []string{"cart"}, samplesIn(found["cpu"], hot)[0].Label["controller"])
+	g.assertApart(t, "from-datadog")
+	assertLabel(t, hot, "controller", "cart", cpu)
 }

@@ -172,17 +172,32 @@ func reaches(sample *profile.Sample, function string) bool {
 	return false
 }
 
-// assertApart looks whether a mutex and a block profile are what they are called: who holds others up stands in the one,
-// who is held up in the other. Nothing else tells them apart.
-func assertApart(t *testing.T, mutex, block *profile.Profile) {
+// assertApart looks whether mutex and block profiles are what they are called: in the one there is who holds others up,
+// in the other who is held up, and never who holds others up. Nothing else tells them apart.
+func (g *tester) assertApart(t *testing.T, service string) {
 	t.Helper()
-	const unlocking, locking = "(*Mutex).Unlock", "(*Mutex).Lock"
-	for _, sample := range samplesIn(mutex, hot) {
-		assert.True(t, reaches(sample, unlocking) && !reaches(sample, locking), "mutex: %v", sample)
+	const locking, unlocking = "(*Mutex).Lock", "(*Mutex).Unlock"
+	g.waitFor(t, service, "mutex", unlocking)
+	g.waitFor(t, service, "block", locking)
+	for _, p := range g.profiles(t, service, "block") {
+		assert.Empty(t, samplesIn(p, unlocking))
 	}
-	for _, sample := range samplesIn(block, hot) {
-		assert.True(t, reaches(sample, locking) && !reaches(sample, unlocking), "block: %v", sample)
+}
+
+// assertLabel looks for a label of samples in which the function stands. Some samples may be without: a client may
+// not know yet, or any more, what it works on.
+func assertLabel(t *testing.T, function, key, value string, profiles ...*profile.Profile) {
+	t.Helper()
+	labelled := 0
+	for _, p := range profiles {
+		for _, sample := range samplesIn(p, function) {
+			if len(sample.Label[key]) > 0 {
+				assert.Equal(t, []string{value}, sample.Label[key])
+				labelled++
+			}
+		}
 	}
+	assert.Positive(t, labelled, "no sample with %s", key)
 }
 
 // assertResource looks for attributes of the resource, key=value, in the comments.

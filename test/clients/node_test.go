@@ -68,16 +68,7 @@ func TestPyroscopeNode(t *testing.T) {
 	wall := g.waitFor(t, "from-node", "cpu", "hotFunction")
 	assert.Equal(t, []string{"samples", "wall", "cpu"}, typesOf(wall))
 	assertResource(t, wall, "service.name=from-node", "region=eu-1", "pyroscope_spy=nodespy")
-	routes := 0
-	for _, p := range g.profiles(t, "from-node", "cpu") {
-		for _, sample := range samplesIn(p, "hotFunction") {
-			if len(sample.Label["route"]) > 0 {
-				assert.Equal(t, []string{"/cart"}, sample.Label["route"])
-				routes++
-			}
-		}
-	}
-	assert.Positive(t, routes, "labels arrive")
+	assertLabel(t, "hotFunction", "route", "/cart", g.profiles(t, "from-node", "cpu")...)
 	g.waitFor(t, "from-node", "inuse_space", "hotFunction")
 }
 
@@ -87,5 +78,5 @@ func TestDatadogPprof(t *testing.T) {
 	node(t, "datadog.js", "http://"+g.intake+"/v1/pprof?service.name=from-library&profile.name=wall")
 	p := g.waitFor(t, "from-library", "wall", "hotFunction")
 	assert.Equal(t, []string{"sample", "wall", "cpu"}, typesOf(p))
-	assert.Equal(t, []string{"/cart"}, samplesIn(p, "hotFunction")[0].Label["route"])
+	assertLabel(t, "hotFunction", "route", "/cart", p)
 }

@@ -57,7 +57,7 @@ func TestPyroscopeGo(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	found := map[string]*profile.Profile{}
+	var cpu *profile.Profile
 	for kind, types := range map[string][]string{
 		"cpu":         {"samples", "cpu"},
 		"inuse_space": {"alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
@@ -66,12 +66,14 @@ func TestPyroscopeGo(t *testing.T) {
 		"block":       {"contentions", "delay"},
 	} {
 		p := g.waitFor(t, "from-pyroscope", kind, hot)
-		found[kind] = p
+		if kind == "cpu" {
+			cpu = p
+		}
 		assert.Equal(t, types, typesOf(p), kind)
 		assertResource(t, p, "service.name=from-pyroscope", "region=eu-1", "pyroscope_spy=gospy")
 	}
-	assertApart(t, found["mutex"], found["block"])
-	assert.Equal(t, []string{"cart"}, samplesIn(found["cpu"], hot)[0].Label["controller"])
+	g.assertApart(t, "from-pyroscope")
+	assertLabel(t, hot, "controller", "cart", cpu)
 	require.NoError(t, profiler.Stop())
 	assert.Empty(t, log.all())
 }
