@@ -6,6 +6,7 @@ package splunk
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -165,6 +166,16 @@ func TestRequestLimits(t *testing.T) {
 		assert.Len(t, profilesOf(pd), 1, "three bombs leave room for a good record, four do not")
 		assert.Len(t, result.Refused, 5)
 	})
+}
+
+// TestNoLimits holds that limits as large as a number can be are none.
+func TestNoLimits(t *testing.T) {
+	const none = math.MaxInt
+	r := newRequest("nodejs")
+	r.addPprof(onePayload().body(t))
+	r.addText(oneFrame)
+	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none, none}})
+	assert.Equal(t, 2, result.Events)
 }
 
 // TestInvalidUTF8 holds that text of any bytes becomes valid text, and is counted.

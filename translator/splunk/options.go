@@ -4,6 +4,8 @@
 package splunk
 
 import (
+	"math"
+
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -51,6 +53,7 @@ func (l Limits) withDefaults() Limits {
 		if *limit <= 0 {
 			*limit = value
 		}
+		*limit = min(*limit, math.MaxInt/requestFactor) // its multiples are numbers, too
 	}
 	set(&l.BodyBytes, defaults.BodyBytes)
 	set(&l.InflatedBytes, defaults.InflatedBytes)
