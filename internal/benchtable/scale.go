@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/otelpprof/otelpprof/internal/digits"
 )
 
 // scaleTarget is how far the cost per byte may spread over the sizes.
@@ -67,11 +69,5 @@ func duration(nanoseconds float64) string {
 	}
 }
 
-// thousands groups the digits of a whole number.
-func thousands(value float64) string {
-	digits := strconv.FormatFloat(value, 'f', 0, 64)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
+// thousands groups the digits of a value, as a whole number.
+func thousands(value float64) string { return digits.Group(int64(math.Round(value))) }

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -52,11 +53,12 @@ func measure(pd pprofile.Profiles) (sizes, error) {
 	}, err
 }
 
-// row is a set of messages: as they are received, each deduplicated alone, and all of them in one.
+// row is a set of messages: as they are received, each deduplicated alone, all of them in one, and that with profiles
+// merged that differ in nothing but their time.
 type row struct {
-	name                    string
-	messages                int
-	received, alone, joined sizes
+	name                            string
+	messages                        int
+	received, alone, joined, merged sizes
 }
 
 func newRow(name string, messages []pprofile.Profiles) (row, error) {
@@ -84,30 +86,66 @@ func newRow(name string, messages []pprofile.Profiles) (row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.joined, err = measure(whole)
+	if r.joined, err = measure(whole); err != nil {
+		return r, err
+	}
+	if dedup.MergeProfiles(whole, func(typ, _ string) bool { return typ == "cpu" || typ == "samples" }) == 0 {
+		return r, nil
+	}
+	if whole, _, err = d.Deduplicate(whole); err != nil {
+		return r, err
+	}
+	r.merged, err = measure(whole)
 	return r, err
+}
+
+func (r row) write(out *strings.Builder) {
+	title := fmt.Sprintf("%d %s", r.messages, r.name)
+	for _, part := range []struct {
+		name string
+		size sizes
+	}{{"received", r.received}, {"deduplicated", r.alone}, {"joined", r.joined}, {"joined, merged", r.merged}} {
+		if part.size == (sizes{}) {
+			continue
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", title, part.name, digits.Group(int64(part.size.samples)),
+			shareOf(part.size.plain, r.received.plain), shareOf(part.size.gzip, r.received.gzip),
+			shareOf(part.size.zstd, r.received.zstd))
+		title = ""
+	}
+}
+
+// shareOf writes a number, and how much of the whole it is.
+func shareOf(n, whole int) string {
+	return fmt.Sprintf("%s (%.0f %%)", digits.Group(int64(n)), 100*float64(n)/float64(whole))
 }
 
 func messageSizes(out *strings.Builder, corpus string) error {
 	out.WriteString(`
 ## Size of OTLP messages
 
-Bytes of protobuf, plain, in gzip (level 6) and in zstd (default level), with the number of samples: as received, after
-each message was deduplicated alone, and after all of a row were joined into one message. Uploads of one service are of
-one program, evenly spread over the time that the corpus has of it.
+Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), with the number of samples, and how much of what
+was received that is. *Received* is as the translator or the sender made the message, *deduplicated* is each message
+alone, *joined* all of a row in one, as a batch does it, and *merged* in addition one profile of all that differ in nothing
+but their time (` + "`merge_profiles`" + `). Gzip and zstd take each message by itself.
+
+The translator writes each entry once, and so does the eBPF profiler, so that a message alone has little to give but equal
+samples. What many messages of one program repeat is most of what they hold, and neither gzip nor zstd sees it before they
+are joined. Programs that have nothing in common are better left apart: their tables only make each other's indices
+longer. Uploads of one service are CPU profiles of one program, evenly spread over the four minutes that the corpus has.
 
 | messages | | samples | plain | gzip | zstd |
 |---|---|---:|---:|---:|---:|
 `)
-	sources := []struct {
+	for _, source := range []struct {
 		name string
 		load func(corpus string) ([]pprofile.Profiles, error)
 	}{
-		{"real pprofs of many profilers", realProfiles},
+		{"real pprofs of many programs and profilers", realProfiles},
 		{"uploads of one service", uploads},
-		{"eBPF profiler, one process each", ebpfMessages},
-	}
-	for _, source := range sources {
+		{"messages of the eBPF profiler, of one process each", ebpfMessages},
+		{"messages of the eBPF profiler, of several processes each", renumberedMessages},
+	} {
 		messages, err := source.load(corpus)
 		if err != nil {
 			return err
@@ -116,17 +154,7 @@ one program, evenly spread over the time that the corpus has of it.
 		if err != nil {
 			return fmt.Errorf("cannot measure %s: %w", source.name, err)
 		}
-		for i, part := range []struct {
-			name string
-			size sizes
-		}{{"received", r.received}, {"deduplicated", r.alone}, {"joined", r.joined}} {
-			name := ""
-			if i == 0 {
-				name = fmt.Sprintf("%d %s", r.messages, r.name)
-			}
-			fmt.Fprintf(out, "| %s | %s | %d | %d | %d | %d |\n", name, part.name,
-				part.size.samples, part.size.plain, part.size.gzip, part.size.zstd)
-		}
+		r.write(out)
 	}
 	return nil
 }
@@ -192,4 +220,24 @@ func ebpfMessages(corpus string) (messages []pprofile.Profiles, err error) {
 		messages = append(messages, pd)
 	}
 	return messages, lines.Err()
+}
+
+// renumberedMessages are captures in today's field numbers.
+func renumberedMessages(corpus string) (messages []pprofile.Profiles, err error) {
+	paths, err := filepath.Glob(filepath.Join(corpus, "otlp", "*.pb"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(content)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read %s: %w", path, err)
+		}
+		messages = append(messages, pd)
+	}
+	return messages, nil
 }

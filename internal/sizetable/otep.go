@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -24,8 +25,11 @@ func otepTables(out *strings.Builder, corpus string) error {
 ## The inputs of OTEP 0239
 
 The average input is the OTEP's own file; with timestamps, each of its samples is split into one per event, with the time
-as a label, as the OTEP did. Ruby (deep stacks) and large are of its shapes and sizes. Allocations are those of reading
-the bytes: google/pprof's ` + "`ParseUncompressed`" + `, and pdata's ` + "`UnmarshalProfiles`" + `.
+as a label, as the OTEP did. Ruby (deep stacks) and large are made for this, of its shapes and sizes: the OTEP's own are not
+public. Allocations are those of reading the bytes: google/pprof's ` + "`ParseUncompressed`" + `, and pdata's
+` + "`UnmarshalProfiles`" + `. *As received* is what the translator makes, one profile for each sample type, with each entry once
+already, so that deduplication is left with equal samples; only the large input has some. The OTEP's figure for ruby came
+from finding each stack within another, which the tables of today do not express.
 
 | input | representation | bytes | gzipped bytes | allocations | bytes allocated |
 |---|---|---:|---:|---:|---:|
@@ -114,7 +118,9 @@ func writeInput(out *strings.Builder, name string, p *profile.Profile) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %s | %s | %d | %d | %d | %d |\n", name, form.name, len(message), len(compressed), objects, size)
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", name, form.name,
+			digits.Group(int64(len(message))), digits.Group(int64(len(compressed))),
+			digits.Group(int64(objects)), digits.Group(int64(size)))
 		name = ""
 	}
 	return nil
