@@ -67,11 +67,14 @@ func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 		profiler = "otelpprof"
 	}
 	return url.Values{
-		"name":       {labels.IngestName()},
-		"from":       {strconv.FormatUint(from, 10)},
-		"until":      {strconv.FormatUint(from+payload.DurationNano, 10)},
-		"spyName":    {profiler},
-		"sampleRate": {"100"}, // of no meaning for pprof, but expected
+		"name":    {labels.IngestName()},
+		"from":    {strconv.FormatUint(from, 10)},
+		"until":   {strconv.FormatUint(from+payload.DurationNano, 10)},
+		"spyName": {profiler},
+		// Of no meaning for pprof, but expected.
+		"sampleRate":      {"100"},
+		"units":           {""},
+		"aggregationType": {""},
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,6 +99,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 			name := regexp.MustCompile("__session_id__=[0-9a-f]+,").ReplaceAllString(sent.Query().Get("name"), "")
 			assert.Equal(t, name, query.Get("name"), "name and labels")
 			assert.Equal(t, sent.Query().Get("spyName"), query.Get("spyName"))
+			assert.ElementsMatch(t, slices.Collect(maps.Keys(sent.Query())), slices.Collect(maps.Keys(query)), "the same parameters")
 			want := fieldsOf(t, capture.Header.Get("Content-Type"), capture.Body)
 			have := fieldsOf(t, got.header.Get("Content-Type"), got.body)
 			require.Len(t, have, len(want), "the same fields")
@@ -120,7 +123,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 // What goes to our own receiver comes out the same, attributes included.
 func TestHTTPRoundTrip(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "region": "eu-1", "host.name": "h1"}
-	for _, format := range []Format{FormatRaw, FormatPyroscope} {
+	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
 		t.Run(string(format), func(t *testing.T) {
 			receiver, received := ownReceiver(t)
 			if format == FormatRaw {
