@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/google/pprof/profile"
 	pushv1 "github.com/grafana/pyroscope/api/gen/proto/go/push/v1"
 	"github.com/grafana/pyroscope/api/gen/proto/go/push/v1/pushv1connect"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
@@ -18,14 +19,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cpuProfile measures for a moment.
+// cpuProfile measures until the hot function was seen.
 func cpuProfile(t *testing.T) []byte {
 	t.Helper()
-	var profile bytes.Buffer
-	require.NoError(t, pprof.StartCPUProfile(&profile))
-	time.Sleep(500 * time.Millisecond)
-	pprof.StopCPUProfile()
-	return profile.Bytes()
+	var measured bytes.Buffer
+	require.Eventually(t, func() bool {
+		measured.Reset()
+		if err := pprof.StartCPUProfile(&measured); err != nil {
+			return false
+		}
+		time.Sleep(300 * time.Millisecond)
+		pprof.StopCPUProfile()
+		p, err := profile.ParseData(measured.Bytes())
+		return err == nil && samplesIn(p, hot) != nil
+	}, patience, time.Millisecond)
+	return measured.Bytes()
 }
 
 func request(service string, profiles ...[]byte) *connect.Request[pushv1.PushRequest] {
@@ -42,7 +50,7 @@ func request(service string, profiles ...[]byte) *connect.Request[pushv1.PushReq
 func TestConnect(t *testing.T) {
 	g := start(t, "")
 	startLoad(t, "controller", "cart")
-	profile := cpuProfile(t)
+	measured := cpuProfile(t)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	h2c := &http.Client{Transport: &http.Transport{Protocols: protocols}}
@@ -59,13 +67,13 @@ func TestConnect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := pushv1connect.NewPusherServiceClient(c.client, "http://"+g.intake, c.options...)
-			_, err := client.Push(t.Context(), request(name, profile))
+			_, err := client.Push(t.Context(), request(name, measured))
 			require.NoError(t, err)
 			p := g.waitFor(t, name, "process_cpu", hot)
 			assertResource(t, p, "service.name="+name, "pod=a")
 			assertLabel(t, hot, "controller", "cart", p)
 
-			_, err = client.Push(t.Context(), request("partial-"+name, []byte("bad"), profile))
+			_, err = client.Push(t.Context(), request("partial-"+name, []byte("bad"), measured))
 			assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
 			require.ErrorContains(t, err, "1 of 2 profiles refused, the others are taken: series[0].samples[0]: ")
 			g.waitFor(t, "partial-"+name, "process_cpu", hot)
