@@ -119,7 +119,7 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 	done | tee _build/bench.txt
 	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(GO) run ./internal/sizetable >>_build/performance.md
-	@$(GO) -C test/clients run ./speed -binary $(BINARY) >>_build/performance.md
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -rounds $(BENCHCOUNT) >>_build/performance.md
 	@mv _build/performance.md docs/performance.md
 	@echo 'Wrote docs/performance.md'
 
