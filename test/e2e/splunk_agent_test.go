@@ -6,9 +6,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/internal/npm"
 )
 
 // agentDirectory has the program and names its agent. Its underscore keeps Go's tools out of what npm installs there.
@@ -24,7 +24,7 @@ const agentDirectory = "_agent"
 // TestSplunkAgent runs a program under an agent as its users install it, over HTTP and over gRPC. What the agent says of the
 // program arrives in files, and nothing else does.
 func TestSplunkAgent(t *testing.T) {
-	installAgent(t)
+	npm.Install(t, agentDirectory)
 	for _, transport := range []string{"http", "grpc"} {
 		t.Run(transport, func(t *testing.T) {
 			s := startSplunk(t)
@@ -128,31 +128,4 @@ func runAgent(t *testing.T, transport, endpoint string) []spanIDs {
 	var spans []spanIDs
 	require.NoError(t, json.Unmarshal(output, &spans), "%s%s", output, stderr.String())
 	return spans
-}
-
-// installAgent installs what the lock file names, unless that is there. Without node or npm, or where npm finds no
-// registry, the test skips; in CI it must not.
-func installAgent(t *testing.T) {
-	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") != "" {
-		missing = t.Fatalf
-	}
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing("%s is not installed", program)
-		}
-	}
-	wanted, err := os.ReadFile(filepath.Join(agentDirectory, "package-lock.json"))
-	require.NoError(t, err)
-	stamp := filepath.Join(agentDirectory, "node_modules", "installed-lock.json")
-	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(wanted, have) {
-		return
-	}
-	command := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	command.Dir = agentDirectory
-	if output, err := command.CombinedOutput(); err != nil {
-		missing("npm cannot install the agent: %s\n%s", err, output)
-	}
-	require.NoError(t, os.WriteFile(stamp, wanted, 0o600))
 }

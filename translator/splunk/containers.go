@@ -4,6 +4,8 @@
 package splunk
 
 import (
+	"unicode/utf8"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -80,28 +82,36 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 		r.made = true
 		r.target = t.profiles.ResourceProfiles().AppendEmpty()
 		from, to := r.source.Resource(), r.target.Resource()
-		r.target.SetSchemaUrl(r.source.SchemaUrl())
-		copyAttributes(from.Attributes(), to.Attributes())
+		r.target.SetSchemaUrl(t.validString(r.source.SchemaUrl()))
+		t.copyAttributes(from.Attributes(), to.Attributes())
 		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
 	}
 	if !s.made {
 		s.made = true
 		s.target = r.target.ScopeProfiles().AppendEmpty()
 		from, to := s.source.Scope(), s.target.Scope()
-		s.target.SetSchemaUrl(s.source.SchemaUrl())
-		to.SetName(from.Name())
-		to.SetVersion(from.Version())
-		copyAttributes(from.Attributes(), to.Attributes())
+		s.target.SetSchemaUrl(t.validString(s.source.SchemaUrl()))
+		to.SetName(t.validString(from.Name()))
+		to.SetVersion(t.validString(from.Version()))
+		t.copyAttributes(from.Attributes(), to.Attributes())
 		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
 	}
 	return s.target.Profiles().AppendEmpty()
 }
 
-// copyAttributes copies attributes; of those with one key the first stays, since OTLP wants keys to be unique.
-func copyAttributes(from, to pcommon.Map) {
+// copyAttributes copies attributes; of those with one key the first stays, since OTLP wants keys to be unique, and keys
+// that are no text go.
+func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	from.CopyTo(to)
 	seen := make(map[string]struct{}, to.Len())
-	to.RemoveIf(func(key string, _ pcommon.Value) bool {
+	to.RemoveIf(func(key string, value pcommon.Value) bool {
+		if !utf8.ValidString(key) {
+			t.result.Repairs.InvalidUTF8++
+			return true
+		}
+		if !isValid(value) {
+			value.SetStr(t.validString(value.AsString()))
+		}
 		_, twice := seen[key]
 		seen[key] = struct{}{}
 		return twice
