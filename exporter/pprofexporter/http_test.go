@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,7 +68,7 @@ func (r taken) content(t *testing.T) string {
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
-	answer func(request int) int // the status; 0 cuts the connection
+	answer func(request int) int // the status; 0 cuts the connection after the request, -1 in the middle of it
 	seen   int
 	took   []taken
 }
@@ -81,7 +82,6 @@ func newSink(t *testing.T, answer func(request int) int) *sink {
 }
 
 func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<24))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	status := http.StatusOK
@@ -89,6 +89,11 @@ func (s *sink) serve(w http.ResponseWriter, r *http.Request) {
 		status = s.answer(s.seen)
 	}
 	s.seen++
+	if status == -1 {
+		_, _ = io.CopyN(io.Discard, r.Body, 1000)
+		panic(http.ErrAbortHandler)
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<24))
 	switch {
 	case err != nil:
 	case status == 0:
@@ -238,6 +243,7 @@ func TestHTTPFaults(t *testing.T) {
 	}{
 		"down for a while":          {statuses: []int{0, 0, 503, 500, 0}, repeated: 5},
 		"cut in the middle":         {statuses: []int{200, 200, 200, 0, 200, 502}, repeated: 2},
+		"cut while it is sent":      {statuses: []int{-1, 200, -1, -1}, repeated: 3},
 		"too many":                  {statuses: []int{200, 429, 200}, repeated: 1},
 		"one is rejected":           {statuses: []int{200, 400}, refused: 1},
 		"one is too large":          {statuses: []int{413}, refused: 1},
@@ -291,7 +297,27 @@ func TestHTTPRetryAfter(t *testing.T) {
 	}
 }
 
-// A destination that does not answer costs the timeout, and the request comes again.
+// A destination that does not answer costs the timeout, and the request comes again, until it does.
+func TestHTTPSlowForAWhile(t *testing.T) {
+	s := newSink(t, nil)
+	var requests atomic.Int32
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) <= 2 {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done() // the client gives up
+			return
+		}
+		s.serve(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	p := newPushing(t, slow.URL, func(cfg *Config) { retrying(cfg); cfg.TimeoutConfig.Timeout = time.Second })
+	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	assert.NotEmpty(t, s.requests())
+	assert.GreaterOrEqual(t, counted(t, p.telemetry, "requests", "outcome", outcomeRetry), int64(2))
+	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""), "counted once")
+}
+
+// One attempt ends with an error that is not permanent.
 func TestHTTPSlow(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -301,6 +327,30 @@ func TestHTTPSlow(t *testing.T) {
 	err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
 	require.ErrorContains(t, err, "cannot send profiles")
 	assert.False(t, consumererror.IsPermanent(err))
+}
+
+// A redirect is followed where the profile goes along. Where it would not, nothing was taken.
+func TestHTTPRedirect(t *testing.T) {
+	s := newSink(t, nil)
+	for status, taken := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
+		redirecting := httptest.NewServer(http.RedirectHandler(s.URL, status))
+		p := newPushing(t, redirecting.URL, nil)
+		before := len(s.requests())
+		err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
+		if taken {
+			require.NoError(t, err)
+			assert.Len(t, s.requests(), before+1)
+		} else {
+			require.ErrorContains(t, err, strconv.Itoa(status))
+			assert.True(t, consumererror.IsPermanent(err))
+			assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
+		}
+		redirecting.Close()
+	}
+	loop := httptest.NewServer(http.RedirectHandler("/", http.StatusTemporaryRedirect))
+	defer loop.Close()
+	p := newPushing(t, loop.URL, nil)
+	require.ErrorContains(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
 }
 
 func TestHTTPRejectionIsLoggedOnce(t *testing.T) {

@@ -127,6 +127,8 @@ func (d *serverDestination) consume(ctx context.Context, pd pprofile.Profiles) e
 			tenant = values[0]
 		}
 	}
+	// Nothing here waits, and a repetition would hold profiles twice: a request that was begun is done to its end.
+	ctx = context.WithoutCancel(ctx)
 	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
 		return d.hold(ctx, payload, tenant)
 	})

@@ -127,16 +127,13 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen) {
 		return nil
 	}
-	release, err := p.place(r)
-	if err != nil {
-		return err
-	}
-	defer release()
-	merged, err := merge.Profiles(r.Context(), chosen)
-	if err != nil {
-		return unmerged(err)
-	}
-	body, err := pprof.AppendGzip(nil, merged, answerLevel)
+	body, err := p.inPlace(r, func() ([]byte, error) {
+		merged, err := merge.Profiles(r.Context(), chosen)
+		if err != nil {
+			return nil, unmerged(err)
+		}
+		return pprof.AppendGzip(nil, merged, answerLevel)
+	})
 	if err != nil {
 		return err
 	}
@@ -160,6 +157,16 @@ func unmerged(err error) error {
 		return fail(http.StatusUnprocessableEntity, "%v", err)
 	}
 	return err
+}
+
+// inPlace makes an answer while it has a place. Writing it comes after that: a client may take its time.
+func (p *pages) inPlace(r *http.Request, answer func() ([]byte, error)) ([]byte, error) {
+	release, err := p.place(r)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return answer()
 }
 
 // place waits for a place among the requests that merge. Release gives it back.

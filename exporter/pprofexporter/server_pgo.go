@@ -37,16 +37,13 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen) {
 		return nil
 	}
-	release, err := p.place(r)
-	if err != nil {
-		return err
-	}
-	defer release()
-	merged, err := merge.Parsed(r.Context(), chosen)
-	if err != nil {
-		return unmerged(err)
-	}
-	body, err := merge.PGO(merged, depth, maxPGOSize)
+	body, err := p.inPlace(r, func() ([]byte, error) {
+		merged, err := merge.Parsed(r.Context(), chosen)
+		if err != nil {
+			return nil, unmerged(err)
+		}
+		return merge.PGO(merged, depth, maxPGOSize)
+	})
 	if errors.Is(err, merge.ErrNoStartLines) {
 		return fail(http.StatusUnprocessableEntity, "%v", err)
 	}

@@ -68,21 +68,19 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen, base) {
 		return nil
 	}
-	release, err := p.place(r)
+	body, err := p.inPlace(r, func() ([]byte, error) {
+		shown, err := shownProfile(r, chosen, base)
+		if err != nil {
+			return nil, err
+		}
+		status, body, err := viewer.Render(r, shown, page)
+		if err == nil && status != http.StatusOK {
+			err = fail(status, "%s", body)
+		}
+		return body, err
+	})
 	if err != nil {
 		return err
-	}
-	defer release()
-	shown, err := shownProfile(r, chosen, base)
-	if err != nil {
-		return err
-	}
-	status, body, err := viewer.Render(r, shown, page)
-	switch {
-	case err != nil:
-		return err
-	case status != http.StatusOK:
-		return fail(status, "%s", body)
 	}
 	w.Header().Set("Content-Security-Policy", policyViewer)
 	return write(w, r, "text/html; charset=utf-8", body)

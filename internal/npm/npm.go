@@ -32,10 +32,10 @@ func Install(tb testing.TB, directory string) {
 			Missing(tb, "%s is not installed", program)
 		}
 	}
-	wanted, err := os.ReadFile(filepath.Join(directory, "package-lock.json"))
+	wanted, err := os.ReadFile(filepath.Join(directory, "package-lock.json")) //nolint:gosec // a directory of the repository
 	require.NoError(tb, err)
 	stamp := filepath.Join(directory, "node_modules", "installed-lock.json")
-	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(wanted, have) {
+	if have, err := os.ReadFile(stamp); err == nil && bytes.Equal(wanted, have) { //nolint:gosec // as above
 		return
 	}
 	command := exec.CommandContext(tb.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
@@ -43,5 +43,5 @@ func Install(tb testing.TB, directory string) {
 	if output, err := command.CombinedOutput(); err != nil {
 		Missing(tb, "npm cannot install the packages of %s: %s\n%s", directory, err, output)
 	}
-	require.NoError(tb, os.WriteFile(stamp, wanted, 0o600))
+	require.NoError(tb, os.WriteFile(stamp, wanted, 0o600)) //nolint:gosec // as above
 }

@@ -42,7 +42,8 @@ func PGO(p *profile.Profile, depth, limit int) ([]byte, error) {
 		if out.Len() <= limit || len(merged.Sample) == 0 {
 			return out.Bytes(), nil
 		}
-		merged.Sample = merged.Sample[:len(merged.Sample)*limit/out.Len()*9/10]
+		fraction := 0.9 * float64(limit) / float64(out.Len())
+		merged.Sample = merged.Sample[:int(fraction*float64(len(merged.Sample)))]
 	}
 }
 
