@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
 
@@ -41,9 +42,10 @@ func createLogsToProfiles(_ context.Context, set connector.Settings, cfg compone
 		Samples:           builder.ConnectorSplunkLogProfileSamples,
 		TranslateDuration: builder.ConnectorSplunkLogProfileTranslateDuration,
 	}
+	own := cfg.(*Config)
 	return &toProfiles{
-		translator: splunkrecords.NewTranslator(&cfg.(*Config).Config, metrics, set.Logger),
-		next:       next,
+		translator: splunkrecords.NewTranslator(&own.Config, metrics, set.Logger),
+		next:       resourcemetadata.Wrap(next, own.MetadataFromResource),
 	}, nil
 }
 

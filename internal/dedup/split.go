@@ -6,10 +6,7 @@ package dedup
 import (
 	"encoding/binary"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // Split parts pd into messages of at most maxSamples samples and maxBytes bytes of protobuf, each with only the entries
@@ -29,7 +26,7 @@ func Split(pd pprofile.Profiles, maxSamples, maxBytes int) []pprofile.Profiles {
 	if parts = min(parts, n); parts <= 1 {
 		return []pprofile.Profiles{pd}
 	}
-	s := splitter{source: pd, builder: dictionary.New()}
+	s := splitter{source: pd, mover: newMover()}
 	var result []pprofile.Profiles
 	shares := min(parts, maxShares)
 	for i := range shares {
@@ -49,9 +46,8 @@ const maxShares = 16
 func share(n, i, parts int) int { return int(int64(n) * int64(i) / int64(parts)) }
 
 type splitter struct {
+	mover
 	source   pprofile.Profiles
-	builder  *dictionary.Builder
-	importer dictionary.Importer
 	from, to int
 }
 
@@ -59,8 +55,7 @@ type splitter struct {
 // with the sample before it.
 func (s *splitter) part(from, to int) pprofile.Profiles {
 	s.from, s.to = from, to
-	s.builder.Reset(dictionary.Sizes{})
-	s.importer.Reset(s.builder, s.source.Dictionary())
+	s.begin(s.source.Dictionary())
 	part := pprofile.NewProfiles()
 	position := 0
 	for _, resource := range s.source.ResourceProfiles().All() {
@@ -118,37 +113,18 @@ func (s *splitter) moveProfile(to, profile pprofile.Profile, first int) {
 	for i := begin; i < end; i++ {
 		sample := to.Samples().AppendEmpty()
 		samples.At(i).MoveTo(sample)
-		stack, _ := s.importer.Stack(sample.StackIndex())
-		link, _ := s.importer.Link(sample.LinkIndex())
-		sample.SetStackIndex(stack)
-		sample.SetLinkIndex(link)
-		s.importAttributes(sample.AttributeIndices())
+		s.rewriteSample(sample)
 	}
 }
 
 // copyHeader copies all but the samples.
 func (s *splitter) copyHeader(to, profile pprofile.Profile) {
-	for _, v := range [...][2]pprofile.ValueType{
-		{to.SampleType(), profile.SampleType()},
-		{to.PeriodType(), profile.PeriodType()},
-	} {
-		name, _ := s.importer.String(v[1].TypeStrindex())
-		unit, _ := s.importer.String(v[1].UnitStrindex())
-		v[0].SetTypeStrindex(name)
-		v[0].SetUnitStrindex(unit)
-	}
+	profile.SampleType().CopyTo(to.SampleType())
+	profile.PeriodType().CopyTo(to.PeriodType())
 	to.SetPeriod(profile.Period())
 	to.SetTime(profile.Time())
 	to.SetDurationNano(profile.DurationNano())
 	to.SetDroppedAttributesCount(profile.DroppedAttributesCount())
 	profile.AttributeIndices().CopyTo(to.AttributeIndices())
-	s.importAttributes(to.AttributeIndices())
-}
-
-func (s *splitter) importAttributes(list pcommon.Int32Slice) {
-	if list.Len() == 0 {
-		return
-	}
-	set, _ := s.importer.AppendAttributes(nil, list)
-	list.FromRaw(set)
+	s.rewriteHeader(to)
 }

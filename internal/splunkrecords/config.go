@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -30,6 +31,9 @@ type Config struct {
 
 	// IncludeOriginalPayload copies the pprof of each record into the profiles made of it.
 	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
+
+	// MetadataFromResource are attributes of resources that go into the metadata of the client.
+	MetadataFromResource []string `mapstructure:"metadata_from_resource"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -113,6 +117,7 @@ func (cfg *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
 		}
 	}
+	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource))
 	return errors.Join(errs...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -43,6 +44,9 @@ type Config struct {
 
 	// ResourceAttributes are set on the resource of every profile, unless a more exact source names the same key.
 	ResourceAttributes map[string]any `mapstructure:"resource_attributes"`
+
+	// MetadataFromResource are attributes of resources that go into the metadata of the client.
+	MetadataFromResource []string `mapstructure:"metadata_from_resource"`
 
 	// Limits bound what one payload may hold.
 	Limits LimitsConfig `mapstructure:"limits"`
@@ -177,6 +181,7 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource))
 	for i, pair := range cfg.LinkLabels {
 		if pair.Trace == "" {
 			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -45,7 +46,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
 		limits:      cfg.Limits,
 		legacy:      newLegacyParser(cfg.Limits.InflatedBytes),
-		next:        next,
+		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
 		metrics:     metrics,
 		allMappings: cfg.KeepUnreferencedMappings,
 		resource:    resource,

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
+	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver/internal/metadata"
 )
 
@@ -29,6 +30,7 @@ func NewFactory() xreceiver.Factory {
 
 // createProfiles makes the part that emits the profiles of log records, and those that come as OTLP profiles.
 func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
+	next = resourcemetadata.Wrap(next, cfg.(*Config).MetadataFromResource)
 	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		i.converter.profiles = next
 		if _, err := i.otlp.CreateProfiles(ctx, i.settings, i.config, next); err != nil {

@@ -1,0 +1,275 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resourcemetadata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// arrival is what the next consumer got in one call.
+type arrival struct {
+	metadata client.Metadata
+	profiles pprofile.Profiles
+}
+
+// recorder is a next consumer that keeps what it gets and answers as it is told.
+type recorder struct {
+	consumertest.Consumer
+	mu       sync.Mutex
+	arrivals []arrival
+	answer   func(service string) error
+}
+
+func (*recorder) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+func (r *recorder) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	metadata := client.FromContext(ctx).Metadata
+	if r.answer != nil {
+		if err := r.answer(strings.Join(metadata.Get("service.name"), "")); err != nil {
+			return err
+		}
+	}
+	r.arrivals = append(r.arrivals, arrival{metadata, pd})
+	return nil
+}
+
+func (r *recorder) services() []string {
+	services := []string{}
+	for _, a := range r.arrivals {
+		services = append(services, strings.Join(a.metadata.Get("service.name"), ""))
+	}
+	return services
+}
+
+// message returns one with a resource for each service, each with a function of its own and one that all share.
+func message(services ...string) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().FromRaw([]string{"", "cpu", "nanoseconds", "shared"})
+	d.FunctionTable().AppendEmpty()
+	d.FunctionTable().AppendEmpty().SetNameStrindex(3)
+	d.MappingTable().AppendEmpty()
+	d.LocationTable().AppendEmpty()
+	d.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(1)
+	d.StackTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	d.LinkTable().AppendEmpty()
+	for i, service := range services {
+		d.StringTable().Append("own of " + service + strconv.Itoa(i))
+		d.FunctionTable().AppendEmpty().SetNameStrindex(int32(d.StringTable().Len() - 1))
+		d.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(int32(d.FunctionTable().Len() - 1))
+		d.StackTable().AppendEmpty().LocationIndices().FromRaw([]int32{int32(d.LocationTable().Len() - 1), 1})
+		resource := pd.ResourceProfiles().AppendEmpty()
+		resource.Resource().Attributes().PutStr("service.name", service)
+		resource.Resource().Attributes().PutInt("instance", int64(i))
+		profile := resource.ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+		profile.SampleType().SetTypeStrindex(1)
+		profile.SampleType().SetUnitStrindex(2)
+		profile.SetProfileID(pprofile.ProfileID{byte(i + 1), byte((i + 1) >> 8)})
+		sample := profile.Samples().AppendEmpty()
+		sample.SetStackIndex(int32(d.StackTable().Len() - 1))
+		sample.Values().Append(int64(i + 1))
+	}
+	return pd
+}
+
+func TestWithoutKeysNothingIsWrapped(t *testing.T) {
+	var next xconsumer.Profiles = &recorder{}
+	assert.Same(t, next, Wrap(next, nil))
+}
+
+func TestOneServiceIsNotParted(t *testing.T) {
+	next := &recorder{}
+	pd := message("checkout", "checkout")
+	pd.Dictionary().StringTable().Append("an orphan shows that nothing was written")
+	pd.MarkReadOnly()
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), pd))
+	require.Len(t, next.arrivals, 1)
+	assert.Equal(t, []string{"checkout"}, next.arrivals[0].metadata.Get("service.name"))
+	assert.Equal(t, pd, next.arrivals[0].profiles)
+}
+
+func TestEachServiceGoesAlone(t *testing.T) {
+	next := &recorder{}
+	pd := message("a", "b", "a", "c")
+	whole := clone(pd)
+	require.NoError(t, Wrap(next, []string{"Service.Name"}).ConsumeProfiles(t.Context(), pd))
+	assert.Empty(t, next.services()[0], "the key is another one: attributes have upper and lower case")
+
+	next = &recorder{}
+	pd = clone(whole)
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), pd))
+	assert.Equal(t, []string{"a", "b", "c"}, next.services())
+	joined := []pprofile.Profiles{}
+	for i, a := range next.arrivals {
+		require.NoError(t, profiletest.CheckOptions{}.Check(a.profiles), "references and zero entries")
+		texts := strings.Join(a.profiles.Dictionary().StringTable().AsRaw(), "\n")
+		for j, service := range []string{"a", "b", "c"} {
+			assert.Equal(t, i == j, strings.Contains(texts, "own of "+service), "%s in the dictionary of part %d", service, i)
+		}
+		joined = append(joined, a.profiles)
+	}
+	assert.Empty(t, profiletest.Diff(whole, dedup.Join(joined), profiletest.IgnoreProfileOrder()))
+}
+
+func TestMetadataOfTheClientStays(t *testing.T) {
+	next := &recorder{}
+	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{
+		"X-Scope-OrgID": {"one", "two"}, "host.name": {"given"}, "service.name": {"of the header"},
+	})})
+	require.NoError(t, Wrap(next, []string{"service.name", "host.name"}).ConsumeProfiles(ctx, message("checkout")))
+	metadata := next.arrivals[0].metadata
+	assert.Equal(t, []string{"one", "two"}, metadata.Get("X-Scope-OrgID"))
+	assert.Equal(t, []string{"given"}, metadata.Get("host.name"), "the resource does not say it")
+	assert.Equal(t, []string{"checkout"}, metadata.Get("service.name"))
+}
+
+func TestMissingAndEmptyAndLongValues(t *testing.T) {
+	next := &recorder{}
+	long := strings.Repeat("x", maxValueBytes-1)
+	pd := message("gone", "", "kept", long+"äb", long+"äc")
+	pd.ResourceProfiles().At(0).Resource().Attributes().Clear()
+	pd.ResourceProfiles().At(2).Resource().Attributes().PutInt("service.name", 7)
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), pd))
+	require.Len(t, next.arrivals, 4, "what is longer counts up to the limit")
+	assert.Nil(t, next.arrivals[0].metadata.Get("service.name"))
+	assert.Equal(t, []string{""}, next.arrivals[1].metadata.Get("service.name"))
+	assert.Equal(t, []string{"7"}, next.arrivals[2].metadata.Get("service.name"))
+	assert.Equal(t, []string{long + "\uFFFD"}, next.arrivals[3].metadata.Get("service.name"))
+}
+
+func TestRefusals(t *testing.T) {
+	passing, final := errors.New("full"), consumererror.NewPermanent(errors.New("never"))
+	for name, c := range map[string]struct {
+		answers   map[string]error
+		taken     []string
+		permanent bool
+		says      string
+	}{
+		"a passing one ends it":    {map[string]error{"b": passing}, []string{"a"}, false, "1 of 3 parts of the message were taken: full"},
+		"final ones do not":        {map[string]error{"a": final, "b": final}, []string{"c"}, true, "2 of 3 parts of the message are refused"},
+		"the passing one prevails": {map[string]error{"a": final, "b": passing}, []string{}, false, "0 of 3 parts of the message were taken: full"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := &recorder{answer: func(service string) error { return c.answers[service] }}
+			err := Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), message("a", "b", "c"))
+			require.ErrorContains(t, err, c.says)
+			assert.Equal(t, c.permanent, consumererror.IsPermanent(err))
+			assert.Equal(t, c.taken, next.services())
+		})
+	}
+}
+
+func TestBrokenReferences(t *testing.T) {
+	next := &recorder{}
+	wrapped := Wrap(next, []string{"service.name"})
+	pd := message("a", "b", "c")
+	pd.ResourceProfiles().At(2).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(1000)
+	err := wrapped.ConsumeProfiles(t.Context(), pd)
+	require.ErrorContains(t, err, "index 1000 of the stack table does not exist")
+	assert.True(t, consumererror.IsPermanent(err))
+	assert.Empty(t, next.arrivals, "all or nothing")
+
+	alone := message("a")
+	alone.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(1000)
+	require.NoError(t, wrapped.ConsumeProfiles(t.Context(), alone), "what need not be parted is the business of others")
+}
+
+func TestTooManyValues(t *testing.T) {
+	services := make([]string, maxParts)
+	for i := range services {
+		services[i] = fmt.Sprint("service-", i)
+	}
+	next := &recorder{}
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), message(services...)))
+	assert.Equal(t, services, next.services())
+
+	err := Wrap(&recorder{}, []string{"service.name"}).ConsumeProfiles(t.Context(), message(append(services, "one more")...))
+	require.ErrorContains(t, err, "1001 different values, at most 1000 are allowed")
+	assert.True(t, consumererror.IsPermanent(err))
+}
+
+// TestNothingIsLost parts any message by what its resources say of any key.
+func TestNothingIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		for i, resource := range pd.ResourceProfiles().All() {
+			if name := rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "service"); name != "" {
+				resource.Resource().Attributes().PutStr("part.by", name)
+			}
+			resource.Resource().Attributes().PutInt("position", int64(i))
+		}
+		whole := clone(pd)
+		next := &recorder{}
+		require.NoError(t, Wrap(next, []string{"part.by"}).ConsumeProfiles(context.Background(), pd))
+		parts := []pprofile.Profiles{}
+		for _, a := range next.arrivals {
+			for _, resource := range a.profiles.ResourceProfiles().All() {
+				want := []string(nil)
+				if value, found := resource.Resource().Attributes().Get("part.by"); found {
+					want = []string{value.AsString()}
+				}
+				require.Equal(t, want, a.metadata.Get("part.by"))
+			}
+			parts = append(parts, a.profiles)
+		}
+		require.Empty(t, profiletest.Diff(whole, dedup.Join(parts), profiletest.IgnoreProfileOrder()))
+	})
+}
+
+// TestConcurrentMessages parts many at a time, of which one is shared and must not be written to.
+func TestConcurrentMessages(t *testing.T) {
+	next := &recorder{}
+	wrapped := Wrap(next, []string{"service.name"})
+	shared := message("a", "b")
+	shared.MarkReadOnly()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { assert.NoError(t, wrapped.ConsumeProfiles(t.Context(), shared)) })
+		all.Go(func() { assert.NoError(t, wrapped.ConsumeProfiles(t.Context(), message("a", "b"))) })
+	}
+	all.Wait()
+	assert.Len(t, next.arrivals, 32)
+	for _, a := range next.arrivals {
+		assert.Equal(t, 1, a.profiles.ResourceProfiles().Len())
+		assert.Equal(t, 1, a.profiles.SampleCount())
+	}
+}
+
+func TestValidate(t *testing.T) {
+	require.NoError(t, Validate([]string{"service.name", "host.name"}))
+	require.ErrorContains(t, Validate([]string{"service.name", ""}), "metadata_from_resource[1] must not be empty")
+	require.ErrorContains(t, Validate([]string{"service.name", "Service.Name"}), "stands twice")
+}
+
+func clone(pd pprofile.Profiles) pprofile.Profiles {
+	own := pprofile.NewProfiles()
+	pd.CopyTo(own)
+	return own
+}

@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resourcemetadata
+
+import (
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// maxValueBytes is how much of a value counts.
+const maxValueBytes = 1024
+
+// value is that of one key. One that is not set differs from one that is empty.
+type value struct {
+	text string
+	set  bool
+}
+
+// plan says which resources go together.
+type plan struct {
+	// groups has the group of each resource.
+	groups []int
+	// values has those of each group, one for each key.
+	values [][]value
+}
+
+// valuesOf returns the values of a group, if there is that group.
+func (p *plan) valuesOf(group int) []value {
+	if group < len(p.values) {
+		return p.values[group]
+	}
+	return nil
+}
+
+// plan finds the groups of a message, in the order in which they come.
+func (p *promoter) plan(pd pprofile.Profiles) plan {
+	resources := pd.ResourceProfiles()
+	result := plan{groups: make([]int, resources.Len())}
+	known := map[string]int{}
+	var name strings.Builder
+	for i, resource := range resources.All() {
+		values := p.valuesOf(resource.Resource().Attributes())
+		name.Reset()
+		for _, v := range values {
+			name.WriteString(strconv.FormatBool(v.set))
+			name.WriteString(strconv.Quote(v.text))
+		}
+		group, found := known[name.String()]
+		if !found {
+			group = len(result.values)
+			known[name.String()] = group
+			result.values = append(result.values, values)
+		}
+		result.groups[i] = group
+	}
+	return result
+}
+
+// valuesOf returns what a resource says for each key.
+func (p *promoter) valuesOf(attributes pcommon.Map) []value {
+	values := make([]value, len(p.keys))
+	for i, key := range p.keys {
+		if v, found := attributes.Get(key); found {
+			values[i] = value{text: textOf(v), set: true}
+		}
+	}
+	return values
+}
+
+// textOf makes metadata of a value: short, and valid as text.
+func textOf(v pcommon.Value) string {
+	text := v.AsString()
+	if len(text) > maxValueBytes {
+		text = text[:maxValueBytes]
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
