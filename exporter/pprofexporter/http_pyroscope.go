@@ -29,7 +29,7 @@ func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
 }
 
 func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
-	types, err := summary.SampleTypes(payload.Pprof)
+	head, err := summary.Of(payload.Pprof)
 	if err != nil {
 		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
 	}
@@ -42,7 +42,7 @@ func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	// Writing to a buffer cannot fail.
 	part, _ := form.CreateFormFile("profile", "profile.pprof")
 	_, _ = part.Write(compressed)
-	if config := series.SampleTypeConfig(payload.ProfileType, types); config != nil {
+	if config := series.SampleTypeConfig(payload.ProfileType, head.Types); config != nil {
 		part, _ = form.CreateFormFile("sample_type_config", "sample_type_config.json")
 		_, _ = part.Write(config)
 	}
@@ -87,7 +87,7 @@ func newPushSender(cfg *HTTPConfig) (*pushSender, error) {
 }
 
 func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
-	types, err := summary.SampleTypes(payload.Pprof)
+	head, err := summary.Of(payload.Pprof)
 	if err != nil {
 		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
 	}
@@ -97,7 +97,7 @@ func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request
 	}
 	labels := s.labels(payload)
 	list := append(slices.Clip(labels.List),
-		series.Label{Name: "__name__", Value: series.MetricName(payload.ProfileType, types)},
+		series.Label{Name: "__name__", Value: series.MetricName(payload.ProfileType, head.Types)},
 		series.Label{Name: series.LabelService, Value: labels.Service},
 	)
 	if labels.Profiler != "" {

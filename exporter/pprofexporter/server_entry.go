@@ -18,7 +18,7 @@ const unknownType = "unknown"
 
 // entryOf makes what the store holds of a payload.
 func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
-	types, err := summary.SampleTypes(payload.Pprof)
+	head, err := summary.Of(payload.Pprof)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +44,12 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
 		Compressed: recent.Compress(payload.Pprof),
 		Inflated:   len(payload.Pprof),
+		CPU:        head.CPU(),
 	}
-	for i, t := range types {
+	for i, t := range head.Types {
 		if series.IsGauge(t.Name) {
 			e.Gauges = append(e.Gauges, i)
 		}
-		e.CPU = e.CPU || t.Name == "cpu" && t.Unit == "nanoseconds"
 	}
 	return e, nil
 }

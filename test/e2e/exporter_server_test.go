@@ -77,6 +77,31 @@ func at(t *testing.T, example *profile.Profile, when time.Time, factor int64) []
 	return out.Bytes()
 }
 
+// The Collector's authenticators stand before every page, and no other site may read one.
+func TestEndpointAsksWhoIsThere(t *testing.T) {
+	addresses, err := gateway.FreeAddresses(t.Context(), 1)
+	require.NoError(t, err)
+	g := start(t,
+		"yaml:extensions: {bearertokenauth: {token: secret}}",
+		"yaml:exporters: {pprof/view: {server: {endpoint: '"+addresses[0]+"', auth: {authenticator: bearertokenauth}}}}",
+		"yaml:service: {extensions: [health_check, pprof, bearertokenauth], pipelines: {profiles: {exporters: [pprof/view]}}}")
+	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/view/a/b/top", "/nowhere"} {
+		for token, allowed := range map[string]bool{"": false, "Bearer wrong": false, "Bearer secret": true} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody)
+			require.NoError(t, err)
+			request.Header.Set("Origin", "http://elsewhere.example")
+			if token != "" {
+				request.Header.Set("Authorization", token)
+			}
+			response, err := g.client.Do(request)
+			require.NoError(t, err)
+			response.Body.Close()
+			assert.Equal(t, allowed, response.StatusCode != http.StatusUnauthorized, "%s with %q: %s", path, token, response.Status)
+			assert.Empty(t, response.Header.Get("Access-Control-Allow-Origin"), path)
+		}
+	}
+}
+
 // go tool pprof fetches a window, compares two, and keeps one as a file.
 func TestGoToolPprofFetches(t *testing.T) {
 	g, address := serving(t)

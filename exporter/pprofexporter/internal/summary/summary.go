@@ -7,6 +7,7 @@ package summary // import "github.com/otelpprof/otelpprof/exporter/pprofexporter
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -15,40 +16,63 @@ import (
 const (
 	fieldSampleType = 1
 	fieldString     = 6
+	fieldPeriodType = 11
 )
 
 // maxSampleTypes is more than any profiler has.
-const maxSampleTypes = 64
+const maxSampleTypes = 256
 
 // Type is a sample type and its unit.
 type Type struct{ Name, Unit string }
 
-// SampleTypes returns the sample types of a pprof that is not compressed, in its order.
-func SampleTypes(pprof []byte) ([]Type, error) {
+// Head is what a pprof measures.
+type Head struct {
+	// Types are its sample types, in its order.
+	Types []Type
+	// Period is what lies between two samples.
+	Period Type
+}
+
+// CPU tells whether it is time on the CPU, or samples that were taken by that, which is what go build takes.
+func (h *Head) CPU() bool {
+	cpu := Type{"cpu", "nanoseconds"}
+	return slices.Contains(h.Types, cpu) || h.Period == cpu && slices.Contains(h.Types, Type{"samples", "count"})
+}
+
+// Of reads the head of a pprof that is not compressed.
+func Of(pprof []byte) (Head, error) {
 	var indices [][2]uint64
+	var period [2]uint64
 	strings := 0
 	for rest := pprof; len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
-			return nil, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+			return Head{}, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
 		}
 		rest = rest[n:]
 		if n = protowire.ConsumeFieldValue(number, kind, rest); n < 0 {
-			return nil, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+			return Head{}, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
 		}
 		switch {
 		case number == fieldString:
 			strings++
 		case number == fieldSampleType && kind == protowire.BytesType:
 			if len(indices) == maxSampleTypes {
-				return nil, fmt.Errorf("cannot read the head of a pprof: more than %d sample types", maxSampleTypes)
+				return Head{}, fmt.Errorf("cannot read the head of a pprof: more than %d sample types", maxSampleTypes)
 			}
 			message, _ := protowire.ConsumeBytes(rest)
 			indices = append(indices, readIndices(message))
+		case number == fieldPeriodType && kind == protowire.BytesType:
+			message, _ := protowire.ConsumeBytes(rest)
+			period = readIndices(message)
 		}
 		rest = rest[n:]
 	}
-	return resolve(pprof, indices, strings)
+	types, err := resolve(pprof, append(indices, period), strings)
+	if err != nil {
+		return Head{}, err
+	}
+	return Head{Types: types[:len(indices)], Period: types[len(indices)]}, nil
 }
 
 // readIndices reads a message whose fields 1 and 2 are indices of strings.
@@ -70,7 +94,7 @@ func readIndices(message []byte) (indices [2]uint64) {
 	return indices
 }
 
-var errNoString = errors.New("cannot read the head of a pprof: a sample type is named by a string that is not there")
+var errNoString = errors.New("cannot read the head of a pprof: a type is named by a string that is not there")
 
 // resolve looks up the strings, which may stand anywhere in the pprof.
 func resolve(pprof []byte, indices [][2]uint64, strings int) ([]Type, error) {

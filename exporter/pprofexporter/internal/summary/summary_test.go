@@ -19,32 +19,61 @@ func plain(tb testing.TB, types ...*profile.ValueType) []byte {
 	return out.Bytes()
 }
 
-func TestSampleTypes(t *testing.T) {
-	types, err := SampleTypes(plain(t, &profile.ValueType{Type: "contentions", Unit: "count"}, &profile.ValueType{Type: "delay", Unit: "nanoseconds"}))
+func TestOf(t *testing.T) {
+	head, err := Of(plain(t, &profile.ValueType{Type: "contentions", Unit: "count"}, &profile.ValueType{Type: "delay", Unit: "nanoseconds"}))
 	require.NoError(t, err)
-	assert.Equal(t, []Type{{"contentions", "count"}, {"delay", "nanoseconds"}}, types)
-	types, err = SampleTypes(nil)
+	assert.Equal(t, Head{Types: []Type{{"contentions", "count"}, {"delay", "nanoseconds"}}}, head)
+	head, err = Of(nil)
 	require.NoError(t, err)
-	assert.Empty(t, types)
+	assert.Empty(t, head.Types)
 }
 
-func TestSampleTypesRefuses(t *testing.T) {
+func TestCPU(t *testing.T) {
+	cpu, samples, wall := Type{"cpu", "nanoseconds"}, Type{"samples", "count"}, Type{"wall", "nanoseconds"}
+	for _, tt := range []struct {
+		types  []Type
+		period Type
+		want   bool
+	}{
+		{types: []Type{samples, cpu}, want: true},
+		{types: []Type{samples}, period: cpu, want: true},
+		{types: []Type{samples}, period: wall},
+		{types: []Type{samples, wall}, period: wall},
+		{types: []Type{wall}, period: cpu},
+		{},
+	} {
+		p := profile.Profile{}
+		for _, each := range tt.types {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: each.Name, Unit: each.Unit})
+		}
+		if tt.period != (Type{}) {
+			p.PeriodType = &profile.ValueType{Type: tt.period.Name, Unit: tt.period.Unit}
+		}
+		var out bytes.Buffer
+		require.NoError(t, p.WriteUncompressed(&out))
+		head, err := Of(out.Bytes())
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, head.CPU(), "%v", tt)
+	}
+}
+
+func TestOfRefuses(t *testing.T) {
 	whole := plain(t, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
-	_, err := SampleTypes(whole[:len(whole)-1])
+	_, err := Of(whole[:len(whole)-1])
 	require.ErrorContains(t, err, "cannot read the head")
-	_, err = SampleTypes([]byte{0x0a, 2, 8, 9})
+	_, err = Of([]byte{0x0a, 2, 8, 9})
 	require.ErrorIs(t, err, errNoString)
-	_, err = SampleTypes(bytes.Repeat([]byte{0x0a, 0}, 65))
-	require.ErrorContains(t, err, "more than 64")
+	_, err = Of(bytes.Repeat([]byte{0x0a, 0}, maxSampleTypes+1))
+	require.ErrorContains(t, err, "more than 256")
 }
 
-func FuzzSampleTypes(f *testing.F) {
+func FuzzOf(f *testing.F) {
 	f.Add(plain(f, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}))
 	f.Add([]byte{0x0a, 2, 8, 9})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		types, err := SampleTypes(data)
+		head, err := Of(data)
 		if err == nil {
-			require.LessOrEqual(t, len(types), maxSampleTypes)
+			require.LessOrEqual(t, len(head.Types), maxSampleTypes)
 		}
 	})
 }
