@@ -107,6 +107,7 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
 	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
 	@$(GO) test -c -o _build/bench-merge.test ./exporter/pprofexporter/internal/merge
+	@$(GO) test -c -o _build/bench-exporter.test ./exporter/pprofexporter
 	@$(GO) test -c -o _build/bench-splunk.test ./translator/splunk
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@# One processor: who makes garbage pays for its collection.
@@ -114,6 +115,7 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 		$(call measure,translator/pprof,translator,.,$(BENCHTIME)); \
 		$(call measure,internal/dedup,dedup,.,$(BENCHTIME)); \
 		$(call measure,exporter/pprofexporter/internal/merge,merge,.,$(BENCHTIME)); \
+		$(call measure,exporter/pprofexporter,exporter,^BenchmarkServerPages$$,$(BENCHTIME)); \
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
 		$(call measure,translator/splunk,splunk,.,$(BENCHTIME)); \
 	done | tee _build/bench.txt
