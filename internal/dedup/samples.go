@@ -21,40 +21,6 @@ type sampleWork struct {
 	keepers []pprofile.Sample
 }
 
-// shape is what a sample has.
-type shape int32
-
-const (
-	noData shape = -iota - 1
-	valuesOnly
-	timestampsOnly
-	valuesAndTimestamps
-)
-
-func shapeOf(sample pprofile.Sample) shape {
-	values, timestamps := sample.Values().Len() > 0, sample.TimestampsUnixNano().Len() > 0
-	switch {
-	case values && timestamps:
-		return valuesAndTimestamps
-	case timestamps:
-		return timestampsOnly
-	case values:
-		return valuesOnly
-	default:
-		return noData
-	}
-}
-
-// shapeAfter is the shape that a sample will have. One without values and timestamps, which the protocol does not allow,
-// gets the value 0.
-func (w *work) shapeAfter(sample pprofile.Sample) shape {
-	s := shapeOf(sample)
-	if w.opts.Shape == ShapeTotal || s == noData {
-		return valuesOnly
-	}
-	return s
-}
-
 // samplesChange tells whether the samples of any profile are to be changed, other than by new indices.
 func (w *work) samplesChange() bool {
 	for profile := range profilesOf(w.pd) {
@@ -71,7 +37,10 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 		return true
 	}
 	samples := profile.Samples()
-	w.samples.identities.Reset(samples.Len())
+	distinct := w.stacksIncrease(samples)
+	if !distinct {
+		w.samples.identities.Reset(samples.Len())
+	}
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.reshapes(sample) || w.isZero(sample) || shapeOf(sample) == noData {
@@ -81,6 +50,9 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 		if !same {
 			return true
 		}
+		if distinct {
+			continue
+		}
 		if _, added := w.samples.identities.Index(id, w.samples.key); !added {
 			return true
 		}
@@ -88,17 +60,22 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 	return false
 }
 
-// reshapes tells whether the options change a sample by itself.
-func (w *work) reshapes(sample pprofile.Sample) bool {
-	timestamps := sample.TimestampsUnixNano().Len()
-	switch w.opts.Shape {
-	case ShapePerEvent:
-		return timestamps > 1
-	case ShapeTotal:
-		return timestamps > 0 || sample.Values().Len() > 1
-	case ShapeCombined:
+// stacksIncrease tells whether no two samples can be equal because each has a stack behind those before it. Samples of a
+// profiler that combines them itself come like that, and then need not be compared.
+func (w *work) stacksIncrease(samples pprofile.SampleSlice) bool {
+	last := int32(-1)
+	for i := range samples.Len() {
+		sample := samples.At(i)
+		if w.isZero(sample) {
+			continue // goes, and its stack need not exist
+		}
+		stack := w.tables.FindStack(sample.StackIndex())
+		if stack <= last {
+			return false
+		}
+		last = stack
 	}
-	return false
+	return true
 }
 
 // isZero tells whether a sample is to be dropped for having only zeros.
@@ -131,9 +108,12 @@ func (w *work) identity(sample pprofile.Sample) (dictionary.SampleIdentity, bool
 func (w *work) combine(profile pprofile.Profile) {
 	s := &w.samples
 	samples := profile.Samples()
-	s.identities.Reset(samples.Len())
-	s.shapeless.Reset(samples.Len())
-	s.keepers = s.keepers[:0]
+	distinct := w.stacksIncrease(samples)
+	if !distinct {
+		s.identities.Reset(samples.Len())
+		s.shapeless.Reset(samples.Len())
+		s.keepers = s.keepers[:0]
+	}
 	perEvent := eventValue(profile)
 	samples.RemoveIf(func(sample pprofile.Sample) bool {
 		if w.isZero(sample) {
@@ -147,15 +127,8 @@ func (w *work) combine(profile pprofile.Profile) {
 			sample.Values().Append(0)
 		}
 		w.stats.DroppedAttributes += w.tables.CountDropped(sample.AttributeIndices())
-		id, _ := w.identity(sample)
-		number, added := s.identities.Index(id, s.key)
-		if !added {
-			addSample(s.keepers[number], sample)
+		if !distinct && !w.keep(sample) {
 			return true
-		}
-		s.keepers = append(s.keepers, sample)
-		if _, first := s.shapeless.Index(id, s.key[1:]); !first {
-			w.stats.MixedShapes++
 		}
 		w.rewrite(sample)
 		return false
@@ -164,6 +137,22 @@ func (w *work) combine(profile pprofile.Profile) {
 	if w.opts.Shape == ShapePerEvent {
 		splitEvents(profile)
 	}
+}
+
+// keep tells whether a sample is the first of its identity, and adds it to the first one otherwise.
+func (w *work) keep(sample pprofile.Sample) bool {
+	s := &w.samples
+	id, _ := w.identity(sample)
+	number, added := s.identities.Index(id, s.key)
+	if !added {
+		addSample(s.keepers[number], sample)
+		return false
+	}
+	s.keepers = append(s.keepers, sample)
+	if _, first := s.shapeless.Index(id, s.key[1:]); !first {
+		w.stats.MixedShapes++
+	}
+	return true
 }
 
 // rewrite gives a sample the new indices.
@@ -192,57 +181,4 @@ func sum(sample pprofile.Sample) (total int64) {
 		total += values.At(i)
 	}
 	return total
-}
-
-// makeTotal leaves one value and no timestamps. Without values each timestamp counts perEvent.
-func makeTotal(sample pprofile.Sample, perEvent int64) {
-	timestamps := sample.TimestampsUnixNano()
-	total := sum(sample)
-	if sample.Values().Len() == 0 {
-		total = perEvent * int64(timestamps.Len())
-	}
-	timestamps.FromRaw(nil)
-	sample.Values().FromRaw([]int64{total})
-}
-
-// eventValue is what a timestamp without a value stands for: one event, or a period where that is what the profile
-// counts.
-func eventValue(profile pprofile.Profile) int64 {
-	sampleType, periodType := profile.SampleType(), profile.PeriodType()
-	named := sampleType.TypeStrindex() != 0 || sampleType.UnitStrindex() != 0
-	if named && profile.Period() > 0 && sampleType.TypeStrindex() == periodType.TypeStrindex() &&
-		sampleType.UnitStrindex() == periodType.UnitStrindex() {
-		return profile.Period()
-	}
-	return 1
-}
-
-// splitEvents makes a sample of each timestamp. Samples keep their order.
-func splitEvents(profile pprofile.Profile) {
-	several := false
-	for _, sample := range profile.Samples().All() {
-		several = several || sample.TimestampsUnixNano().Len() > 1
-	}
-	if !several {
-		return
-	}
-	split := pprofile.NewSampleSlice()
-	for _, sample := range profile.Samples().All() {
-		if sample.TimestampsUnixNano().Len() <= 1 {
-			sample.MoveTo(split.AppendEmpty())
-			continue
-		}
-		for i, at := range sample.TimestampsUnixNano().All() {
-			event := split.AppendEmpty()
-			event.SetStackIndex(sample.StackIndex())
-			event.SetLinkIndex(sample.LinkIndex())
-			sample.AttributeIndices().CopyTo(event.AttributeIndices())
-			event.TimestampsUnixNano().Append(at)
-			if sample.Values().Len() > 0 {
-				event.Values().Append(sample.Values().At(i))
-			}
-		}
-	}
-	profile.Samples().RemoveIf(func(pprofile.Sample) bool { return true })
-	split.MoveAndAppendTo(profile.Samples())
 }

@@ -1,0 +1,106 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import "go.opentelemetry.io/collector/pdata/pprofile"
+
+// shape is what a sample has.
+type shape int32
+
+const (
+	noData shape = -iota - 1
+	valuesOnly
+	timestampsOnly
+	valuesAndTimestamps
+)
+
+func shapeOf(sample pprofile.Sample) shape {
+	values, timestamps := sample.Values().Len() > 0, sample.TimestampsUnixNano().Len() > 0
+	switch {
+	case values && timestamps:
+		return valuesAndTimestamps
+	case timestamps:
+		return timestampsOnly
+	case values:
+		return valuesOnly
+	default:
+		return noData
+	}
+}
+
+// shapeAfter is the shape that a sample will have. One without values and timestamps, which the protocol does not allow,
+// gets the value 0.
+func (w *work) shapeAfter(sample pprofile.Sample) shape {
+	s := shapeOf(sample)
+	if w.opts.Shape == ShapeTotal || s == noData {
+		return valuesOnly
+	}
+	return s
+}
+
+// reshapes tells whether the options change a sample by itself.
+func (w *work) reshapes(sample pprofile.Sample) bool {
+	timestamps := sample.TimestampsUnixNano().Len()
+	switch w.opts.Shape {
+	case ShapePerEvent:
+		return timestamps > 1
+	case ShapeTotal:
+		return timestamps > 0 || sample.Values().Len() > 1
+	case ShapeCombined:
+	}
+	return false
+}
+
+// makeTotal leaves one value and no timestamps. Without values each timestamp counts perEvent.
+func makeTotal(sample pprofile.Sample, perEvent int64) {
+	timestamps := sample.TimestampsUnixNano()
+	total := sum(sample)
+	if sample.Values().Len() == 0 {
+		total = perEvent * int64(timestamps.Len())
+	}
+	timestamps.FromRaw(nil)
+	sample.Values().FromRaw([]int64{total})
+}
+
+// eventValue is what a timestamp without a value stands for: one event, or a period where that is what the profile
+// counts.
+func eventValue(profile pprofile.Profile) int64 {
+	sampleType, periodType := profile.SampleType(), profile.PeriodType()
+	named := sampleType.TypeStrindex() != 0 || sampleType.UnitStrindex() != 0
+	if named && profile.Period() > 0 && sampleType.TypeStrindex() == periodType.TypeStrindex() &&
+		sampleType.UnitStrindex() == periodType.UnitStrindex() {
+		return profile.Period()
+	}
+	return 1
+}
+
+// splitEvents makes a sample of each timestamp. Samples keep their order.
+func splitEvents(profile pprofile.Profile) {
+	several := false
+	for _, sample := range profile.Samples().All() {
+		several = several || sample.TimestampsUnixNano().Len() > 1
+	}
+	if !several {
+		return
+	}
+	split := pprofile.NewSampleSlice()
+	for _, sample := range profile.Samples().All() {
+		if sample.TimestampsUnixNano().Len() <= 1 {
+			sample.MoveTo(split.AppendEmpty())
+			continue
+		}
+		for i, at := range sample.TimestampsUnixNano().All() {
+			event := split.AppendEmpty()
+			event.SetStackIndex(sample.StackIndex())
+			event.SetLinkIndex(sample.LinkIndex())
+			sample.AttributeIndices().CopyTo(event.AttributeIndices())
+			event.TimestampsUnixNano().Append(at)
+			if sample.Values().Len() > 0 {
+				event.Values().Append(sample.Values().At(i))
+			}
+		}
+	}
+	profile.Samples().RemoveIf(func(pprofile.Sample) bool { return true })
+	split.MoveAndAppendTo(profile.Samples())
+}
