@@ -153,6 +153,27 @@ func TestHTTPRoundTrip(t *testing.T) {
 	}
 }
 
+// Labels above the limit are left out and counted, once for each profile that arrives.
+func TestHTTPLabelsAboveTheLimit(t *testing.T) {
+	attributes := map[string]any{"service.name": "checkout", "a": "1", "b": "2", "c": "3", "d": "4"}
+	for _, format := range []Format{FormatPyroscope, FormatPyroscopePush} {
+		s := newSink(t, func(i int) int { return []int{500, 200}[min(i, 1)] })
+		p := newPushing(t, s.URL, func(cfg *Config) {
+			retrying(cfg)
+			cfg.HTTP.Get().Format, cfg.HTTP.Get().Labels = format, LabelsConfig{Max: 2, First: []string{"d"}}
+		})
+		require.NoError(t, p.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, "cpu.pb.gz"), attributes)))
+		assert.EqualValues(t, 2, counted(t, p.telemetry, "labels_dropped", "", ""), format)
+		require.Len(t, s.requests(), 1)
+		if format == FormatPyroscope {
+			assert.Contains(t, s.requests()[0].query, "name=checkout%7Ba%3D1%2Cd%3D4%7D")
+		} else {
+			labels := readPush(t, s.requests()[0].body)[0].labels
+			assert.Equal(t, map[string]string{"__name__": "process_cpu", "service_name": "checkout", "a": "1", "d": "4"}, labels)
+		}
+	}
+}
+
 // pushed is a series of a PushRequest.
 type pushed struct {
 	labels  map[string]string
