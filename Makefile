@@ -29,7 +29,7 @@ BENCHTIME  ?= 0.5s
 N         ?= 20000
 
 # Tests that have modules of their own, so that what they depend on stays out of the bundle.
-TEST_MODULES := test/clients
+TEST_MODULES := test/clients test/deploy
 
 GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
 
@@ -74,6 +74,10 @@ test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter again
 .PHONY: test-clients
 test-clients: $(BINARY) ## Real profiler clients against the built distribution (Go, and Node.js where it is installed)
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+
+.PHONY: test-deploy
+test-deploy: $(BINARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-race
 test-race: ## The same under the race detector, without the end-to-end tests
