@@ -119,6 +119,31 @@ func TestSumIsThatOfGoogle(t *testing.T) {
 	}
 }
 
+// So it is for real profiles, of many producers.
+func TestSumOfTheCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the whole corpus")
+	}
+	sums := 0
+	for _, file := range profiletest.CorpusPprofs(t) {
+		payload := file.Bytes(t)
+		p, err := profile.ParseData(payload)
+		if err != nil || p.CheckValid() != nil || len(p.SampleType) == 0 || len(payload) > 1<<20 {
+			continue
+		}
+		profiles := []*profile.Profile{p.Copy(), later(p, 1), later(p, 2)}
+		profiles[0].TimeNanos, profiles[1].TimeNanos, profiles[2].TimeNanos = 3, 1, 2 // google/pprof takes no time for the earliest
+		want, err := googleSum(t, profiles...)
+		require.NoError(t, err, file.Name)
+		got, err := sum(t, profiles...)
+		require.NoError(t, err, file.Name)
+		require.Empty(t, profiletest.DiffPprof(want, got), file.Name)
+		assert.Len(t, got.Sample, len(want.Sample), file.Name)
+		sums++
+	}
+	assert.Greater(t, sums, 20)
+}
+
 // Drawn profiles have what real ones have seldom: odd labels, empty names, entries that nothing reaches.
 func TestSumOfDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
