@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/npm"
 )
 
 // patience is how long anything may take that a client or the gateway does by itself.
@@ -65,7 +66,7 @@ func start(t *testing.T, receiver string, more ...string) *tester {
 	t.Helper()
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
-		missing(t, "OTELPPROF_BINARY does not name the built distribution")
+		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
 	}
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
@@ -94,15 +95,6 @@ func start(t *testing.T, receiver string, more ...string) *tester {
 		}
 	})
 	return g
-}
-
-// missing skips a test that lacks something, but not where everything must be there.
-func missing(tb testing.TB, what string) {
-	tb.Helper()
-	if os.Getenv("CI") != "" {
-		tb.Fatal(what)
-	}
-	tb.Skip(what)
 }
 
 // files are the finished files, by their path below the directory of the exporter.

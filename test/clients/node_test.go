@@ -4,7 +4,6 @@
 package clients
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/npm"
 )
 
 // installed is a copy of the directory node, with its packages. Its name keeps other tools out of them.
@@ -20,45 +21,20 @@ const installed = ".node"
 // node runs a script of the directory node, with the packages that its lock file names.
 func node(t *testing.T, script string, arguments ...string) {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing(t, program+" is not installed")
-		}
-	}
-	install(t)
-	command := exec.CommandContext(t.Context(), "node", append([]string{script}, arguments...)...)
-	command.Dir = installed
-	output, err := command.CombinedOutput()
-	require.NoError(t, err, "%s: %s", script, output)
-	t.Logf("%s said: %s", script, output)
-}
-
-// install installs the packages, if the lock file is not that of those which are installed.
-func install(t *testing.T) {
-	t.Helper()
-	const lock = "package-lock.json"
-	wanted, err := os.ReadFile(filepath.Join("node", lock))
-	require.NoError(t, err)
-	have, _ := os.ReadFile(filepath.Join(installed, lock))
+	require.NoError(t, os.MkdirAll(installed, 0o750))
 	files, err := filepath.Glob(filepath.Join("node", "*.js*"))
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(installed, 0o750))
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(installed, filepath.Base(file)), content, 0o600))
 	}
-	if _, err := os.Stat(filepath.Join(installed, "node_modules")); err == nil && bytes.Equal(wanted, have) {
-		return
-	}
-	command := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund")
+	npm.Install(t, installed)
+	command := exec.CommandContext(t.Context(), "node", append([]string{script}, arguments...)...)
 	command.Dir = installed
 	output, err := command.CombinedOutput()
-	if err != nil {
-		// The next run must not take a part of it for all.
-		_ = os.RemoveAll(filepath.Join(installed, "node_modules"))
-	}
-	require.NoError(t, err, "npm ci: %s", output)
+	require.NoError(t, err, "%s: %s", script, output)
+	t.Logf("%s said: %s", script, output)
 }
 
 // TestPyroscopeNode uploads wall time with CPU time, and the heap.

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/npm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,8 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestMeasure(t *testing.T) {
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution")
+		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
 	}
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestMeasure(t *testing.T) {
 func TestRefused(t *testing.T) {
 	binary := os.Getenv("OTELPPROF_BINARY")
 	if binary == "" {
-		t.Skip("OTELPPROF_BINARY does not name the built distribution")
+		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
 	}
 	_, err := measure(options{binary: binary, rounds: 1, uploads: 1, senders: 1}, []byte("no profile"))
 	require.ErrorContains(t, err, "raw pprof: status 400")
