@@ -39,6 +39,8 @@ type Compactor struct {
 	dropped  []bool
 
 	index   hashIndex
+	waiting []entryHash
+	touched uint64 // keeps the compiler from leaving reads out
 	set     []int32
 	other   []int32
 	changed bool

@@ -22,6 +22,42 @@ func (c *Compactor) join(table *compaction, i int, h uint64, equal func(a, b int
 	table.first[i] = int32(i)
 }
 
+// entryHash is an entry that waits to be joined.
+type entryHash struct {
+	hash  uint64
+	entry int
+}
+
+const (
+	// largeIndex is the number of slots from which on most looks into an index miss the processor's caches.
+	largeIndex = 1 << 18
+	// manyEntries is the number of entries that are then joined at once, so that their misses go on side by side.
+	manyEntries = 32
+)
+
+// joinSoon is join, perhaps a little later: at the latest in joinRest, which must follow the last entry of a table.
+// Until then the representative of the entry is not known.
+func (c *Compactor) joinSoon(table *compaction, i int, h uint64, equal func(a, b int) bool) {
+	if len(c.index.slots) < largeIndex {
+		c.join(table, i, h, equal)
+		return
+	}
+	c.waiting = append(c.waiting, entryHash{h, i})
+	if len(c.waiting) == manyEntries {
+		c.joinRest(table, equal)
+	}
+}
+
+func (c *Compactor) joinRest(table *compaction, equal func(a, b int) bool) {
+	for i := range c.waiting {
+		c.touched += c.index.touch(c.waiting[i].hash)
+	}
+	for i := range c.waiting {
+		c.join(table, c.waiting[i].entry, c.waiting[i].hash, equal)
+	}
+	c.waiting = c.waiting[:0]
+}
+
 func (c *Compactor) joinStrings() {
 	table := c.source.StringTable()
 	c.index.reset(table.Len())
@@ -32,9 +68,11 @@ func (c *Compactor) joinStrings() {
 		}
 		return table.At(i)
 	}
+	equal := func(a, b int) bool { return at(a) == at(b) }
 	for i := 1; i < table.Len(); i++ {
-		c.join(&c.strings, i, hashString(table.At(i)), func(a, b int) bool { return at(a) == at(b) })
+		c.joinSoon(&c.strings, i, hashString(table.At(i)), equal)
 	}
+	c.joinRest(&c.strings, equal)
 }
 
 func (c *Compactor) joinLinks() {
@@ -83,8 +121,9 @@ func (c *Compactor) joinFunctions() {
 			c.functions.setBroken(i, err)
 			continue
 		}
-		c.join(&c.functions, i, f.hash(), equal)
+		c.joinSoon(&c.functions, i, f.hash(), equal)
 	}
+	c.joinRest(&c.functions, equal)
 }
 
 // joinMappings and joinLocations hash attributes as the sets that they stand for.

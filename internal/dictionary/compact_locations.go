@@ -16,8 +16,9 @@ func (c *Compactor) joinLocations() {
 			c.locations.setBroken(i, err)
 			continue
 		}
-		c.join(&c.locations, i, h, equal)
+		c.joinSoon(&c.locations, i, h, equal)
 	}
+	c.joinRest(&c.locations, equal)
 }
 
 // hashLocation checks what a location refers to and hashes it by value.

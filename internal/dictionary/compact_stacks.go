@@ -23,8 +23,12 @@ func (c *Compactor) joinStacks() (sound bool) {
 			sound = false
 			continue
 		}
-		if c.join(&c.stacks, i, h, equal); c.stacks.first[i] != int32(i) {
-			c.stacks.used[c.stacks.first[i]] = true
+		c.joinSoon(&c.stacks, i, h, equal)
+	}
+	c.joinRest(&c.stacks, equal)
+	for i, first := range c.stacks.first {
+		if first >= 0 && c.stacks.used[i] {
+			c.stacks.used[first] = true
 		}
 	}
 	return sound

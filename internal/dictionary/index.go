@@ -40,6 +40,9 @@ func (x *hashIndex) first(h uint64) (entry int32, slot uint64) {
 	return x.next(h, h>>32-1)
 }
 
+// touch reads the slot where first will look for h, so that it is in the processor's caches then.
+func (x *hashIndex) touch(h uint64) uint64 { return x.slots[h>>32&uint64(len(x.slots)-1)] }
+
 // next returns the next entry behind slot that may have the hash h, or -1, and the slot where it stands.
 func (x *hashIndex) next(h, slot uint64) (int32, uint64) {
 	mask := uint64(len(x.slots) - 1)

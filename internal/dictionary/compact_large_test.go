@@ -1,0 +1,53 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// TestLargeTables: entries of tables so large that they are joined many at once are joined as any others, and a broken
+// one among them costs only itself.
+func TestLargeTables(t *testing.T) {
+	const distinct, broken = largeIndex, 12_345
+	source := pprofile.NewProfilesDictionary()
+	source.StringTable().Append("")
+	source.FunctionTable().AppendEmpty()
+	source.LocationTable().AppendEmpty()
+	source.StackTable().AppendEmpty()
+	source.MappingTable().AppendEmpty()
+	for i := range int32(2 * distinct) {
+		source.StringTable().Append(strconv.Itoa(int(i) % distinct))
+		source.FunctionTable().AppendEmpty().SetNameStrindex(1 + i)
+		source.LocationTable().AppendEmpty().Lines().AppendEmpty().SetFunctionIndex(1 + i)
+		source.StackTable().AppendEmpty().LocationIndices().Append(1 + i)
+	}
+	source.FunctionTable().At(broken).SetNameStrindex(-1)
+
+	var c Compactor
+	c.Reset(source, nil)
+	require.GreaterOrEqual(t, len(c.index.slots), largeIndex)
+	for i := range int32(2 * distinct) {
+		if i+1 != broken {
+			require.NoError(t, c.UseStack(1+i))
+		}
+	}
+	require.True(t, c.Number())
+	for i := range int32(distinct) {
+		if i+1 != broken && (c.FindStack(1+i) != 1+i || c.FindStack(1+i+distinct) != 1+i) {
+			t.Fatalf("stacks %d and %d became %d and %d", 1+i, 1+i+distinct, c.FindStack(1+i), c.FindStack(1+i+distinct))
+		}
+	}
+	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
+	assert.Negative(t, c.locations.first[broken])
+	assert.Equal(t, Sizes{
+		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,
+		Attributes: 1, Links: 1,
+	}, c.SizesAfter())
+}
