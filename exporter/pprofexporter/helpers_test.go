@@ -118,8 +118,29 @@ func ownProfile(tb testing.TB, name string) []byte {
 // cpu is a CPU profile of a service.
 func cpu(tb testing.TB, service string) pprofile.Profiles {
 	tb.Helper()
-	return decode(tb, ownProfile(tb, "cpu.pb.gz"), map[string]any{"service.name": service})
+	return decode(tb, smallCPU(tb), map[string]any{"service.name": service})
 }
+
+// smallCPU is a part of the CPU profile of testdata/pprof: enough for tests of what happens to profiles, and quick also
+// under the race detector.
+func smallCPU(tb testing.TB) []byte {
+	tb.Helper()
+	makeSmall.Do(func() {
+		p, err := profile.ParseData(ownProfile(tb, "cpu.pb.gz"))
+		require.NoError(tb, err)
+		p.Sample = p.Sample[:20]
+		var out bytes.Buffer
+		require.NoError(tb, p.Compact().Write(&out))
+		small = out.Bytes()
+	})
+	require.NotEmpty(tb, small)
+	return small
+}
+
+var (
+	makeSmall sync.Once
+	small     []byte
+)
 
 // request puts profiles into one request.
 func request(tb testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {

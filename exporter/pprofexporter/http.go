@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -198,7 +199,8 @@ func (d *httpDestination) logRejection(batch *outgoing, err error) {
 	for _, what := range batch.contents {
 		if d.rejected.first(reason + "\x00" + what.service + "\x00" + what.profileType) {
 			d.logger.Error("The destination rejects profiles. They are lost. Further ones are counted, not logged.",
-				zap.String("service", what.service), zap.String("type", what.profileType), zap.Error(err))
+				zap.String("service", printable.Line(what.service, maxAnswerText)),
+				zap.String("type", printable.Line(what.profileType, maxAnswerText)), zap.Error(err))
 		}
 	}
 }

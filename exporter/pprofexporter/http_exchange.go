@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/otelpprof/otelpprof/internal/printable"
 )
 
 // The values of the attribute outcome, as in metadata.yaml.
@@ -56,7 +58,7 @@ func exchange(client *http.Client, request *http.Request) (outcome string, err e
 		// The status was sent once the profile was taken; what comes after it says no more.
 		return outcomeSent, nil
 	}
-	status := &statusError{Code: code, Status: response.Status, Text: printable(text)}
+	status := &statusError{Code: code, Status: printable.Line(response.Status, maxAnswerText), Text: printable.Line(strings.TrimSpace(string(text)), maxAnswerText)}
 	switch {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		err = errors.Join(status, readErr)
@@ -77,17 +79,6 @@ func retryAfter(text string, now time.Time) time.Duration {
 		return min(max(at.Sub(now), 0), maxRetryAfter)
 	}
 	return 0
-}
-
-// printable is the beginning of an answer, on one line.
-func printable(text []byte) string {
-	line := strings.ToValidUTF8(string(text[:min(len(text), maxAnswerText)]), "")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, line))
 }
 
 // headerValue makes of a stranger's text what a header can hold.
