@@ -145,6 +145,7 @@ func (e *events) carried(i int32, w *weight, first bool) bool {
 // write makes samples of the events, of which first tells that they are those of the record's first profile.
 func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shape SampleShape) {
 	if shape == PerEvent {
+		samples.EnsureCapacity(len(e.list))
 		for i := range int32(len(e.list)) {
 			if e.carried(i, w, first) {
 				e.order = append(e.order[:0], i)
@@ -154,6 +155,7 @@ func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shap
 		return
 	}
 	order := e.sortByIdentity(w, first)
+	samples.EnsureCapacity(e.table.Len())
 	for start := range e.table.Len() {
 		if part := order[e.starts[start]:e.starts[start+1]]; len(part) > 0 {
 			e.order = part

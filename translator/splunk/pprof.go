@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
@@ -29,6 +30,15 @@ func (t *decoding) decodePprof() *refusal {
 	repeated, err := t.refs.Resolve(w)
 	if err != nil {
 		return wireRefusal(err)
+	}
+	if t.result.PprofRecords+t.result.TextRecords == 0 {
+		// The first one, and mostly the only one, says how much room it takes, within reason.
+		const most = 1 << 16
+		t.dict.Reset(dictionary.Sizes{
+			Strings:   min(w.NumStrings(), most),
+			Functions: min(len(w.Functions), most),
+			Locations: min(len(w.Locations), most),
+		})
 	}
 	t.samplesLeft -= columns * len(w.Samples)
 	t.result.PprofRecords++
