@@ -54,6 +54,7 @@ func FuzzRead(f *testing.F) {
 
 // checkCount: what is counted beforehand is what is read then, and never more than the payload can hold.
 func checkCount(t *testing.T, p *Profile, raw []byte) {
+	t.Helper()
 	want := counts{
 		samples: len(p.Samples), locationIDs: len(p.LocationIDs), values: len(p.Values), labels: len(p.Labels),
 		locations: len(p.Locations), lines: len(p.Lines), functions: len(p.Functions), strings: len(p.strings),
