@@ -12,8 +12,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
+
+// maxText is what a line of the log repeats of an attribute that a sender chose.
+const maxText = 200
 
 // Translator makes profiles of the profiling records among logs and tells what became of them. Safe for concurrent use.
 type Translator struct {
@@ -54,13 +58,13 @@ func (t *Translator) nameRefused(logs plog.Logs, refused []splunk.Refusal) {
 		zap.Int("records_since_last_line", count),
 		zap.String("reason", string(first.Reason)),
 		zap.Error(first.Err),
-		zap.String("scope_version", resource.ScopeLogs().At(first.Scope).Scope().Version()),
+		zap.String("scope_version", printable.Line(resource.ScopeLogs().At(first.Scope).Scope().Version(), maxText)),
 	}
 	for _, key := range []string{
 		"service.name", "telemetry.sdk.language", "telemetry.distro.version", "splunk.distro.version", "host.name",
 	} {
 		if value, found := resource.Resource().Attributes().Get(key); found {
-			fields = append(fields, zap.String(key, value.AsString()))
+			fields = append(fields, zap.String(key, printable.Line(value.AsString(), maxText)))
 		}
 	}
 	t.logger.Warn("Refused profiling records, the first of them for this reason", fields...)
