@@ -29,7 +29,7 @@ BENCHTIME  ?= 0.5s
 N         ?= 20000
 
 # Tests that have modules of their own, so that what they depend on stays out of the bundle.
-TEST_MODULES := test/clients test/deploy
+TEST_MODULES := test/clients test/kafka test/deploy
 
 GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
 
@@ -78,6 +78,10 @@ test-clients: $(BINARY) ## Real profiler clients against the built distribution 
 .PHONY: test-deploy
 test-deploy: $(BINARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+
+.PHONY: test-kafka
+test-kafka: $(BINARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-race
 test-race: ## The same under the race detector, without the end-to-end tests

@@ -1,0 +1,223 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	uploads  = 200
+	services = 20
+	senders  = 4
+)
+
+// upload is one profile of a service.
+type upload struct {
+	service, number string
+	payload         []byte
+	profiles        pprofile.Profiles
+}
+
+// allUploads are those of a test: the profiles of testdata in turn, each with a resource of its own.
+func allUploads(t *testing.T) []upload {
+	t.Helper()
+	var payloads [][]byte
+	for _, name := range []string{"cpu", "goroutine", "mutex", "block", "labelled"} {
+		content, err := os.ReadFile("../../testdata/pprof/" + name + ".pb.gz")
+		require.NoError(t, err)
+		payloads = append(payloads, content)
+	}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	all := make([]upload, uploads)
+	for i := range all {
+		u := upload{service: fmt.Sprintf("service-%d", i%services), number: strconv.Itoa(i), payload: payloads[i%len(payloads)]}
+		resource := pcommon.NewMap()
+		resource.PutStr("service.name", u.service)
+		resource.PutStr("upload", u.number)
+		var err error
+		u.profiles, _, err = decoder.Decode(u.payload, pprof.Source{Resource: resource})
+		require.NoError(t, err)
+		all[i] = u
+	}
+	return all
+}
+
+// send uploads a profile until it is taken. Its sender does not know what became of an upload without answer, so that
+// it comes again.
+func (ts *tiers) send(ctx context.Context, client *http.Client, u upload) error {
+	target := fmt.Sprintf("http://%s/v1/pprof?service.name=%s&resource.upload=%s", ts.intake, u.service, u.number)
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(u.payload))
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("cannot upload %s: %w", u.number, ctx.Err())
+		case err == nil:
+			response.Body.Close()
+			if response.StatusCode == http.StatusNoContent {
+				return nil
+			}
+			if response.StatusCode != http.StatusServiceUnavailable {
+				return fmt.Errorf("cannot upload %s: %s", u.number, response.Status)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// sendAll uploads all profiles from several senders, calls between after each, and returns when all were taken.
+func (ts *tiers) sendAll(t *testing.T, all []upload, between func(done int)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	next, done := make(chan upload), make(chan error, senders)
+	for range senders {
+		go func() {
+			transport := &http.Transport{}
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			for u := range next {
+				ts.account.Sent(u.profiles)
+				if err := ts.send(ctx, client, u); err != nil {
+					cancel()
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+	}
+	for i, u := range all {
+		select {
+		case next <- u:
+			between(i + 1)
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	for range senders {
+		require.NoError(t, <-done)
+	}
+}
+
+// waitForAll waits until everything that was sent has arrived, as it was.
+func (ts *tiers) waitForAll(t *testing.T) profiletest.Balance {
+	t.Helper()
+	assert.Eventually(t, func() bool { return len(ts.account.Balance().Missing) == 0 }, patience, 100*time.Millisecond)
+	b := ts.account.Balance()
+	require.True(t, b.Even(), "%v: missing %.10q, unknown %.10q, changed %.10q", b, b.Missing, b.Unknown, b.Changed)
+	return b
+}
+
+// TestServicesMeetInOnePartition sends the profiles of many services, and messages of several services, through both
+// tiers. Each profile arrives as it was, and each service has its records in one partition.
+func TestServicesMeetInOnePartition(t *testing.T) {
+	ts := startTiers(t)
+	ts.startBack(t, ts.destination.Address())
+	all := allUploads(t)
+	ts.sendAll(t, all[:uploads-services], func(int) {})
+	ts.sendJoined(t, all[uploads-services:])
+	t.Log(ts.waitForAll(t))
+
+	byService, used := map[string]map[int32]bool{}, map[int32]bool{}
+	records := ts.records(t)
+	for _, record := range records {
+		message, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(record.Value)
+		require.NoError(t, err)
+		require.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true, Deduplicated: true}.Check(message))
+		for _, resource := range message.ResourceProfiles().All() {
+			service, _ := resource.Resource().Attributes().Get("service.name")
+			require.Equal(t, service.Str(), string(record.Key))
+			if byService[service.Str()] == nil {
+				byService[service.Str()] = map[int32]bool{}
+			}
+			byService[service.Str()][record.Partition] = true
+			used[record.Partition] = true
+		}
+	}
+	require.Len(t, byService, services)
+	for service, its := range byService {
+		assert.Len(t, its, 1, "partitions of %s", service)
+	}
+	assert.Greater(t, len(used), partitions/2, "partitions that are used")
+	messages := ts.messages.Load()
+	assert.Less(t, int(messages), len(records)/2, "messages that the back tier joined them to")
+	t.Logf("%d records in %d of %d partitions became %d messages", len(records), len(used), partitions, messages)
+}
+
+// sendJoined sends profiles of several services as one OTLP message.
+func (ts *tiers) sendJoined(t *testing.T, all []upload) {
+	t.Helper()
+	var messages []pprofile.Profiles
+	for _, u := range all {
+		ts.account.Sent(u.profiles)
+		messages = append(messages, u.profiles)
+	}
+	connection, err := grpc.NewClient(ts.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, connection.Close()) }()
+	_, err = pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(dedup.Join(messages)))
+	require.NoError(t, err)
+}
+
+// records reads the topic from its beginning to its end.
+func (ts *tiers) records(t *testing.T) []*kgo.Record {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(ts.broker), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(t, err)
+	defer client.Close()
+	var all []*kgo.Record
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		fetches := client.PollFetches(ctx)
+		cancel()
+		if fetches.NumRecords() == 0 {
+			return all
+		}
+		all = append(all, fetches.Records()...)
+	}
+}
+
+// TestBackTierKilled kills the back tier twice while profiles come, and starts another one that finds its queue. Nothing
+// is lost, and what is sent twice does not pass a drop_repeated behind it.
+func TestBackTierKilled(t *testing.T) {
+	ts := startTiers(t)
+	last := ts.startLast(t)
+	back := ts.startBack(t, last)
+	ts.sendAll(t, allUploads(t), func(done int) {
+		if done != uploads/3 && done != 2*uploads/3 {
+			return
+		}
+		require.Eventually(t, func() bool { return ts.account.Balance().Arrived > done/4 }, patience, 10*time.Millisecond)
+		back.Kill()
+		back = ts.startBack(t, last)
+	})
+	b := ts.waitForAll(t)
+	t.Log(b)
+	assert.Zero(t, b.Repeated)
+}

@@ -1,0 +1,197 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	topic      = "otlp_profiles"
+	partitions = 8
+	// patience is how long anything may take that the tiers do by themselves.
+	patience = 2 * time.Minute
+)
+
+// frontConfig and backConfig put the addresses of a test over those of the configuration.
+const frontConfig = `yaml:
+receivers:
+  pprof:
+    server:
+      endpoint: %s
+  splunk_log_profile:
+    protocols:
+      grpc:
+        endpoint: %s
+      http:
+        endpoint: %s
+exporters:
+  kafka:
+    brokers: ["%s"]
+extensions:
+  health_check:
+    endpoint: %s
+service:
+  telemetry:
+    metrics:
+      level: none
+      readers: []
+`
+
+const backConfig = `yaml:
+receivers:
+  kafka:
+    brokers: ["%s"]
+exporters:
+  otlp_grpc:
+    endpoint: %s
+    compression: gzip
+    retry_on_failure:
+      initial_interval: 100ms
+      max_interval: 1s
+extensions:
+  health_check:
+    endpoint: %s
+  file_storage:
+    directory: %s
+service:
+  telemetry:
+    metrics:
+      level: none
+      readers: []
+`
+
+// lastConfig is a backend that removes what comes twice. Its queue lets it finish what it has begun when a sender dies in
+// the middle of a call; without one, nobody could tell whether the call arrived.
+const lastConfig = `yaml:
+receivers:
+  otlp:
+    protocols:
+      grpc:
+        endpoint: %s
+        max_recv_msg_size_mib: 64
+processors:
+  profile_deduplicator:
+    drop_repeated:
+exporters:
+  otlp_grpc:
+    endpoint: %s
+    tls:
+      insecure: true
+extensions:
+  health_check:
+    endpoint: %s
+service:
+  extensions: [health_check]
+  pipelines:
+    profiles:
+      receivers: [otlp]
+      processors: [profile_deduplicator]
+      exporters: [otlp_grpc]
+  telemetry:
+    metrics:
+      level: none
+`
+
+// tiers is a broker with a front tier before it and a destination at its end.
+type tiers struct {
+	broker string
+	front  *gateway.Gateway
+	// intake takes pprof, otlp takes OTLP over gRPC.
+	intake, otlp string
+	// destination gets what the back tier sends, account says what arrived there.
+	destination *otlpsink.Sink
+	account     *profiletest.Account
+	messages    atomic.Int64
+	queue       string
+}
+
+func startTiers(t *testing.T) *tiers {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	ts := &tiers{broker: cluster.ListenAddrs()[0], account: profiletest.NewAccount(), queue: filepath.Join(t.TempDir(), "queue")}
+	ts.destination, err = otlpsink.Start(t.Context(), "127.0.0.1:0", func(_ context.Context, pd pprofile.Profiles) error {
+		ts.account.Arrived(pd)
+		ts.messages.Add(1)
+		// What is joined says each symbol once.
+		assert.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true}.Check(pd))
+		return nil
+	})
+	require.NoError(t, err)
+	t.Cleanup(ts.destination.Stop)
+	addresses, err := gateway.FreeAddresses(t.Context(), 4)
+	require.NoError(t, err)
+	ts.intake, ts.otlp = addresses[0], addresses[1]
+	ts.front = run(t, addresses[3], "../../config/kafka-front.yaml",
+		fmt.Sprintf(frontConfig, ts.intake, ts.otlp, addresses[2], ts.broker, addresses[3]))
+	return ts
+}
+
+// startBack runs a Collector of the back tier that sends to this address. Its queue is that of the one before it.
+func (ts *tiers) startBack(t *testing.T, destination string) *gateway.Gateway {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 1)
+	require.NoError(t, err)
+	return run(t, addresses[0], "../../config/kafka-back.yaml",
+		fmt.Sprintf(backConfig, ts.broker, destination, addresses[0], ts.queue))
+}
+
+// startLast runs a backend before the destination and returns its address.
+func (ts *tiers) startLast(t *testing.T) string {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	run(t, addresses[1], fmt.Sprintf(lastConfig, addresses[0], ts.destination.Address(), addresses[1]))
+	return addresses[0]
+}
+
+// run runs the distribution until the test ends, or ends it.
+func run(t *testing.T, health string, configs ...string) *gateway.Gateway {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test-kafka`"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	// The test's own context ends before its cleanups run, and would kill the process.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g, err := gateway.Start(ctx, gateway.Options{Binary: binary, Configs: configs, HealthURL: "http://" + health})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		if g.Running() {
+			assert.NoError(t, g.Stop(patience))
+		}
+		if t.Failed() {
+			t.Logf("%s said:\n%s", configs[0], g.Log())
+		}
+	})
+	return g
+}
