@@ -12,8 +12,6 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/connector/connectortest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
-	"go.opentelemetry.io/collector/pipeline"
-	"go.opentelemetry.io/collector/pipeline/xpipeline"
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 )
@@ -21,15 +19,15 @@ import (
 // TestLifecycle holds that each part starts and ends, also without a start, and can be made again.
 func TestLifecycle(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)
-	for to, create := range map[pipeline.Signal]func() (component.Component, error){
-		xpipeline.SignalProfiles: func() (component.Component, error) {
+	for to, create := range map[string]func() (component.Component, error){
+		"profiles": func() (component.Component, error) {
 			return NewFactory().CreateLogsToProfiles(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
 		},
-		pipeline.SignalLogs: func() (component.Component, error) {
+		"logs": func() (component.Component, error) {
 			return NewFactory().CreateLogsToLogs(t.Context(), set, createDefaultConfig(), consumertest.NewNop())
 		},
 	} {
-		t.Run(to.String(), func(t *testing.T) {
+		t.Run(to, func(t *testing.T) {
 			part, err := create()
 			require.NoError(t, err)
 			require.NoError(t, part.Shutdown(t.Context()))
