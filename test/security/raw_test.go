@@ -63,7 +63,6 @@ func TestNothingRaw(t *testing.T) {
 	}
 	g.send(t, http.MethodPost, g.http+"/v1/logs", splunkRecord(t))
 
-	assertPlain(t, g.directory)
 	list := g.send(t, http.MethodGet, g.pages+"/", nil)
 	assert.Contains(t, list, "&lt;script&gt;", "the text is there, as a text")
 	assert.NotContains(t, list, "<script>alert")
@@ -72,8 +71,10 @@ func TestNothingRaw(t *testing.T) {
 		assert.NotContains(t, g.send(t, http.MethodGet, g.pages+path, nil), "<script>alert", page)
 	}
 
-	require.NoError(t, g.Stop(patience))
+	require.NoError(t, g.Stop(patience)) // all files are written then
+	assertPlain(t, g.directory)
 	assert.Contains(t, g.Log(), "Refused a request")
+	assert.Contains(t, g.Log(), "Refused profiling records")
 	assertTameLog(t, g.Log())
 }
 
