@@ -144,6 +144,31 @@ lint: $(TOOLS)/golangci-lint ## Lint and check the format of all code
 validate: $(BINARY) ## Check each YAML under config/ and each configuration in a README with the built binary
 	@$(GO) run ./internal/validateconfigs -binary $(BINARY)
 
+.PHONY: licences
+licences: $(BINARY) ## Write docs/licences.md: what is linked into the distribution, and under which licences
+	@$(GO) run ./internal/inventory -binary $(BINARY) >_build/licences.md
+	@mv _build/licences.md docs/licences.md
+
+.PHONY: check-licences
+check-licences: $(BINARY) ## Fail if docs/licences.md is out of date, or a licence is not known
+	@$(GO) run ./internal/inventory -binary $(BINARY) | diff docs/licences.md - || { echo 'Run `make licences` and commit'; exit 1; }
+
+.PHONY: sbom
+sbom: $(BINARY) ## Write the list of parts of the distribution as CycloneDX, _build/sbom.cdx.json
+	@$(GO) run ./internal/inventory -sbom -binary $(BINARY) >_build/sbom.cdx.json
+	@echo 'Wrote _build/sbom.cdx.json'
+
+.PHONY: reproducible
+reproducible: $(TOOLS)/builder ## Build the tree twice, in two directories and without what is in a cache, and compare
+	@directory=$$(mktemp -d); trap 'chmod -R u+w $$directory; rm -rf $$directory' EXIT; \
+	for build in one another/with/a/longer/path; do \
+		mkdir -p $$directory/$$build/tree; \
+		git ls-files -z -co --exclude-standard ':!**/.tools/**' | xargs -0 cp --parents -t $$directory/$$build/tree; \
+		GOCACHE=$$directory/$$build/cache $(MAKE) -C $$directory/$$build/tree build TOOLS=$(TOOLS) VERSION=$(VERSION); \
+		sha256sum <$$directory/$$build/tree/_build/otelcol-pprof; \
+	done; \
+	cmp $$directory/one/tree/_build/otelcol-pprof $$directory/another/with/a/longer/path/tree/_build/otelcol-pprof
+
 ##@ Work on it
 
 .PHONY: format

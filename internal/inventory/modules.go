@@ -1,0 +1,64 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// module is a part of the binary that others wrote.
+type module struct {
+	path, version, sum string
+	licences           []string
+}
+
+// ours is the prefix of the modules of this repository.
+const ours = "github.com/otelpprof/otelpprof"
+
+// collect returns the modules that are linked into the binary, but for our own, by path.
+func collect(ctx context.Context, info *buildinfo.BuildInfo, source string) ([]module, error) {
+	directories, err := directories(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	var modules []module
+	for _, dependency := range info.Deps {
+		if strings.HasPrefix(dependency.Path, ours) {
+			continue
+		}
+		m := module{path: dependency.Path, version: dependency.Version, sum: dependency.Sum}
+		if dependency.Replace != nil {
+			return nil, fmt.Errorf("cannot tell the licence of %s: it is replaced", m.path)
+		}
+		if m.licences, err = licencesIn(directories[m.path+"@"+m.version]); err != nil {
+			return nil, fmt.Errorf("cannot tell the licence of %s %s: %w", m.path, m.version, err)
+		}
+		modules = append(modules, m)
+	}
+	slices.SortFunc(modules, func(a, b module) int { return cmp.Compare(a.path, b.path) })
+	return modules, nil
+}
+
+// directories tells where the module cache has each module whose packages the main module needs, by path@version.
+func directories(ctx context.Context, source string) (map[string]string, error) {
+	const format = "{{with .Module}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}"
+	command := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, ".")
+	command.Dir = source
+	output, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the modules of %s: %w", source, err)
+	}
+	found := map[string]string{}
+	for line := range strings.Lines(string(output)) {
+		module, directory, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		found[module] = directory
+	}
+	return found, nil
+}

@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// library is what Go itself brings into every binary. Its licence is that of go.dev/LICENSE.
+func library(info *buildinfo.BuildInfo) module {
+	return module{path: "std", version: info.GoVersion, licences: []string{"BSD-3-Clause"}}
+}
+
+const heading = `# Licences
+
+What is linked into ` + "`otelcol-pprof`" + ` beside our own code, which is under Apache-2.0. Made by ` + "`make licences`" + ` from the
+binary and the module cache; ` + "`make sbom`" + ` writes the same as CycloneDX.
+
+| module | version | licence |
+|---|---|---|
+`
+
+// writeTable leaves the version of Go out: it changes with the machine, the modules do not.
+func writeTable(out io.Writer, info *buildinfo.BuildInfo, modules []module) error {
+	var text strings.Builder
+	text.WriteString(heading)
+	std := library(info)
+	fmt.Fprintf(&text, "| Go's standard library and runtime | that of the build | %s |\n", std.expression())
+	for _, m := range modules {
+		fmt.Fprintf(&text, "| %s | %s | %s |\n", m.path, m.version, m.expression())
+	}
+	if _, err := io.WriteString(out, text.String()); err != nil {
+		return fmt.Errorf("cannot write the table: %w", err)
+	}
+	return nil
+}
+
+// expression is the licence in the form of SPDX.
+func (m module) expression() string { return strings.Join(m.licences, " AND ") }
+
+// The parts of CycloneDX 1.6 that there is something to say for. It has no time and no serial number, so that equal
+// binaries have equal lists.
+type (
+	bom struct {
+		Format     string      `json:"bomFormat"`
+		Version    string      `json:"specVersion"`
+		Revision   int         `json:"version"`
+		Metadata   metadata    `json:"metadata"`
+		Components []component `json:"components"`
+	}
+	metadata struct {
+		Component component `json:"component"`
+	}
+	component struct {
+		Type       string     `json:"type"`
+		Reference  string     `json:"bom-ref"`
+		Name       string     `json:"name"`
+		Version    string     `json:"version,omitempty"`
+		PURL       string     `json:"purl,omitempty"`
+		Licences   []licence  `json:"licenses"`
+		Properties []property `json:"properties,omitempty"`
+	}
+	licence struct {
+		Expression string `json:"expression"`
+	}
+	property struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+)
+
+func writeSBOM(out io.Writer, info *buildinfo.BuildInfo, modules []module) error {
+	list := bom{Format: "CycloneDX", Version: "1.6", Revision: 1}
+	list.Metadata.Component = component{
+		Type: "application", Reference: ours, Name: "otelcol-pprof", Licences: []licence{{"Apache-2.0"}},
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "GOOS" || setting.Key == "GOARCH" || setting.Key == "CGO_ENABLED" {
+			list.Metadata.Component.Properties = append(list.Metadata.Component.Properties, property{setting.Key, setting.Value})
+		}
+	}
+	for _, m := range append([]module{library(info)}, modules...) {
+		reference := "pkg:golang/" + m.path + "@" + m.version
+		c := component{
+			Type: "library", Reference: reference, Name: m.path, Version: m.version, PURL: reference,
+			Licences: []licence{{m.expression()}},
+		}
+		if m.sum != "" {
+			c.Properties = []property{{"go.sum", m.sum}}
+		}
+		list.Components = append(list.Components, c)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(list); err != nil {
+		return fmt.Errorf("cannot write the list: %w", err)
+	}
+	return nil
+}
