@@ -111,8 +111,9 @@ func (w workload) environment(t *testing.T) map[string]string {
 		values[variable.Name] = variable.Value
 		if variable.ValueFrom != nil {
 			require.NotNil(t, variable.ValueFrom.FieldRef, "a variable from a place that the test does not know")
-			require.Equal(t, "status.podIP", variable.ValueFrom.FieldRef.FieldPath)
-			values[variable.Name] = "192.0.2.1"
+			value, known := map[string]string{"status.podIP": "192.0.2.1", "metadata.name": w.name + "-0"}[variable.ValueFrom.FieldRef.FieldPath]
+			require.True(t, known, variable.ValueFrom.FieldRef.FieldPath)
+			values[variable.Name] = value
 		}
 	}
 	return values

@@ -1,0 +1,182 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package documents
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+var update = flag.Bool("update", false, "write what is made into the documents")
+
+// described is what a component's metadata.yaml says.
+type described struct {
+	Name       string `yaml:"display_name"`
+	Attributes map[string]struct {
+		Override string `yaml:"name_override"`
+	}
+	Telemetry struct {
+		Metrics map[string]struct {
+			Description, Unit     string
+			Attributes            []string
+			Sum, Gauge, Histogram *struct{}
+		}
+	}
+}
+
+const page = root + "/docs/telemetry.md"
+
+const (
+	madeBegin = "-run TestTelemetry -update`. -->\n"
+	madeEnd   = "<!-- end of what is made -->"
+)
+
+// TestTelemetryTables: the page has every metric of every component, with its kind, unit, labels and meaning.
+func TestTelemetryTables(t *testing.T) {
+	files, err := filepath.Glob(root + "/*/*/metadata.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	slices.Sort(files)
+	var made strings.Builder
+	for _, file := range files {
+		directory, err := filepath.Rel(root, filepath.Dir(file))
+		require.NoError(t, err)
+		var component described
+		require.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &component))
+		require.NotEmpty(t, component.Telemetry.Metrics, file)
+		component.write(&made, directory)
+	}
+	text := read(t, page)
+	before, rest, found := strings.Cut(text, madeBegin)
+	require.True(t, found)
+	_, after, found := strings.Cut(rest, madeEnd)
+	require.True(t, found)
+	want := before + madeBegin + made.String() + madeEnd + after
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	assert.Equal(t, want, text, "go test ./test/documents -run TestTelemetry -update")
+}
+
+func (d *described) write(out io.Writer, directory string) {
+	fmt.Fprintf(out, "\n### [%s](../%s/README.md)\n\n| metric | kind | unit | labels | what |\n|---|---|---|---|---|\n", d.Name, directory)
+	for _, name := range slices.Sorted(maps.Keys(d.Telemetry.Metrics)) {
+		metric := d.Telemetry.Metrics[name]
+		kind := "counter"
+		switch {
+		case metric.Gauge != nil:
+			kind = "gauge"
+		case metric.Histogram != nil:
+			kind = "histogram"
+		}
+		var labels []string
+		for _, attribute := range metric.Attributes {
+			if override := d.Attributes[attribute].Override; override != "" {
+				attribute = override
+			}
+			labels = append(labels, attribute)
+		}
+		fmt.Fprintf(out, "| `otelcol_%s` | %s | `%s` | %s | %s |\n", name, kind, metric.Unit, strings.Join(labels, ", "), metric.Description)
+	}
+	fmt.Fprintln(out)
+}
+
+// running is a gateway in which every counter of the Collector that the page names has something to count.
+const running = `yaml:
+receivers: {pprof: {server: {endpoint: '%[1]s'}}}
+processors: {profile_deduplicator: {drop_repeated: {}, batch: {timeout: 10ms}}}
+exporters:
+  pprof: {server: {endpoint: '%[2]s'}}
+  otlp_grpc: # nobody is there
+    endpoint: '%[3]s'
+    tls: {insecure: true}
+    retry_on_failure: {enabled: false}
+  otlp_http: # a queue that nothing fits into
+    endpoint: 'http://%[3]s'
+    sending_queue: {sizer: bytes, queue_size: 1}
+extensions: {health_check: {endpoint: '%[4]s'}}
+service:
+  extensions: [health_check]
+  pipelines: {profiles: {receivers: [pprof], processors: [profile_deduplicator], exporters: [pprof, otlp_grpc, otlp_http]}}
+  telemetry:
+    metrics:
+      readers:
+        - pull: {exporter: {prometheus: {host: 127.0.0.1, port: %[5]s, without_scope_info: true, without_type_suffix: true, without_units: true}}}
+`
+
+// TestTelemetryOfARunningGateway: it has the metrics of the Collector that the page names, and none of its own that the page
+// does not.
+func TestTelemetryOfARunningGateway(t *testing.T) {
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
+		t.Skip("OTELPPROF_BINARY does not name the built distribution")
+	}
+	a, err := gateway.FreeAddresses(t.Context(), 5)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, port, _ := strings.Cut(a[4], ":")
+	g, err := gateway.Start(ctx, gateway.Options{
+		Binary: binary, Configs: []string{fmt.Sprintf(running, a[0], a[1], a[2], a[3], port)}, HealthURL: "http://" + a[3],
+	})
+	require.NoError(t, err)
+	defer g.Kill()
+	exchange(t, http.MethodPost, "http://"+a[0]+"/v1/pprof?service.name=checkout", []byte(read(t, root+"/testdata/pprof/cpu.pb.gz")))
+
+	text := read(t, page)
+	_, rest, _ := strings.Cut(text, "<!-- Each of these")
+	ofCollector, _, _ := strings.Cut(rest, "<!-- end of these -->")
+	var named []string
+	for _, match := range regexp.MustCompile("(?m)^\\| `(otelcol_[a-z_]+)`").FindAllStringSubmatch(ofCollector, -1) {
+		named = append(named, match[1])
+	}
+	require.NotEmpty(t, named)
+	series := regexp.MustCompile(`(?m)^# TYPE (otelcol_[a-z_]+) `)
+	var missing []string
+	require.Eventually(t, func() bool {
+		metrics := exchange(t, http.MethodGet, "http://"+a[4]+"/metrics", nil)
+		missing = slices.DeleteFunc(slices.Clone(named), func(name string) bool {
+			return strings.Contains(metrics, "# TYPE "+name+" ")
+		})
+		for _, match := range series.FindAllStringSubmatch(metrics, -1) {
+			assert.Contains(t, text, "| `"+match[1]+"` |", "a metric that the page does not have")
+		}
+		return len(missing) == 0
+	}, time.Minute, 100*time.Millisecond, "a running gateway does not have all that the page names")
+	assert.Empty(t, missing)
+}
+
+func exchange(t *testing.T, method, url string, body []byte) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, 2, response.StatusCode/100, string(text))
+	return string(text)
+}
