@@ -101,6 +101,10 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 		done; \
 	done
 
+.PHONY: durability
+durability: $(BINARY) ## N uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (N=10000)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_DURABILITY_UPLOADS=$(or $(filter-out 20000,$(N)),10000) $(GO) test -count=1 -timeout 90m -v -run '^TestDurability$$' ./test/e2e
+
 .PHONY: soak
 soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e

@@ -1,0 +1,121 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package load
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+// config is a gateway with all receivers and a queue on disk. It answers when a profile is in the queue.
+const config = `yaml:
+receivers:
+  pprof:
+    server:
+      endpoint: %s
+  otlp:
+    protocols:
+      grpc:
+        endpoint: %s
+        max_recv_msg_size_mib: 64
+  splunk_log_profile:
+    protocols:
+      http:
+        endpoint: %s
+processors:
+  memory_limiter:
+    check_interval: 100ms
+    limit_mib: %d
+    spike_limit_mib: %d
+  profile_deduplicator:
+exporters:
+  otlp_grpc:
+    endpoint: %s
+    tls:
+      insecure: true
+    sending_queue:
+      storage: file_storage
+      sizer: bytes
+      queue_size: 1000000000
+    retry_on_failure:
+      initial_interval: 50ms
+      max_interval: 500ms
+      max_elapsed_time: 0
+extensions:
+  file_storage:
+    directory: %s
+    create_directory: true
+  health_check:
+    endpoint: %s
+service:
+  extensions: [file_storage, health_check]
+  pipelines:
+    profiles:
+      receivers: [pprof, otlp, splunk_log_profile]
+      processors: [memory_limiter, profile_deduplicator]
+      exporters: [otlp_grpc]
+  telemetry:
+    metrics:
+      readers:
+        - pull:
+            exporter:
+              prometheus:
+                host: 127.0.0.1
+                port: %s
+                without_scope_info: true
+                without_type_suffix: true
+                without_units: true
+`
+
+// Gateway says what a gateway is to be: the same addresses and the same queue, however often it is started.
+type Gateway struct {
+	Targets
+	// Metrics is where its metrics are.
+	Metrics string
+
+	binary, health string
+	configs        []string
+}
+
+// GatewayOptions are what differs between runs.
+type GatewayOptions struct {
+	Binary string
+	// Destination takes OTLP over gRPC.
+	Destination string
+	// Queue is the directory of the queue.
+	Queue string
+	// MemoryMiB is the limit of the memory limiter.
+	MemoryMiB int
+	// More is configuration on top.
+	More []string
+}
+
+// NewGateway finds addresses for a gateway, which it does not start.
+func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
+	addresses, err := gateway.FreeAddresses(ctx, 5)
+	if err != nil {
+		return nil, err
+	}
+	_, metricsPort, err := net.SplitHostPort(addresses[4])
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf(config, addresses[0], addresses[1], addresses[2], options.MemoryMiB, options.MemoryMiB/5,
+		options.Destination, options.Queue, addresses[3], metricsPort)
+	return &Gateway{
+		Targets: Targets{Pprof: addresses[0], OTLP: addresses[1], Splunk: addresses[2]},
+		Metrics: addresses[4],
+		binary:  options.Binary,
+		health:  "http://" + addresses[3],
+		configs: append([]string{text}, options.More...),
+	}, nil
+}
+
+// Start runs it. It is killed when ctx ends.
+func (g *Gateway) Start(ctx context.Context) (*gateway.Gateway, error) {
+	return gateway.Start(ctx, gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health})
+}

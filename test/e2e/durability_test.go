@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+const (
+	// longPatience is how long what was accepted may take to arrive.
+	longPatience = 2 * time.Minute
+	pollEvery    = 100 * time.Millisecond
+	// shortDurability is the number of uploads where OTELPPROF_DURABILITY_UPLOADS does not name another.
+	shortDurability = 200
+)
+
+// lastConfig is a gateway that removes what comes twice. It has a queue, so that it finishes what a sender began that
+// dies in the middle of a call.
+const lastConfig = `yaml:
+receivers:
+  otlp:
+    protocols:
+      grpc:
+        endpoint: %s
+        max_recv_msg_size_mib: 64
+processors:
+  profile_deduplicator:
+    drop_repeated:
+exporters:
+  otlp_grpc:
+    endpoint: %s
+    tls:
+      insecure: true
+    sending_queue:
+      block_on_overflow: true
+extensions:
+  health_check:
+    endpoint: %s
+service:
+  extensions: [health_check]
+  pipelines:
+    profiles:
+      receivers: [otlp]
+      processors: [profile_deduplicator]
+      exporters: [otlp_grpc]
+  telemetry:
+    metrics:
+      level: none
+`
+
+// TestDurability kills the gateway (kill -9) at random moments while uploads come, and starts it again. What it has
+// accepted arrives: at least once, and exactly once behind a gateway that drops what was repeated. `make durability` runs it with
+// 10,000 uploads.
+func TestDurability(t *testing.T) {
+	n := shortDurability
+	if text := os.Getenv("OTELPPROF_DURABILITY_UPLOADS"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		require.NoError(t, err, "OTELPPROF_DURABILITY_UPLOADS")
+	}
+	t.Run("at least once", func(t *testing.T) {
+		l := newLoaded(t, queueIn(t))
+		l.start(t)
+		kills := l.sendAndKill(t, n)
+		t.Logf("%d uploads, killed %d times: %v", n, kills, l.waitForAll(t))
+	})
+	t.Run("once behind drop_repeated", func(t *testing.T) {
+		l := newLoaded(t, queueIn(t))
+		l.prepare(t, l.startLast(t))
+		l.start(t)
+		kills := l.sendAndKill(t, n)
+		b := l.waitForAll(t)
+		t.Logf("%d uploads, killed %d times: %v", n, kills, b)
+		assert.Zero(t, b.Repeated)
+	})
+}
+
+// sendAndKill kills the gateway about once in a hundred uploads.
+func (l *loaded) sendAndKill(t *testing.T, n int) (kills int) {
+	t.Helper()
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the moments only have to differ
+	at := 20 + random.IntN(80)
+	l.send(t, n, func(done int) {
+		if done < at {
+			return
+		}
+		at = done + 20 + random.IntN(160)
+		time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+		l.running.Kill()
+		kills++
+		l.start(t)
+	})
+	require.Positive(t, kills)
+	return kills
+}
+
+// startLast runs a gateway with drop_repeated before the destination, and returns its address.
+func (l *loaded) startLast(t *testing.T) string {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g, err := gateway.Start(ctx, gateway.Options{
+		Binary:    os.Getenv("OTELPPROF_BINARY"),
+		Configs:   []string{fmt.Sprintf(lastConfig, addresses[0], l.destination.Address(), addresses[1])},
+		HealthURL: "http://" + addresses[1],
+	})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		assert.NoError(t, g.Stop(patience))
+	})
+	return addresses[0]
+}

@@ -1,0 +1,164 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// loaded is a gateway with a queue on disk that can be killed and started again, between senders and a destination.
+type loaded struct {
+	*load.Gateway
+	running     *gateway.Gateway
+	uploads     *load.Uploads
+	destination *otlpsink.Sink
+	account     *profiletest.Account
+	queue       string
+	next        atomic.Int64
+}
+
+// newLoaded prepares one whose queue is in this directory.
+func newLoaded(t *testing.T, queue string, more ...string) *loaded {
+	t.Helper()
+	l := &loaded{account: profiletest.NewAccount(), queue: queue}
+	var err error
+	l.uploads, err = load.NewUploads("../..")
+	require.NoError(t, err)
+	l.destination, err = otlpsink.Start(t.Context(), "127.0.0.1:0", nil)
+	require.NoError(t, err)
+	t.Cleanup(l.destination.Stop)
+	l.back()
+	l.prepare(t, l.destination.Address(), more...)
+	return l
+}
+
+// prepare says where the gateway sends to.
+func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		missing(t, "OTELPPROF_BINARY does not name the built distribution: run `make test`")
+	}
+	var err error
+	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
+		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: 1000, More: more,
+	})
+	require.NoError(t, err)
+}
+
+// missing skips a test that lacks something, but not where everything must be there.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// away lets the destination refuse everything for now, back lets it take everything.
+func (l *loaded) away() {
+	l.destination.Take(func(context.Context, pprofile.Profiles) error { return status.Error(codes.Unavailable, "away") })
+}
+
+func (l *loaded) back() {
+	l.destination.Take(func(_ context.Context, pd pprofile.Profiles) error {
+		l.account.Arrived(pd)
+		return nil
+	})
+}
+
+// start runs the gateway until the test ends, or kills it.
+func (l *loaded) start(t *testing.T) {
+	t.Helper()
+	// The test's own context ends before its cleanups run, and would kill the process.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g, err := l.Start(ctx)
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	l.running = g
+	t.Cleanup(func() {
+		defer cancel()
+		if g.Running() {
+			g.Kill()
+		}
+		if t.Failed() {
+			t.Logf("the gateway said:\n%.20000s", g.Log())
+		}
+	})
+}
+
+// send uploads n more from several senders, each until it is accepted, and calls between after each.
+func (l *loaded) send(t *testing.T, n int, between func(done int)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longPatience+time.Duration(n)*200*time.Millisecond)
+	defer cancel()
+	first, end := l.next.Load(), l.next.Load()+int64(n)
+	var done atomic.Int64
+	var group sync.WaitGroup
+	for range uploaders {
+		group.Go(func() {
+			sender, err := load.NewSender(l.uploads, l.Targets)
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer func() { assert.NoError(t, sender.Close()) }()
+			for i := l.next.Add(1) - 1; i < end && !t.Failed(); i = l.next.Add(1) - 1 {
+				l.sendOne(ctx, t, sender, int(i))
+				done.Add(1)
+			}
+		})
+	}
+	for last := int64(0); last < int64(n) && !t.Failed(); time.Sleep(time.Millisecond) {
+		if now := done.Load(); now != last {
+			last = now
+			between(int(now))
+		}
+	}
+	group.Wait()
+	l.next.Store(first + int64(n))
+	require.False(t, t.Failed())
+}
+
+func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender, number int) {
+	t.Helper()
+	profiles, err := l.uploads.Profiles(number)
+	assert.NoError(t, err)
+	l.account.Sent(profiles)
+	outcome, err := sender.Send(ctx, number)
+	assert.NoError(t, err)
+	assert.Equal(t, load.Refused(number), outcome.Refused != "", "upload %d: %s", number, outcome.Refused)
+}
+
+// waitForAll waits until everything that was accepted has arrived, as it was.
+func (l *loaded) waitForAll(t *testing.T) profiletest.Balance {
+	t.Helper()
+	assert.Eventually(t, func() bool { return len(l.account.Balance().Missing) == 0 }, longPatience, pollEvery)
+	b := l.account.Balance()
+	require.True(t, b.Even(), "%v: missing %.5q, unknown %.5q, changed %.5q", b, b.Missing, b.Unknown, b.Changed)
+	return b
+}
+
+func queueIn(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "queue")
+}
