@@ -163,15 +163,15 @@ sbom: $(BINARY) ## Write the list of parts of the distribution as CycloneDX, _bu
 	@echo 'Wrote _build/sbom.cdx.json'
 
 .PHONY: reproducible
-reproducible: $(TOOLS)/builder ## Build the tree twice, in two directories and without what is in a cache, and compare
-	@directory=$$(mktemp -d); trap 'chmod -R u+w $$directory; rm -rf $$directory' EXIT; \
-	for build in one another/with/a/longer/path; do \
-		mkdir -p $$directory/$$build/tree; \
-		git ls-files -z -co --exclude-standard ':!**/.tools/**' | xargs -0 cp --parents -t $$directory/$$build/tree; \
-		GOCACHE=$$directory/$$build/cache $(MAKE) -C $$directory/$$build/tree build TOOLS=$(TOOLS) VERSION=$(VERSION); \
-		sha256sum <$$directory/$$build/tree/_build/otelcol-pprof; \
-	done; \
-	cmp $$directory/one/tree/_build/otelcol-pprof $$directory/another/with/a/longer/path/tree/_build/otelcol-pprof
+reproducible: $(TOOLS)/builder ## Build a copy of the tree as usual, one elsewhere with an empty build cache, and compare
+	@directory=$$(mktemp -d); trap 'rm -rf $$directory' EXIT; \
+	one=$$directory/one; other=$$directory/another/with/a/longer/path; mkdir -p $$one $$(dirname $$other); \
+	git ls-files -z -c --deduplicate ':!**/.tools/**' | xargs -0 cp --parents -t $$one; \
+	cp -r $$one $$other; \
+	$(MAKE) -C $$one build TOOLS=$(TOOLS) VERSION=$(VERSION); \
+	GOCACHE=$$directory/cache $(MAKE) -C $$other build TOOLS=$(TOOLS) VERSION=$(VERSION); \
+	sha256sum $$one/_build/otelcol-pprof $$other/_build/otelcol-pprof; \
+	cmp $$one/_build/otelcol-pprof $$other/_build/otelcol-pprof
 
 ##@ Work on it
 
