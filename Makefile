@@ -166,8 +166,8 @@ sbom: $(BINARY) ## Write the list of parts of the distribution as CycloneDX, _bu
 reproducible: $(TOOLS)/builder ## Build a copy of the tree as usual, one elsewhere with an empty build cache, and compare
 	@directory=$$(mktemp -d); trap 'rm -rf $$directory' EXIT; \
 	one=$$directory/one; other=$$directory/another/with/a/longer/path; mkdir -p $$one $$(dirname $$other); \
-	git ls-files -z -c --deduplicate ':!**/.tools/**' | xargs -0 cp --parents -t $$one; \
-	cp -r $$one $$other; \
+	git ls-files -z -c --deduplicate ':!**/.tools/**' | xargs -0 cp -p --parents -t $$one; \
+	cp -pr $$one $$other; \
 	$(MAKE) -C $$one build TOOLS=$(TOOLS) VERSION=$(VERSION); \
 	GOCACHE=$$directory/cache $(MAKE) -C $$other build TOOLS=$(TOOLS) VERSION=$(VERSION); \
 	sha256sum $$one/_build/otelcol-pprof $$other/_build/otelcol-pprof; \
