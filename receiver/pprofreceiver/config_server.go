@@ -43,6 +43,9 @@ type ServerConfig struct {
 	// MaxConcurrentRequests is how many requests are read and worked on at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 
+	// MaxConcurrentRequestsPerTenant is how many of them may be of one tenant, 0 is no limit.
+	MaxConcurrentRequestsPerTenant int `mapstructure:"max_concurrent_requests_per_tenant"`
+
 	// ConcurrencyWait is how long a request above that number waits for its turn before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 
@@ -149,6 +152,9 @@ func (cfg *ServerConfig) Validate() error {
 	}
 	if cfg.MaxConcurrentRequests <= 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))
+	}
+	if cfg.MaxConcurrentRequestsPerTenant < 0 {
+		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be negative, is %d", cfg.MaxConcurrentRequestsPerTenant))
 	}
 	if cfg.ConcurrencyWait < 0 {
 		errs = append(errs, fmt.Errorf("concurrency_wait must not be negative, is %s", cfg.ConcurrencyWait))

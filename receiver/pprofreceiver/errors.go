@@ -38,6 +38,7 @@ const (
 	classTooSlow
 	classAborted
 	classBusy
+	classTenantBusy
 	classConsumerUnavailable
 	classConsumerRejected
 	classCount
@@ -69,6 +70,7 @@ var answers = [classCount]answer{
 	classTooSlow:             {status: http.StatusRequestTimeout, reason: "too_slow", code: codeDeadlineExceeded},
 	classAborted:             {status: http.StatusBadRequest, reason: "aborted", code: codeCanceled},
 	classBusy:                {status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true},
+	classTenantBusy:          {status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true},
 	classConsumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 	classConsumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument},
 }

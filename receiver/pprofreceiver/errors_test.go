@@ -76,7 +76,8 @@ func TestAnswersAreComplete(t *testing.T) {
 	var reasons, kinds []string
 	for class, answer := range answers {
 		assert.GreaterOrEqual(t, answer.status, 400, "class %d", class)
-		assert.Equal(t, answer.status == http.StatusServiceUnavailable, answer.retryable, answer.reason)
+		comeAgain := answer.status == http.StatusServiceUnavailable || answer.status == http.StatusTooManyRequests
+		assert.Equal(t, comeAgain, answer.retryable, answer.reason)
 		reasons = append(reasons, answer.reason)
 	}
 	for _, repair := range repairKinds {

@@ -125,10 +125,11 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 		return 0, s.lateError(err)
 	}
 	defer s.bodies.put(body)
-	if err := s.places.take(ctx); err != nil {
+	leave, err := s.places.take(ctx, r.Header.Get(tenantHeader))
+	if err != nil {
 		return 0, err
 	}
-	defer s.places.leave()
+	defer leave()
 	if err := s.bodies.finish(r, body); err != nil {
 		return 0, s.lateError(err)
 	}

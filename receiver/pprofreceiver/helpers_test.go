@@ -104,11 +104,11 @@ func (r *running) post(tb testing.TB, target string, body []byte, headers ...str
 }
 
 // postLater posts while the test goes on.
-func (r *running) postLater(t *testing.T, target string, body []byte) <-chan reply {
+func (r *running) postLater(t *testing.T, target string, body []byte, headers ...string) <-chan reply {
 	t.Helper()
 	got := make(chan reply, 1)
 	go func() {
-		answer, err := r.send(t.Context(), http.MethodPost, target, bytes.NewReader(body))
+		answer, err := r.send(t.Context(), http.MethodPost, target, bytes.NewReader(body), headers...)
 		assert.NoError(t, err)
 		got <- answer
 	}()

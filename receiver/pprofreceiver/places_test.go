@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
 )
 
 // TestBusy refuses a request for which no place comes free, and tells the sender to come back.
@@ -68,13 +69,52 @@ func TestSlowSendersHoldNoPlace(t *testing.T) {
 }
 
 func TestGivingUpWaiting(t *testing.T) {
-	p := newPlaces(1, time.Minute)
-	require.NoError(t, p.take(t.Context()))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err := p.take(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, classAborted, classify(err))
-	p.leave()
-	require.NoError(t, p.take(t.Context()))
+	for _, p := range []*places{newPlaces(1, 0, time.Minute), newPlaces(2, 1, time.Minute)} {
+		leave, err := p.take(t.Context(), "a")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = p.take(ctx, "a")
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Equal(t, classAborted, classify(err))
+		leave()
+		leave, err = p.take(t.Context(), "a")
+		require.NoError(t, err)
+		leave()
+		assert.Empty(t, p.tenants.inUse, "a tenant without requests is forgotten")
+	}
+}
+
+// TestGreedyTenant fills the places of one tenant, whose further requests are refused. Another tenant is served.
+func TestGreedyTenant(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := run(t, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 3, 2, 10*time.Millisecond
+	})
+	r.sink.consume = func(ctx context.Context) error {
+		if client.FromContext(ctx).Metadata.Get(tenantHeader)[0] == "greedy" {
+			entered <- struct{}{}
+			<-release
+		}
+		return nil
+	}
+	body := plain(t, cpuProfile(1))
+	var greedy []<-chan reply
+	for range 2 {
+		greedy = append(greedy, r.postLater(t, "/v1/pprof", body, tenantHeader, "greedy"))
+		<-entered
+	}
+	for range 5 {
+		got := r.post(t, "/v1/pprof", body, tenantHeader, "greedy")
+		assert.Equal(t, http.StatusTooManyRequests, got.status)
+		assert.Equal(t, "5", got.header.Get("Retry-After"))
+		assert.Contains(t, got.text, "max_concurrent_requests_per_tenant")
+		got = r.post(t, "/v1/pprof", body, tenantHeader, "modest")
+		assert.Equal(t, http.StatusNoContent, got.status, got.text)
+	}
+	r.assertRefusals(t, map[string]int64{"tenant_busy": 5})
+	close(release)
+	for _, first := range greedy {
+		assert.Equal(t, http.StatusNoContent, (<-first).status)
+	}
 }

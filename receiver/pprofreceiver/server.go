@@ -56,7 +56,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		set:     set.TelemetrySettings,
 		intake:  in,
 		obs:     obs,
-		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.ConcurrencyWait),
+		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
 		headers: headerAttributes(cfg.ResourceHeaders),
 		legacy:  legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
 		byPath:  map[string]*api{},
