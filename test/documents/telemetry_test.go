@@ -180,3 +180,19 @@ func exchange(t *testing.T, method, url string, body []byte) string {
 	require.Equal(t, 2, response.StatusCode/100, string(text))
 	return string(text)
 }
+
+// TestDocumentsNameMetrics: a metric that a document names is in the tables of the page.
+func TestDocumentsNameMetrics(t *testing.T) {
+	text := read(t, page)
+	files, err := filepath.Glob(root + "/*/*/README.md")
+	require.NoError(t, err)
+	files = append(files, root+"/README.md", root+"/docs/operations.md", root+"/docs/security.md", page)
+	checked := 0
+	for _, file := range files {
+		for _, name := range regexp.MustCompile(`\botelcol_[a-z_]*[a-z]\b`).FindAllString(read(t, file), -1) {
+			checked++
+			assert.Contains(t, text, "| `"+name+"` |", file)
+		}
+	}
+	assert.NotZero(t, checked)
+}
