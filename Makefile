@@ -25,6 +25,10 @@ TESTFLAGS ?=
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
 BENCHTIME  ?= 0.5s
+# How long uploads are sent while faults happen.
+SOAK_DURATION ?= 15m
+# Where the figures go; empty is nowhere.
+SOAK_REPORT ?= docs/reliability.md
 # Uploads of the steady state run.
 N         ?= 20000
 
@@ -108,6 +112,11 @@ durability: $(BINARY) ## N uploads while the gateway is killed (kill -9) at rand
 .PHONY: soak
 soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
+
+.PHONY: soak-faults
+soak-faults: $(BINARY) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
+	@$(GO) build -o _build/soak ./internal/soak
+	@_build/soak -binary $(BINARY) -duration $(SOAK_DURATION) -report '$(SOAK_REPORT)'
 
 # measure runs the benchmarks of a package in its directory: directory, name of the test binary, which ones, for how long.
 measure = (cd $(1) && $(CURDIR)/_build/bench-$(2).test -test.run '^$$' -test.bench '$(3)' -test.benchtime $(4) -test.cpu 1 -test.benchmem -test.timeout 60m)

@@ -4,15 +4,20 @@
 package gateway
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Process is what the system says of the running gateway.
 type Process struct {
 	// Resident is the memory held now and Peak the most that was ever held, in bytes.
 	Resident, Peak int64
+	// CPU is the processor time that it took so far.
+	CPU time.Duration
 	// Files is the number of open files and sockets.
 	Files int
 }
@@ -37,12 +42,36 @@ func (g *Gateway) Process() (Process, error) {
 			return p, err
 		}
 	}
+	if p.CPU, err = cpuTime(directory + "/stat"); err != nil {
+		return p, err
+	}
 	files, err := os.ReadDir(directory + "/fd")
 	if err != nil {
 		return p, fmt.Errorf("cannot count the open files of the gateway: %w", err)
 	}
 	p.Files = len(files)
 	return p, nil
+}
+
+// ticksPerSecond is the unit of times in /proc, which is the same on all systems that Go runs on.
+const ticksPerSecond = 100
+
+// cpuTime reads utime and stime, the 14th and 15th field. The second one, in parentheses, may hold anything.
+func cpuTime(path string) (time.Duration, error) {
+	stat, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the processor time of the gateway: %w", err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("cannot read the processor time of the gateway: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
 }
 
 func kilobytes(value string) (int64, error) {

@@ -151,7 +151,7 @@ func (s *Sender) post(ctx context.Context, address, path, contentType string, bo
 		return answer{verdict: accepted}
 	case err != nil:
 		return answer{broken, err.Error()}
-	case response.Header.Get("Retry-After") != "":
+	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return answer{busy, response.Status}
 	default:
 		return answer{refused, fmt.Sprintf("%s: %.80s", response.Status, text)}

@@ -54,13 +54,13 @@ func NewUploads(root string) (*Uploads, error) {
 	// Most are small, a tenth have 100 kB and one has 600 kB.
 	names := []string{"goroutine", "labelled", "mutex", "block", "cpu", "goroutine", "deep", "mutex", "block", "wide", "heap"}
 	for _, name := range names {
-		payload, err := os.ReadFile(filepath.Join(root, "testdata", "pprof", name+".pb.gz"))
+		payload, err := os.ReadFile(filepath.Join(root, "testdata", "pprof", name+".pb.gz")) //nolint:gosec // the root is the caller's
 		if err != nil {
 			return nil, fmt.Errorf("cannot read a profile to upload: %w", err)
 		}
 		u.payloads = append(u.payloads, payload)
 	}
-	body, err := os.ReadFile(filepath.Join(root, "testdata", "splunk", "splunk-otel-python", "cpu-continuous.pb"))
+	body, err := os.ReadFile(filepath.Join(root, "testdata", "splunk", "splunk-otel-python", "cpu-continuous.pb")) //nolint:gosec // the root is the caller's
 	if err != nil {
 		return nil, fmt.Errorf("cannot read log records to send: %w", err)
 	}

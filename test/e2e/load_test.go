@@ -33,12 +33,13 @@ type loaded struct {
 	account     *profiletest.Account
 	queue       string
 	next        atomic.Int64
+	memoryMiB   int
 }
 
 // newLoaded prepares one whose queue is in this directory.
 func newLoaded(t *testing.T, queue string, more ...string) *loaded {
 	t.Helper()
-	l := &loaded{account: profiletest.NewAccount(), queue: queue}
+	l := &loaded{account: profiletest.NewAccount(), queue: queue, memoryMiB: 1000}
 	var err error
 	l.uploads, err = load.NewUploads("../..")
 	require.NoError(t, err)
@@ -59,7 +60,7 @@ func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	}
 	var err error
 	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
-		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: 1000, More: more,
+		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more,
 	})
 	require.NoError(t, err)
 }
@@ -139,7 +140,7 @@ func (l *loaded) send(t *testing.T, n int, between func(done int)) {
 	require.False(t, t.Failed())
 }
 
-func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender, number int) {
+func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender, number int) load.Outcome {
 	t.Helper()
 	profiles, err := l.uploads.Profiles(number)
 	assert.NoError(t, err)
@@ -147,6 +148,7 @@ func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender,
 	outcome, err := sender.Send(ctx, number)
 	assert.NoError(t, err)
 	assert.Equal(t, load.Refused(number), outcome.Refused != "", "upload %d: %s", number, outcome.Refused)
+	return outcome
 }
 
 // waitForAll waits until everything that was accepted has arrived, as it was.

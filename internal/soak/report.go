@@ -1,0 +1,112 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// result is what a run found.
+type result struct {
+	options  *options
+	outcomes []load.Outcome
+	// wrong were accepted though they must be refused, or refused though they must not be.
+	wrong    []load.Outcome
+	faults   []*fault
+	balance  profiletest.Balance
+	took     time.Duration
+	shutdown time.Duration
+	peak     int64
+	cpu      time.Duration
+}
+
+const (
+	beginMark = "<!-- make soak-faults writes what follows -->\n"
+	endMark   = "<!-- end of what make soak-faults writes -->\n"
+)
+
+// write shows the result, puts it into the report, and fails if the account is not even.
+func (r *result) write() error {
+	text := r.text()
+	fmt.Print(text)
+	var errs []error
+	if !r.balance.Even() || len(r.wrong) > 0 {
+		errs = append(errs, fmt.Errorf("the account is not even: %v; answered wrongly: %d, such as %.3v; missing %.5q",
+			r.balance, len(r.wrong), r.wrong, r.balance.Missing))
+	}
+	if r.options.report != "" && len(errs) == 0 {
+		errs = append(errs, replacePart(r.options.report, text))
+	}
+	return errors.Join(errs...)
+}
+
+func replacePart(path, text string) error {
+	content, err := os.ReadFile(path) //nolint:gosec // the path is that of the command line
+	if err != nil {
+		return fmt.Errorf("cannot read the report: %w", err)
+	}
+	before, rest, begins := strings.Cut(string(content), beginMark)
+	_, after, ends := strings.Cut(rest, endMark)
+	if !begins || !ends {
+		return fmt.Errorf("cannot write %s: it does not have the marks of this command", path)
+	}
+	return os.WriteFile(path, []byte(before+beginMark+"\n"+text+"\n"+endMark+after), 0o600) //nolint:gosec // as above
+}
+
+// text is a table of what was measured.
+func (r *result) text() string {
+	var attempts, busy, broken, refused int
+	var seconds []float64
+	for _, o := range r.outcomes {
+		attempts += o.Attempts
+		busy += o.Busy
+		broken += o.Broken
+		if o.Refused != "" {
+			refused++
+		}
+		seconds = append(seconds, o.Seconds)
+	}
+	slices.Sort(seconds)
+	var b strings.Builder
+	row := func(name, format string, values ...any) {
+		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, values...))
+	}
+	fmt.Fprintf(&b, "`make soak-faults SOAK_DURATION=%s` on %d processors of %s/%s, shared with the load and the destination.\n\n| | |\n|---|---|\n",
+		r.options.duration, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
+	row("accepted", "%d", len(r.outcomes)-refused)
+	row("refused for good", "%d, all of them broken on purpose", refused-len(r.wrong))
+	row("answered otherwise than they must be", "%d", len(r.wrong))
+	row("told to come again (503, Unavailable)", "%d of %d attempts", busy, attempts)
+	row("attempts without answer, sent again", "%d", broken)
+	row("time of the attempt that was answered, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
+	row("most memory (resident), limiter at 400 MiB of heap", "%d MiB", r.peak>>20)
+	row("processor time of the gateway, per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
+	row("shutdown", "%s", r.shutdown.Round(time.Millisecond))
+	for _, f := range r.faults {
+		row("fault: "+f.name, "%d times", f.made)
+	}
+	row("profiles of accepted uploads", "%d", r.balance.Sent)
+	row("arrived", "%d", r.balance.Arrived)
+	row("**lost**", "**%d**", len(r.balance.Missing))
+	row("changed, or unknown", "%d, %d", len(r.balance.Changed), len(r.balance.Unknown))
+	row("arrived again", "%d", r.balance.Repeated)
+	return b.String()
+}
+
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(q*float64(len(sorted)-1))]
+}

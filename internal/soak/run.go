@@ -1,0 +1,141 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+const (
+	// memoryMiB is the limit of the memory limiter.
+	memoryMiB = 400
+	// settling is how long what is queued may take to arrive after the last upload.
+	settling = 3 * time.Minute
+)
+
+// run is a gateway between load and a destination, while faults happen.
+type run struct {
+	gateway     *load.Gateway
+	running     *gateway.Gateway
+	destination *otlpsink.Sink
+	account     *profiletest.Account
+	disk        *disk
+	fullDisk    bool
+	// peak is the most memory that any of the processes had.
+	peak int64
+	// cpu is the processor time of all of them.
+	cpu time.Duration
+	// ctx ends the gateway.
+	ctx context.Context //nolint:containedctx // a gateway outlives the faults that start it
+}
+
+func soak(ctx context.Context, o *options) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &run{account: profiletest.NewAccount(), ctx: ctx, fullDisk: o.fullDisk}
+	if r.disk, err = newDisk(o.fullDisk); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.disk.remove()) }()
+	if r.destination, err = otlpsink.Start(ctx, "127.0.0.1:0", r.arrived); err != nil {
+		return err
+	}
+	defer r.destination.Stop()
+	r.gateway, err = load.NewGateway(ctx, load.GatewayOptions{
+		Binary: o.binary, Destination: r.destination.Address(), Queue: r.disk.queue(), MemoryMiB: memoryMiB,
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	defer func() { r.running.Kill() }()
+	return r.work(ctx, o)
+}
+
+func (r *run) start() (err error) {
+	r.running, err = r.gateway.Start(r.ctx)
+	return err
+}
+
+func (r *run) arrived(_ context.Context, pd pprofile.Profiles) error {
+	r.account.Arrived(pd)
+	return nil
+}
+
+// observe notes what was used by a process that is about to end.
+func (r *run) observe() {
+	if process, err := r.running.Process(); err == nil {
+		r.peak = max(r.peak, process.Peak)
+		r.cpu += process.CPU
+	}
+}
+
+// work runs load and faults, and then accounts for all uploads.
+func (r *run) work(ctx context.Context, o *options) error {
+	begin := time.Now()
+	wait, err := startLoad(ctx, o, r.gateway.Targets)
+	if err != nil {
+		return err
+	}
+	// The faults end before the load does, so that it can end.
+	disturbing, stop := context.WithTimeout(ctx, o.duration)
+	defer stop()
+	faults := r.faults()
+	ended := make(chan error, 1)
+	go func() { ended <- r.disturb(disturbing, faults, max(4*time.Second, o.duration/60)) }()
+	outcomes, err := wait()
+	if err := errors.Join(err, <-ended); err != nil {
+		return fmt.Errorf("%w; the gateway said last:\n%s", err, tail(r.running.Log()))
+	}
+	result := result{options: o, outcomes: outcomes, faults: faults, took: time.Since(begin)}
+	if err := r.balance(o, &result); err != nil {
+		return err
+	}
+	begin = time.Now()
+	if err := r.running.Stop(30 * time.Second); err != nil {
+		return err
+	}
+	result.shutdown, result.peak, result.cpu = time.Since(begin), r.peak, r.cpu
+	return result.write()
+}
+
+// balance waits for all that was accepted, and compares.
+func (r *run) balance(o *options, result *result) error {
+	uploads, err := load.NewUploads(o.root)
+	if err != nil {
+		return err
+	}
+	for _, outcome := range result.outcomes {
+		if wrong := load.Refused(outcome.Number) != (outcome.Refused != ""); wrong {
+			result.wrong = append(result.wrong, outcome)
+		}
+		profiles, err := uploads.Profiles(outcome.Number)
+		if err != nil {
+			return err
+		}
+		r.account.Sent(profiles)
+	}
+	for end := time.Now().Add(settling); time.Now().Before(end); time.Sleep(time.Second) {
+		if result.balance = r.account.Balance(); len(result.balance.Missing) == 0 {
+			break
+		}
+	}
+	r.observe()
+	return nil
+}
+
+// tail is the end of a text.
+func tail(text string) string { return text[max(0, len(text)-5000):] }
