@@ -90,7 +90,7 @@ func (r *result) text() string {
 	row("told to come again (503, Unavailable)", "%d of %d attempts", busy, attempts)
 	row("attempts without answer, sent again", "%d", broken)
 	row("time of the attempt that was answered, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
-	row("most memory (resident), limiter at 400 MiB of heap", "%d MiB", r.peak>>20)
+	row("most memory (resident, of which the mapped file of the queue is a part), limiter at 400 MiB of heap", "%d MiB", r.peak>>20)
 	row("processor time of the gateway, per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
 	row("shutdown", "%s", r.shutdown.Round(time.Millisecond))
 	for _, f := range r.faults {

@@ -21,7 +21,7 @@ const (
 	// memoryMiB is the limit of the memory limiter.
 	memoryMiB = 400
 	// settling is how long what is queued may take to arrive after the last upload.
-	settling = 3 * time.Minute
+	settling = 10 * time.Minute
 )
 
 // run is a gateway between load and a destination, while faults happen.
