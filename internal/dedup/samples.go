@@ -11,6 +11,9 @@ import (
 
 // sampleWork combines the samples of one profile.
 type sampleWork struct {
+	stacks stackUses
+	// mixed tells whether samples of one stack may differ in their shapes.
+	mixed bool
 	// identities numbers the samples by identity. The shape stands in front of the attributes: samples of different
 	// shapes are never one.
 	identities dictionary.SampleTable
@@ -37,10 +40,7 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 		return true
 	}
 	samples := profile.Samples()
-	distinct := w.stacksIncrease(samples)
-	if !distinct {
-		w.samples.identities.Reset(samples.Len())
-	}
+	w.samples.identities.Reset(w.countStacks(samples))
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.reshapes(sample) || w.isZero(sample) || shapeOf(sample) == noData {
@@ -50,7 +50,7 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 		if !same {
 			return true
 		}
-		if distinct {
+		if !w.samples.stacks.shared(id.Stack) {
 			continue
 		}
 		if _, added := w.samples.identities.Index(id, w.samples.key); !added {
@@ -60,22 +60,26 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 	return false
 }
 
-// stacksIncrease tells whether no two samples can be equal because each has a stack behind those before it. Samples of a
-// profiler that combines them itself come like that, and then need not be compared.
-func (w *work) stacksIncrease(samples pprofile.SampleSlice) bool {
-	last := int32(-1)
+// countStacks counts the samples of each stack. A sample that is the only one of its stack equals no other, and need not
+// be looked for among them. It returns how many are not.
+func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
+	s := &w.samples
+	s.stacks.begin(w.tables.SizesBefore().Stacks)
+	s.mixed = false
+	var first shape
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.isZero(sample) {
 			continue // goes, and its stack need not exist
 		}
-		stack := w.tables.FindStack(sample.StackIndex())
-		if stack <= last {
-			return false
+		sharing += s.stacks.add(w.tables.FindStack(sample.StackIndex()))
+		if shape := w.shapeAfter(sample); first == 0 {
+			first = shape
+		} else if shape != first {
+			s.mixed = true
 		}
-		last = stack
 	}
-	return true
+	return sharing
 }
 
 // isZero tells whether a sample is to be dropped for having only zeros.
@@ -108,12 +112,12 @@ func (w *work) identity(sample pprofile.Sample) (dictionary.SampleIdentity, bool
 func (w *work) combine(profile pprofile.Profile) {
 	s := &w.samples
 	samples := profile.Samples()
-	distinct := w.stacksIncrease(samples)
-	if !distinct {
-		s.identities.Reset(samples.Len())
-		s.shapeless.Reset(samples.Len())
-		s.keepers = s.keepers[:0]
+	sharing := w.countStacks(samples)
+	s.identities.Reset(sharing)
+	if s.mixed {
+		s.shapeless.Reset(sharing)
 	}
+	s.keepers = s.keepers[:0]
 	perEvent := eventValue(profile)
 	samples.RemoveIf(func(sample pprofile.Sample) bool {
 		if w.isZero(sample) {
@@ -127,7 +131,7 @@ func (w *work) combine(profile pprofile.Profile) {
 			sample.Values().Append(0)
 		}
 		w.stats.DroppedAttributes += w.tables.CountDropped(sample.AttributeIndices())
-		if !distinct && !w.keep(sample) {
+		if s.stacks.shared(w.tables.FindStack(sample.StackIndex())) && !w.keep(sample) {
 			return true
 		}
 		w.rewrite(sample)
@@ -149,8 +153,10 @@ func (w *work) keep(sample pprofile.Sample) bool {
 		return false
 	}
 	s.keepers = append(s.keepers, sample)
-	if _, first := s.shapeless.Index(id, s.key[1:]); !first {
-		w.stats.MixedShapes++
+	if s.mixed {
+		if _, first := s.shapeless.Index(id, s.key[1:]); !first {
+			w.stats.MixedShapes++
+		}
 	}
 	return true
 }

@@ -1,0 +1,44 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import "math"
+
+// stackUses tells of each stack whether several samples of the profile at hand have it. What it knows of earlier
+// profiles is told apart by their turn, so that beginning anew costs nothing.
+type stackUses struct {
+	// uses holds for each stack the turn in which it was last used, doubled, plus one if several samples have it.
+	uses []uint32
+	turn uint32
+}
+
+// begin begins with a profile whose samples have stacks below n.
+func (s *stackUses) begin(n int) {
+	n = max(n, 1) // stack 0 exists in any case
+	if n > len(s.uses) {
+		s.uses = append(s.uses, make([]uint32, n-len(s.uses))...)
+	}
+	s.turn++
+	if s.turn > math.MaxUint32/2 {
+		clear(s.uses)
+		s.turn = 1
+	}
+}
+
+// add notes a sample of a stack and returns by how many that changes the number of samples that share theirs.
+func (s *stackUses) add(stack int32) int {
+	switch s.uses[stack] {
+	case s.turn << 1:
+		s.uses[stack] |= 1
+		return 2
+	case s.turn<<1 | 1:
+		return 1
+	default:
+		s.uses[stack] = s.turn << 1
+		return 0
+	}
+}
+
+// shared tells whether several samples have a stack.
+func (s *stackUses) shared(stack int32) bool { return s.uses[stack]&1 != 0 }
