@@ -8,17 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps working memory from call to call. One piece stays for good, unless it is large: a [sync.Pool] alone loses
-// all that it has to the second garbage collection, which is soon when a call makes much of a small heap. What is used
-// beside it at the same time is pooled. The zero value is ready for use, also by many goroutines at once.
+// Keeper keeps working memory from call to call. One piece stays for good, if it is small: a [sync.Pool] alone loses all
+// that it has to the second garbage collection, which is soon in a small heap. All else is pooled. The zero value is
+// ready for use, also by many goroutines at once.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
 }
 
 const (
-	// keptBytes is the size up to which memory stays for good.
-	keptBytes = 32 << 20
+	// keptBytes is the size up to which memory stays for good. A heap that looks the same after each collection of
+	// garbage is worth more than what larger pieces would save.
+	keptBytes = 64 << 10
 	// pooledBytes is the size above which memory is left to the garbage collector at once.
 	pooledBytes = 256 << 20
 )
