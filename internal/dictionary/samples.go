@@ -10,6 +10,8 @@ type SampleTable struct {
 	samples    []SampleIdentity
 	attributes lists
 	index      hashIndex
+	// next is the sample behind the one that was last asked for: the types of one profile list theirs in the same order.
+	next int
 }
 
 // SampleIdentity is what makes two samples the same, without the attributes.
@@ -20,6 +22,7 @@ type SampleIdentity struct {
 // Reset drops all samples and makes room for n.
 func (t *SampleTable) Reset(n int) {
 	t.samples = t.samples[:0]
+	t.next = 0
 	t.attributes.reset()
 	t.index.reset(n)
 }
@@ -29,17 +32,27 @@ func (t *SampleTable) Len() int { return len(t.samples) }
 
 // Index returns the number of the sample with this identity. attributes is sorted and borrowed for the call only.
 func (t *SampleTable) Index(id SampleIdentity, attributes []int32) (number int, added bool) {
+	if t.next < len(t.samples) && t.equals(t.next, id, attributes) {
+		t.next++
+		return t.next - 1, false
+	}
 	h := hashIndices(mix(uint64(uint32(id.Stack))<<32|uint64(uint32(id.Link)), 0), attributes)
 	entry, slot := t.index.first(h)
 	for ; entry >= 0; entry, slot = t.index.next(h, slot) {
-		if t.samples[entry] == id && slices.Equal(t.attributes.at(int(entry)), attributes) {
+		if t.equals(int(entry), id, attributes) {
+			t.next = int(entry) + 1
 			return int(entry), false
 		}
 	}
 	t.index.insert(h, slot, len(t.samples))
 	t.samples = append(t.samples, id)
 	t.attributes.add(attributes)
+	t.next = len(t.samples)
 	return len(t.samples) - 1, true
+}
+
+func (t *SampleTable) equals(i int, id SampleIdentity, attributes []int32) bool {
+	return t.samples[i] == id && slices.Equal(t.attributes.at(i), attributes)
 }
 
 // At returns sample number i and its attributes, which are valid until the next call of Index or Reset.
