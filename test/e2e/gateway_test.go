@@ -176,10 +176,13 @@ func (g *tester) files(t *testing.T) []string {
 func (g *tester) waitForFiles(t *testing.T, n int) []string {
 	t.Helper()
 	var found []string
-	require.Eventually(t, func() bool {
+	done := func() bool {
 		found = g.files(t)
 		return len(found) == n && len(unfinished(found)) == 0
-	}, patience, 20*time.Millisecond, "want %d files", n)
+	}
+	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "want %d files, there are %q", n, found)
+	}
 	return found
 }
 

@@ -31,14 +31,14 @@ type event struct {
 // events are weights by event. Two that say the same are one, with the sum of their weights.
 type events map[event]int64
 
-// addLogs adds what the records with a pprof say and returns how many there are. It reads them with google/pprof, as far
-// as that can: it refuses the tables of Python.
+// addLogs adds what the records with a pprof say and returns how many of them have a sample: an agent that is stopped just
+// after it sent sends one without. It reads them with google/pprof, as far as that can: it refuses the tables of Python.
 func (e events) addLogs(t *testing.T, logs plog.Logs) (records int) {
 	t.Helper()
 	for _, resource := range logs.ResourceLogs().All() {
 		for _, scope := range resource.ScopeLogs().All() {
 			for _, record := range scope.LogRecords().All() {
-				if parsed := parseRecord(t, record); parsed != nil {
+				if parsed := parseRecord(t, record); parsed != nil && len(parsed.Sample) > 0 {
 					e.addRecord(record, parsed)
 					records++
 				}
