@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/printable"
+	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -81,20 +82,8 @@ func (d *httpDestination) start(ctx context.Context, host component.Host) error 
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP client: %w", err)
 	}
-	client.CheckRedirect = keepsMethod
+	client.CheckRedirect = redirect.SameHost
 	d.client, d.health = client, newHealth(host, d.logger)
-	return nil
-}
-
-// maxRedirects is how often a request follows one.
-const maxRedirects = 5
-
-// keepsMethod follows only redirects that send the profile along. Others end at a page that answers 200 and takes nothing,
-// such as one to log in; their own status is the answer then.
-func keepsMethod(next *http.Request, earlier []*http.Request) error {
-	if next.Method != earlier[0].Method || len(earlier) > maxRedirects {
-		return http.ErrUseLastResponse
-	}
 	return nil
 }
 

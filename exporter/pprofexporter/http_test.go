@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -329,7 +330,7 @@ func TestHTTPSlow(t *testing.T) {
 	assert.False(t, consumererror.IsPermanent(err))
 }
 
-// A redirect is followed where the profile goes along. Where it would not, nothing was taken.
+// A redirect is followed where the profile goes along, and stays with its host. Else nothing was taken.
 func TestHTTPRedirect(t *testing.T) {
 	s := newSink(t, nil)
 	for status, taken := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
@@ -347,6 +348,11 @@ func TestHTTPRedirect(t *testing.T) {
 		}
 		redirecting.Close()
 	}
+	before := len(s.requests())
+	away := httptest.NewServer(http.RedirectHandler(strings.Replace(s.URL, "127.0.0.1", "localhost", 1), http.StatusTemporaryRedirect))
+	defer away.Close()
+	require.ErrorContains(t, newPushing(t, away.URL, nil).ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
+	assert.Len(t, s.requests(), before)
 	loop := httptest.NewServer(http.RedirectHandler("/", http.StatusTemporaryRedirect))
 	defer loop.Close()
 	p := newPushing(t, loop.URL, nil)

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -51,6 +52,7 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	client.CheckRedirect = redirect.SameHost
 	from := &fetcher{client: client, limit: r.cfg.MaxResponseSize}
 	state := newHealth(host, r.log)
 	r.rounds.start(r.cfg.Schedule, func(ctx context.Context) {

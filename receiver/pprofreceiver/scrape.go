@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -77,6 +78,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	client.CheckRedirect = redirect.SameHost
 	state := newHealth(host, s.log)
 	for _, one := range s.jobs {
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {

@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package redirect
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSameHost(t *testing.T) {
+	for name, test := range map[string]struct {
+		method, from, to string
+		earlier          int
+		follows          bool
+	}{
+		"path":           {"POST", "http://a:1/x", "http://a:1/y", 1, true},
+		"port":           {"POST", "http://a:1/x", "http://a:2/x", 1, true},
+		"to TLS":         {"POST", "http://a/x", "https://a/x", 1, true},
+		"the last":       {"GET", "http://a/x", "http://a/y", Limit, true},
+		"one too many":   {"GET", "http://a/x", "http://a/y", Limit + 1, false},
+		"host":           {"POST", "http://a/x", "http://b/x", 1, false},
+		"name below":     {"GET", "http://a/x", "http://b.a/x", 1, false},
+		"out of TLS":     {"POST", "https://a/x", "http://a/x", 1, false},
+		"without a body": {"GET", "http://a/x", "http://a/y", 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, err := http.NewRequestWithContext(t.Context(), test.method, test.from, http.NoBody)
+			require.NoError(t, err)
+			next, err := http.NewRequestWithContext(t.Context(), test.method, test.to, http.NoBody)
+			require.NoError(t, err)
+			err = SameHost(next, slices.Repeat([]*http.Request{first}, test.earlier))
+			if test.follows {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorIs(t, err, http.ErrUseLastResponse)
+			}
+		})
+	}
+	post, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a/x", http.NoBody)
+	require.NoError(t, err)
+	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/y", http.NoBody)
+	require.NoError(t, err)
+	assert.ErrorIs(t, SameHost(get, []*http.Request{post}), http.ErrUseLastResponse, "the body would stay behind")
+}
