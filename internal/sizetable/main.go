@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command sizetable writes the part of docs/performance.md that tells sizes: OTLP messages before and after
-// deduplication, plain, in gzip and in zstd, on the real profiles of the corpus that OTELPPROF_CORPUS names; and the
-// inputs of OTEP 0239 as pprof, as OTLP as received, and deduplicated. Without a corpus it writes nothing.
+// deduplication, plain, in gzip and in zstd, on the real profiles of the corpus that OTELPPROF_CORPUS names and of the folder
+// testdata; and the inputs of OTEP 0239 as pprof, as OTLP as received, and deduplicated. Without a corpus it writes nothing.
+// It is run at the root of the repository.
 package main
 
 import (
@@ -19,11 +20,13 @@ func main() {
 		return
 	}
 	var out strings.Builder
-	for _, section := range []func(*strings.Builder, string) error{messageSizes, otepTables} {
-		if err := section(&out, corpus); err != nil {
-			fmt.Fprintln(os.Stderr, "sizetable:", err)
-			os.Exit(1)
-		}
+	err := messageSizes(&out, corpus, "testdata")
+	if err == nil {
+		err = otepTables(&out, corpus)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sizetable:", err)
+		os.Exit(1)
 	}
 	fmt.Print(out.String())
 }

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,21 +19,47 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestUploadsOfOneService(t *testing.T) {
-	messages, err := uploads(profiletest.Corpus(t))
+	folders := map[string]string{
+		"ten minutes":  profiletest.Testdata(t, "uploads"),
+		"four minutes": filepath.Join(profiletest.Corpus(t), "pprof", "scrapes-of-one-app"),
+	}
+	for name, folder := range folders {
+		t.Run(name, func(t *testing.T) {
+			messages, err := uploads(folder)
+			require.NoError(t, err)
+			require.Len(t, messages, numUploads)
+			r, err := newRow("uploads", messages)
+			require.NoError(t, err)
+			assert.Less(t, 3*r.joined.plain, r.received.plain)
+			assert.Less(t, r.merged.plain, r.joined.plain)
+			assert.Less(t, r.joined.gzip, r.joined.plain)
+			assert.Less(t, r.joined.zstd, r.joined.plain)
+			var out strings.Builder
+			r.write(&out)
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			require.Len(t, lines, 4)
+			assert.True(t, strings.HasPrefix(lines[0], "| 50 uploads | received | "), lines[0])
+			assert.True(t, strings.HasPrefix(lines[2], "|  | joined | "), lines[2])
+		})
+	}
+}
+
+// TestUploadsSpanTenMinutes: each follows the one before, and nothing lies between.
+func TestUploadsSpanTenMinutes(t *testing.T) {
+	messages, err := uploads(profiletest.Testdata(t, "uploads"))
 	require.NoError(t, err)
-	require.Len(t, messages, numUploads)
-	r, err := newRow("uploads", messages)
-	require.NoError(t, err)
-	assert.Less(t, 4*r.joined.plain, r.received.plain)
-	assert.Less(t, r.merged.plain, r.joined.plain)
-	assert.Less(t, r.joined.gzip, r.joined.plain)
-	assert.Less(t, r.joined.zstd, r.joined.plain)
-	var out strings.Builder
-	r.write(&out)
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	require.Len(t, lines, 4)
-	assert.True(t, strings.HasPrefix(lines[0], "| 50 uploads | received | 800 | 293,"), lines[0])
-	assert.True(t, strings.HasPrefix(lines[2], "|  | joined | 800 | "), lines[2])
+	var first, last time.Time
+	for i, message := range messages {
+		profile := message.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		begin := profile.Time().AsTime()
+		if i == 0 {
+			first = begin
+		} else {
+			assert.WithinRange(t, begin, last, last.Add(2*time.Second), "upload %d", i)
+		}
+		last = begin.Add(time.Duration(profile.DurationNano()))
+	}
+	assert.WithinDuration(t, first.Add(10*time.Minute), last, time.Minute)
 }
 
 // What the tables say of the inputs is worth something only if they are the OTEP's.
