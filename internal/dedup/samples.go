@@ -24,7 +24,8 @@ type sampleWork struct {
 	keepers []pprofile.Sample
 }
 
-// samplesChange tells whether the samples of any profile are to be changed, other than by new indices.
+// samplesChange tells whether the samples of any profile are to be changed, other than by new indices. What they refer to
+// does not change.
 func (w *work) samplesChange() bool {
 	for profile := range profilesOf(w.pd) {
 		if w.profileChanges(profile) {
@@ -35,10 +36,6 @@ func (w *work) samplesChange() bool {
 }
 
 func (w *work) profileChanges(profile pprofile.Profile) bool {
-	if set, same := w.tables.AppendSet(w.samples.key[:0], profile.AttributeIndices(), false); !same {
-		w.samples.key = set
-		return true
-	}
 	samples := profile.Samples()
 	w.samples.identities.Reset(w.countStacks(samples))
 	for i := range samples.Len() {
@@ -46,14 +43,10 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 		if w.reshapes(sample) || w.isZero(sample) || shapeOf(sample) == noData {
 			return true
 		}
-		id, same := w.identity(sample)
-		if !same {
-			return true
-		}
-		if !w.samples.stacks.shared(id.Stack) {
+		if !w.samples.stacks.shared(w.tables.FindStack(sample.StackIndex())) {
 			continue
 		}
-		if _, added := w.samples.identities.Index(id, w.samples.key); !added {
+		if _, added := w.samples.identities.Index(w.identity(sample), w.samples.key); !added {
 			return true
 		}
 	}
@@ -95,17 +88,14 @@ func (w *work) isZero(sample pprofile.Sample) bool {
 	return true
 }
 
-// identity leaves what makes a sample what it is in w.samples.key, its shape first, and tells whether its attributes
-// are written as they should be.
-func (w *work) identity(sample pprofile.Sample) (dictionary.SampleIdentity, bool) {
-	id := dictionary.SampleIdentity{
+// identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
+func (w *work) identity(sample pprofile.Sample) dictionary.SampleIdentity {
+	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
+	w.samples.key, _ = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
+	return dictionary.SampleIdentity{
 		Stack: w.tables.FindStack(sample.StackIndex()),
 		Link:  w.tables.FindLink(sample.LinkIndex()),
 	}
-	var same bool
-	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
-	w.samples.key, same = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
-	return id, same
 }
 
 // combine rewrites the samples of a profile: those of equal identity become one, with the new indices.
@@ -146,7 +136,7 @@ func (w *work) combine(profile pprofile.Profile) {
 // keep tells whether a sample is the first of its identity, and adds it to the first one otherwise.
 func (w *work) keep(sample pprofile.Sample) bool {
 	s := &w.samples
-	id, _ := w.identity(sample)
+	id := w.identity(sample)
 	number, added := s.identities.Index(id, s.key)
 	if !added {
 		addSample(s.keepers[number], sample)

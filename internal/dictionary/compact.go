@@ -164,8 +164,8 @@ func (c *Compactor) UseStack(i int32) error {
 	return nil
 }
 
-// UseAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A key that
-// stands twice with different values is an error.
+// UseAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
+// written as its set is a change. A key that stands twice with different values is an error.
 func (c *Compactor) UseAttributes(list pcommon.Int32Slice, drop bool) (err error) {
 	if list.Len() == 0 {
 		return nil
@@ -176,11 +176,12 @@ func (c *Compactor) UseAttributes(list pcommon.Int32Slice, drop bool) (err error
 	for _, a := range c.set {
 		c.attributes.used[a] = true
 	}
+	c.changed = c.changed || !equalsList(c.set, list)
 	return nil
 }
 
 // AppendSet appends the set that a list of attributes stands for, representatives in their order, and tells whether the
-// list says it like that already. UseAttributes took the same list.
+// list says it like that already. UseAttributes took the same list, if it is one of a profile or sample.
 func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, same bool) {
 	if list.Len() == 0 {
 		return dst, true
