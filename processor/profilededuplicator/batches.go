@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/client"
-	"go.opentelemetry.io/collector/consumer/consumererror"
+
+	"github.com/otelpprof/otelpprof/internal/badrequest"
 )
 
 var errStopped = errors.New("cannot hold profiles: the processor is shutting down")
@@ -94,8 +95,8 @@ func (b *batches) place(of origin, memory int64) (*tenant, error) {
 	case b.stopped:
 		return nil, &refusal{refusedStopped, errStopped}
 	case memory > b.cfg.MaxHeldBytes:
-		return nil, &refusal{refusedTooLarge, consumererror.NewPermanent(fmt.Errorf(
-			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes))}
+		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
+			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
 	case b.held+memory > b.cfg.MaxHeldBytes:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(

@@ -9,12 +9,12 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
+	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
@@ -98,7 +98,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if err != nil {
 		m.claim.Settle(recent.None)
 		d.telemetry.refused(ctx, refusedInvalid)
-		return consumererror.NewPermanent(err)
+		return badrequest.Errorf("%w", err)
 	}
 	if d.batching != nil && !broken(&stats) {
 		return d.hold(ctx, m)

@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor/processortest"
 	"go.opentelemetry.io/collector/processor/xprocessor"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
@@ -213,6 +215,7 @@ func TestOnInvalid(t *testing.T) {
 				var invalid *dedup.InvalidError
 				require.ErrorAs(t, err, &invalid)
 				assert.True(t, consumererror.IsPermanent(err))
+				assert.Equal(t, codes.InvalidArgument, status.Code(err), "what an OTLP receiver answers")
 			} else {
 				require.NoError(t, err)
 			}

@@ -178,6 +178,10 @@ func (cfg *Config) Validate() error {
 	if !cfg.Server.HasValue() && !cfg.fetches() {
 		errs = append(errs, errors.New("nothing to do: at least one of server, remote, scrape, file and self must be configured"))
 	}
+	if cfg.Endpoint != "" && cfg.Server.HasValue() && !cfg.Scrape.HasValue() {
+		errs = append(errs, fmt.Errorf("endpoint %q is the target of scrape, which is not configured; server::endpoint is where the server listens",
+			cfg.Endpoint))
+	}
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}

@@ -129,11 +129,13 @@ func TestReceiverCreator(t *testing.T) {
 	}
 	cfg := creatorConfig(t, map[string]any{"scrape": map[string]any{"targets": []any{map[string]any{"endpoint": "http://10.1.2.3:6060/app"}}}})
 	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060/app"}}, cfg.Scrape.Get().Targets, "what is written wins")
+	_, err := load(confmap.NewFromStringMap(map[string]any{"endpoint": "0.0.0.0:4040", "server": map[string]any{"path": "/p"}}))
+	require.ErrorContains(t, err, `endpoint "0.0.0.0:4040" is the target of scrape`, "meant for the server")
 	cfg = creatorConfig(t, map[string]any{"remote": map[string]any{"endpoint": "http://10.1.2.3:6060/debug/pprof/heap"}})
 	assert.False(t, cfg.Scrape.HasValue())
 	assert.True(t, cfg.Remote.HasValue())
 
-	_, err := newReceiver(nopSettings(), cfg, &sink{})
+	_, err = newReceiver(nopSettings(), cfg, &sink{})
 	require.NoError(t, err)
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -136,9 +137,9 @@ func (c *converter) judge(result *splunk.Result, othersTaken bool) error {
 		return nil
 	case result.Records > 0:
 		first := result.Refused[0]
-		return invalid("all %d profiling records are refused, the first one (%s): %w", result.Records, first.Reason, first.Err)
+		return badrequest.Errorf("all %d profiling records are refused, the first one (%s): %w", result.Records, first.Reason, first.Err)
 	case result.OtherRecords > 0 && c.otherLogs == OtherLogsReject:
-		return invalid("none of the %d log records is a profiling record, and nothing else is taken here", result.OtherRecords)
+		return badrequest.Errorf("none of the %d log records is a profiling record, and nothing else is taken here", result.OtherRecords)
 	default:
 		return nil
 	}
