@@ -25,6 +25,8 @@ type batch struct {
 	in     *intake
 	way    *way
 	legacy legacyFormats
+	// claim is what the payloads may take, nil where nothing bounds that.
+	claim *claim
 
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
@@ -51,6 +53,9 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 		b.stats = append(b.stats, pprof.DecodeStats{})
 		return nil
 	}
+	if b.claim != nil {
+		source.Admit = func(bytes int) error { return b.claim.atLeast(ctx, b.inflated+bytes) }
+	}
 	profiles, stats, err := b.in.translate(ctx, b.way, payload, source, b.legacy)
 	if err != nil {
 		return err
@@ -69,7 +74,11 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 	if count, limit := len(b.stats)+len(b.refused), b.in.limits.Payloads; count == limit {
 		return refuse(classTooLarge, "more than limits.payloads, %d, in one request", limit)
 	}
-	if err := b.add(ctx, payload, source, span); err != nil {
+	err := b.add(ctx, payload, source, span)
+	if class := classify(err); err != nil && (class == classBusy || class == classAborted) {
+		return err // It says nothing of the payload.
+	}
+	if err != nil {
 		b.refused = append(b.refused, fmt.Errorf("%s: %w", place, err))
 		return nil
 	}

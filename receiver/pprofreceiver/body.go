@@ -76,7 +76,11 @@ func (b *bodies) finish(r *http.Request, started *body) error {
 		if err != nil || started.whole {
 			return err
 		}
-		started.bytes = slices.Grow(started.bytes, len(started.bytes))
+		more := len(started.bytes)
+		if left := r.ContentLength + 1 - int64(more); left > 0 {
+			more = int(min(left, int64(more))) // No more than is to come: many large bodies may be waiting.
+		}
+		started.bytes = append(make([]byte, 0, len(started.bytes)+more), started.bytes...)
 	}
 }
 

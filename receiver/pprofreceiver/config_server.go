@@ -24,6 +24,7 @@ const (
 	defaultReadHeaderTimeout     = 10 * time.Second
 	defaultWriteTimeout          = time.Minute
 	defaultMaxConcurrentRequests = 64
+	defaultMaxConcurrentBytes    = 64 << 20
 	defaultConcurrencyWait       = 5 * time.Second
 	defaultRetryAfter            = 5 * time.Second
 )
@@ -46,7 +47,10 @@ type ServerConfig struct {
 	// MaxConcurrentRequestsPerTenant is how many of them may be of one tenant, 0 is no limit.
 	MaxConcurrentRequestsPerTenant int `mapstructure:"max_concurrent_requests_per_tenant"`
 
-	// ConcurrencyWait is how long a request above that number waits for its turn before it is refused.
+	// MaxConcurrentBytes is how many bytes of profiles, after decompression, are worked on at a time.
+	MaxConcurrentBytes int `mapstructure:"max_concurrent_bytes"`
+
+	// ConcurrencyWait is how long a request above these numbers waits for its turn before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 
 	// RetryAfter is what a sender is told to wait after a refusal that will pass.
@@ -117,6 +121,7 @@ func defaultServerConfig() ServerConfig {
 		Path:                  defaultPath,
 		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
+		MaxConcurrentBytes:    defaultMaxConcurrentBytes,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,
 	}
@@ -155,6 +160,9 @@ func (cfg *ServerConfig) Validate() error {
 	}
 	if cfg.MaxConcurrentRequestsPerTenant < 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be negative, is %d", cfg.MaxConcurrentRequestsPerTenant))
+	}
+	if cfg.MaxConcurrentBytes <= 0 {
+		errs = append(errs, fmt.Errorf("max_concurrent_bytes must be above 0, is %d", cfg.MaxConcurrentBytes))
 	}
 	if cfg.ConcurrencyWait < 0 {
 		errs = append(errs, fmt.Errorf("concurrency_wait must not be negative, is %s", cfg.ConcurrencyWait))

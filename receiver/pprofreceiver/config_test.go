@@ -105,6 +105,7 @@ func TestLoadAll(t *testing.T) {
 	assert.Equal(t, "/profiles", server.Path)
 	assert.Equal(t, APIsConfig{Pprof: true, PyroscopePush: true, Datadog: true, Parca: true}, server.APIs)
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
+	assert.Equal(t, 1000, server.MaxConcurrentBytes)
 	assert.Zero(t, server.ConcurrencyWait)
 	assert.Equal(t, 30*time.Second, server.RetryAfter)
 	assert.True(t, server.LegacyFormats)

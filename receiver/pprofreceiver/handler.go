@@ -133,10 +133,17 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	if err := s.bodies.finish(r, body); err != nil {
 		return 0, s.lateError(err)
 	}
+	claim, err := s.room.take(ctx, expectedRatio*len(body.bytes))
+	if err != nil {
+		return 0, err
+	}
+	defer claim.leave()
 	payloads := s.intake.newBatch(protocol.metrics, s.legacy)
+	payloads.claim = claim
 	if err := protocol.take(ctx, r, payloads, body.bytes); err != nil {
 		return 0, err
 	}
+	claim.atMost(payloads.inflated)
 	return payloads.deliver(ctx)
 }
 

@@ -28,6 +28,7 @@ type server struct {
 	obs     *receiverhelper.ObsReport
 	bodies  bodies
 	places  *places
+	room    *room
 	headers []headerAttribute
 	legacy  legacyFormats
 	byPath  map[string]*api
@@ -57,6 +58,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		intake:  in,
 		obs:     obs,
 		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		room:    newRoom(cfg.MaxConcurrentBytes, cfg.ConcurrencyWait),
 		headers: headerAttributes(cfg.ResourceHeaders),
 		legacy:  legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
 		byPath:  map[string]*api{},

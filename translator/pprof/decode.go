@@ -28,6 +28,9 @@ type Source struct {
 	ProfileName string
 	// SampleTypes stand in for those of a payload that names none.
 	SampleTypes []ValueType
+	// Admit, when set, is asked before more memory is taken for a payload than this many bytes, its size after
+	// decompression. Its error ends the translation and is returned as it is.
+	Admit func(inflatedBytes int) error
 }
 
 // DecodeStats tell what was read and what was mended on the way.
@@ -104,6 +107,11 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	}
 	if len(raw) > d.opts.Limits.InflatedBytes {
 		return pprofile.Profiles{}, DecodeStats{}, tooLarge("bytes of the payload", len(raw), d.opts.Limits.InflatedBytes)
+	}
+	if src.Admit != nil {
+		if err := src.Admit(len(raw)); err != nil {
+			return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
+		}
 	}
 	t.begin(&d.opts, src)
 	if err := t.wire.Read(raw, d.opts.Limits.wire()); err != nil {
