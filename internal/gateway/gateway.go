@@ -30,6 +30,8 @@ type Options struct {
 	HealthURL string
 	// Directory is the working directory, "" for that of the caller.
 	Directory string
+	// Environment is added to that of the caller, each as "name=value".
+	Environment []string
 }
 
 // Gateway is a running process.
@@ -49,6 +51,7 @@ func Start(ctx context.Context, options Options) (*Gateway, error) {
 	}
 	g := &Gateway{command: exec.CommandContext(ctx, options.Binary, arguments...), log: &log{}, ended: make(chan struct{})}
 	g.command.Dir = options.Directory
+	g.command.Env = append(g.command.Environ(), options.Environment...)
 	g.command.Stdout, g.command.Stderr = g.log, g.log
 	if err := g.command.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", options.Binary, err)

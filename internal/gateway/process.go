@@ -16,6 +16,9 @@ import (
 type Process struct {
 	// Resident is the memory held now and Peak the most that was ever held, in bytes.
 	Resident, Peak int64
+	// Anonymous is the part of Resident that is not of files: without the program itself and the mapped file of a queue,
+	// which the system takes back when it needs the room.
+	Anonymous int64
 	// CPU is the processor time that it took so far.
 	CPU time.Duration
 	// Files is the number of open files and sockets.
@@ -35,6 +38,8 @@ func (g *Gateway) Process() (Process, error) {
 		switch name {
 		case "VmRSS":
 			p.Resident, err = kilobytes(value)
+		case "RssAnon":
+			p.Anonymous, err = kilobytes(value)
 		case "VmHWM":
 			p.Peak, err = kilobytes(value)
 		}

@@ -79,6 +79,7 @@ type Gateway struct {
 
 	binary, health string
 	configs        []string
+	environment    []string
 }
 
 // GatewayOptions are what differs between runs.
@@ -92,6 +93,8 @@ type GatewayOptions struct {
 	MemoryMiB int
 	// More is configuration on top.
 	More []string
+	// Environment is added to that of the caller.
+	Environment []string
 }
 
 // NewGateway finds addresses for a gateway, which it does not start.
@@ -112,10 +115,11 @@ func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 		binary:  options.Binary,
 		health:  "http://" + addresses[3],
 		configs: append([]string{text}, options.More...),
+		environment: options.Environment,
 	}, nil
 }
 
 // Start runs it. It is killed when ctx ends.
 func (g *Gateway) Start(ctx context.Context) (*gateway.Gateway, error) {
-	return gateway.Start(ctx, gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health})
+	return gateway.Start(ctx, gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment})
 }

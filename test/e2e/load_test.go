@@ -34,12 +34,19 @@ type loaded struct {
 	queue       string
 	next        atomic.Int64
 	memoryMiB   int
+	environment []string
 }
 
 // newLoaded prepares one whose queue is in this directory.
 func newLoaded(t *testing.T, queue string, more ...string) *loaded {
 	t.Helper()
-	l := &loaded{account: profiletest.NewAccount(), queue: queue, memoryMiB: 1000}
+	return newLoadedWith(t, &loaded{queue: queue, memoryMiB: 1000}, more...)
+}
+
+// newLoadedWith prepares one of which queue, memory and environment are set.
+func newLoadedWith(t *testing.T, l *loaded, more ...string) *loaded {
+	t.Helper()
+	l.account = profiletest.NewAccount()
 	var err error
 	l.uploads, err = load.NewUploads("../..")
 	require.NoError(t, err)
@@ -60,7 +67,7 @@ func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	}
 	var err error
 	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
-		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more,
+		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more, Environment: l.environment,
 	})
 	require.NoError(t, err)
 }
