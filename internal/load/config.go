@@ -110,11 +110,11 @@ func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 	text := fmt.Sprintf(config, addresses[0], addresses[1], addresses[2], options.MemoryMiB, options.MemoryMiB/5,
 		options.Destination, options.Queue, addresses[3], metricsPort)
 	return &Gateway{
-		Targets: Targets{Pprof: addresses[0], OTLP: addresses[1], Splunk: addresses[2]},
-		Metrics: addresses[4],
-		binary:  options.Binary,
-		health:  "http://" + addresses[3],
-		configs: append([]string{text}, options.More...),
+		Targets:     Targets{Pprof: addresses[0], OTLP: addresses[1], Splunk: addresses[2]},
+		Metrics:     addresses[4],
+		binary:      options.Binary,
+		health:      "http://" + addresses[3],
+		configs:     append([]string{text}, options.More...),
 		environment: options.Environment,
 	}, nil
 }

@@ -183,7 +183,7 @@ func (f *flood) begin(t *testing.T, tenant string, senders int, bodies [][]byte)
 // polite uploads as another tenant, one after the other, which must get through while the flood goes on.
 func (f *flood) polite(t *testing.T) {
 	t.Helper()
-	for range 10 {
+	for range 5 {
 		f.untilAccepted(t, "polite", f.small)
 	}
 }
