@@ -47,11 +47,15 @@ receivers:
       max_concurrent_requests: 16
       max_concurrent_requests_per_tenant: 12
       max_concurrent_bytes: 10000000
-      concurrency_wait: 500ms
+      concurrency_wait: 1s
       retry_after: 1s
+      read_header_timeout: 60s # the processors are busy with other things, too
+      read_timeout: 120s
+      write_timeout: 180s
 exporters:
   otlp_grpc:
-    timeout: 30s
+    timeout: 60s
+    compression: none
     sending_queue:
       num_consumers: 2
 `
@@ -112,7 +116,7 @@ type flood struct {
 func newFlood(t *testing.T) *flood {
 	t.Helper()
 	f := &flood{
-		client:   &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
+		client:   &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: floodPatience},
 		small:    readProfile(t, "cpu"),
 		large:    largeBodies(t),
 		accepted: map[int64][]byte{}, unknown: map[int64]bool{}, arrived: map[int64][]string{},
@@ -169,7 +173,7 @@ func (f *flood) begin(t *testing.T, tenant string, senders int, bodies [][]byte)
 		group.Go(func() {
 			for !stopped.Load() && !t.Failed() {
 				if !f.upload(t, tenant, bodies[sender%len(bodies)]) {
-					time.Sleep(50 * time.Millisecond) // Far from what it was told.
+					time.Sleep(200 * time.Millisecond) // Far from what it was told.
 				}
 			}
 		})
