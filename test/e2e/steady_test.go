@@ -77,7 +77,9 @@ func (g *tester) uploadMany(t *testing.T, first, end int) int64 {
 	for range uploaders {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < end && !t.Failed(); i = int(next.Add(1)) - 1 {
-				assert.NoError(t, g.uploadUntilAccepted(client, i, payloads[i%len(payloads)]), "upload %d", i)
+				// The resource makes each upload another profile, with an id and a file of its own.
+				target := fmt.Sprintf("http://%s/v1/pprof?service.name=soak-%d&resource.upload=%d", g.intake, i%20, i)
+				assert.NoError(t, uploadUntilAccepted(client, target, payloads[i%len(payloads)]), "upload %d", i)
 				process, err := g.Process()
 				assert.NoError(t, err)
 				resident[i] = process.Resident
@@ -107,9 +109,7 @@ func steadyPayloads(t *testing.T) [][]byte {
 }
 
 // uploadUntilAccepted repeats an upload for as long as it is told to come back.
-func (g *tester) uploadUntilAccepted(client *http.Client, i int, payload []byte) error {
-	// The resource makes each upload another profile, with an id and a file of its own.
-	target := fmt.Sprintf("http://%s/v1/pprof?service.name=soak-%d&resource.upload=%d", g.intake, i%20, i)
+func uploadUntilAccepted(client *http.Client, target string, payload []byte) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		response, err := client.Post(target, "", bytes.NewReader(payload))
 		if err != nil {
