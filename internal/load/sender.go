@@ -6,12 +6,12 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -31,6 +31,7 @@ type Sender struct {
 	targets Targets
 	http    *http.Client
 	otlp    *grpc.ClientConn
+	pprof   *grpc.ClientConn
 }
 
 // NewSender returns a Sender. Close it after use.
@@ -39,13 +40,18 @@ func NewSender(uploads *Uploads, targets Targets) (*Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot send OTLP: %w", err)
 	}
-	return &Sender{uploads: uploads, targets: targets, otlp: otlp, http: &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}}, nil
+	pprof, err := grpc.NewClient(targets.Pprof, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("cannot call the receiver of pprof: %w", errors.Join(err, otlp.Close()))
+	}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	return &Sender{uploads: uploads, targets: targets, otlp: otlp, pprof: pprof, http: client}, nil
 }
 
 // Close ends all connections.
 func (s *Sender) Close() error {
 	s.http.CloseIdleConnections()
-	return s.otlp.Close()
+	return errors.Join(s.otlp.Close(), s.pprof.Close())
 }
 
 // Outcome is what became of an upload. Its fields are those of a line of JSON.
@@ -59,6 +65,15 @@ type Outcome struct {
 	// Busy counts answers that said to come again, and Broken attempts without an answer.
 	Busy   int `json:"busy,omitempty"`
 	Broken int `json:"broken,omitempty"`
+	// Refusals are the attempts that the gateway may have refused for good, of an upload that it must refuse.
+	Refusals []Attempt `json:"refusals,omitempty"`
+}
+
+// Attempt is one that was answered with a refusal, or not at all.
+type Attempt struct {
+	Begin    time.Time `json:"begin"`
+	End      time.Time `json:"end"`
+	Answered bool      `json:"answered"`
 }
 
 // pause is how long a sender waits before it comes again.
@@ -68,11 +83,15 @@ const pause = 50 * time.Millisecond
 // upload, and comes again.
 func (s *Sender) Send(ctx context.Context, number int) (Outcome, error) {
 	o := Outcome{Number: number}
+	_, mustRefuse := MustRefuse(number)
 	for {
 		begin := time.Now()
 		answer := s.attempt(ctx, number)
 		o.Attempts++
 		o.Seconds = time.Since(begin).Seconds()
+		if mustRefuse && (answer.verdict == refused || answer.verdict == broken) {
+			o.Refusals = append(o.Refusals, Attempt{Begin: begin, End: time.Now(), Answered: answer.verdict == refused})
+		}
 		switch answer.verdict {
 		case accepted:
 			return o, nil
@@ -108,38 +127,44 @@ type answer struct {
 }
 
 func (s *Sender) attempt(ctx context.Context, number int) answer {
-	query := fmt.Sprintf("service.name=%s&resource.upload=%d", service(number), number)
-	switch ways[number%len(ways)] {
+	switch wayOf(number) {
 	case wayOTLP:
 		return s.sendOTLP(ctx, number)
-	case waySplunk:
-		body, err := (&plog.ProtoMarshaler{}).MarshalLogs(s.uploads.logsOf(number))
-		if err != nil {
-			return answer{refused, err.Error()}
-		}
-		return s.post(ctx, s.targets.Splunk, "/v1/logs", "application/x-protobuf", body)
-	case wayIngest:
-		name := fmt.Sprintf("/ingest?format=pprof&name=%s%%7Bupload=%d%%7D", service(number), number)
-		return s.post(ctx, s.targets.Pprof, name, "", s.uploads.payload(number))
-	case wayBroken:
-		return s.post(ctx, s.targets.Pprof, "/v1/pprof?"+query, "", s.uploads.payload(number)[:100])
+	case wayPushGRPC:
+		return s.call(ctx, pushPath, s.uploads.pushMessage(number))
+	case wayParcaGRPC:
+		return s.call(ctx, parcaPath, s.uploads.parcaMessage(number))
 	default:
-		return s.post(ctx, s.targets.Pprof, "/v1/pprof?"+query, "", s.uploads.payload(number))
+		return s.post(ctx, number)
 	}
 }
 
-// Request is an upload of a profile as such, whose answer is for the caller.
+// Request is an upload over HTTP, whose answer is for the caller.
 func (u *Uploads) Request(ctx context.Context, targets Targets, number int) (*http.Request, error) {
-	target := fmt.Sprintf("http://%s/v1/pprof?service.name=%s&resource.upload=%d", targets.Pprof, service(number), number)
-	return http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(u.payload(number)))
+	upload, err := u.request(number)
+	if err != nil {
+		return nil, err
+	}
+	address := targets.Pprof
+	if upload.splunk {
+		address = targets.Splunk
+	}
+	made, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+upload.path, bytes.NewReader(upload.body))
+	if err != nil {
+		return nil, err
+	}
+	made.Header.Set("Content-Type", upload.contentType)
+	if upload.encoding != "" {
+		made.Header.Set("Content-Encoding", upload.encoding)
+	}
+	return made, nil
 }
 
-func (s *Sender) post(ctx context.Context, address, path, contentType string, body []byte) answer {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(body))
+func (s *Sender) post(ctx context.Context, number int) answer {
+	request, err := s.uploads.Request(ctx, s.targets, number)
 	if err != nil {
 		return answer{refused, err.Error()}
 	}
-	request.Header.Set("Content-Type", contentType)
 	response, err := s.http.Do(request)
 	if err != nil {
 		return answer{broken, err.Error()}
@@ -154,18 +179,43 @@ func (s *Sender) post(ctx context.Context, address, path, contentType string, bo
 	case code == http.StatusServiceUnavailable, code == http.StatusTooManyRequests:
 		return answer{busy, response.Status}
 	default:
-		return answer{refused, fmt.Sprintf("%s: %.80s", response.Status, text)}
+		return answer{refused, fmt.Sprintf("%s: %.300s", response.Status, text)}
 	}
 }
 
+// call sends a message that is made already.
+func (s *Sender) call(ctx context.Context, path string, message []byte) answer {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var reply []byte
+	return answerOf(s.pprof.Invoke(ctx, path, &message, &reply, grpc.ForceCodec(asItIs{})))
+}
+
+// asItIs takes messages as bytes.
+type asItIs struct{}
+
+func (asItIs) Name() string { return "proto" }
+
+func (asItIs) Marshal(message any) ([]byte, error) { return *message.(*[]byte), nil }
+
+func (asItIs) Unmarshal(content []byte, message any) error {
+	*message.(*[]byte) = bytes.Clone(content)
+	return nil
+}
+
 func (s *Sender) sendOTLP(ctx context.Context, number int) answer {
-	profiles, err := s.uploads.Profiles(number)
+	all, err := s.uploads.Profiles(number)
 	if err != nil {
 		return answer{refused, err.Error()}
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	_, err = pprofileotlp.NewGRPCClient(s.otlp).Export(ctx, pprofileotlp.NewExportRequestFromProfiles(profiles))
+	_, err = pprofileotlp.NewGRPCClient(s.otlp).Export(ctx, pprofileotlp.NewExportRequestFromProfiles(all[0]))
+	return answerOf(err)
+}
+
+// answerOf is what a call that ended like this means.
+func answerOf(err error) answer {
 	switch status.Code(err) {
 	case codes.OK:
 		return answer{verdict: accepted}

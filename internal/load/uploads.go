@@ -29,16 +29,32 @@ const (
 	// wayRaw posts a pprof, wayIngest does so as clients of Pyroscope do.
 	wayRaw way = iota
 	wayIngest
+	// wayPush is Pyroscope's newer API by Connect, wayPushGRPC the same by gRPC. Both send two series.
+	wayPush
+	wayPushGRPC
+	// wayParca is Parca's WriteRaw by Connect, wayParcaGRPC the same by gRPC.
+	wayParca
+	wayParcaGRPC
+	// wayDatadog posts a form with two profiles and an event, as Datadog's profilers do.
+	wayDatadog
 	// wayOTLP sends OTLP profiles over gRPC.
 	wayOTLP
 	// waySplunk sends log records, as an agent of Splunk does.
 	waySplunk
-	// wayBroken posts what is no profile. It must be refused.
+	// wayBroken is what must be refused, see [faulty].
 	wayBroken
 )
 
-// ways are those of ten uploads in a row.
-var ways = [10]way{wayRaw, wayOTLP, wayRaw, wayIngest, wayRaw, waySplunk, wayRaw, wayIngest, wayOTLP, wayBroken}
+// ways are those of as many uploads in a row.
+var ways = [Cycle]way{
+	wayRaw, wayOTLP, wayIngest, wayPush, wayDatadog, waySplunk, wayParca, wayIngest, wayRaw, wayBroken,
+	wayRaw, wayOTLP, wayPush, wayPushGRPC, wayDatadog, waySplunk, wayParcaGRPC, wayIngest, wayOTLP, wayBroken,
+}
+
+// Cycle is the distance of uploads that go the same way. Those whose number it divides are raw.
+const Cycle = 20
+
+func wayOf(number int) way { return ways[number%Cycle] }
 
 // Uploads makes uploads. Safe for concurrent use.
 type Uploads struct {
@@ -51,7 +67,7 @@ type Uploads struct {
 // NewUploads reads the profiles of the repository, whose root this is.
 func NewUploads(root string) (*Uploads, error) {
 	u := &Uploads{pprof: pprof.NewDecoder(pprof.DecodeOptions{}), splunk: splunk.NewDecoder(splunk.Options{})}
-	// Most are small, a tenth have 100 kB and one has 600 kB.
+	// Most are small, a tenth have 100 kB and one has 600 kB. No two neighbours are equal.
 	names := []string{"goroutine", "labelled", "mutex", "block", "cpu", "goroutine", "deep", "mutex", "block", "wide", "heap"}
 	for _, name := range names {
 		payload, err := os.ReadFile(filepath.Join(root, "testdata", "pprof", name+".pb.gz")) //nolint:gosec // the root is the caller's
@@ -70,29 +86,50 @@ func NewUploads(root string) (*Uploads, error) {
 	return u, nil
 }
 
-// Profiles returns what must arrive of an upload, which is nothing where it must be refused.
-func (u *Uploads) Profiles(number int) (pprofile.Profiles, error) {
-	switch ways[number%len(ways)] {
+// Profiles returns what must arrive of an upload, which is nothing where all of it must be refused.
+func (u *Uploads) Profiles(number int) ([]pprofile.Profiles, error) {
+	switch wayOf(number) {
 	case wayBroken:
-		return pprofile.NewProfiles(), nil
+		if faultOf(number).partial {
+			return u.decode(number, pushName)
+		}
+		return nil, nil
 	case waySplunk:
 		profiles, _ := u.splunk.Decode(u.logsOf(number), 0)
-		return profiles, nil
+		return []pprofile.Profiles{profiles}, nil
+	case wayPush, wayPushGRPC:
+		return u.decode(number, pushName, pushName)
+	case wayParca, wayParcaGRPC:
+		return u.decode(number, parcaName)
+	case wayDatadog:
+		return u.decode(number, datadogNames[:]...)
 	default:
-		resource := pcommon.NewMap()
-		resource.PutStr("service.name", service(number))
-		resource.PutStr("upload", strconv.Itoa(number))
-		profiles, _, err := u.pprof.Decode(u.payload(number), pprof.Source{Resource: resource})
-		return profiles, err
+		return u.decode(number, "")
 	}
 }
 
-// Refused tells whether an upload must be refused for good.
-func Refused(number int) bool { return ways[number%len(ways)] == wayBroken }
+// decode returns the profiles of as many payloads as there are names for them.
+func (u *Uploads) decode(number int, names ...string) ([]pprofile.Profiles, error) {
+	all := make([]pprofile.Profiles, 0, len(names))
+	for i, name := range names {
+		resource := pcommon.NewMap()
+		resource.PutStr("service.name", service(number))
+		resource.PutStr("upload", strconv.Itoa(number))
+		if way := wayOf(number); way == wayParca || way == wayParcaGRPC {
+			resource.PutStr("job", service(number)) // which stays beside the name of the service
+		}
+		profiles, _, err := u.pprof.Decode(u.payload(number+i), pprof.Source{Resource: resource, ProfileName: name})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, profiles)
+	}
+	return all, nil
+}
 
 func service(number int) string { return fmt.Sprintf("service-%d", number%services) }
 
-// payload is the pprof of an upload. Eleven of them and ten ways make each go each way.
+// payload is a pprof. There are eleven, so that each goes each way.
 func (u *Uploads) payload(number int) []byte { return u.payloads[number%len(u.payloads)] }
 
 func (u *Uploads) logsOf(number int) plog.Logs {

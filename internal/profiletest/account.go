@@ -43,10 +43,12 @@ func NewAccount() *Account {
 }
 
 // Sent notes profiles that must arrive. Two with one id count as one.
-func (a *Account) Sent(pd pprofile.Profiles) {
+func (a *Account) Sent(all ...pprofile.Profiles) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.Insert(a.sent, a.digests(pd))
+	for _, pd := range all {
+		maps.Insert(a.sent, a.digests(pd))
+	}
 }
 
 // Arrived notes profiles that have arrived.

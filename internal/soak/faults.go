@@ -86,7 +86,10 @@ func (r *run) destinationHeals(context.Context) error {
 // kill ends the gateway at a moment that nothing else knows of, and starts it again.
 func (r *run) kill(ctx context.Context) error {
 	sleep(ctx, time.Duration(rand.IntN(1000))*time.Millisecond) //nolint:gosec // the moments only have to differ
-	r.observe()
+	// Also when the time is over, the gateway is to be there.
+	if err := r.observe(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
 	r.running.Kill()
 	// The process is to live longer than the time of the faults.
 	return r.start()

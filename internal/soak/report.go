@@ -20,8 +20,11 @@ import (
 type result struct {
 	options  *options
 	outcomes []load.Outcome
-	// wrong were accepted though they must be refused, or refused though they must not be.
-	wrong    []load.Outcome
+	// wrong says what was accepted though it must be refused, refused though it must not be, or for the wrong reason.
+	wrong []string
+	// refusals are by reason, uneven says where the gateway has counted others than were sent.
+	refusals map[load.Reason]*count
+	uneven   []string
 	faults   []*fault
 	balance  profiletest.Balance
 	took     time.Duration
@@ -40,15 +43,18 @@ func (r *result) write() error {
 	text := r.text()
 	fmt.Print(text)
 	var errs []error
-	if !r.balance.Even() || len(r.wrong) > 0 {
-		errs = append(errs, fmt.Errorf("the account is not even: %v; answered wrongly: %d, such as %.3v; missing %.5q",
-			r.balance, len(r.wrong), r.wrong, r.balance.Missing))
+	if !r.balance.Even() || len(r.wrong)+len(r.uneven) > 0 {
+		errs = append(errs, fmt.Errorf("the account is not even: %v; missing %q, unknown %q, changed %q; answered wrongly: %d, such as %q; counted wrongly: %q",
+			r.balance, first(r.balance.Missing), first(r.balance.Unknown), first(r.balance.Changed), len(r.wrong), first(r.wrong), r.uneven))
 	}
 	if r.options.report != "" && len(errs) == 0 {
 		errs = append(errs, replacePart(r.options.report, text))
 	}
 	return errors.Join(errs...)
 }
+
+// first is the beginning of a list.
+func first(list []string) []string { return list[:min(5, len(list))] }
 
 func replacePart(path, text string) error {
 	content, err := os.ReadFile(path) //nolint:gosec // the path is that of the command line
@@ -85,8 +91,12 @@ func (r *result) text() string {
 		r.options.duration, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
 	row("accepted", "%d", len(r.outcomes)-refused)
-	row("refused for good", "%d, all of them broken on purpose", refused-len(r.wrong))
-	row("answered otherwise than they must be", "%d", len(r.wrong))
+	row("refused for good", "%d, all of them broken on purpose", refused)
+	for _, reason := range sorted(r.refusals) {
+		c := r.refusals[reason]
+		row("refusals by the gateway's own count: "+reason.String(), "%d (%s)", c.counted, c.bounds())
+	}
+	row("answered otherwise than they must be, or with another reason", "%d", len(r.wrong))
 	row("told to come again (503, Unavailable)", "%d of %d attempts", busy, attempts)
 	row("attempts without answer, sent again", "%d", broken)
 	row("time of the attempt that was answered, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))

@@ -36,6 +36,9 @@ type run struct {
 	peak int64
 	// cpu is the processor time of all of them.
 	cpu time.Duration
+	// lives are those of all of them but the one that runs, which began at this time.
+	lives []life
+	begin time.Time
 	// ctx ends the gateway.
 	ctx context.Context //nolint:containedctx // a gateway outlives the faults that start it
 }
@@ -65,9 +68,14 @@ func soak(ctx context.Context, o *options) (err error) {
 	return r.work(ctx, o)
 }
 
-func (r *run) start() (err error) {
-	r.running, err = r.gateway.Start(r.ctx)
-	return err
+func (r *run) start() error {
+	r.begin = time.Now()
+	running, err := r.gateway.Start(r.ctx)
+	if err != nil {
+		return err
+	}
+	r.running = running
+	return nil
 }
 
 func (r *run) arrived(_ context.Context, pd pprofile.Profiles) error {
@@ -75,12 +83,21 @@ func (r *run) arrived(_ context.Context, pd pprofile.Profiles) error {
 	return nil
 }
 
-// observe notes what was used by a process that is about to end.
-func (r *run) observe() {
-	if process, err := r.running.Process(); err == nil {
-		r.peak = max(r.peak, process.Peak)
-		r.cpu += process.CPU
+// observe notes what was used, and refused, by a process that is about to end.
+func (r *run) observe(ctx context.Context) error {
+	process, err := r.running.Process()
+	if err != nil {
+		return err
 	}
+	r.peak = max(r.peak, process.Peak)
+	r.cpu += process.CPU
+	l := life{begin: r.begin, asked: time.Now()}
+	if l.counts, err = askRefusals(ctx, r.gateway.Metrics); err != nil {
+		return err
+	}
+	l.answered = time.Now()
+	r.lives = append(r.lives, l)
+	return nil
 }
 
 // work runs load and faults, and then accounts for all uploads.
@@ -101,7 +118,7 @@ func (r *run) work(ctx context.Context, o *options) error {
 		return fmt.Errorf("%w; the gateway said last:\n%s", err, tail(r.running.Log()))
 	}
 	result := result{options: o, outcomes: outcomes, faults: faults, took: time.Since(begin)}
-	if err := r.balance(o, &result); err != nil {
+	if err := r.balance(ctx, o, &result); err != nil {
 		return err
 	}
 	begin = time.Now()
@@ -113,27 +130,31 @@ func (r *run) work(ctx context.Context, o *options) error {
 }
 
 // balance waits for all that was accepted, and compares.
-func (r *run) balance(o *options, result *result) error {
+func (r *run) balance(ctx context.Context, o *options, result *result) error {
 	uploads, err := load.NewUploads(o.root)
 	if err != nil {
 		return err
 	}
-	for _, outcome := range result.outcomes {
-		if wrong := load.Refused(outcome.Number) != (outcome.Refused != ""); wrong {
-			result.wrong = append(result.wrong, outcome)
+	for i := range result.outcomes {
+		outcome := &result.outcomes[i]
+		if err := load.Check(outcome); err != nil {
+			result.wrong = append(result.wrong, err.Error())
 		}
 		profiles, err := uploads.Profiles(outcome.Number)
 		if err != nil {
 			return err
 		}
-		r.account.Sent(profiles)
+		r.account.Sent(profiles...)
 	}
-	for end := time.Now().Add(settling); time.Now().Before(end); time.Sleep(time.Second) {
+	for end := time.Now().Add(settling); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
 		if result.balance = r.account.Balance(); len(result.balance.Missing) == 0 {
 			break
 		}
 	}
-	r.observe()
+	if err := r.observe(ctx); err != nil {
+		return err
+	}
+	result.refusals, result.uneven = compareRefusals(r.lives, result.outcomes)
 	return nil
 }
 

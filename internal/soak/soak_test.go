@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +47,8 @@ func TestUnevenAccount(t *testing.T) {
 		"lost":             func(r *result) { r.balance.Missing = []string{"id"} },
 		"changed":          func(r *result) { r.balance.Changed = []string{"id"} },
 		"unknown":          func(r *result) { r.balance.Unknown = []string{"id"} },
-		"answered wrongly": func(r *result) { r.wrong = r.outcomes[:1] },
+		"counted wrongly":  func(r *result) { r.uneven = []string{"malformed"} },
+		"answered wrongly": func(r *result) { r.wrong = []string{"upload 0"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newResult(filepath.Join(t.TempDir(), "there is none"))
@@ -60,4 +62,58 @@ func TestQuantile(t *testing.T) {
 	assert.Zero(t, quantile(nil, 0.5))
 	assert.InDelta(t, 2, quantile([]float64{1, 2, 3}, 0.5), 0)
 	assert.InDelta(t, 2, quantile([]float64{1, 2, 3}, 0.99), 0)
+}
+
+// TestReadRefusals reads both receivers' counters, and nothing else.
+func TestReadRefusals(t *testing.T) {
+	counts, err := readRefusals(strings.NewReader(`# TYPE otelcol_receiver_pprof_refusals counter
+otelcol_receiver_pprof_refusals{api="pprof",reason="malformed"} 3
+otelcol_receiver_pprof_refusals{api="datadog",otel_scope="x",reason="malformed"} 4
+otelcol_receiver_pprof_refused_payloads{api="datadog",reason="malformed"} 9
+otelcol_receiver_splunk_log_profile_refusals{reason="base64"} 5
+`))
+	require.NoError(t, err)
+	assert.Equal(t, map[load.Reason]int{{API: "pprof", Name: "malformed"}: 3, {API: "datadog", Name: "malformed"}: 4, {API: "splunk", Name: "base64"}: 5}, counts)
+	_, err = readRefusals(strings.NewReader(`otelcol_receiver_pprof_refusals{api="pprof",reason="malformed"} x`))
+	require.Error(t, err)
+}
+
+// TestCompareRefusals holds which counts are even: what was answered in time must be counted, what was under way may be,
+// and nothing else.
+func TestCompareRefusals(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
+	attempt := func(begin, end int, answered bool) load.Attempt {
+		return load.Attempt{Begin: at(begin), End: at(end), Answered: answered}
+	}
+	// Lives from 0 to 10 and from 10 to 20; the first one is asked at 8 and killed before 10.
+	outcomes := []load.Outcome{
+		{Number: 9, Refusals: []load.Attempt{attempt(1, 2, true)}},
+		{Number: 9, Refusals: []load.Attempt{attempt(7, 9, false), attempt(11, 12, true)}},
+		{Number: 9, Refusals: []load.Attempt{attempt(18, 19, true)}},
+		{Number: 0},
+	}
+	reason, must := load.MustRefuse(9)
+	require.True(t, must)
+	other := load.Reason{API: "pprof", Name: "internal"}
+	busy := load.Reason{API: "pprof", Name: "busy"}
+	for name, c := range map[string]struct {
+		first, second map[load.Reason]int
+		uneven        int
+	}{
+		"what was under way is not counted": {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 2}, 0},
+		"what was under way is counted":     {map[load.Reason]int{reason: 2}, map[load.Reason]int{reason: 2}, 0},
+		"come again":                        {map[load.Reason]int{reason: 1, busy: 7}, map[load.Reason]int{reason: 2}, 0},
+		"too few":                           {map[load.Reason]int{}, map[load.Reason]int{reason: 2}, 1},
+		"too many":                          {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 3}, 1},
+		"another reason":                    {map[load.Reason]int{reason: 1, other: 1}, map[load.Reason]int{reason: 1, other: 1}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sums, uneven := compareRefusals([]life{
+				{begin: at(0), asked: at(8), answered: at(8), counts: c.first},
+				{begin: at(10), asked: at(20), answered: at(20), counts: c.second},
+			}, outcomes)
+			assert.Len(t, uneven, c.uneven, "%q", uneven)
+			assert.Equal(t, count{counted: c.first[reason] + c.second[reason], least: 3, most: 4}, *sums[reason])
+		})
+	}
 }

@@ -151,10 +151,10 @@ func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender,
 	t.Helper()
 	profiles, err := l.uploads.Profiles(number)
 	assert.NoError(t, err)
-	l.account.Sent(profiles)
+	l.account.Sent(profiles...)
 	outcome, err := sender.Send(ctx, number)
 	assert.NoError(t, err)
-	assert.Equal(t, load.Refused(number), outcome.Refused != "", "upload %d: %s", number, outcome.Refused)
+	assert.NoError(t, load.Check(&outcome))
 	return outcome
 }
 

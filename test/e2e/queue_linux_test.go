@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/load"
 )
 
 // smallDisk mounts a file system of a few MiB and returns a directory in it.
@@ -35,7 +37,7 @@ func smallDisk(t *testing.T, size string) string {
 func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 	t.Helper()
 	for range 2000 {
-		number := int(l.next.Add(10)) - 10 // all of one way, which is the raw one
+		number := int(l.next.Add(load.Cycle)) - load.Cycle // all of one way, which is the raw one
 		profiles, err := l.uploads.Profiles(number)
 		require.NoError(t, err)
 		response := l.post(t, number)
@@ -43,7 +45,7 @@ func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 			// Come again with it later, so that nothing is open.
 			return response
 		}
-		l.account.Sent(profiles)
+		l.account.Sent(profiles...)
 	}
 	require.Fail(t, "the gateway never refuses")
 	return nil
