@@ -29,8 +29,9 @@ BENCHTIME  ?= 0.5s
 SOAK_DURATION ?= 15m
 # Where the figures go; empty is nowhere.
 SOAK_REPORT ?= docs/reliability.md
-# Uploads of the steady state run.
+# Uploads of the steady state run, and of the one with kills.
 N         ?= 20000
+UPLOADS   ?= 10000
 
 # Tests that have modules of their own, so that what they depend on stays out of the bundle.
 TEST_MODULES := test/clients test/kafka test/deploy
@@ -106,8 +107,8 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 	done
 
 .PHONY: durability
-durability: $(BINARY) ## N uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (N=10000)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_DURABILITY_UPLOADS=$(or $(filter-out 20000,$(N)),10000) $(GO) test -count=1 -timeout 90m -v -run '^TestDurability$$' ./test/e2e
+durability: $(BINARY) ## UPLOADS uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (UPLOADS=10000)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_DURABILITY_UPLOADS=$(UPLOADS) $(GO) test -count=1 -timeout 90m -v -run '^TestDurability$$' ./test/e2e
 
 .PHONY: soak
 soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)

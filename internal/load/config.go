@@ -35,6 +35,8 @@ processors:
 exporters:
   otlp_grpc:
     endpoint: %s
+    # A destination that shares a busy machine takes its time; what is given up is sent again, which makes it no faster.
+    timeout: 1m
     tls:
       insecure: true
     sending_queue:

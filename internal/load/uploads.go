@@ -64,11 +64,22 @@ type Uploads struct {
 	splunk   *splunk.Decoder
 }
 
+// Numbers of payloads and ways have no factor in common, so that each payload goes each way, and no two neighbours are
+// equal, since they are in one request.
+var (
+	// mixed payloads are small, but for a tenth of 100 kB and one of 600 kB.
+	mixed = []string{"goroutine", "labelled", "mutex", "block", "cpu", "goroutine", "deep", "mutex", "block", "wide", "heap"}
+	small = []string{"goroutine", "labelled", "mutex", "block", "labelled", "goroutine", "mutex"}
+)
+
 // NewUploads reads the profiles of the repository, whose root this is.
-func NewUploads(root string) (*Uploads, error) {
+func NewUploads(root string) (*Uploads, error) { return newUploads(root, mixed) }
+
+// NewSmallUploads has profiles of up to 10 kB only, for runs where the number of uploads matters.
+func NewSmallUploads(root string) (*Uploads, error) { return newUploads(root, small) }
+
+func newUploads(root string, names []string) (*Uploads, error) {
 	u := &Uploads{pprof: pprof.NewDecoder(pprof.DecodeOptions{}), splunk: splunk.NewDecoder(splunk.Options{})}
-	// Most are small, a tenth have 100 kB and one has 600 kB. No two neighbours are equal.
-	names := []string{"goroutine", "labelled", "mutex", "block", "cpu", "goroutine", "deep", "mutex", "block", "wide", "heap"}
 	for _, name := range names {
 		payload, err := os.ReadFile(filepath.Join(root, "testdata", "pprof", name+".pb.gz")) //nolint:gosec // the root is the caller's
 		if err != nil {
@@ -129,7 +140,7 @@ func (u *Uploads) decode(number int, names ...string) ([]pprofile.Profiles, erro
 
 func service(number int) string { return fmt.Sprintf("service-%d", number%services) }
 
-// payload is a pprof. There are eleven, so that each goes each way.
+// payload is a pprof.
 func (u *Uploads) payload(number int) []byte { return u.payloads[number%len(u.payloads)] }
 
 func (u *Uploads) logsOf(number int) plog.Logs {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -20,8 +21,8 @@ import (
 const (
 	// memoryMiB is the limit of the memory limiter.
 	memoryMiB = 400
-	// settling is how long what is queued may take to arrive after the last upload.
-	settling = 10 * time.Minute
+	// settling is how long nothing of what is queued may arrive before it counts as lost.
+	settling = 5 * time.Minute
 )
 
 // run is a gateway between load and a destination, while faults happen.
@@ -146,8 +147,13 @@ func (r *run) balance(ctx context.Context, o *options, result *result) error {
 		}
 		r.account.Sent(profiles...)
 	}
-	for end := time.Now().Add(settling); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Second) {
-		if result.balance = r.account.Balance(); len(result.balance.Missing) == 0 {
+	missing := math.MaxInt
+	for end := time.Now(); ctx.Err() == nil; time.Sleep(time.Second) {
+		result.balance = r.account.Balance()
+		if now := len(result.balance.Missing); now < missing {
+			missing, end = now, time.Now().Add(settling)
+		}
+		if missing == 0 || time.Now().After(end) {
 			break
 		}
 	}

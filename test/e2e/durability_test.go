@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/load"
 )
 
 const (
@@ -41,6 +42,7 @@ processors:
 exporters:
   otlp_grpc:
     endpoint: %s
+    timeout: 1m
     tls:
       insecure: true
     sending_queue:
@@ -62,22 +64,25 @@ service:
 
 // TestDurability kills the gateway (kill -9) at random moments while uploads come, and starts it again. What it has
 // accepted arrives: at least once, and exactly once behind a gateway that drops what was repeated. `make durability` runs it with
-// 10,000 uploads.
+// 10,000 uploads, of small profiles.
 func TestDurability(t *testing.T) {
-	n := shortDurability
+	n, readUploads := shortDurability, load.NewUploads
 	if text := os.Getenv("OTELPPROF_DURABILITY_UPLOADS"); text != "" {
 		var err error
 		n, err = strconv.Atoi(text)
 		require.NoError(t, err, "OTELPPROF_DURABILITY_UPLOADS")
+		readUploads = load.NewSmallUploads
 	}
 	t.Run("at least once", func(t *testing.T) {
 		l := newLoaded(t, queueIn(t))
+		l.read(t, readUploads)
 		l.start(t)
 		kills := l.sendAndKill(t, n)
 		t.Logf("%d uploads, killed %d times: %v", n, kills, l.waitForAll(t))
 	})
 	t.Run("once behind drop_repeated", func(t *testing.T) {
 		l := newLoaded(t, queueIn(t))
+		l.read(t, readUploads)
 		l.prepare(t, l.startLast(t))
 		l.start(t)
 		kills := l.sendAndKill(t, n)

@@ -47,15 +47,22 @@ func newLoaded(t *testing.T, queue string, more ...string) *loaded {
 func newLoadedWith(t *testing.T, l *loaded, more ...string) *loaded {
 	t.Helper()
 	l.account = profiletest.NewAccount()
+	l.read(t, load.NewUploads)
 	var err error
-	l.uploads, err = load.NewUploads("../..")
-	require.NoError(t, err)
 	l.destination, err = otlpsink.Start(t.Context(), "127.0.0.1:0", nil)
 	require.NoError(t, err)
 	t.Cleanup(l.destination.Stop)
 	l.back()
 	l.prepare(t, l.destination.Address(), more...)
 	return l
+}
+
+// read says what is uploaded.
+func (l *loaded) read(t *testing.T, read func(root string) (*load.Uploads, error)) {
+	t.Helper()
+	var err error
+	l.uploads, err = read("../..")
+	require.NoError(t, err)
 }
 
 // prepare says where the gateway sends to.
