@@ -47,7 +47,7 @@ func (g *Gateway) Process() (Process, error) {
 			return p, err
 		}
 	}
-	if p.CPU, err = cpuTime(directory + "/stat"); err != nil {
+	if p.CPU, err = CPUTime(g.PID()); err != nil {
 		return p, err
 	}
 	files, err := os.ReadDir(directory + "/fd")
@@ -61,18 +61,23 @@ func (g *Gateway) Process() (Process, error) {
 // ticksPerSecond is the unit of times in /proc, which is the same on all systems that Go runs on.
 const ticksPerSecond = 100
 
-// cpuTime reads utime and stime, the 14th and 15th field. The second one, in parentheses, may hold anything.
-func cpuTime(path string) (time.Duration, error) {
-	stat, err := os.ReadFile(path)
+// CPUTime is the processor time that a process took so far, its own and that of the kernel for it. It reads utime and
+// stime, the 14th and 15th field; the second one, in parentheses, may hold anything. Linux only.
+func CPUTime(pid int) (time.Duration, error) {
+	path := fmt.Sprintf("/proc/%d/stat", pid)
+	stat, err := os.ReadFile(path) //nolint:gosec // the path is made of a number
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the processor time of the gateway: %w", err)
+		return 0, fmt.Errorf("cannot read a processor time: %w", err)
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("cannot read a processor time: %s has %d fields, it must have 15 at least", path, 2+len(fields))
+	}
 	var ticks int64
 	for _, field := range fields[11:13] {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("cannot read the processor time of the gateway: %w", err)
+			return 0, fmt.Errorf("cannot read a processor time: %w", err)
 		}
 		ticks += n
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
+	"time"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
@@ -121,7 +123,23 @@ func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 	}, nil
 }
 
-// Start runs it. It is killed when ctx ends.
-func (g *Gateway) Start(ctx context.Context) (*gateway.Gateway, error) {
-	return gateway.Start(ctx, gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment})
+// starts is how often Start tries while an address is taken.
+const starts = 30
+
+// Start runs it. It is killed when ctx ends. Another process may take an address for a moment, to find free ones for
+// itself, while a gateway that was killed is not there: Start tries again.
+func (g *Gateway) Start(ctx context.Context) (running *gateway.Gateway, err error) {
+	options := gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment}
+	for range starts {
+		running, err = gateway.Start(ctx, options)
+		if err == nil || !strings.Contains(err.Error(), "address already in use") {
+			return running, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(time.Second):
+		}
+	}
+	return nil, err
 }

@@ -89,7 +89,7 @@ func measure(o options, profile []byte) (results []*result, err error) {
 
 // measure adds a round. The first one, which is not kept, warms both sides up.
 func (r *result) measure(s *sender, u upload, profile []byte, pid, count int, keep bool) error {
-	before, err := cpuTime(pid)
+	before, err := gateway.CPUTime(pid)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *result) measure(s *sender, u upload, profile []byte, pid, count int, ke
 	if err != nil {
 		return err
 	}
-	after, err := cpuTime(pid)
+	after, err := gateway.CPUTime(pid)
 	if err != nil {
 		return err
 	}

@@ -72,11 +72,3 @@ func TestQuantile(t *testing.T) {
 	assert.EqualValues(t, 50, quantile(times, 0.5))
 	assert.EqualValues(t, 99, quantile(times, 0.99))
 }
-
-func TestCPUTime(t *testing.T) {
-	own, err := cpuTime(os.Getpid())
-	require.NoError(t, err)
-	assert.GreaterOrEqual(t, own, time.Duration(0))
-	_, err = cpuTime(0)
-	require.Error(t, err)
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 )
 
@@ -71,6 +72,29 @@ func TestLimits(t *testing.T) {
 	assert.Zero(t, memory, "all that was counted is given back")
 	assert.Empty(t, f.series)
 	assert.Empty(t, f.list(""))
+}
+
+// TestClockJumps: the age is counted by a clock that does not jump with the time of day. Were there no such clock, one
+// that was set back would keep profiles for longer, but never more of them than the other limits allow.
+func TestClockJumps(t *testing.T) {
+	store := New(Limits{Memory: 10_000, Age: time.Minute, PerSeries: 3}, func(Reason) {})
+	e := &Entry{Service: "a", Type: "cpu", Begin: time.Unix(1, 0), End: time.Unix(1, 0)}
+	require.True(t, store.Add(e))
+	assert.Contains(t, e.arrived.String(), " m=", "without it, times are compared by the time of day")
+	store.Expire()
+	profiles, _ := store.Held()
+	assert.EqualValues(t, 1, profiles, "the age of a profile does not come from its own time")
+
+	f := newFixture(Limits{Memory: 100_000, Age: time.Minute, PerSeries: 3})
+	require.True(t, f.add("a", "cpu", 100))
+	f.clock = f.clock.Add(-time.Hour)
+	for range 5 {
+		require.True(t, f.add("a", "cpu", 100))
+	}
+	assert.Equal(t, 3, f.count("a", "cpu"), "the first that came is the first to go")
+	f.clock = f.clock.Add(2 * time.Minute)
+	f.Expire()
+	assert.Zero(t, f.count("a", "cpu"))
 }
 
 func TestListAndSelect(t *testing.T) {

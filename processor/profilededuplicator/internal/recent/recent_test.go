@@ -87,6 +87,26 @@ func TestTTL(t *testing.T) {
 	})
 }
 
+// TestClockJumps: the ttl is counted by a clock that does not jump with the time of day, which times lose when they are
+// rounded, parsed or moved to another zone carelessly.
+func TestClockJumps(t *testing.T) {
+	r := unlimited()
+	deliver(t, r, id(1))
+	assert.Contains(t, r.delivered[id(1)].at.String(), " m=")
+	known(t, r, id(1))
+	assert.Contains(t, r.delivered[id(1)].at.String(), " m=", "also where it came again")
+
+	// With the time of day alone, a clock that was set back keeps ids for longer, and forgets none that it should know.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delivered := time.Unix(10_000, 0)
+	r.touch(r.delivered[id(1)], delivered)
+	r.expire(delivered.Add(-24 * time.Hour))
+	assert.Len(t, r.delivered, 1)
+	r.expire(delivered.Add(r.ttl))
+	assert.Empty(t, r.delivered)
+}
+
 // A sender that repeats a profile may do so again.
 func TestRepeatedIDIsRememberedForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
