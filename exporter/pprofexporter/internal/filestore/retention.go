@@ -200,7 +200,10 @@ func (r *retention) trim() {
 		return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name))
 	})
 	if len(r.oldest) > maxOldest {
-		r.bound = r.oldest[maxOldest].time
+		// What was forgotten before may be older than what is forgotten now.
+		if first := r.oldest[maxOldest].time; first.Before(r.bound) {
+			r.bound = first
+		}
 		r.oldest = r.oldest[:maxOldest:maxOldest]
 	}
 }

@@ -275,3 +275,15 @@ func TestRememberTheOldest(t *testing.T) {
 	assert.Equal(t, all[:maxOldest], retention.oldest)
 	assert.Equal(t, all[maxOldest].time, retention.bound)
 }
+
+// TestRememberInOrder: the bound is the age of the oldest that was forgotten, however early that was.
+func TestRememberInOrder(t *testing.T) {
+	now := time.Now()
+	retention := &retention{bound: now.Add(24 * time.Hour)}
+	for i := range 4*maxOldest + 17 {
+		retention.remember(entry{name: strconv.Itoa(i), time: now.Add(time.Duration(i) * time.Second)})
+	}
+	retention.trim()
+	assert.Len(t, retention.oldest, maxOldest)
+	assert.Equal(t, now.Add(maxOldest*time.Second), retention.bound)
+}
