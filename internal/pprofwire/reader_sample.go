@@ -3,7 +3,10 @@
 
 package pprofwire
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // readSample reads the bytes of one sample.
 //
@@ -13,49 +16,36 @@ import "fmt"
 func (p *Profile) readSample(b []byte, limits *Limits) error {
 	locations, labels := len(p.LocationIDs), len(p.Labels)
 	for i := 0; i < len(b); {
-		next, err := 0, error(nil)
-		switch b[i] {
-		case 1<<3 | wireBytes:
-			start, end := message(b, i+1)
-			if end < 0 {
-				return p.inSample(1, end)
+		tag := b[i]
+		if tag&7 != wireBytes || tag < 1<<3 || tag >= 4<<3 {
+			next, err := p.readUnpacked(b, i)
+			if err != nil {
+				return err
 			}
+			i = next
+			continue
+		}
+		start, end := message(b, i+1)
+		if end < 0 {
+			return p.inSample(int(tag>>3), end)
+		}
+		var err error
+		switch tag >> 3 {
+		case 1:
 			// A sample has no more locations than bytes; the sum with any limit might overflow.
-			next, err = end, p.readLocationIDs(b[start:end], locations+min(limits.LocationsPerSample, len(b)))
-		case 1<<3 | wireVarint:
-			var id uint64
-			if id, next = uvarint(b, i+1); next < 0 {
-				return p.inSample(1, next)
-			}
-			p.LocationIDs = append(p.LocationIDs, id)
-		case 2<<3 | wireBytes:
-			start, end := message(b, i+1)
-			if end < 0 {
-				return p.inSample(2, end)
-			}
-			next, err = end, p.readValues(b[start:end])
-		case 2<<3 | wireVarint:
-			var v uint64
-			if v, next = uvarint(b, i+1); next < 0 {
-				return p.inSample(2, next)
-			}
-			p.Values = append(p.Values, int64(v))
-		case 3<<3 | wireBytes:
-			start, end := message(b, i+1)
-			if end < 0 {
-				return p.inSample(3, end)
-			}
+			err = p.readLocationIDs(b[start:end], locations+min(limits.LocationsPerSample, len(b)))
+		case 2:
+			err = p.readValues(b[start:end])
+		default:
 			if len(p.Labels)-labels >= limits.LabelsPerSample {
 				return tooLarge(fmt.Sprintf("labels of sample %d", len(p.Samples)), len(p.Labels)-labels+1, limits.LabelsPerSample)
 			}
-			next, err = end, p.readLabel(b[start:end])
-		default:
-			next, err = p.skipUnknown(b, i, "Sample", 3)
+			err = p.readLabel(b[start:end])
 		}
 		if err != nil {
 			return err
 		}
-		i = next
+		i = end
 	}
 	if depth := len(p.LocationIDs) - locations; depth > limits.LocationsPerSample {
 		return tooLarge(fmt.Sprintf("locations of sample %d", len(p.Samples)), depth, limits.LocationsPerSample)
@@ -64,14 +54,41 @@ func (p *Profile) readSample(b []byte, limits *Limits) error {
 	return nil
 }
 
+// readUnpacked reads an id or value that stands by itself, or a field that is not known.
+func (p *Profile) readUnpacked(b []byte, i int) (int, error) {
+	tag := b[i]
+	if tag != 1<<3|wireVarint && tag != 2<<3|wireVarint {
+		return p.skipUnknown(b, i, "Sample", 3)
+	}
+	v, next := uvarint(b, i+1)
+	if next < 0 {
+		return 0, p.inSample(int(tag>>3), next)
+	}
+	if tag>>3 == 1 {
+		p.LocationIDs = append(p.LocationIDs, v)
+	} else {
+		p.Values = append(p.Values, int64(v))
+	}
+	return next, nil
+}
+
 func (p *Profile) inSample(field, position int) error {
 	return inField(fmt.Sprintf("sample %d", len(p.Samples)), field, fault(position))
 }
 
 // readLocationIDs reads packed ids until LocationIDs is one longer than limit at most; the caller tells of it.
 func (p *Profile) readLocationIDs(b []byte, limit int) error {
-	ids := p.LocationIDs
-	for i := 0; i < len(b) && len(ids) <= limit; {
+	n := len(p.LocationIDs)
+	most := min(len(b), max(limit+1-n, 0))
+	if most > cap(p.LocationIDs)-n {
+		// Now it is worth while to know how many there are.
+		most = min(most, countVarints(b))
+		p.LocationIDs = slices.Grow(p.LocationIDs, most)
+	}
+	// While the garbage collector is at work, storing a slice is dear; storing its length is not.
+	ids := p.LocationIDs[n : n+most]
+	i, k := 0, 0
+	for ; i < len(b) && k < len(ids); k++ {
 		v := uint64(b[i])
 		i++
 		if v >= 0x80 {
@@ -86,14 +103,16 @@ func (p *Profile) readLocationIDs(b []byte, limit int) error {
 				return p.inSample(1, i)
 			}
 		}
-		ids = append(ids, v)
+		ids[k] = v
 	}
-	p.LocationIDs = ids
+	if i < len(b) && n+k <= limit {
+		return p.inSample(1, faultTruncated) // What is left is no whole id.
+	}
+	p.LocationIDs = p.LocationIDs[:n+k]
 	return nil
 }
 
 func (p *Profile) readValues(b []byte) error {
-	values := p.Values
 	for i := 0; i < len(b); {
 		v := uint64(b[i])
 		i++
@@ -102,9 +121,8 @@ func (p *Profile) readValues(b []byte) error {
 				return p.inSample(2, i)
 			}
 		}
-		values = append(values, int64(v))
+		p.Values = append(p.Values, int64(v))
 	}
-	p.Values = values
 	return nil
 }
 
@@ -127,22 +145,27 @@ func (p *Profile) readLabel(b []byte) error {
 		if next < 0 {
 			return inField(fmt.Sprintf("a label of sample %d", len(p.Samples)), int(tag>>3), fault(next))
 		}
-		var err error
-		switch tag >> 3 {
-		case 1:
-			l.Key, err = stringIndex("label.key", v)
-		case 2:
-			l.Str, err = stringIndex("label.str", v)
-		case 3:
+		i = next
+		if tag>>3 == 3 {
 			l.Num = int64(v)
-		case 4:
-			l.NumUnit, err = stringIndex("label.num_unit", v)
+			continue
 		}
+		index, err := stringIndex(labelFields[tag>>3], v)
 		if err != nil {
 			return err
 		}
-		i = next
+		switch tag >> 3 {
+		case 1:
+			l.Key = index
+		case 2:
+			l.Str = index
+		default:
+			l.NumUnit = index
+		}
 	}
 	p.Labels = append(p.Labels, l)
 	return nil
 }
+
+// labelFields are the names of a label's fields by their numbers.
+var labelFields = [...]string{1: "label.key", 2: "label.str", 3: "label.num", 4: "label.num_unit"}

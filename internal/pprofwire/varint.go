@@ -54,6 +54,9 @@ func fault(i int) error {
 
 // message reads the length that begins at b[i] and returns the bytes behind it with the position after them.
 func message(b []byte, i int) (start, end int) {
+	if i < len(b) && b[i] < 0x80 && int(b[i]) < len(b)-i {
+		return i + 1, i + 1 + int(b[i])
+	}
 	n, i := uvarint(b, i)
 	if i < 0 {
 		return 0, i

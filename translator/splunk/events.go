@@ -34,7 +34,9 @@ type events struct {
 	// table numbers their identities: stack, link and all attributes but the name of the event, which goes to the profile
 	// when all have the same.
 	table dictionary.SampleTable
-	list  []listedEvent
+	// latest holds for each stack the number, plus one, of the identity that it had last.
+	latest []int32
+	list   []listedEvent
 	// values holds columns numbers per event, which are there when hasValues.
 	values    []int64
 	columns   int
@@ -56,7 +58,7 @@ type events struct {
 
 func (e *events) begin(columns int) {
 	e.table.Reset(0)
-	e.list, e.values = e.list[:0], e.values[:0]
+	e.latest, e.list, e.values = e.latest[:0], e.list[:0], e.values[:0]
 	e.columns, e.hasValues = columns, false
 	e.namesDiffer, e.periodsDiffer, e.longestPeriod = false, false, 0
 	e.first, e.last = math.MaxUint64, 0
@@ -84,18 +86,25 @@ func (e *events) add(v event, attributes []int32, values []int64) {
 		return
 	}
 	e.hasValues = true
-	e.values = append(e.values, values...)
+	for _, value := range values {
+		e.values = append(e.values, value)
+	}
 }
 
-// number returns the number of an identity, which often is that of the event before.
+// number returns the number of an identity, which often is that of the event before with this stack.
 func (e *events) number(identity dictionary.SampleIdentity, attributes []int32) int32 {
-	if n := len(e.list); n > 0 {
-		last, lastAttributes := e.table.At(int(e.list[n-1].number))
-		if last == identity && slices.Equal(lastAttributes, attributes) {
-			return e.list[n-1].number
+	if n := int(identity.Stack) + 1 - len(e.latest); n > 0 {
+		e.latest = append(e.latest, make([]int32, n)...)
+	}
+	latest := &e.latest[identity.Stack]
+	if *latest != 0 {
+		known, knownAttributes := e.table.At(int(*latest - 1))
+		if known == identity && slices.Equal(knownAttributes, attributes) {
+			return *latest - 1
 		}
 	}
 	number, _ := e.table.Index(identity, attributes)
+	*latest = int32(number) + 1
 	return int32(number)
 }
 
@@ -191,21 +200,37 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 
 // writeSample makes one sample of the events in e.order, which have one identity.
 func (e *events) writeSample(sample pprofile.Sample, w *weight) {
-	byTime := func(a, b int32) int { return cmp.Compare(e.list[a].time, e.list[b].time) }
-	if !slices.IsSortedFunc(e.order, byTime) {
-		slices.SortStableFunc(e.order, byTime)
+	if !e.gatherTimes() {
+		slices.SortStableFunc(e.order, func(a, b int32) int { return cmp.Compare(e.list[a].time, e.list[b].time) })
+		e.gatherTimes()
 	}
-	e.some, e.stamps = e.some[:0], e.stamps[:0]
+	e.some = e.some[:0]
 	for _, i := range e.order {
 		e.some = append(e.some, e.value(i, w))
-		e.stamps = append(e.stamps, e.list[i].time)
 	}
 	identity, attributes := e.table.At(int(e.list[e.order[0]].number))
 	sample.SetStackIndex(identity.Stack)
 	sample.SetLinkIndex(identity.Link)
+	// Room is made first, since appending to nothing takes it in a slower way.
 	if len(attributes) > 0 {
-		sample.AttributeIndices().FromRaw(attributes)
+		sample.AttributeIndices().EnsureCapacity(len(attributes))
+		sample.AttributeIndices().Append(attributes...)
 	}
-	sample.Values().FromRaw(e.some)
-	sample.TimestampsUnixNano().FromRaw(e.stamps)
+	sample.Values().EnsureCapacity(len(e.some))
+	sample.Values().Append(e.some...)
+	sample.TimestampsUnixNano().EnsureCapacity(len(e.stamps))
+	sample.TimestampsUnixNano().Append(e.stamps...)
+}
+
+// gatherTimes fills e.stamps with the times of the events in e.order and tells whether they ascend.
+func (e *events) gatherTimes() (ascend bool) {
+	e.stamps = e.stamps[:0]
+	ascend, last := true, uint64(0)
+	for _, i := range e.order {
+		time := e.list[i].time
+		ascend = ascend && time >= last
+		last = time
+		e.stamps = append(e.stamps, time)
+	}
+	return ascend
 }

@@ -5,7 +5,6 @@ package splunk
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
@@ -32,10 +31,11 @@ type labelTranslation struct {
 	roles []labelRole
 	// texts holds for each string of the pprof the attribute that it was the value of last.
 	texts []textAttribute
-	// lastStart and lastEnd are where the labels of the sample before are, and lastEvent what was made of them; its
-	// attributes are still those of t.attributes.
+	// last are the labels of the sample before, and lastEvent what was made of them; its attributes are still those of
+	// t.attributes. lastMended tells whether they had something to tolerate, which is to be counted each time.
 	lastStart, lastEnd uint32
 	lastEvent          event
+	lastMended         bool
 	// links are the labels of the sample that may make a link.
 	links []pprofwire.Label
 	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
@@ -93,9 +93,52 @@ func (t *decoding) findRole(key string) labelRole {
 // translateLabels reads the labels of a sample, those from start to end. Its attributes are then in t.attributes, sorted.
 func (t *decoding) translateLabels(start, end uint32) event {
 	labels := t.wire.Labels[start:end]
-	if last := t.wire.Labels[t.labels.lastStart:t.labels.lastEnd]; len(last) > 0 && slices.Equal(labels, last) {
-		return t.labels.lastEvent
+	e, known := t.repeatedLabels(labels)
+	if !known {
+		before := t.result.Repairs
+		e = t.newLabels(labels)
+		t.labels.lastMended = t.result.Repairs != before
 	}
+	t.labels.lastStart, t.labels.lastEnd, t.labels.lastEvent = start, end, e
+	return e
+}
+
+// repeatedLabels returns what labels say that are those of the sample before, but perhaps for the time.
+func (t *decoding) repeatedLabels(labels []pprofwire.Label) (e event, known bool) {
+	last := t.wire.Labels[t.labels.lastStart:t.labels.lastEnd]
+	if len(last) == 0 || len(last) != len(labels) {
+		return event{}, false
+	}
+	timeDiffers := false
+	for i := range labels {
+		if l := &labels[i]; *l != last[i] {
+			if t.labels.lastMended || l.Key != last[i].Key || t.labels.roles[l.Key] != roleTime {
+				return event{}, false
+			}
+			timeDiffers = true
+		}
+	}
+	e = t.labels.lastEvent
+	if timeDiffers {
+		e.time = t.labelsTime(labels)
+	}
+	return e, true
+}
+
+// labelsTime returns the time that labels tell, or that of the record.
+func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
+	for i := range labels {
+		if l := &labels[i]; t.role(l.Key) == roleTime {
+			if time := t.nanos(l); time != 0 {
+				return time
+			}
+		}
+	}
+	return t.recordTime()
+}
+
+// newLabels reads labels that are not those of the sample before.
+func (t *decoding) newLabels(labels []pprofwire.Label) event {
 	e := event{period: t.record.period}
 	hasPeriod := false
 	t.keys.next()
@@ -103,10 +146,7 @@ func (t *decoding) translateLabels(start, end uint32) event {
 	for i := range labels {
 		l := &labels[i]
 		switch t.role(l.Key) {
-		case roleTime:
-			if e.time == 0 {
-				e.time = t.nanos(l)
-			}
+		case roleTime: // see below
 		case rolePeriod:
 			if n, ok := t.number(l); !ok {
 				t.result.Repairs.IgnoredNumbers++
@@ -127,13 +167,10 @@ func (t *decoding) translateLabels(start, end uint32) event {
 		e.link = t.takeLink()
 	}
 	t.sortAttributes()
-	if e.time == 0 {
-		e.time = t.recordTime()
-	}
+	e.time = t.labelsTime(labels)
 	if e.name == 0 {
 		e.name = t.eventName()
 	}
-	t.labels.lastStart, t.labels.lastEnd, t.labels.lastEvent = start, end, e
 	return e
 }
 

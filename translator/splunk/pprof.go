@@ -89,31 +89,41 @@ func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wi
 func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
-	t.lastPositions, t.lastStack = nil, -1
+	t.byLeaf = scratch.Zeroed(t.byLeaf, len(w.Locations))
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		s := &w.Samples[i]
-		positions := w.LocationIDs[locations:s.LocationsEnd]
-		if len(positions) > 0 || !t.opts.DropEmptyStacks {
+		if locations < s.LocationsEnd || !t.opts.DropEmptyStacks {
 			e := t.translateLabels(labels, s.LabelsEnd)
-			e.stack = t.addStack(positions)
+			e.stack = t.addStack(locations, s.LocationsEnd)
 			t.events.add(e, t.attributes, w.Values[values:s.ValuesEnd])
 		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 }
 
-// addStack returns the stack of the locations at these positions. Often it is that of the sample before.
-func (t *decoding) addStack(positions []uint64) int32 {
-	if t.lastStack >= 0 && slices.Equal(positions, t.lastPositions) {
-		return t.lastStack
+// knownStack is a stack of the dictionary, and where in the pprof's lists of locations it was seen.
+type knownStack struct {
+	start, end uint32
+	stack      int32
+}
+
+// addStack returns the stack of the locations from start to end. Often it is the one that had the same leaf before.
+func (t *decoding) addStack(start, end uint32) int32 {
+	positions := t.wire.LocationIDs[start:end]
+	if len(positions) == 0 {
+		return 0
+	}
+	known := &t.byLeaf[positions[0]]
+	if slices.Equal(positions, t.wire.LocationIDs[known.start:known.end]) {
+		return known.stack
 	}
 	stack := t.dict.NextStack(len(positions))
 	for i, position := range positions {
 		stack[i] = t.locations[position]
 	}
-	t.lastPositions, t.lastStack = positions, t.dict.AddNextStack(len(stack))
-	return t.lastStack
+	*known = knownStack{start, end, t.dict.AddNextStack(len(stack))}
+	return known.stack
 }
 
 // writePprof writes a profile for each sample type.

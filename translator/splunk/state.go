@@ -50,9 +50,8 @@ type decoding struct {
 	locations      []int32
 	mappingReached []bool
 	labels         labelTranslation
-	// lastPositions are the locations of the sample before, lastStack what they became, or -1.
-	lastPositions []uint64
-	lastStack     int32
+	// byLeaf holds for each location of the pprof the last stack that it is the leaf of.
+	byLeaf []knownStack
 
 	text text
 
@@ -83,7 +82,7 @@ func (t *decoding) release() (bytes int) {
 	t.resources = t.resources[:0]
 	t.resource, t.scope = nil, nil
 	t.record = record{}
-	t.payload, t.pprof, t.lastPositions, t.native = nil, nil, nil, 0
+	t.payload, t.pprof, t.native = nil, nil, 0
 	t.wire.Reset()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
@@ -92,7 +91,7 @@ func (t *decoding) release() (bytes int) {
 
 // bytes is about the memory that is kept, without the dictionary's.
 func (t *decoding) bytes() int {
-	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 8*cap(t.keys.stamps) +
+	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 12*cap(t.byLeaf) + 8*cap(t.keys.stamps) +
 		t.events.bytes()
 }
 
