@@ -22,6 +22,8 @@ type Profile struct {
 	Lines       []Line
 	Functions   []Function
 	Comments    []uint32
+	// Repeats has an entry for each sample after ReadRepeats, else none.
+	Repeats []Repeat
 
 	DropFrames, KeepFrames uint32
 	TimeNanos              int64
@@ -35,9 +37,11 @@ type Profile struct {
 	// UnknownFields counts the fields that were skipped.
 	UnknownFields int
 
-	raw      []byte
-	strings  []span
-	reserved bool
+	raw         []byte
+	strings     []span
+	reserved    bool
+	findRepeats bool
+	repeats     *repeatFinder
 }
 
 // NumStrings returns the length of the string table.
@@ -72,13 +76,15 @@ func (p *Profile) Reset() {
 		Lines:       p.Lines[:0],
 		Functions:   p.Functions[:0],
 		Comments:    p.Comments[:0],
+		Repeats:     p.Repeats[:0],
 		strings:     p.strings[:0],
+		repeats:     p.repeats,
 	}
 }
 
 // Bytes is about the memory that the tables take up, whether they are in use or not.
 func (p *Profile) Bytes() int {
-	return 8*(cap(p.LocationIDs)+cap(p.Values)+cap(p.strings)) + 12*cap(p.Samples) + 24*(cap(p.Labels)+cap(p.Lines)) +
+	return 8*(cap(p.LocationIDs)+cap(p.Values)+cap(p.strings)) + 12*cap(p.Samples) + 8*cap(p.Repeats) + 24*(cap(p.Labels)+cap(p.Lines)) +
 		32*(cap(p.Locations)+cap(p.Functions)) + 48*cap(p.Mappings)
 }
 
@@ -86,8 +92,11 @@ func (p *Profile) Bytes() int {
 // not change while the tables are in use. The tables take at most 24 times the size of raw.
 //
 // The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number.
-func (p *Profile) Read(raw []byte, limits Limits) error {
+func (p *Profile) Read(raw []byte, limits Limits) error { return p.read(raw, limits, false) }
+
+func (p *Profile) read(raw []byte, limits Limits, findRepeats bool) error {
 	p.Reset()
+	p.findRepeats = findRepeats
 	if len(raw) == 0 {
 		return malformed("the payload is empty")
 	}
@@ -139,7 +148,7 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 		if len(b) > cap(p.LocationIDs)-len(p.LocationIDs) {
 			p.reserve(i, limits)
 		}
-		err = p.readSample(b, limits)
+		err = p.readSample(start, b, limits)
 	case 3:
 		err = p.readMapping(b)
 	case 4:

@@ -8,16 +8,21 @@ import (
 	"slices"
 )
 
-// readSample reads the bytes of one sample.
+// readSample reads the bytes of one sample, which begin at position at of the payload.
 //
 //	repeated uint64 location_id = 1;
 //	repeated int64 value = 2;
 //	repeated Label label = 3;
-func (p *Profile) readSample(b []byte, limits *Limits) error {
+func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 	locations, labels := len(p.LocationIDs), len(p.Labels)
+	var r repeatedParts
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if tag&7 != wireBytes || tag < 1<<3 || tag >= 4<<3 {
+			r.labels = span{}
+			if tag>>3 == 1 {
+				p.ownLocations(&r)
+			}
 			next, err := p.readUnpacked(b, i)
 			if err != nil {
 				return err
@@ -32,11 +37,24 @@ func (p *Profile) readSample(b []byte, limits *Limits) error {
 		var err error
 		switch tag >> 3 {
 		case 1:
+			if p.findRepeats && i == 0 {
+				if p.repeatsLocations(&r, at+start, b[start:end]) {
+					break
+				}
+			} else {
+				r.labels = span{}
+				p.ownLocations(&r)
+			}
 			// A sample has no more locations than bytes; the sum with any limit might overflow.
 			err = p.readLocationIDs(b[start:end], locations+min(limits.LocationsPerSample, len(b)))
 		case 2:
+			r.labels = span{}
 			err = p.readValues(b[start:end])
 		default:
+			if p.findRepeats && len(p.Labels) == labels && p.repeatsLabels(&r, at+i, b[i:]) {
+				end = len(b)
+				break
+			}
 			if len(p.Labels)-labels >= limits.LabelsPerSample {
 				return tooLarge(fmt.Sprintf("labels of sample %d", len(p.Samples)), len(p.Labels)-labels+1, limits.LabelsPerSample)
 			}
@@ -49,6 +67,9 @@ func (p *Profile) readSample(b []byte, limits *Limits) error {
 	}
 	if depth := len(p.LocationIDs) - locations; depth > limits.LocationsPerSample {
 		return tooLarge(fmt.Sprintf("locations of sample %d", len(p.Samples)), depth, limits.LocationsPerSample)
+	}
+	if p.findRepeats {
+		p.addRepeat(&r)
 	}
 	p.Samples = append(p.Samples, Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))})
 	return nil

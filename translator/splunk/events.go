@@ -70,7 +70,7 @@ func (e *events) len() int { return len(e.list) }
 func (e *events) bytes() int { return 40*cap(e.list) + 8*cap(e.values) }
 
 // add adds an event. attributes is sorted; values has as many numbers as there are columns, or none.
-func (e *events) add(v event, attributes []int32, values []int64) {
+func (e *events) add(v *event, attributes []int32, values []int64) {
 	number := e.number(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
 	if len(e.list) > 0 {
 		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name

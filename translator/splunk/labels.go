@@ -31,11 +31,11 @@ type labelTranslation struct {
 	roles []labelRole
 	// texts holds for each string of the pprof the attribute that it was the value of last.
 	texts []textAttribute
-	// last are the labels of the sample before, and lastEvent what was made of them; its attributes are still those of
-	// t.attributes. lastMended tells whether they had something to tolerate, which is to be counted each time.
+	// lastStart and lastEnd are where the labels of the sample before are, and event what was made of them; its attributes
+	// are still those of t.attributes. mended tells whether they had something to tolerate, which counts each time.
 	lastStart, lastEnd uint32
-	lastEvent          event
-	lastMended         bool
+	event              event
+	mended             bool
 	// links are the labels of the sample that may make a link.
 	links []pprofwire.Label
 	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
@@ -90,39 +90,40 @@ func (t *decoding) findRole(key string) labelRole {
 	}
 }
 
-// translateLabels reads the labels of a sample, those from start to end. Its attributes are then in t.attributes, sorted.
-func (t *decoding) translateLabels(start, end uint32) event {
-	labels := t.wire.Labels[start:end]
-	e, known := t.repeatedLabels(labels)
-	if !known {
-		before := t.result.Repairs
-		e = t.newLabels(labels)
-		t.labels.lastMended = t.result.Repairs != before
+// translateLabels reads the labels of a sample, those from start to end, into an event that is valid until the next call.
+// Its attributes are then in t.attributes, sorted.
+func (t *decoding) translateLabels(start, end uint32) *event {
+	l := &t.labels
+	if start == end || start != l.lastStart || end != l.lastEnd {
+		if labels := t.wire.Labels[start:end]; !t.repeatsLabels(labels) {
+			before := t.result.Repairs
+			l.event = t.newLabels(labels)
+			l.mended = t.result.Repairs != before
+		}
+		l.lastStart, l.lastEnd = start, end
 	}
-	t.labels.lastStart, t.labels.lastEnd, t.labels.lastEvent = start, end, e
-	return e
+	return &l.event
 }
 
-// repeatedLabels returns what labels say that are those of the sample before, but perhaps for the time.
-func (t *decoding) repeatedLabels(labels []pprofwire.Label) (e event, known bool) {
+// repeatsLabels tells whether labels are those of the sample before, but perhaps for the time, which it brings up to date.
+func (t *decoding) repeatsLabels(labels []pprofwire.Label) bool {
 	last := t.wire.Labels[t.labels.lastStart:t.labels.lastEnd]
 	if len(last) == 0 || len(last) != len(labels) {
-		return event{}, false
+		return false
 	}
 	timeDiffers := false
 	for i := range labels {
 		if l := &labels[i]; *l != last[i] {
-			if t.labels.lastMended || l.Key != last[i].Key || t.labels.roles[l.Key] != roleTime {
-				return event{}, false
+			if t.labels.mended || l.Key != last[i].Key || t.labels.roles[l.Key] != roleTime {
+				return false
 			}
 			timeDiffers = true
 		}
 	}
-	e = t.labels.lastEvent
 	if timeDiffers {
-		e.time = t.labelsTime(labels)
+		t.labels.event.time = t.labelsTime(labels)
 	}
-	return e, true
+	return true
 }
 
 // labelsTime returns the time that labels tell, or that of the record.

@@ -20,7 +20,7 @@ import (
 func (t *decoding) decodePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
-	if err := w.Read(t.pprof, t.opts.Limits.wire(t.samplesLeft)); err != nil {
+	if err := w.ReadRepeats(t.pprof, t.opts.Limits.wire(t.samplesLeft)); err != nil {
 		return wireRefusal(err)
 	}
 	columns, refused := t.checkValues()
@@ -89,41 +89,42 @@ func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wi
 func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
-	t.byLeaf = scratch.Zeroed(t.byLeaf, len(w.Locations))
-	var locations, values, labels uint32
-	for i := range w.Samples {
-		s := &w.Samples[i]
-		if locations < s.LocationsEnd || !t.opts.DropEmptyStacks {
-			e := t.translateLabels(labels, s.LabelsEnd)
-			e.stack = t.addStack(locations, s.LocationsEnd)
-			t.events.add(e, t.attributes, w.Values[values:s.ValuesEnd])
+	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
+	start := pprofwire.Sample{}
+	for i, end := range w.Samples {
+		repeat := w.Repeats[i]
+		if repeat.Locations != 0 || start.LocationsEnd < end.LocationsEnd || !t.opts.DropEmptyStacks {
+			e := t.translateLabels(t.labelsOf(i, repeat.Labels))
+			if repeat.Locations != 0 {
+				e.stack = t.stacks[repeat.Locations-1]
+			} else {
+				e.stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
+				t.stacks[i] = e.stack
+			}
+			t.events.add(e, t.attributes, w.Values[start.ValuesEnd:end.ValuesEnd])
 		}
-		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
+		start = end
 	}
 }
 
-// knownStack is a stack of the dictionary, and where in the pprof's lists of locations it was seen.
-type knownStack struct {
-	start, end uint32
-	stack      int32
+// labelsOf returns where the labels of sample i stand: they may be those of another one.
+func (t *decoding) labelsOf(i int, repeated uint32) (start, end uint32) {
+	if repeated != 0 {
+		i = int(repeated - 1)
+	}
+	if i > 0 {
+		start = t.wire.Samples[i-1].LabelsEnd
+	}
+	return start, t.wire.Samples[i].LabelsEnd
 }
 
-// addStack returns the stack of the locations from start to end. Often it is the one that had the same leaf before.
-func (t *decoding) addStack(start, end uint32) int32 {
-	positions := t.wire.LocationIDs[start:end]
-	if len(positions) == 0 {
-		return 0
-	}
-	known := &t.byLeaf[positions[0]]
-	if slices.Equal(positions, t.wire.LocationIDs[known.start:known.end]) {
-		return known.stack
-	}
+// addStack returns the stack of the locations at these positions.
+func (t *decoding) addStack(positions []uint64) int32 {
 	stack := t.dict.NextStack(len(positions))
 	for i, position := range positions {
 		stack[i] = t.locations[position]
 	}
-	*known = knownStack{start, end, t.dict.AddNextStack(len(stack))}
-	return known.stack
+	return t.dict.AddNextStack(len(stack))
 }
 
 // writePprof writes a profile for each sample type.
