@@ -96,5 +96,5 @@ func (p *Profile) addRepeat(r *repeatedParts) {
 	if r.labels != (span{}) && r.unknownFields == p.UnknownFields {
 		p.repeats.labels = knownPart{r.labels, number}
 	}
-	p.Repeats = append(p.Repeats, r.Repeat)
+	p.Repeats = append(p.Repeats, Repeat{r.Locations, r.Labels})
 }

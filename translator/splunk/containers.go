@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -103,7 +104,7 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 // that are no text go.
 func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	from.CopyTo(to)
-	seen := make(map[string]struct{}, to.Len())
+	seen := nameSet{few: t.names[:0]}
 	to.RemoveIf(func(key string, value pcommon.Value) bool {
 		if !utf8.ValidString(key) {
 			t.result.Repairs.InvalidUTF8++
@@ -112,8 +113,34 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 		if !isValid(value) {
 			value.SetStr(t.validString(value.AsString()))
 		}
-		_, twice := seen[key]
-		seen[key] = struct{}{}
-		return twice
+		return !seen.add(key)
 	})
+	clear(seen.few)
+	t.names = seen.few
+}
+
+// nameSet tells names from those that it knows. Few are compared one by one, which is faster.
+type nameSet struct {
+	few  []string
+	many map[string]struct{}
+}
+
+// fewNames is the number up to which names are few.
+const fewNames = 32
+
+// add adds a name and tells whether it is new.
+func (s *nameSet) add(name string) bool {
+	if slices.Contains(s.few, name) {
+		return false
+	}
+	if len(s.few) < fewNames {
+		s.few = append(s.few, name)
+		return true
+	}
+	if s.many == nil {
+		s.many = map[string]struct{}{}
+	}
+	_, twice := s.many[name]
+	s.many[name] = struct{}{}
+	return !twice
 }

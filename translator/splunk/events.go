@@ -16,8 +16,11 @@ import (
 
 // event is one observation. stack, link and name are indices of the dictionary; name is the attribute for the name of
 // the event, 0 when it has none. period is in milliseconds.
+//
+// Events of one profile with equal labels, which are not 0, have equal links and attributes.
 type event struct {
 	stack, link, name int32
+	labels            uint32
 	time              uint64
 	period            int64
 }
@@ -34,8 +37,8 @@ type events struct {
 	// table numbers their identities: stack, link and all attributes but the name of the event, which goes to the profile
 	// when all have the same.
 	table dictionary.SampleTable
-	// latest holds for each stack the number, plus one, of the identity that it had last.
-	latest []int32
+	// latest holds for each stack the identity that it had last.
+	latest []latestIdentity
 	list   []listedEvent
 	// values holds columns numbers per event, which are there when hasValues.
 	values    []int64
@@ -71,7 +74,7 @@ func (e *events) bytes() int { return 40*cap(e.list) + 8*cap(e.values) }
 
 // add adds an event. attributes is sorted; values has as many numbers as there are columns, or none.
 func (e *events) add(v *event, attributes []int32, values []int64) {
-	number := e.number(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
+	number := e.number(v, attributes)
 	if len(e.list) > 0 {
 		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name
 		e.periodsDiffer = e.periodsDiffer || v.period != e.list[0].period
@@ -91,21 +94,23 @@ func (e *events) add(v *event, attributes []int32, values []int64) {
 	}
 }
 
-// number returns the number of an identity, which often is that of the event before with this stack.
-func (e *events) number(identity dictionary.SampleIdentity, attributes []int32) int32 {
-	if n := int(identity.Stack) + 1 - len(e.latest); n > 0 {
-		e.latest = append(e.latest, make([]int32, n)...)
+// latestIdentity is the number of an identity, and the labels of its last event.
+type latestIdentity struct {
+	number int32
+	labels uint32
+}
+
+// number returns the number of the identity of an event, which often is that of the event before with this stack.
+func (e *events) number(v *event, attributes []int32) int32 {
+	if n := int(v.stack) + 1 - len(e.latest); n > 0 {
+		e.latest = append(e.latest, make([]latestIdentity, n)...)
 	}
-	latest := &e.latest[identity.Stack]
-	if *latest != 0 {
-		known, knownAttributes := e.table.At(int(*latest - 1))
-		if known == identity && slices.Equal(knownAttributes, attributes) {
-			return *latest - 1
-		}
+	latest := &e.latest[v.stack]
+	if v.labels == 0 || latest.labels != v.labels {
+		number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
+		*latest = latestIdentity{int32(number), v.labels}
 	}
-	number, _ := e.table.Index(identity, attributes)
-	*latest = int32(number) + 1
-	return int32(number)
+	return latest.number
 }
 
 // finish returns the attribute for the name of the events, if all have the same: it goes to the profile. Else each goes

@@ -55,6 +55,7 @@ func (l *labelTranslation) begin(t *decoding) {
 	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
 	l.texts = scratch.Zeroed(l.texts, t.wire.NumStrings())
 	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
+	l.event = event{}
 	l.recordTime = 0
 }
 
@@ -140,7 +141,7 @@ func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
 
 // newLabels reads labels that are not those of the sample before.
 func (t *decoding) newLabels(labels []pprofwire.Label) event {
-	e := event{period: t.record.period}
+	e := event{period: t.record.period, labels: t.labels.event.labels + 1}
 	hasPeriod := false
 	t.keys.next()
 	t.attributes, t.labels.links = t.attributes[:0], t.labels.links[:0]

@@ -59,6 +59,7 @@ type decoding struct {
 	stack      []int32
 	attributes []int32
 	keys       keySet
+	names      []string
 	// native is the attribute of locations in native code, plus one.
 	native int32
 }

@@ -19,29 +19,59 @@ import (
 )
 
 // Hash collects what the ids depend on. Make it with [NewHash].
-type Hash struct {
-	hash   hash.Hash
-	number *[8]byte // room for a number on its way
+type Hash struct{ state *state }
+
+// state holds back what is short: a call of the hash function for each number takes longer than all of the hashing.
+type state struct {
+	hash    hash.Hash
+	pending []byte
 }
 
+// pendingBytes is how much is held back, and the size from which on nothing is.
+const pendingBytes = 512
+
 // NewHash returns a Hash of nothing.
-func NewHash() Hash { return Hash{sha256.New(), new([8]byte)} }
+func NewHash() Hash { return Hash{&state{sha256.New(), make([]byte, 0, pendingBytes)}} }
 
 // Bytes adds bytes, which are apart from those before and after them.
 func (h Hash) Bytes(b []byte) {
 	h.Number(uint64(len(b)))
-	h.hash.Write(b)
+	if h.makeRoom(len(b)) {
+		h.state.pending = append(h.state.pending, b...)
+	} else {
+		h.state.hash.Write(b)
+	}
 }
 
 // Text is Bytes for a string.
 func (h Hash) Text(s string) {
 	h.Number(uint64(len(s)))
-	_, _ = io.WriteString(h.hash, s) // never fails
+	if h.makeRoom(len(s)) {
+		h.state.pending = append(h.state.pending, s...)
+	} else {
+		_, _ = io.WriteString(h.state.hash, s) // never fails
+	}
 }
 
 // Number adds a number.
 func (h Hash) Number(n uint64) {
-	h.hash.Write(binary.BigEndian.AppendUint64(h.number[:0], n))
+	h.makeRoom(8)
+	h.state.pending = binary.BigEndian.AppendUint64(h.state.pending, n)
+}
+
+// makeRoom tells whether n bytes may be held back, too.
+func (h Hash) makeRoom(n int) bool {
+	if n > cap(h.state.pending)-len(h.state.pending) {
+		h.state.hash.Write(h.state.pending)
+		h.state.pending = h.state.pending[:0]
+	}
+	return n <= cap(h.state.pending)
+}
+
+// sum appends the hash of all that was added.
+func (h Hash) sum(dst []byte) []byte {
+	h.makeRoom(pendingBytes)
+	return h.state.hash.Sum(dst)
 }
 
 // Attributes adds attributes, whatever their order.
@@ -81,7 +111,7 @@ func (h Hash) value(v pcommon.Value) {
 // IDs returns the ids that follow from what was added.
 func (h Hash) IDs() IDs {
 	var ids IDs
-	h.hash.Sum(ids.origin[:0])
+	h.sum(ids.origin[:0])
 	return ids
 }
 
@@ -100,11 +130,14 @@ func Random() IDs {
 
 // Next returns the id of the next profile, whose sample type this is.
 func (ids *IDs) Next(sampleType, unit string) pprofile.ProfileID {
-	h := NewHash()
-	h.hash.Write(ids.origin[:])
-	h.Number(ids.n)
-	h.Bytes([]byte(sampleType))
-	h.Bytes([]byte(unit))
+	var room [128]byte
+	b := append(room[:0], ids.origin[:]...)
+	b = binary.BigEndian.AppendUint64(b, ids.n)
+	for _, text := range []string{sampleType, unit} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(text)))
+		b = append(b, text...)
+	}
 	ids.n++
-	return pprofile.ProfileID(h.hash.Sum(nil)[:16])
+	sum := sha256.Sum256(b)
+	return pprofile.ProfileID(sum[:16])
 }
