@@ -30,8 +30,10 @@ func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 			i = next
 			continue
 		}
-		start, end := message(b, i+1)
-		if end < 0 {
+		start, end := i+2, 0
+		if i+1 < len(b) && int(b[i+1]) < min(0x80, len(b)-i-1) {
+			end = start + int(b[i+1])
+		} else if start, end = message(b, i+1); end < 0 {
 			return p.inSample(int(tag>>3), end)
 		}
 		var err error
@@ -162,8 +164,10 @@ func (p *Profile) readLabel(b []byte) error {
 			i = next
 			continue
 		}
-		v, next := uvarint(b, i+1)
-		if next < 0 {
+		v, next := uint64(0), i+2
+		if i+1 < len(b) && b[i+1] < 0x80 {
+			v = uint64(b[i+1])
+		} else if v, next = longUvarint(b, i+1); next < 0 {
 			return inField(fmt.Sprintf("a label of sample %d", len(p.Samples)), int(tag>>3), fault(next))
 		}
 		i = next
