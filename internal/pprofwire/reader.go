@@ -37,11 +37,11 @@ type Profile struct {
 	// UnknownFields counts the fields that were skipped.
 	UnknownFields int
 
-	raw         []byte
-	strings     []span
-	reserved    bool
-	findRepeats bool
-	repeats     *repeatFinder
+	raw      []byte
+	strings  []span
+	reserved bool
+	// repeats is finder while repeats are to be found, else nil.
+	repeats, finder *repeatFinder
 }
 
 // NumStrings returns the length of the string table.
@@ -78,7 +78,7 @@ func (p *Profile) Reset() {
 		Comments:    p.Comments[:0],
 		Repeats:     p.Repeats[:0],
 		strings:     p.strings[:0],
-		repeats:     p.repeats,
+		finder:      p.finder,
 	}
 }
 
@@ -92,11 +92,12 @@ func (p *Profile) Bytes() int {
 // not change while the tables are in use. The tables take at most 24 times the size of raw.
 //
 // The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number.
-func (p *Profile) Read(raw []byte, limits Limits) error { return p.read(raw, limits, false) }
-
-func (p *Profile) read(raw []byte, limits Limits, findRepeats bool) error {
+func (p *Profile) Read(raw []byte, limits Limits) error {
 	p.Reset()
-	p.findRepeats = findRepeats
+	return p.read(raw, &limits)
+}
+
+func (p *Profile) read(raw []byte, limits *Limits) error {
 	if len(raw) == 0 {
 		return malformed("the payload is empty")
 	}
@@ -105,7 +106,7 @@ func (p *Profile) read(raw []byte, limits Limits, findRepeats bool) error {
 	}
 	p.raw = raw
 	for i := 0; i < len(raw); {
-		next, err := p.readField(i, &limits)
+		next, err := p.readField(i, limits)
 		if err != nil {
 			return err
 		}

@@ -14,15 +14,34 @@ import (
 //	repeated int64 value = 2;
 //	repeated Label label = 3;
 func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
-	locations, labels := len(p.LocationIDs), len(p.Labels)
-	var r repeatedParts
+	start := p.nextSample()
+	var err error
+	if p.repeats != nil {
+		err = p.readRepeating(at, b, start, limits)
+	} else {
+		err = p.readParts(b, start, limits)
+	}
+	if err != nil {
+		return err
+	}
+	end := p.nextSample()
+	if depth := int(end.LocationsEnd - start.LocationsEnd); depth > limits.LocationsPerSample {
+		return tooLarge(fmt.Sprintf("locations of sample %d", len(p.Samples)), depth, limits.LocationsPerSample)
+	}
+	p.Samples = append(p.Samples, end)
+	return nil
+}
+
+// nextSample returns where the parts of the next sample begin.
+func (p *Profile) nextSample() Sample {
+	return Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))}
+}
+
+// readParts reads fields of a sample whose parts begin at sample.
+func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if tag&7 != wireBytes || tag < 1<<3 || tag >= 4<<3 {
-			r.labels = span{}
-			if tag>>3 == 1 {
-				p.ownLocations(&r)
-			}
 			next, err := p.readUnpacked(b, i)
 			if err != nil {
 				return err
@@ -39,26 +58,13 @@ func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 		var err error
 		switch tag >> 3 {
 		case 1:
-			if p.findRepeats && i == 0 {
-				if p.repeatsLocations(&r, at+start, b[start:end]) {
-					break
-				}
-			} else {
-				r.labels = span{}
-				p.ownLocations(&r)
-			}
 			// A sample has no more locations than bytes; the sum with any limit might overflow.
-			err = p.readLocationIDs(b[start:end], locations+min(limits.LocationsPerSample, len(b)))
+			err = p.readLocationIDs(b[start:end], int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)))
 		case 2:
-			r.labels = span{}
 			err = p.readValues(b[start:end])
 		default:
-			if p.findRepeats && len(p.Labels) == labels && p.repeatsLabels(&r, at+i, b[i:]) {
-				end = len(b)
-				break
-			}
-			if len(p.Labels)-labels >= limits.LabelsPerSample {
-				return tooLarge(fmt.Sprintf("labels of sample %d", len(p.Samples)), len(p.Labels)-labels+1, limits.LabelsPerSample)
+			if n := len(p.Labels) - int(sample.LabelsEnd); n >= limits.LabelsPerSample {
+				return tooLarge(fmt.Sprintf("labels of sample %d", len(p.Samples)), n+1, limits.LabelsPerSample)
 			}
 			err = p.readLabel(b[start:end])
 		}
@@ -67,13 +73,6 @@ func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 		}
 		i = end
 	}
-	if depth := len(p.LocationIDs) - locations; depth > limits.LocationsPerSample {
-		return tooLarge(fmt.Sprintf("locations of sample %d", len(p.Samples)), depth, limits.LocationsPerSample)
-	}
-	if p.findRepeats {
-		p.addRepeat(&r)
-	}
-	p.Samples = append(p.Samples, Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))})
 	return nil
 }
 

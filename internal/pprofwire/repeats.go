@@ -10,23 +10,24 @@ type Repeat struct {
 	Locations, Labels uint32
 }
 
-// ReadRepeats is Read, but the locations and labels of a sample that stand in the payload byte for byte as those of a
-// sample before may be left out: the sample has none of its own then, and its entry in p.Repeats names the other one,
-// which has. Payloads of a sample per event repeat themselves a lot, and what is not read need not be translated either.
+// ReadRepeats is Read, but locations and labels that stand in the payload byte for byte as those of a sample before may
+// be left out: the sample has none of its own then, and its entry in p.Repeats names the other one, which has. Payloads
+// with a sample per event repeat themselves a lot, and what is not read need not be translated either.
 func (p *Profile) ReadRepeats(raw []byte, limits Limits) error {
-	if p.repeats == nil {
-		p.repeats = &repeatFinder{}
+	if p.finder == nil {
+		p.finder = &repeatFinder{}
 	}
-	*p.repeats = repeatFinder{}
-	return p.read(raw, limits, true)
+	*p.finder = repeatFinder{}
+	p.Reset()
+	p.repeats = p.finder
+	return p.read(raw, &limits)
 }
 
-// repeatFinder holds where in the payload the parts of samples stand. It knows a part that is not among those by chance:
-// the sample then has its own.
+// repeatFinder holds where in the payload the parts of samples stand, as many as there is room for.
 type repeatFinder struct {
-	// locations are lists of ids at the place where a list of its length and ends is looked for.
+	// locations are lists of ids at the place where a list of its length and some of its bytes is looked for.
 	locations [256]knownPart
-	// labels are those of the last sample that had labels of its own.
+	// labels are those of the last sample that had some of its own.
 	labels knownPart
 }
 
@@ -36,65 +37,80 @@ type knownPart struct {
 	sample uint32
 }
 
-// repeatedParts is what is known of the sample that is being read.
-type repeatedParts struct {
-	Repeat
-	// locations and labels are where the parts stand that may be repeated, empty if there are none.
-	locations, labels span
-	unknownFields     int
-}
-
-// repeatsLocations tells whether a list of ids, the first field of the sample, is known.
-func (p *Profile) repeatsLocations(r *repeatedParts, at int, ids []byte) bool {
-	if len(ids) == 0 {
-		return false
-	}
-	known := p.repeats.locationsLike(ids)
-	if bytes.Equal(p.raw[known.start:known.end], ids) {
-		r.Locations = known.sample
-		return true
-	}
-	r.locations = span{uint32(at), uint32(at + len(ids))}
-	return false
-}
-
 func (f *repeatFinder) locationsLike(ids []byte) *knownPart {
 	n := len(ids)
 	return &f.locations[uint8(int(ids[0])+3*int(ids[n/2])+5*int(ids[n-1])+7*n)]
 }
 
-// repeatsLabels tells whether what follows in the sample are the labels of the last one that had some.
-func (p *Profile) repeatsLabels(r *repeatedParts, at int, labels []byte) bool {
-	if known := &p.repeats.labels; bytes.Equal(p.raw[known.start:known.end], labels) {
-		r.Labels = known.sample
-		return true
+// usualParts returns where the locations and the values of a sample end that begins with packed locations, perhaps packed
+// values behind them, as all producers write it. Both are 0 for any other.
+func usualParts(b []byte) (locations, values int) {
+	if len(b) < 3 || b[0] != 1<<3|wireBytes || b[1] == 0 || int(b[1]) >= min(0x80, len(b)-1) {
+		return 0, 0
 	}
-	r.labels, r.unknownFields = span{uint32(at), uint32(at + len(labels))}, p.UnknownFields
-	return false
+	locations = 2 + int(b[1])
+	rest := b[locations:]
+	if len(rest) < 2 || rest[0] != 2<<3|wireBytes {
+		return locations, locations
+	}
+	if int(rest[1]) >= min(0x80, len(rest)-1) {
+		return 0, 0
+	}
+	return locations, locations + 2 + int(rest[1])
 }
 
-// ownLocations gives the sample the locations that it was said to repeat: there are more of them.
-func (p *Profile) ownLocations(r *repeatedParts) {
-	if r.Locations != 0 {
-		start := uint32(0)
-		if r.Locations > 1 {
-			start = p.Samples[r.Locations-2].LocationsEnd
+// readRepeating reads a sample that begins at position at of the payload, but for parts that are known.
+func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits) error {
+	locations, values := usualParts(b)
+	if locations == 0 {
+		p.Repeats = append(p.Repeats, Repeat{})
+		return p.readParts(b, sample, limits)
+	}
+	ids, labels := b[2:locations], b[values:]
+	known, last := p.repeats.locationsLike(ids), &p.repeats.labels
+	repeated := Repeat{0, last.sample}
+	if bytes.Equal(p.raw[known.start:known.end], ids) {
+		repeated.Locations = known.sample
+	} else if err := p.readLocationIDs(ids, int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b))); err != nil {
+		return err
+	}
+	if values > locations {
+		if err := p.readValues(b[locations+2 : values]); err != nil {
+			return err
 		}
-		p.LocationIDs = append(p.LocationIDs, p.LocationIDs[start:p.Samples[r.Locations-1].LocationsEnd]...)
-		r.Locations = 0
 	}
-	r.locations = span{}
+	if !bytes.Equal(p.raw[last.start:last.end], labels) {
+		repeated.Labels = 0
+		before, unknown := p.nextSample(), p.UnknownFields
+		if err := p.readParts(labels, sample, limits); err != nil {
+			return err
+		}
+		if len(p.LocationIDs) > int(before.LocationsEnd) {
+			return p.readAgain(b, sample, unknown, limits)
+		}
+		// Unknown fields are to be counted each time.
+		if len(p.Values) == int(before.ValuesEnd) && p.UnknownFields == unknown {
+			*last = p.knownPart(at+values, labels)
+		}
+	}
+	if repeated.Locations == 0 {
+		*known = p.knownPart(at+2, ids)
+	}
+	p.Repeats = append(p.Repeats, repeated)
+	return nil
 }
 
-// addRepeat ends a sample and remembers its parts. Unknown fields are to be counted each time.
-func (p *Profile) addRepeat(r *repeatedParts) {
-	number := uint32(len(p.Samples) + 1)
-	if r.locations != (span{}) {
-		ids := p.raw[r.locations.start:r.locations.end]
-		*p.repeats.locationsLike(ids) = knownPart{r.locations, number}
-	}
-	if r.labels != (span{}) && r.unknownFields == p.UnknownFields {
-		p.repeats.labels = knownPart{r.labels, number}
-	}
-	p.Repeats = append(p.Repeats, Repeat{r.Locations, r.Labels})
+// knownPart returns a part of the sample that is being read, which stands at a position of the payload.
+func (p *Profile) knownPart(at int, part []byte) knownPart {
+	return knownPart{span{uint32(at), uint32(at + len(part))}, uint32(len(p.Samples) + 1)}
+}
+
+// readAgain reads a sample that turned out to have locations in several places.
+func (p *Profile) readAgain(b []byte, sample Sample, unknownFields int, limits *Limits) error {
+	p.LocationIDs = p.LocationIDs[:sample.LocationsEnd]
+	p.Values = p.Values[:sample.ValuesEnd]
+	p.Labels = p.Labels[:sample.LabelsEnd]
+	p.UnknownFields = unknownFields
+	p.Repeats = append(p.Repeats, Repeat{})
+	return p.readParts(b, sample, limits)
 }

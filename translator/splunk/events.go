@@ -216,15 +216,11 @@ func (e *events) writeSample(sample pprofile.Sample, w *weight) {
 	identity, attributes := e.table.At(int(e.list[e.order[0]].number))
 	sample.SetStackIndex(identity.Stack)
 	sample.SetLinkIndex(identity.Link)
-	// Room is made first, since appending to nothing takes it in a slower way.
 	if len(attributes) > 0 {
-		sample.AttributeIndices().EnsureCapacity(len(attributes))
-		sample.AttributeIndices().Append(attributes...)
+		sample.AttributeIndices().FromRaw(attributes)
 	}
-	sample.Values().EnsureCapacity(len(e.some))
-	sample.Values().Append(e.some...)
-	sample.TimestampsUnixNano().EnsureCapacity(len(e.stamps))
-	sample.TimestampsUnixNano().Append(e.stamps...)
+	sample.Values().FromRaw(e.some)
+	sample.TimestampsUnixNano().FromRaw(e.stamps)
 }
 
 // gatherTimes fills e.stamps with the times of the events in e.order and tells whether they ascend.

@@ -6,13 +6,13 @@
 package profileid // import "github.com/otelpprof/otelpprof/translator/internal/profileid"
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
 	"io"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -84,7 +84,7 @@ func (h Hash) Attributes(m pcommon.Map) {
 	for key, value := range m.All() {
 		pairs = append(pairs, pair{key, value})
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
 	h.Number(uint64(len(pairs)))
 	for _, p := range pairs {
 		h.Text(p.key)
