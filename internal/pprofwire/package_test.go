@@ -88,7 +88,7 @@ func contentOf(p *Profile) content {
 	for i := range p.NumStrings() {
 		c.Strings = append(c.Strings, string(p.String(uint32(i))))
 	}
-	c.raw, c.strings = nil, nil
+	c.raw, c.strings, c.Repeats, c.repeats, c.finder = nil, nil, nil, nil, nil
 	c.SampleTypes, c.Samples = copied(p.SampleTypes), copied(p.Samples)
 	c.LocationIDs, c.Values, c.Labels = copied(p.LocationIDs), copied(p.Values), copied(p.Labels)
 	c.Mappings, c.Functions, c.Comments = copied(p.Mappings), copied(p.Functions), copied(p.Comments)
