@@ -20,7 +20,7 @@ func TestRepeats(t *testing.T) {
 	label := proto{}.message(3, proto{}.number(1, 1).number(2, 1))
 	other := proto{}.message(3, proto{}.number(1, 1).number(3, 1<<40))
 	odd := proto{}.message(3, proto{}.number(1, 1).number(9, 1)) // with a field that is not known
-	ids := slices.Clip(proto{}.packed(1, 7, 300, 8)) // what is appended goes elsewhere
+	ids := slices.Clip(proto{}.packed(1, 7, 300, 8))             // what is appended goes elsewhere
 	value := proto{}.packed(2, 1<<20)
 	for name, test := range map[string]struct {
 		samples []proto

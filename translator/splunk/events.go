@@ -82,15 +82,16 @@ func (e *events) add(v *event, attributes []int32, values []int64) {
 	e.list = append(e.list, listedEvent{number, v.name, v.time, v.period})
 	e.longestPeriod = max(e.longestPeriod, v.period)
 	e.first, e.last = min(e.first, v.time), max(e.last, v.time)
-	if len(values) == 0 {
+	e.hasValues = e.hasValues || len(values) > 0
+	switch len(values) {
+	case 0:
 		for range e.columns {
 			e.values = append(e.values, 0)
 		}
-		return
-	}
-	e.hasValues = true
-	for _, value := range values {
-		e.values = append(e.values, value)
+	case 1: // the usual number, which takes no call
+		e.values = append(e.values, values[0])
+	default:
+		e.values = append(e.values, values...)
 	}
 }
 
