@@ -16,11 +16,8 @@ import (
 
 // event is one observation. stack, link and name are indices of the dictionary; name is the attribute for the name of
 // the event, 0 when it has none. period is in milliseconds.
-//
-// Events of one profile with equal labels, which are not 0, have equal links and attributes.
 type event struct {
 	stack, link, name int32
-	labels            uint32
 	time              uint64
 	period            int64
 }
@@ -37,9 +34,7 @@ type events struct {
 	// table numbers their identities: stack, link and all attributes but the name of the event, which goes to the profile
 	// when all have the same.
 	table dictionary.SampleTable
-	// latest holds for each stack the identity that it had last.
-	latest []latestIdentity
-	list   []listedEvent
+	list  []listedEvent
 	// values holds columns numbers per event, which are there when hasValues.
 	values    []int64
 	columns   int
@@ -61,7 +56,7 @@ type events struct {
 
 func (e *events) begin(columns int) {
 	e.table.Reset(0)
-	e.latest, e.list, e.values = e.latest[:0], e.list[:0], e.values[:0]
+	e.list, e.values = e.list[:0], e.values[:0]
 	e.columns, e.hasValues = columns, false
 	e.namesDiffer, e.periodsDiffer, e.longestPeriod = false, false, 0
 	e.first, e.last = math.MaxUint64, 0
@@ -72,16 +67,12 @@ func (e *events) len() int { return len(e.list) }
 // bytes is the memory that is kept.
 func (e *events) bytes() int { return 40*cap(e.list) + 8*cap(e.values) }
 
-// add adds an event. attributes is sorted; values has as many numbers as there are columns, or none.
-func (e *events) add(v *event, attributes []int32, values []int64) {
-	number := e.number(v, attributes)
-	if len(e.list) > 0 {
-		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name
-		e.periodsDiffer = e.periodsDiffer || v.period != e.list[0].period
+// add adds an event whose identity has this number; values has as many numbers as there are columns, or none.
+func (e *events) add(v *event, number int32, values []int64) {
+	if n := len(e.list); n == 0 || v.time != e.list[n-1].time || v.name != e.list[n-1].name || v.period != e.list[n-1].period {
+		e.note(v)
 	}
 	e.list = append(e.list, listedEvent{number, v.name, v.time, v.period})
-	e.longestPeriod = max(e.longestPeriod, v.period)
-	e.first, e.last = min(e.first, v.time), max(e.last, v.time)
 	e.hasValues = e.hasValues || len(values) > 0
 	switch len(values) {
 	case 0:
@@ -95,23 +86,20 @@ func (e *events) add(v *event, attributes []int32, values []int64) {
 	}
 }
 
-// latestIdentity is the number of an identity, and the labels of its last event.
-type latestIdentity struct {
-	number int32
-	labels uint32
+// note brings up to date what is known of all events.
+func (e *events) note(v *event) {
+	if len(e.list) > 0 {
+		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name
+		e.periodsDiffer = e.periodsDiffer || v.period != e.list[0].period
+	}
+	e.longestPeriod = max(e.longestPeriod, v.period)
+	e.first, e.last = min(e.first, v.time), max(e.last, v.time)
 }
 
-// number returns the number of the identity of an event, which often is that of the event before with this stack.
+// number returns the number of an event's identity. attributes is sorted.
 func (e *events) number(v *event, attributes []int32) int32 {
-	if n := int(v.stack) + 1 - len(e.latest); n > 0 {
-		e.latest = append(e.latest, make([]latestIdentity, n)...)
-	}
-	latest := &e.latest[v.stack]
-	if v.labels == 0 || latest.labels != v.labels {
-		number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
-		*latest = latestIdentity{int32(number), v.labels}
-	}
-	return latest.number
+	number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
+	return int32(number)
 }
 
 // finish returns the attribute for the name of the events, if all have the same: it goes to the profile. Else each goes

@@ -36,6 +36,9 @@ type labelTranslation struct {
 	lastStart, lastEnd uint32
 	event              event
 	mended             bool
+	// identity counts the labels, but for those that differ in nothing but the time: those have the same link and
+	// attributes.
+	identity uint32
 	// links are the labels of the sample that may make a link.
 	links []pprofwire.Label
 	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
@@ -55,7 +58,7 @@ func (l *labelTranslation) begin(t *decoding) {
 	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
 	l.texts = scratch.Zeroed(l.texts, t.wire.NumStrings())
 	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
-	l.event = event{}
+	l.identity = 0
 	l.recordTime = 0
 }
 
@@ -99,6 +102,7 @@ func (t *decoding) translateLabels(start, end uint32) *event {
 		if labels := t.wire.Labels[start:end]; !t.repeatsLabels(labels) {
 			before := t.result.Repairs
 			l.event = t.newLabels(labels)
+			l.identity++
 			l.mended = t.result.Repairs != before
 		}
 		l.lastStart, l.lastEnd = start, end
@@ -141,7 +145,7 @@ func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
 
 // newLabels reads labels that are not those of the sample before.
 func (t *decoding) newLabels(labels []pprofwire.Label) event {
-	e := event{period: t.record.period, labels: t.labels.event.labels + 1}
+	e := event{period: t.record.period}
 	hasPeriod := false
 	t.keys.next()
 	t.attributes, t.labels.links = t.attributes[:0], t.labels.links[:0]

@@ -94,17 +94,28 @@ func (t *decoding) addEvents() {
 	for i, end := range w.Samples {
 		repeat := w.Repeats[i]
 		if repeat.Locations != 0 || start.LocationsEnd < end.LocationsEnd || !t.opts.DropEmptyStacks {
-			e := t.translateLabels(t.labelsOf(i, repeat.Labels))
+			e, owner := t.translateLabels(t.labelsOf(i, repeat.Labels)), i
 			if repeat.Locations != 0 {
-				e.stack = t.stacks[repeat.Locations-1]
+				owner = int(repeat.Locations - 1)
 			} else {
-				e.stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
-				t.stacks[i] = e.stack
+				t.stacks[i].stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
 			}
-			t.events.add(e, t.attributes, w.Values[start.ValuesEnd:end.ValuesEnd])
+			known := &t.stacks[owner]
+			e.stack = known.stack
+			if known.labels != t.labels.identity {
+				known.labels, known.number = t.labels.identity, t.events.number(e, t.attributes)
+			}
+			t.events.add(e, known.number, w.Values[start.ValuesEnd:end.ValuesEnd])
 		}
 		start = end
 	}
+}
+
+// sampleStack is the stack of a sample that has locations of its own, the number of the last identity with it, and which
+// labels that was of.
+type sampleStack struct {
+	stack, number int32
+	labels        uint32
 }
 
 // labelsOf returns where the labels of sample i stand: they may be those of another one.

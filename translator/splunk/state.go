@@ -50,8 +50,8 @@ type decoding struct {
 	locations      []int32
 	mappingReached []bool
 	labels         labelTranslation
-	// stacks are those of the samples of the pprof that have locations of their own.
-	stacks []int32
+	// stacks has an entry for each sample of the pprof.
+	stacks []sampleStack
 
 	text text
 
@@ -92,7 +92,7 @@ func (t *decoding) release() (bytes int) {
 
 // bytes is about the memory that is kept, without the dictionary's.
 func (t *decoding) bytes() int {
-	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 4*cap(t.stacks) + 8*cap(t.keys.stamps) +
+	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 12*cap(t.stacks) + 8*cap(t.keys.stamps) +
 		t.events.bytes()
 }
 

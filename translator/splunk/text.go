@@ -125,7 +125,7 @@ func (t *decoding) addText(g *textGroup) {
 	if t.record.hasAllocated {
 		values = append(t.text.value[:0], t.record.allocated)
 	}
-	g.events.add(&e, t.sortAttributes(), values)
+	g.events.add(&e, g.events.number(&e, t.sortAttributes()), values)
 }
 
 // textLink returns the link of the ids that the record has, or that its attributes have: those of an early Java agent do.
