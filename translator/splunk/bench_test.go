@@ -54,7 +54,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 		{"js-cpu", captureOf(b, "splunk-otel-js/v4.7.2-mixed-cpu-1-http.pb"), Combined},
 		{"js-snapshot", captureOf(b, "splunk-otel-js/v4.7.2-snapshot-http.pb"), Combined},
 		{"js-alloc-per-event", jsAllocations, PerEvent},
-		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15: there is hardly a message to compare with
+		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15, so that the limit is low
 	} {
 		decoder := NewDecoder(Options{SampleShape: file.shape})
 		pd, result := decoder.Decode(file.logs, received)

@@ -173,7 +173,7 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	e.starts = scratch.Zeroed(e.starts, e.table.Len()+2)
 	n := int32(0)
 	for i := range e.list {
-		if e.carried(int32(i), w, first) {
+		if e.columns == 1 || e.carried(int32(i), w, first) {
 			e.starts[e.list[i].number+2]++
 			n++
 		}
@@ -183,7 +183,7 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	}
 	order := slices.Grow(e.order[:0], int(n))[:n]
 	for i := range e.list {
-		if e.carried(int32(i), w, first) {
+		if e.columns == 1 || e.carried(int32(i), w, first) {
 			next := &e.starts[e.list[i].number+1]
 			order[*next] = int32(i)
 			*next++

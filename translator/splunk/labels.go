@@ -94,20 +94,17 @@ func (t *decoding) findRole(key string) labelRole {
 	}
 }
 
-// translateLabels reads the labels of a sample, those from start to end, into an event that is valid until the next call.
-// Its attributes are then in t.attributes, sorted.
-func (t *decoding) translateLabels(start, end uint32) *event {
+// translateLabels reads the labels of a sample, those from start to end, into t.labels.event. Its attributes are then in
+// t.attributes, sorted.
+func (t *decoding) translateLabels(start, end uint32) {
 	l := &t.labels
-	if start == end || start != l.lastStart || end != l.lastEnd {
-		if labels := t.wire.Labels[start:end]; !t.repeatsLabels(labels) {
-			before := t.result.Repairs
-			l.event = t.newLabels(labels)
-			l.identity++
-			l.mended = t.result.Repairs != before
-		}
-		l.lastStart, l.lastEnd = start, end
+	if labels := t.wire.Labels[start:end]; !t.repeatsLabels(labels) {
+		before := t.result.Repairs
+		l.event = t.newLabels(labels)
+		l.identity++
+		l.mended = t.result.Repairs != before
 	}
-	return &l.event
+	l.lastStart, l.lastEnd = start, end
 }
 
 // repeatsLabels tells whether labels are those of the sample before, but perhaps for the time, which it brings up to date.

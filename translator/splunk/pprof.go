@@ -90,11 +90,18 @@ func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
 	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
-	start := pprofwire.Sample{}
+	start, translated := pprofwire.Sample{}, uint32(0) // the number, plus one, of the sample whose labels were read last
 	for i, end := range w.Samples {
 		repeat := w.Repeats[i]
 		if repeat.Locations != 0 || start.LocationsEnd < end.LocationsEnd || !t.opts.DropEmptyStacks {
-			e, owner := t.translateLabels(t.labelsOf(i, repeat.Labels)), i
+			if repeat.Labels == 0 {
+				repeat.Labels = uint32(i + 1)
+			}
+			if repeat.Labels != translated {
+				translated = repeat.Labels
+				t.translateLabels(t.labelsOf(int(translated - 1)))
+			}
+			e, owner := &t.labels.event, i
 			if repeat.Locations != 0 {
 				owner = int(repeat.Locations - 1)
 			} else {
@@ -118,11 +125,8 @@ type sampleStack struct {
 	labels        uint32
 }
 
-// labelsOf returns where the labels of sample i stand: they may be those of another one.
-func (t *decoding) labelsOf(i int, repeated uint32) (start, end uint32) {
-	if repeated != 0 {
-		i = int(repeated - 1)
-	}
+// labelsOf returns where sample i has labels of its own.
+func (t *decoding) labelsOf(i int) (start, end uint32) {
 	if i > 0 {
 		start = t.wire.Samples[i-1].LabelsEnd
 	}
