@@ -85,63 +85,6 @@ func (t *decoding) checkValues() (columns int, refused *refusal) {
 // typed tells whether the values are what the sample types say.
 func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wire.Values) > 0 }
 
-// addEvents turns each sample into an event.
-func (t *decoding) addEvents() {
-	w := &t.wire
-	t.labels.begin(t)
-	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
-	start, translated := pprofwire.Sample{}, uint32(0) // the number, plus one, of the sample whose labels were read last
-	for i, end := range w.Samples {
-		repeat := w.Repeats[i]
-		if repeat.Locations != 0 || start.LocationsEnd < end.LocationsEnd || !t.opts.DropEmptyStacks {
-			if repeat.Labels == 0 {
-				repeat.Labels = uint32(i + 1)
-			}
-			if repeat.Labels != translated {
-				translated = repeat.Labels
-				t.translateLabels(t.labelsOf(int(translated - 1)))
-			}
-			e, owner := &t.labels.event, i
-			if repeat.Locations != 0 {
-				owner = int(repeat.Locations - 1)
-			} else {
-				t.stacks[i].stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
-			}
-			known := &t.stacks[owner]
-			e.stack = known.stack
-			if known.labels != t.labels.identity {
-				known.labels, known.number = t.labels.identity, t.events.number(e, t.attributes)
-			}
-			t.events.add(e, known.number, w.Values[start.ValuesEnd:end.ValuesEnd])
-		}
-		start = end
-	}
-}
-
-// sampleStack is the stack of a sample that has locations of its own, the number of the last identity with it, and which
-// labels that was of.
-type sampleStack struct {
-	stack, number int32
-	labels        uint32
-}
-
-// labelsOf returns where sample i has labels of its own.
-func (t *decoding) labelsOf(i int) (start, end uint32) {
-	if i > 0 {
-		start = t.wire.Samples[i-1].LabelsEnd
-	}
-	return start, t.wire.Samples[i].LabelsEnd
-}
-
-// addStack returns the stack of the locations at these positions.
-func (t *decoding) addStack(positions []uint64) int32 {
-	stack := t.dict.NextStack(len(positions))
-	for i, position := range positions {
-		stack[i] = t.locations[position]
-	}
-	return t.dict.AddNextStack(len(stack))
-}
-
 // writePprof writes a profile for each sample type.
 func (t *decoding) writePprof() {
 	hash := newHash(t.scope)

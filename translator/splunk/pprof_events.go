@@ -1,0 +1,71 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
+
+// sampleStack is the stack of a sample that has locations of its own, the number of the last identity with it, and which
+// labels that was of.
+type sampleStack struct {
+	stack, number int32
+	labels        uint32
+}
+
+// addEvents turns each sample into an event. Parts that are those of a sample before are not translated again.
+func (t *decoding) addEvents() {
+	w := &t.wire
+	t.labels.begin(t)
+	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
+	start, translated := pprofwire.Sample{}, -1 // the sample whose labels were translated last
+	for i, end := range w.Samples {
+		ownLocations, ownLabels := i, i
+		if other := w.Repeats[i].Locations; other != 0 {
+			ownLocations = int(other - 1)
+		}
+		if other := w.Repeats[i].Labels; other != 0 {
+			ownLabels = int(other - 1)
+		}
+		if ownLocations < i || start.LocationsEnd < end.LocationsEnd || !t.opts.DropEmptyStacks {
+			if ownLabels != translated {
+				t.translateLabels(t.labelsOf(ownLabels))
+				translated = ownLabels
+			}
+			if ownLocations == i {
+				t.stacks[i].stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
+			}
+			t.addEvent(&t.stacks[ownLocations], w.Values[start.ValuesEnd:end.ValuesEnd])
+		}
+		start = end
+	}
+}
+
+// addEvent adds the event of the labels that were translated last.
+func (t *decoding) addEvent(s *sampleStack, values []int64) {
+	e := &t.labels.event
+	e.stack = s.stack
+	if s.labels != t.labels.identity {
+		s.labels, s.number = t.labels.identity, t.events.number(e, t.attributes)
+	}
+	t.events.add(e, s.number, values)
+}
+
+// labelsOf returns where sample i has labels of its own.
+func (t *decoding) labelsOf(i int) (start, end uint32) {
+	if i > 0 {
+		start = t.wire.Samples[i-1].LabelsEnd
+	}
+	return start, t.wire.Samples[i].LabelsEnd
+}
+
+// addStack returns the stack of the locations at these positions.
+func (t *decoding) addStack(positions []uint64) int32 {
+	stack := t.dict.NextStack(len(positions))
+	for i, position := range positions {
+		stack[i] = t.locations[position]
+	}
+	return t.dict.AddNextStack(len(stack))
+}
