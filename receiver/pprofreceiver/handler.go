@@ -97,6 +97,7 @@ func exactly(path string) string {
 func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, protocol *api) {
 	ctx := s.obs.StartProfilesOp(s.withTenant(r.Context(), r))
 	samples, err := s.takeRequest(ctx, w, r, protocol)
+	err = s.lateError(err)
 	if _, partial := errors.AsType[*partialError](err); partial {
 		// Its samples are those that were accepted.
 		s.obs.EndProfilesOp(ctx, format, samples, nil)
@@ -122,7 +123,7 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	defer s.hurryOnShutdown(w)()
 	body, err := s.bodies.begin(r)
 	if err != nil {
-		return 0, s.lateError(err)
+		return 0, err
 	}
 	defer s.bodies.put(body)
 	leave, err := s.places.take(ctx, r.Header.Get(tenantHeader))
@@ -131,7 +132,7 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	}
 	defer leave()
 	if err := s.bodies.finish(r, body); err != nil {
-		return 0, s.lateError(err)
+		return 0, err
 	}
 	claim, err := s.room.take(ctx, expectedRatio*len(body.bytes))
 	if err != nil {
@@ -179,9 +180,13 @@ func (s *server) hurryOnShutdown(w http.ResponseWriter) (stop func() bool) {
 	})
 }
 
-// lateError is an error of reading a body, seen in the light of a shutdown that may have caused it.
+// lateError is an error of a request, seen in the light of a shutdown that may have caused it: the deadline that the shutdown
+// sets also ends the context of a request that has arrived, since the server goes on listening for the sender to leave.
 func (s *server) lateError(err error) error {
-	if s.stopping.Err() != nil && classify(err) == classTooSlow {
+	if err == nil || s.stopping.Err() == nil {
+		return err
+	}
+	if class := classify(err); class == classTooSlow || class == classAborted {
 		return refuse(classBusy, "the receiver is shutting down: %w", err)
 	}
 	return err

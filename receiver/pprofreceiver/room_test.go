@@ -184,3 +184,33 @@ func TestLargerThanExpected(t *testing.T) {
 	close(release)
 	assert.Equal(t, http.StatusNoContent, (<-first).status)
 }
+
+// TestWaitingAtShutdown: a request that waits for its turn while the receiver is shut down is told to come again. Its sender
+// is still there.
+func TestWaitingAtShutdown(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	body := plain(t, cpuProfile(1))
+	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentBytes, s.ConcurrencyWait = len(body), time.Minute })
+	r.sink.consume = func(context.Context) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
+	first := r.postLater(t, "/v1/pprof", body)
+	<-entered
+	second := r.postLater(t, "/v1/pprof", body)
+	server := r.receiver.sources[0].(*server)
+	require.Eventually(t, func() bool {
+		server.room.mu.Lock()
+		defer server.room.mu.Unlock()
+		return len(server.room.coming) == 1
+	}, time.Minute, time.Millisecond)
+	ended := make(chan error)
+	go func() { ended <- r.receiver.Shutdown(context.WithoutCancel(t.Context())) }()
+	got := <-second
+	assert.Equal(t, http.StatusServiceUnavailable, got.status, got.text)
+	assert.NotEmpty(t, got.header.Get("Retry-After"))
+	close(release)
+	assert.Equal(t, http.StatusNoContent, (<-first).status)
+	require.NoError(t, <-ended)
+}
