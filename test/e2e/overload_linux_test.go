@@ -81,7 +81,7 @@ func TestOverload(t *testing.T) {
 	f.stopping.Store(true)
 	begin := time.Now()
 	require.NoError(t, f.l.running.Terminate())
-	require.NoError(t, f.l.running.Wait(patience))
+	require.NoError(t, f.l.running.Wait(time.Minute), "terminationGracePeriodSeconds of the manifests")
 	took := time.Since(begin)
 	stop()
 	t.Logf("%d accepted, %d told to come again, %d arrived before the end, at most %d MiB; stopped in %s",
