@@ -29,8 +29,9 @@ type result struct {
 	balance  profiletest.Balance
 	took     time.Duration
 	shutdown time.Duration
-	peak     int64
 	cpu      time.Duration
+	// peak is resident memory, anonymous the part of it that is not of files.
+	peak, anonymous int64
 }
 
 const (
@@ -100,7 +101,8 @@ func (r *result) text() string {
 	row("told to come again (503, Unavailable)", "%d of %d attempts", busy, attempts)
 	row("attempts without answer, sent again", "%d", broken)
 	row("time of the attempt that was answered, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
-	row("most memory (resident, of which the mapped file of the queue is a part), limiter at 400 MiB of heap", "%d MiB", r.peak>>20)
+	row(fmt.Sprintf("most memory, the limiter at %d MiB and GOMEMLIMIT at %d MiB", memoryMiB, goMemoryMiB), "%d MiB", r.anonymous>>20)
+	row("the same with what is mapped from files: the queue, the program", "%d MiB", r.peak>>20)
 	row("processor time of the gateway, per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
 	row("shutdown", "%s", r.shutdown.Round(time.Millisecond))
 	for _, f := range r.faults {

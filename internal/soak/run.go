@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -19,8 +21,9 @@ import (
 )
 
 const (
-	// memoryMiB is the limit of the memory limiter.
-	memoryMiB = 400
+	// memoryMiB is the limit of the memory limiter, and goMemoryMiB that of the Go runtime, as docs/operations.md has them.
+	memoryMiB   = 400
+	goMemoryMiB = memoryMiB * 80 / 75
 	// settling is how long nothing of what is queued may arrive before it counts as lost.
 	settling = 5 * time.Minute
 )
@@ -33,8 +36,11 @@ type run struct {
 	account     *profiletest.Account
 	disk        *disk
 	fullDisk    bool
-	// peak is the most memory that any of the processes had.
-	peak int64
+	// peak is the most resident memory that any of the processes had, and anonymous that of it which is not of files, as seen
+	// by those that watch.
+	peak      int64
+	anonymous atomic.Int64
+	watching  sync.WaitGroup
 	// cpu is the processor time of all of them.
 	cpu time.Duration
 	// lives are those of all of them but the one that runs, which began at this time.
@@ -58,6 +64,7 @@ func soak(ctx context.Context, o *options) (err error) {
 	defer r.destination.Stop()
 	r.gateway, err = load.NewGateway(ctx, load.GatewayOptions{
 		Binary: o.binary, Destination: r.destination.Address(), Queue: r.disk.queue(), MemoryMiB: memoryMiB,
+		Environment: []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", goMemoryMiB)},
 	})
 	if err != nil {
 		return err
@@ -65,7 +72,10 @@ func soak(ctx context.Context, o *options) (err error) {
 	if err := r.start(); err != nil {
 		return err
 	}
-	defer func() { r.running.Kill() }()
+	defer func() {
+		r.running.Kill()
+		r.watching.Wait()
+	}()
 	return r.work(ctx, o)
 }
 
@@ -76,7 +86,17 @@ func (r *run) start() error {
 		return err
 	}
 	r.running = running
+	r.watching.Go(func() { r.watch(running) })
 	return nil
+}
+
+// watch notes the memory of a process until it ends.
+func (r *run) watch(running *gateway.Gateway) {
+	for ; running.Running(); time.Sleep(50 * time.Millisecond) {
+		if process, err := running.Process(); err == nil && process.Anonymous > r.anonymous.Load() {
+			r.anonymous.Store(process.Anonymous) // Processes come one after the other.
+		}
+	}
 }
 
 func (r *run) arrived(_ context.Context, pd pprofile.Profiles) error {
@@ -126,7 +146,8 @@ func (r *run) work(ctx context.Context, o *options) error {
 	if err := r.running.Stop(30 * time.Second); err != nil {
 		return err
 	}
-	result.shutdown, result.peak, result.cpu = time.Since(begin), r.peak, r.cpu
+	result.shutdown, result.cpu = time.Since(begin), r.cpu
+	result.peak, result.anonymous = r.peak, r.anonymous.Load()
 	return result.write()
 }
 
