@@ -188,8 +188,8 @@ func TestDirectoryGoneAndBack(t *testing.T) {
 	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, patience, time.Millisecond)
 	require.NoError(t, os.Remove(f.directory))
 	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, patience, time.Millisecond)
-	require.Eventually(t, func() bool { return len(f.services(t)) == 2 }, patience, time.Millisecond)
-	assert.Len(t, f.files(t), 2)
+	require.Eventually(t, func() bool { return len(f.services(t)) == 2 && len(f.files(t)) == 2 }, patience, time.Millisecond,
+		"two profiles, and nothing unfinished beside them")
 }
 
 // The path of one service is blocked: that profile is lost at once, and the others are written.
