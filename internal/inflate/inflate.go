@@ -55,6 +55,15 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return dst, nil
 }
 
+// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the room of
+// the result behind dst, and that of outer layers. An error of reserve ends the work and is returned as it is.
+func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
+	if err := reserve(0); err != nil {
+		return dst, err
+	}
+	return Append(dst, src, limit)
+}
+
 // peel replaces the compressed bytes behind base by what they hold.
 func peel(dst []byte, base, limit int) ([]byte, error) {
 	outer := layers.Get().(*[]byte)

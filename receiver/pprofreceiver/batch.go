@@ -54,7 +54,7 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 		return nil
 	}
 	if b.claim != nil {
-		source.Admit = func(bytes int) error { return b.claim.atLeast(ctx, b.inflated+bytes) }
+		source.Reserve = func(bytes int64) error { return b.claim.atLeast(ctx, b.inflated+int(bytes)) }
 	}
 	profiles, stats, err := b.in.translate(ctx, b.way, payload, source, b.legacy)
 	if err != nil {

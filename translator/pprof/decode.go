@@ -28,15 +28,18 @@ type Source struct {
 	ProfileName string
 	// SampleTypes stand in for those of a payload that names none.
 	SampleTypes []ValueType
-	// Admit, when set, is asked before more memory is taken for a payload than this many bytes, its size after
-	// decompression. Its error ends the translation and is returned as it is.
-	Admit func(inflatedBytes int) error
+	// Reserve, when set, is asked before memory is taken for the payload, with all bytes that it then takes: its form after
+	// decompression, the tables of the translation, and the message. The number never falls. An error ends the
+	// translation and is returned as it is.
+	Reserve func(bytes int64) error
 }
 
 // DecodeStats tell what was read and what was mended on the way.
 type DecodeStats struct {
 	// InflatedBytes is the size of the pprof after decompression.
 	InflatedBytes int
+	// MessageBytes is about what the message takes in memory.
+	MessageBytes int64
 	// Samples is the number of samples of the pprof, OTLPSamples that of the samples made.
 	Samples     int
 	OTLPSamples int
@@ -108,8 +111,8 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	if len(raw) > d.opts.Limits.InflatedBytes {
 		return pprofile.Profiles{}, DecodeStats{}, tooLarge("bytes of the payload", len(raw), d.opts.Limits.InflatedBytes)
 	}
-	if src.Admit != nil {
-		if err := src.Admit(len(raw)); err != nil {
+	if src.Reserve != nil {
+		if err := src.Reserve(int64(len(raw))); err != nil {
 			return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
 		}
 	}

@@ -1,0 +1,158 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100, time.Second)
+		first, err := b.Reserve(t.Context(), 60)
+		require.NoError(t, err)
+		require.NoError(t, first.Grow(t.Context(), 50), "it has them")
+		_, err = b.Reserve(t.Context(), 101)
+		require.ErrorIs(t, err, ErrTooLarge)
+		assert.ErrorContains(t, err, "needs 101 bytes, the budget has 100")
+		require.ErrorIs(t, first.Grow(t.Context(), 101), ErrTooLarge)
+
+		begin := time.Now()
+		_, err = b.Reserve(t.Context(), 41)
+		require.ErrorIs(t, err, ErrExhausted)
+		assert.Equal(t, time.Second, time.Since(begin))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err = b.Reserve(ctx, 41)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+
+		time.AfterFunc(time.Millisecond, func() { first.Shrink(59) })
+		second, err := b.Reserve(t.Context(), 41)
+		require.NoError(t, err)
+		first.Release()
+		first.Release()
+		second.Release()
+		used, peak := b.Used()
+		assert.Zero(t, used)
+		assert.Equal(t, int64(100), peak)
+	})
+}
+
+// TestGrowingGoFirst: who holds something gets on before those who come.
+func TestGrowingGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100, time.Minute)
+		one, err := b.Reserve(t.Context(), 50)
+		require.NoError(t, err)
+		other, err := b.Reserve(t.Context(), 50)
+		require.NoError(t, err)
+		var order []string
+		var group sync.WaitGroup
+		group.Go(func() {
+			newcomer, err := b.Reserve(t.Context(), 10)
+			assert.NoError(t, err)
+			order = append(order, "newcomer")
+			newcomer.Release()
+		})
+		synctest.Wait()
+		group.Go(func() {
+			assert.NoError(t, one.Grow(t.Context(), 100))
+			order = append(order, "holder")
+			one.Release()
+		})
+		synctest.Wait()
+		other.Release()
+		group.Wait()
+		assert.Equal(t, []string{"holder", "newcomer"}, order)
+	})
+}
+
+// TestNoDeadlock: of two that wait for each other one gives way at once.
+func TestNoDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100, time.Hour)
+		one, err := b.Reserve(t.Context(), 50)
+		require.NoError(t, err)
+		other, err := b.Reserve(t.Context(), 50)
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		group.Go(func() { assert.NoError(t, one.Grow(t.Context(), 80)) })
+		synctest.Wait()
+		begin := time.Now()
+		require.ErrorIs(t, other.Grow(t.Context(), 60), ErrExhausted)
+		assert.Equal(t, int64(50), other.Bytes())
+		assert.Zero(t, time.Since(begin))
+		other.Release()
+		group.Wait()
+		one.Release()
+	})
+}
+
+func TestTake(t *testing.T) {
+	b := New(100, 0)
+	r, err := b.Reserve(t.Context(), 60)
+	require.NoError(t, err)
+	held := FromContext(NewContext(t.Context(), r)).Take(40)
+	assert.Equal(t, int64(20), r.Bytes())
+	r.Release()
+	used, _ := b.Used()
+	assert.Equal(t, int64(40), used)
+	held.Release()
+	used, _ = b.Used()
+	assert.Zero(t, used)
+}
+
+// TestNone: without a reservation nothing is bounded.
+func TestNone(t *testing.T) {
+	none := FromContext(t.Context())
+	require.NoError(t, none.Grow(t.Context(), 1<<60))
+	assert.Zero(t, none.Bytes())
+	assert.Nil(t, none.Take(1))
+	none.Release()
+}
+
+// TestNeverAboveSize has many reservations grow and shrink at the same time.
+func TestNeverAboveSize(t *testing.T) {
+	const size = 1000
+	b := New(size, time.Millisecond)
+	var held, most atomic.Int64
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for range 200 {
+				r, err := b.Reserve(t.Context(), 1+rand.Int64N(size))
+				if err != nil {
+					assert.ErrorIs(t, err, ErrExhausted)
+					continue
+				}
+				before := r.Bytes()
+				now := held.Add(before)
+				for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+				}
+				_ = r.Grow(t.Context(), 1+rand.Int64N(size))
+				held.Add(-before)
+				r.Release()
+			}
+		})
+	}
+	group.Wait()
+	used, peak := b.Used()
+	assert.Zero(t, used)
+	assert.LessOrEqual(t, peak, int64(size))
+	assert.LessOrEqual(t, most.Load(), int64(size))
+}
+
+func TestProcessMemory(t *testing.T) {
+	assert.Greater(t, ProcessMemory(), int64(64<<20))
+	assert.Equal(t, int64(400), Part(1000, DefaultPercentage))
+}

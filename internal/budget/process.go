@@ -1,0 +1,71 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"go.opentelemetry.io/collector/component"
+)
+
+const (
+	// DefaultPercentage is the part of the memory of the process that the default budget has. The rest is for the program,
+	// for queues, and for garbage.
+	DefaultPercentage = 40
+	// DefaultWait is how long a reservation waits for its bytes.
+	DefaultWait = 5 * time.Second
+	// fallbackMemory stands in for a memory that cannot be found out.
+	fallbackMemory = 1 << 30
+)
+
+// Provider is an extension that has the budget of the process.
+type Provider interface {
+	component.Component
+	MemoryBudget() *Budget
+}
+
+// Of returns the budget of the extension that has one, else the default budget of the process, which all components
+// share. Two such extensions are an error.
+func Of(host component.Host) (*Budget, error) {
+	var found *Budget
+	for id, extension := range host.GetExtensions() {
+		provider, is := extension.(Provider)
+		if !is {
+			continue
+		}
+		if found != nil {
+			return nil, fmt.Errorf("there is more than one memory budget, %s is another one", id)
+		}
+		found = provider.MemoryBudget()
+	}
+	if found == nil {
+		found = processBudget()
+	}
+	return found, nil
+}
+
+var processBudget = sync.OnceValue(func() *Budget {
+	return New(Part(ProcessMemory(), DefaultPercentage), DefaultWait)
+})
+
+// Part returns so many percent of a memory.
+func Part(memory int64, percentage int) int64 { return memory / 100 * int64(percentage) }
+
+// ProcessMemory returns how much memory the process may take, in bytes: GOMEMLIMIT where it is set, else the limit of the
+// control group, else the memory of the system.
+func ProcessMemory() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
+		return limit
+	}
+	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+	if err != nil || limit == 0 || limit > math.MaxInt64 {
+		return fallbackMemory
+	}
+	return int64(limit)
+}
