@@ -18,11 +18,14 @@ const (
 	messageLink      = 8 + 24
 )
 
+// growing is how many times its size a table takes that grows in steps of a quarter, those that it has outgrown included.
+const growing = 5
+
 // AttributeBytes and LinkBytes are the most that an attribute, but for its text or list, and a link take in the Builder and in
 // the message, also while tables grow.
 const (
-	AttributeBytes = messageAttribute + 3*int64(unsafe.Sizeof(Attribute{})) + slotBytes
-	LinkBytes      = messageLink + 3*int64(unsafe.Sizeof(Link{})) + slotBytes
+	AttributeBytes = messageAttribute + growing*int64(unsafe.Sizeof(Attribute{})) + slotBytes
+	LinkBytes      = messageLink + growing*int64(unsafe.Sizeof(Link{})) + slotBytes
 )
 
 // slotBytes is the most that an index takes for an entry, also while it grows: it has up to four slots for each.
@@ -33,7 +36,7 @@ const slotBytes = 6 * 8
 func (s Sizes) Bytes(lines, frames int) int64 {
 	return int64(s.Strings)*(messageString+16) + indexBytes(s.Strings) +
 		int64(s.Functions)*(messageFunction+sizeOf[Function]()) + indexBytes(s.Functions) +
-		int64(s.Mappings)*(messageMapping+3*(sizeOf[Mapping]()+8+16)+slotBytes) +
+		int64(s.Mappings)*(messageMapping+growing*(sizeOf[Mapping]()+8+16)+slotBytes) +
 		int64(s.Locations)*(messageLocation+sizeOf[Location]()+8+8+4) + indexBytes(s.Locations) +
 		int64(lines)*(messageLine+2*sizeOf[Line]()) +
 		int64(s.Stacks)*(messageStack+8) + indexBytes(s.Stacks) +

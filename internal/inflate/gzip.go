@@ -8,9 +8,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 const (
@@ -29,26 +30,37 @@ type gzipReader struct {
 	discard [16 << 10]byte
 }
 
-var gzipReaders = sync.Pool{New: func() any { return new(gzipReader) }}
+// gzipReaderBytes is what a gzipReader takes.
+const gzipReaderBytes = 64 << 10
 
-func appendGzip(dst, src []byte, limit int) ([]byte, error) {
-	reader := gzipReaders.Get().(*gzipReader)
-	dst, err := reader.append(dst, src, limit)
-	reader.src.Reset(nil)
-	gzipReaders.Put(reader)
-	if err != nil && !errors.Is(err, ErrTooLarge) {
-		err = corrupt("gzip", err)
+var gzipReaders scratch.Keeper[gzipReader]
+
+func (t *taker) appendGzip(dst, src []byte, limit int) ([]byte, error) {
+	t.held += gzipReaderBytes
+	defer func() { t.held -= gzipReaderBytes }()
+	if err := t.ask(0); err != nil {
+		return dst, err
 	}
+	reader := gzipReaders.Get()
+	if reader == nil {
+		reader = new(gzipReader)
+	}
+	dst, err := reader.append(t, dst, src, limit)
+	reader.src.Reset(nil)
+	gzipReaders.Put(reader, gzipReaderBytes)
 	return dst, err
 }
 
-func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
+func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error) {
 	base := len(dst)
 	claim := gzipClaim(src)
 	if uint64(claim) > uint64(limit) {
-		return r.appendCounted(dst, src, limit) // Too large or corrupt: only which of the two is open.
+		return r.appendCounted(t, dst, src, limit) // Too large or corrupt: only which of the two is open.
 	}
-	dst = grow(dst, gzipRoom(len(src), int(claim), limit))
+	dst, err := t.grow(dst, gzipRoom(len(src), int(claim), limit))
+	if err != nil {
+		return dst, err
+	}
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
@@ -57,7 +69,7 @@ func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
 		n, err := readFull(&r.gz, room)
 		dst = dst[:len(dst)+n]
 		if err != nil {
-			return dst, notEOF(err)
+			return dst, corruptGzip(err)
 		}
 		// The room is full. Mostly that was all of it.
 		n, err = readFull(&r.gz, r.discard[:])
@@ -65,43 +77,56 @@ func (r *gzipReader) append(dst, src []byte, limit int) ([]byte, error) {
 		case len(dst)-base+n > limit:
 			return dst, tooLarge(limit)
 		case n == 0:
-			return dst, notEOF(err)
+			return dst, corruptGzip(err)
 		case len(dst)-base >= countAbove:
-			return r.appendCounted(dst[:base], src, limit)
+			return r.appendCounted(t, dst[:base], src, limit)
 		}
-		dst = grow(dst, min(max(len(dst)-base, n), limit-(len(dst)-base)))
+		ended := err
+		if dst, err = t.grow(dst, min(max(len(dst)-base, n), limit-(len(dst)-base))); err != nil {
+			return dst, err
+		}
 		dst = append(dst, r.discard[:n]...)
-		if err != nil {
-			return dst, notEOF(err)
+		if ended != nil {
+			return dst, corruptGzip(ended)
 		}
 	}
 }
 
 // appendCounted inflates src twice: first to learn its size, then into exactly that much room. This costs time, not
 // memory, and concerns only what cannot be right and what is large and much larger than expected.
-func (r *gzipReader) appendCounted(dst, src []byte, limit int) ([]byte, error) {
+func (r *gzipReader) appendCounted(t *taker, dst, src []byte, limit int) ([]byte, error) {
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
 	size, err := count(&r.gz, r.discard[:], limit)
 	if err != nil {
+		return dst, corruptGzip(err)
+	}
+	if dst, err = t.grow(dst, size); err != nil {
 		return dst, err
 	}
-	dst = grow(dst, size)
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
 	n, err := io.ReadFull(&r.gz, dst[len(dst):len(dst)+size])
-	return dst[:len(dst)+n], err
+	return dst[:len(dst)+n], corruptGzip(err)
 }
 
 func (r *gzipReader) reset(src []byte) error {
 	r.src.Reset(src)
 	err := r.gz.Reset(&r.src)
 	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
+		err = io.ErrUnexpectedEOF
 	}
-	return err
+	return corruptGzip(err)
+}
+
+// corruptGzip says of an error that it is one of the input, if it is. The end is none.
+func corruptGzip(err error) error {
+	if err = notEOF(err); err == nil || errors.Is(err, ErrTooLarge) {
+		return err
+	}
+	return corrupt("gzip", err)
 }
 
 // gzipClaim is what src says of the size of its last member, modulo 2^32.

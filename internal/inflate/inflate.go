@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // MaxDepth is the number of layers of compression that [Append] takes off.
@@ -39,15 +40,23 @@ func Plain(src []byte) bool {
 //
 // The result does not share memory with src. src must not overlap the capacity of dst.
 func Append(dst, src []byte, limit int) ([]byte, error) {
+	return AppendReserving(dst, src, limit, nil)
+}
+
+// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the room of
+// the result behind dst, that of outer layers, and what decompression itself needs. Room that dst has already counts as
+// taken when it is used. The number never falls. An error of reserve ends the work and is returned as it is.
+func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)
+	t := taker{reserve: reserve, base: base}
 	limit = min(max(limit, 0), math.MaxInt-base)
-	dst, err := appendLayer(dst, src, limit)
+	dst, err := t.appendLayer(dst, src, limit)
 	for depth := 1; err == nil && !Plain(dst[base:]); depth++ {
 		if depth == MaxDepth {
 			err = fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
 			break
 		}
-		dst, err = peel(dst, base, limit)
+		dst, err = t.peel(dst, limit)
 	}
 	if err != nil {
 		return dst[:base], err
@@ -55,42 +64,41 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the room of
-// the result behind dst, and that of outer layers. An error of reserve ends the work and is returned as it is.
-func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
-	if err := reserve(0); err != nil {
+// peel replaces the compressed bytes behind the base by what they hold.
+func (t *taker) peel(dst []byte, limit int) ([]byte, error) {
+	compressed := len(dst) - t.base
+	if err := t.ask(2 * compressed); err != nil {
 		return dst, err
 	}
-	return Append(dst, src, limit)
-}
-
-// peel replaces the compressed bytes behind base by what they hold.
-func peel(dst []byte, base, limit int) ([]byte, error) {
-	outer := layers.Get().(*[]byte)
-	*outer = append((*outer)[:0], dst[base:]...)
-	dst, err := appendLayer(dst[:base], *outer, limit)
-	if cap(*outer) <= maxPooledBytes {
-		layers.Put(outer)
+	outer := layers.Get()
+	if outer == nil {
+		outer = new([]byte)
 	}
+	*outer = append(grow((*outer)[:0], compressed), dst[t.base:]...)
+	t.held += compressed
+	dst, err := t.appendLayer(dst[:t.base], *outer, limit)
+	t.held -= compressed
+	layers.Put(outer, cap(*outer))
 	return dst, err
 }
 
 // layers holds copies of outer layers while the inner one is written where they stood. Nesting is rare.
-var layers = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxPooledBytes is the size of the largest buffer that is kept for the next call.
-const maxPooledBytes = 1 << 20
+var layers scratch.Keeper[[]byte]
 
 // appendLayer takes one layer off. On an error, what is behind the old length of the result has no meaning.
-func appendLayer(dst, src []byte, limit int) ([]byte, error) {
+func (t *taker) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 	switch {
 	case hasPrefix(src, gzipMagic):
-		return appendGzip(dst, src, limit)
+		return t.appendGzip(dst, src, limit)
 	case hasPrefix(src, zstdMagic):
-		return appendZstd(dst, src, limit)
+		return t.appendZstd(dst, src, limit)
 	case len(src) > limit:
 		return dst, tooLarge(limit)
 	default:
+		dst, err := t.grow(dst, len(src))
+		if err != nil {
+			return dst, err
+		}
 		return append(dst, src...), nil
 	}
 }
@@ -105,14 +113,4 @@ func tooLarge(limit int) error {
 
 func corrupt(format string, err error) error {
 	return fmt.Errorf("cannot inflate %s: %w: %w", format, ErrCorrupt, err)
-}
-
-// grow returns dst with room for n more bytes behind its length, moved at most once.
-func grow(dst []byte, n int) []byte {
-	if cap(dst)-len(dst) >= n {
-		return dst
-	}
-	moved := make([]byte, len(dst), len(dst)+n)
-	copy(moved, dst)
-	return moved
 }

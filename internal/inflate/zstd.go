@@ -7,9 +7,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 const (
@@ -19,28 +20,42 @@ const (
 	maxCountWindow = 8 << 20
 )
 
+// zstdReaderBytes is the most that a zstd decoder takes beside its input and its window: buffers for a block, for its
+// literals, and its tables.
+const zstdReaderBytes = 512 << 10
+
 // zstdReader decodes from memory to memory, without windows of its own and without goroutines.
 type zstdReader struct {
 	*zstd.Decoder
 }
 
-var zstdReaders = sync.Pool{New: func() any {
+var zstdReaders scratch.Keeper[zstdReader]
+
+func newZstdReader() *zstdReader {
 	// The options are constants and in range: there is no error.
 	decoder, _ := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecodeAllCapLimit(true))
 	return &zstdReader{decoder}
-}}
+}
 
-func appendZstd(dst, src []byte, limit int) ([]byte, error) {
-	size, err := measureZstd(src, limit)
+func (t *taker) appendZstd(dst, src []byte, limit int) ([]byte, error) {
+	size, err := t.measureZstd(src, limit)
 	if err != nil {
 		return dst, err
 	}
-	dst = grow(dst, size)
-	reader := zstdReaders.Get().(*zstdReader)
-	defer zstdReaders.Put(reader)
+	own := min(zstdReaderBytes, 64<<10+4*size)
+	t.held += own
+	defer func() { t.held -= own }()
+	if dst, err = t.grow(dst, size); err != nil {
+		return dst, err
+	}
+	reader := zstdReaders.Get()
+	if reader == nil {
+		reader = newZstdReader()
+	}
+	defer zstdReaders.Put(reader, own)
 	base := len(dst)
 	for len(src) > 0 {
 		frame, err := readFrame(src)
@@ -64,7 +79,7 @@ func appendZstd(dst, src []byte, limit int) ([]byte, error) {
 
 // measureZstd walks the frames of src without decoding them and returns room that is enough for what they yield, at
 // most limit. Where the walk leaves open whether src stays within limit, it is counted.
-func measureZstd(src []byte, limit int) (int, error) {
+func (t *taker) measureZstd(src []byte, limit int) (int, error) {
 	var least, most, window uint64
 	for rest := src; len(rest) > 0; {
 		frame, err := readFrame(rest)
@@ -83,6 +98,9 @@ func measureZstd(src []byte, limit int) (int, error) {
 		return int(most), nil
 	case window > maxCountWindow:
 		return limit, nil
+	}
+	if err := t.ask(int(window) + 2*zstdReaderBytes); err != nil {
+		return 0, err
 	}
 	return countZstd(src, limit)
 }

@@ -99,7 +99,7 @@ func anyKeyTwice(refs []labelRef) bool {
 }
 
 // keyBytes is what a key takes, but for its text.
-const keyBytes = 128
+const keyBytes = 320
 
 // labelKey returns the position of a key and notes whether it is part of a link. Unlike all other references, a key of 0
 // means string 0 where that is not empty: Splunk's Python agent writes such tables.

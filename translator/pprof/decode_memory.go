@@ -20,9 +20,6 @@ type claim struct {
 	err error
 }
 
-// claimStep is how much more is asked for where entries come one by one.
-const claimStep = 256 << 10
-
 // ask asks for so many bytes in all.
 func (c *claim) ask(bytes int64) error {
 	if c.reserve == nil || c.err != nil || bytes <= c.asked {
@@ -35,8 +32,9 @@ func (c *claim) ask(bytes int64) error {
 
 // need asks for room for so many bytes more than what has grown, before they are taken.
 func (c *claim) need(bytes int64) {
+	// Where entries come one by one, room is asked for in steps.
 	if total := c.inflated + c.planned + c.grown + bytes; total > c.asked && c.reserve != nil {
-		_ = c.ask(total + claimStep) // c keeps the error.
+		_ = c.ask(total + 16<<10 + total/16) // c keeps the error.
 	}
 }
 
@@ -73,19 +71,21 @@ func (t *decoding) plan(payload []byte) error {
 	if comments > 0 {
 		t.spendText(int(comments))
 	}
-	t.message = t.samplesBytes + 2*commentBytes*int64(len(w.Comments)) + fixedBytes
+	t.message = t.samplesBytes + 2*commentBytes*int64(len(w.Comments)) + messageBytes
 	if t.opts.IncludeOriginalPayload {
 		t.message += int64(len(payload)) * int64(len(t.types))
 	}
-	t.claim.planned = w.Bytes() + references.Bytes(w) + scratch + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message
+	t.claim.planned = w.Bytes() + references.Bytes(w) + scratch + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
+		translationBytes
 	return t.claim.ask(t.claim.inflated + t.claim.planned)
 }
 
 const (
 	// commentBytes is what a comment takes but for its text.
 	commentBytes = 40
-	// fixedBytes is what the smallest message takes, and its translation.
-	fixedBytes = 64 << 10
+	// messageBytes is what the smallest message takes, translationBytes the same for its translation.
+	messageBytes     = 2 << 10
+	translationBytes = 48 << 10
 )
 
 // kept is the memory that is used again by the next translation.

@@ -32,7 +32,7 @@ type decoding struct {
 	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
 	strings []int32
 	// mended holds the strings whose invalid bytes were replaced.
-	mended    map[uint32][]byte
+	mended map[uint32][]byte
 	// names holds the strings of their own that were made of strings of the payload.
 	names map[uint32]string
 	// texts holds for each string the attribute that it was the value of last; long ones stand in longTexts.

@@ -1,0 +1,82 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package inflate
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestReserving: nothing is taken before it was asked for, in any form, and a refusal at any point ends the work.
+func TestReserving(t *testing.T) {
+	const size = 12 << 20
+	random := randomBytes(3 << 20)
+	liar := gzipped(t, random)
+	binary.LittleEndian.PutUint32(liar[len(liar)-4:], 1000)
+	dense := gzipStream(t, zeros(size), gzip.BestSpeed)
+	unknown := zstdStream(t, zeros(size))
+	for name, src := range map[string][]byte{
+		"plain":           random,
+		"gzip":            gzipped(t, random),
+		"small gzip":      gzipped(t, []byte("a profile")),
+		"dense gzip":      dense,
+		"two gzips":       join(gzipped(t, random), gzipped(t, random)),
+		"zstd":            zstdAll(t, random),
+		"small zstd":      zstdAll(t, []byte("a profile")),
+		"zstd stream":     unknown,
+		"gzip in gzip":    gzipped(t, gzipped(t, random)),
+		"three layers":    zstdAll(t, gzipped(t, zstdAll(t, random))),
+		"too large":       gzipStream(t, zeros(testReserveLimit+1), gzip.BestSpeed),
+		"too large, zstd": zstdStream(t, zeros(testReserveLimit+1)),
+		"lying gzip":      join(gzipped(t, random), liar),
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps := []int{0}
+			before := allocated()
+			got, err := AppendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
+				assert.Greater(t, n, steps[len(steps)-1])
+				steps = append(steps, n)
+				return nil
+			})
+			took := int(allocated() - before)
+			want, wantErr := Append([]byte("before"), src, testReserveLimit)
+			assert.Equal(t, wantErr, err)
+			assert.True(t, bytes.Equal(want, got))
+			asked := steps[len(steps)-1]
+			assert.GreaterOrEqual(t, asked+asked/16+slack, took, "what is asked for is what is taken")
+
+			none := errors.New("no more")
+			for _, allowed := range steps {
+				before := allocated()
+				got, err := AppendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
+					if n > allowed {
+						return none
+					}
+					return nil
+				})
+				if allowed == asked {
+					assert.Equal(t, wantErr, err)
+					continue
+				}
+				require.Equal(t, none, err, "as it is")
+				assert.Equal(t, "before", string(got))
+				assert.LessOrEqual(t, int(allocated()-before), allowed+allowed/16+slack)
+			}
+		})
+	}
+}
+
+const (
+	testReserveLimit = 16 << 20
+	// slack is for the reader of a layer, which the pools may have lost, and for what the test takes.
+	slack = 256 << 10
+)
