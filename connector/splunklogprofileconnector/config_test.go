@@ -32,6 +32,7 @@ func TestConfig(t *testing.T) {
 		"splunk_log_profile/all": {Config: splunkrecords.Config{
 			Limits: splunkrecords.LimitsConfig{
 				BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048, StringBytes: 4096,
+				Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18,
 			},
 			SampleShape:            splunkrecords.SampleShapePerEvent,
 			LinkLabels:             []splunkrecords.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},

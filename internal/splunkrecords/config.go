@@ -51,6 +51,22 @@ type LimitsConfig struct {
 	FramesPerStack int `mapstructure:"frames_per_stack"`
 	// StringBytes is the length of one string of a pprof, or of one line of a text.
 	StringBytes int `mapstructure:"string_bytes"`
+	// Labels is the number of labels of all samples, of one pprof.
+	Labels int `mapstructure:"labels"`
+	// Mappings is the number of mappings, of one pprof.
+	Mappings int `mapstructure:"mappings"`
+	// Locations is the number of locations, of one pprof.
+	Locations int `mapstructure:"locations"`
+	// Lines is the number of lines of all locations, of one pprof.
+	Lines int `mapstructure:"lines"`
+	// LinesPerLocation is the number of lines of one location: the functions that are inlined there, of one pprof.
+	LinesPerLocation int `mapstructure:"lines_per_location"`
+	// Functions is the number of functions, of one pprof.
+	Functions int `mapstructure:"functions"`
+	// Strings is the number of strings, of one pprof.
+	Strings int `mapstructure:"strings"`
+	// Comments is the number of comments, of one pprof.
+	Comments int `mapstructure:"comments"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -93,11 +109,19 @@ func NewDefaultConfig() Config {
 	limits := splunk.DefaultLimits()
 	cfg := Config{
 		Limits: LimitsConfig{
-			BodyBytes:      limits.BodyBytes,
-			InflatedBytes:  limits.InflatedBytes,
-			Samples:        limits.Samples,
-			FramesPerStack: limits.FramesPerStack,
-			StringBytes:    limits.StringBytes,
+			BodyBytes:        limits.BodyBytes,
+			InflatedBytes:    limits.InflatedBytes,
+			Samples:          limits.Samples,
+			FramesPerStack:   limits.FramesPerStack,
+			StringBytes:      limits.StringBytes,
+			Labels:           limits.Labels,
+			Mappings:         limits.Mappings,
+			Locations:        limits.Locations,
+			Lines:            limits.Lines,
+			LinesPerLocation: limits.LinesPerLocation,
+			Functions:        limits.Functions,
+			Strings:          limits.Strings,
+			Comments:         limits.Comments,
 		},
 		SampleShape:     SampleShapeCombined,
 		FrameType:       true,
@@ -133,6 +157,14 @@ func (l *LimitsConfig) Validate() error {
 		{"samples", l.Samples},
 		{"frames_per_stack", l.FramesPerStack},
 		{"string_bytes", l.StringBytes},
+		{"labels", l.Labels},
+		{"mappings", l.Mappings},
+		{"locations", l.Locations},
+		{"lines", l.Lines},
+		{"lines_per_location", l.LinesPerLocation},
+		{"functions", l.Functions},
+		{"strings", l.Strings},
+		{"comments", l.Comments},
 	} {
 		if limit.value <= 0 {
 			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
@@ -153,11 +185,19 @@ func (cfg *Config) options() splunk.Options {
 	}
 	return splunk.Options{
 		Limits: splunk.Limits{
-			BodyBytes:      cfg.Limits.BodyBytes,
-			InflatedBytes:  cfg.Limits.InflatedBytes,
-			Samples:        cfg.Limits.Samples,
-			FramesPerStack: cfg.Limits.FramesPerStack,
-			StringBytes:    cfg.Limits.StringBytes,
+			BodyBytes:        cfg.Limits.BodyBytes,
+			InflatedBytes:    cfg.Limits.InflatedBytes,
+			Samples:          cfg.Limits.Samples,
+			FramesPerStack:   cfg.Limits.FramesPerStack,
+			StringBytes:      cfg.Limits.StringBytes,
+			Labels:           cfg.Limits.Labels,
+			Mappings:         cfg.Limits.Mappings,
+			Locations:        cfg.Limits.Locations,
+			Lines:            cfg.Limits.Lines,
+			LinesPerLocation: cfg.Limits.LinesPerLocation,
+			Functions:        cfg.Limits.Functions,
+			Strings:          cfg.Limits.Strings,
+			Comments:         cfg.Limits.Comments,
 		},
 		SampleShape:            shape,
 		LinkLabels:             links,

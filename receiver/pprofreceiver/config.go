@@ -83,6 +83,22 @@ type LimitsConfig struct {
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
 	// StringBytes is the length of one string.
 	StringBytes int `mapstructure:"string_bytes"`
+	// Labels is the number of labels of all samples, of one profile.
+	Labels int `mapstructure:"labels"`
+	// Mappings is the number of mappings, of one profile.
+	Mappings int `mapstructure:"mappings"`
+	// Locations is the number of locations, of one profile.
+	Locations int `mapstructure:"locations"`
+	// Lines is the number of lines of all locations, of one profile.
+	Lines int `mapstructure:"lines"`
+	// LinesPerLocation is the number of lines of one location: the functions that are inlined there, of one profile.
+	LinesPerLocation int `mapstructure:"lines_per_location"`
+	// Functions is the number of functions, of one profile.
+	Functions int `mapstructure:"functions"`
+	// Strings is the number of strings, of one profile.
+	Strings int `mapstructure:"strings"`
+	// Comments is the number of comments, of one profile.
+	Comments int `mapstructure:"comments"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -141,6 +157,14 @@ func createDefaultConfig() component.Config {
 			LocationsPerSample: limits.LocationsPerSample,
 			LabelsPerSample:    limits.LabelsPerSample,
 			StringBytes:        limits.StringBytes,
+			Labels:             limits.Labels,
+			Mappings:           limits.Mappings,
+			Locations:          limits.Locations,
+			Lines:              limits.Lines,
+			LinesPerLocation:   limits.LinesPerLocation,
+			Functions:          limits.Functions,
+			Strings:            limits.Strings,
+			Comments:           limits.Comments,
 		},
 		ZeroValues: ZeroValuesDrop,
 	}
@@ -208,6 +232,14 @@ func (l *LimitsConfig) Validate() error {
 		{"locations_per_sample", l.LocationsPerSample},
 		{"labels_per_sample", l.LabelsPerSample},
 		{"string_bytes", l.StringBytes},
+		{"labels", l.Labels},
+		{"mappings", l.Mappings},
+		{"locations", l.Locations},
+		{"lines", l.Lines},
+		{"lines_per_location", l.LinesPerLocation},
+		{"functions", l.Functions},
+		{"strings", l.Strings},
+		{"comments", l.Comments},
 	} {
 		if limit.value <= 0 {
 			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
@@ -247,6 +279,14 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 			LocationsPerSample: cfg.Limits.LocationsPerSample,
 			LabelsPerSample:    cfg.Limits.LabelsPerSample,
 			StringBytes:        cfg.Limits.StringBytes,
+			Labels:             cfg.Limits.Labels,
+			Mappings:           cfg.Limits.Mappings,
+			Locations:          cfg.Limits.Locations,
+			Lines:              cfg.Limits.Lines,
+			LinesPerLocation:   cfg.Limits.LinesPerLocation,
+			Functions:          cfg.Limits.Functions,
+			Strings:            cfg.Limits.Strings,
+			Comments:           cfg.Limits.Comments,
 		},
 		LinkLabels:               links,
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,

@@ -81,6 +81,7 @@ func TestLimits(t *testing.T) {
 		"sample_types %d":         func(l *LimitsConfig, extra int) { l.SampleTypes = 2 + extra },
 		"locations_per_sample %d": func(l *LimitsConfig, extra int) { l.LocationsPerSample = 3 + extra },
 		"labels_per_sample %d":    func(l *LimitsConfig, extra int) { l.LabelsPerSample = 2 + extra },
+		"labels %d":               func(l *LimitsConfig, extra int) { l.Labels = 20 + extra },
 		"string_bytes %d":         func(l *LimitsConfig, extra int) { l.StringBytes = len("nanoseconds") + extra },
 	} {
 		location := p.Sample[0].Location[0]

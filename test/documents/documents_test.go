@@ -62,6 +62,14 @@ func TestLimits(t *testing.T) {
 		"locations_per_sample": strconv.Itoa(limits.LocationsPerSample),
 		"labels_per_sample":    strconv.Itoa(limits.LabelsPerSample),
 		"string_bytes":         fmt.Sprintf("%d MiB", limits.StringBytes>>20),
+		"labels":               strconv.Itoa(limits.Labels),
+		"mappings":             strconv.Itoa(limits.Mappings),
+		"locations":            strconv.Itoa(limits.Locations),
+		"lines":                strconv.Itoa(limits.Lines),
+		"lines_per_location":   strconv.Itoa(limits.LinesPerLocation),
+		"functions":            strconv.Itoa(limits.Functions),
+		"strings":              strconv.Itoa(limits.Strings),
+		"comments":             strconv.Itoa(limits.Comments),
 	} {
 		assert.Contains(t, readme, "(`limits."+name+"`) | "+limit+" | 413 |")
 	}

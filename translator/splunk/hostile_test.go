@@ -174,7 +174,7 @@ func TestNoLimits(t *testing.T) {
 	r := newRequest("nodejs")
 	r.addPprof(onePayload().body(t))
 	r.addText(oneFrame)
-	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none, none}})
+	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none, none, none, none, none, none, none, none, none, none}})
 	assert.Equal(t, 2, result.Events)
 }
 

@@ -25,6 +25,16 @@ type Limits struct {
 	FramesPerStack int
 	// StringBytes is the length of one string of a pprof, or of one line of a text.
 	StringBytes int
+	// LinesPerLocation is the number of lines of one location of a pprof.
+	LinesPerLocation int
+	// Labels, Mappings, Locations, Lines, Functions, Strings and Comments are the numbers of entries of a pprof.
+	Labels    int
+	Mappings  int
+	Locations int
+	Lines     int
+	Functions int
+	Strings   int
+	Comments  int
 }
 
 // requestFactor is how often a request may use up Limits.InflatedBytes.
@@ -38,12 +48,21 @@ const (
 
 // DefaultLimits are generous for every known agent and bound a hostile request.
 func DefaultLimits() Limits {
+	entries := pprof.DefaultLimits()
 	return Limits{
-		BodyBytes:      16 << 20,
-		InflatedBytes:  64 << 20,
-		Samples:        1_000_000,
-		FramesPerStack: 16_384,
-		StringBytes:    64 << 10,
+		BodyBytes:        16 << 20,
+		InflatedBytes:    64 << 20,
+		Samples:          1_000_000,
+		FramesPerStack:   16_384,
+		StringBytes:      64 << 10,
+		Labels:           entries.Labels,
+		Mappings:         entries.Mappings,
+		Locations:        entries.Locations,
+		Lines:            entries.Lines,
+		LinesPerLocation: entries.LinesPerLocation,
+		Functions:        entries.Functions,
+		Strings:          entries.Strings,
+		Comments:         entries.Comments,
 	}
 }
 
@@ -60,6 +79,14 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Samples, defaults.Samples)
 	set(&l.FramesPerStack, defaults.FramesPerStack)
 	set(&l.StringBytes, defaults.StringBytes)
+	set(&l.Labels, defaults.Labels)
+	set(&l.Mappings, defaults.Mappings)
+	set(&l.Locations, defaults.Locations)
+	set(&l.Lines, defaults.Lines)
+	set(&l.LinesPerLocation, defaults.LinesPerLocation)
+	set(&l.Functions, defaults.Functions)
+	set(&l.Strings, defaults.Strings)
+	set(&l.Comments, defaults.Comments)
 	return l
 }
 
@@ -71,6 +98,14 @@ func (l Limits) wire(samples int) pprofwire.Limits {
 		LocationsPerSample: l.FramesPerStack,
 		LabelsPerSample:    maxLabelsPerSample,
 		StringBytes:        l.StringBytes,
+		Labels:             l.Labels,
+		Mappings:           l.Mappings,
+		Locations:          l.Locations,
+		Lines:              l.Lines,
+		LinesPerLocation:   l.LinesPerLocation,
+		Functions:          l.Functions,
+		Strings:            l.Strings,
+		Comments:           l.Comments,
 	}
 }
 
