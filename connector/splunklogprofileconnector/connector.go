@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
@@ -18,11 +19,15 @@ import (
 
 // toProfiles makes profiles of the profiling records and drops all others, which are the business of toLogs.
 type toProfiles struct {
-	component.StartFunc
 	component.ShutdownFunc
 
 	translator *splunkrecords.Translator
 	next       xconsumer.Profiles
+}
+
+// Start finds the budget of memory.
+func (c *toProfiles) Start(_ context.Context, host component.Host) error {
+	return c.translator.Start(host)
 }
 
 // Capabilities says that logs are only read.
@@ -31,11 +36,12 @@ func (*toProfiles) Capabilities() consumer.Capabilities { return consumer.Capabi
 // ConsumeLogs hands on what profiles there are. A record that cannot be read is no error: a batch holds those of several
 // senders.
 func (c *toProfiles) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
-	profiles, _ := c.translator.Translate(ctx, logs)
-	if profiles.ResourceProfiles().Len() == 0 {
-		return nil
-	}
-	return c.next.ConsumeProfiles(ctx, profiles)
+	return c.translator.Translate(ctx, logs, func(ctx context.Context, profiles pprofile.Profiles, _ *splunk.Result) error {
+		if profiles.ResourceProfiles().Len() == 0 {
+			return nil
+		}
+		return c.next.ConsumeProfiles(ctx, profiles)
+	})
 }
 
 // toLogs hands on all records but the profiling records.

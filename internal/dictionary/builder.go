@@ -15,6 +15,8 @@ type Builder struct {
 	strings     []string
 	stringIndex hashIndex
 	chunk       *strings.Builder
+	// keptBytes is the length of all strings that were copied.
+	keptBytes int64
 
 	functions     []Function
 	functionIndex hashIndex
@@ -55,7 +57,7 @@ func (b *Builder) Reset(expect Sizes) {
 	clear(b.strings)
 	clear(b.attributes)
 	b.strings = b.strings[:0]
-	b.chunk = &strings.Builder{}
+	b.chunk, b.keptBytes = &strings.Builder{}, 0
 	b.functions = b.functions[:0]
 	b.mappings = b.mappings[:0]
 	b.mappingAttributes.reset()

@@ -48,6 +48,13 @@ func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 // indexBytes is the memory of an index that was told to expect n entries.
 func indexBytes(n int) int64 { return 8 * int64(indexSize(n)) }
 
+// Bytes is the most that the Builder and the message take for what has been added so far, but for lists in attributes.
+func (b *Builder) Bytes() int64 {
+	n := b.Len()
+	return n.Bytes(len(b.lines), len(b.stacks.lists.items)) + int64(n.Attributes)*AttributeBytes + int64(n.Links)*LinkBytes +
+		b.keptBytes + b.keptBytes/2
+}
+
 // MessageBytes is about what the dictionary that WriteTo makes takes in memory, but for texts of attributes and lists.
 func (b *Builder) MessageBytes() int64 {
 	text := 0
@@ -66,6 +73,11 @@ func (b *Builder) Kept() int64 {
 		kept(b.attributes) + kept(b.links) + b.mappingAttributes.kept() + b.locationAttributes.kept() + b.stacks.lists.kept() +
 		kept(b.stringIndex.slots) + kept(b.functionIndex.slots) + kept(b.mappingIndex.slots) + kept(b.locationIndex.slots) +
 		kept(b.stacks.index.slots) + kept(b.attributeIndex.slots) + kept(b.linkIndex.slots)
+}
+
+// Kept is the memory that the table takes up, whether it is in use or not.
+func (t *SampleTable) Kept() int64 {
+	return kept(t.samples) + t.attributes.kept() + kept(t.index.slots)
 }
 
 func (l *lists) kept() int64 { return kept(l.items) + kept(l.ends) }

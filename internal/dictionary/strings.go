@@ -44,6 +44,7 @@ func (b *Builder) addString(h, slot uint64, s string) int32 {
 
 // keep copies s into the current chunk. A strings.Builder never writes to the bytes that it has handed out.
 func (b *Builder) keep(s []byte) string {
+	b.keptBytes += int64(len(s))
 	if len(s) > chunkBytes/4 {
 		return string(s)
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps working memory from call to call. One piece stays for good, if it is small: a [sync.Pool] alone loses all
+// Keeper keeps working memory from call to call. It is the one policy for that in this repository. One piece stays for good, if it is small: a [sync.Pool] alone loses all
 // that it has to the second garbage collection, which is soon in a small heap. All else is pooled. The zero value is
 // ready for use, also by many goroutines at once.
 type Keeper[T any] struct {
@@ -20,8 +20,9 @@ const (
 	// keptBytes is the size up to which memory stays for good. A heap that looks the same after each collection of
 	// garbage is worth more than what larger pieces would save.
 	keptBytes = 64 << 10
-	// pooledBytes is the size above which memory is left to the garbage collector at once.
-	pooledBytes = 256 << 20
+	// pooledBytes is the size above which memory is left to the garbage collector at once. Pooled memory is outside of any
+	// budget while nobody uses it, one piece for each processor, until the second collection of garbage.
+	pooledBytes = 32 << 20
 )
 
 // Get returns memory that was put back, or nil.
@@ -33,7 +34,7 @@ func (k *Keeper[T]) Get() *T {
 	return pooled
 }
 
-// Put takes memory of about so many bytes back. The caller must not use it any more.
+// Put takes memory back. bytes is all that it takes up, whether it was in use or not. The caller must not use it any more.
 func (k *Keeper[T]) Put(memory *T, bytes int) {
 	if bytes > pooledBytes || bytes <= keptBytes && k.kept.CompareAndSwap(nil, memory) {
 		return

@@ -4,6 +4,7 @@
 package splunkrecords
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,10 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
 // newTestTranslator returns a Translator that counts nowhere, and what it logs.
@@ -26,6 +30,16 @@ func newTestTranslator(t *testing.T) (*Translator, *observer.ObservedLogs) {
 		Bytes: noop.Int64Counter{}, EmptyRecords: noop.Int64Counter{}, Events: noop.Int64Counter{}, Records: noop.Int64Counter{},
 		Refusals: noop.Int64Counter{}, Repairs: noop.Int64Counter{}, Samples: noop.Int64Counter{}, TranslateDuration: noop.Float64Histogram{},
 	}, zap.New(core)), logged
+}
+
+// translate returns what the translator hands on.
+func translate(t *testing.T, translator *Translator, logs plog.Logs) (profiles pprofile.Profiles, result *splunk.Result) {
+	t.Helper()
+	require.NoError(t, translator.Translate(t.Context(), logs, func(_ context.Context, p pprofile.Profiles, r *splunk.Result) error {
+		profiles, result = p, r
+		return nil
+	}))
+	return profiles, result
 }
 
 // brokenLogs are two records that cannot be read.
@@ -50,7 +64,7 @@ func brokenLogs() plog.Logs {
 func TestRefusedRecordsAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		translator, logged := newTestTranslator(t)
-		_, result := translator.Translate(t.Context(), brokenLogs())
+		_, result := translate(t, translator, brokenLogs())
 		require.Len(t, result.Refused, 2)
 		entries := logged.TakeAll()
 		require.Len(t, entries, 1)
@@ -65,11 +79,11 @@ func TestRefusedRecordsAreNamed(t *testing.T) {
 
 		for range 10 {
 			time.Sleep(linesEvery / 11)
-			translator.Translate(t.Context(), brokenLogs())
+			translate(t, translator, brokenLogs())
 		}
 		assert.Empty(t, logged.TakeAll())
 		time.Sleep(linesEvery)
-		translator.Translate(t.Context(), brokenLogs())
+		translate(t, translator, brokenLogs())
 		entries = logged.TakeAll()
 		require.Len(t, entries, 1)
 		assert.EqualValues(t, 22, entries[0].ContextMap()["records_since_last_line"])
@@ -83,7 +97,7 @@ func TestGoodRecordsAreNotNamed(t *testing.T) {
 		record.Attributes().PutStr("profiling.data.format", "text")
 		record.Body().SetStr("\n\na.B.c(B.java:1)")
 	}
-	profiles, result := translator.Translate(t.Context(), logs)
+	profiles, result := translate(t, translator, logs)
 	assert.Equal(t, 2, result.TextRecords)
 	assert.Equal(t, 1, profiles.ResourceProfiles().Len())
 	assert.Empty(t, logged.TakeAll())
@@ -97,7 +111,7 @@ func TestEventsWithoutTimeGetTheClock(t *testing.T) {
 		record := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
 		record.Attributes().PutStr("profiling.data.format", "text")
 		record.Body().SetStr("\n\na.B.c(B.java:1)")
-		profiles, _ := translator.Translate(t.Context(), logs)
+		profiles, _ := translate(t, translator, logs)
 		profile := profiles.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 		assert.Equal(t, time.Now().UnixNano(), profile.Time().AsTime().UnixNano())
 	})

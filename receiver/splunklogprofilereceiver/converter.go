@@ -83,7 +83,13 @@ func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	if c.profiles == nil {
 		return c.logs.ConsumeLogs(ctx, logs)
 	}
-	profiles, result := c.translator.Translate(ctx, logs)
+	return c.translator.Translate(ctx, logs, func(ctx context.Context, profiles pprofile.Profiles, result *splunk.Result) error {
+		return c.handOn(ctx, logs, profiles, result)
+	})
+}
+
+// handOn gives the next consumers what logs became.
+func (c *converter) handOn(ctx context.Context, logs plog.Logs, profiles pprofile.Profiles, result *splunk.Result) error {
 	var refused error
 	if profiles.ResourceProfiles().Len() > 0 {
 		refused = c.consumeProfiles(ctx, profiles)
@@ -91,7 +97,7 @@ func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 			return refused
 		}
 	}
-	taken, err := c.consumeOthers(ctx, logs, &result)
+	taken, err := c.consumeOthers(ctx, logs, result)
 	switch {
 	case err != nil && !consumererror.IsPermanent(err):
 		return err
@@ -102,7 +108,7 @@ func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	case len(result.Refused) < result.Records:
 		return nil
 	default:
-		return c.judge(&result, taken)
+		return c.judge(result, taken)
 	}
 }
 

@@ -82,6 +82,9 @@ type part struct {
 // Start starts the OTLP receiver, unless another part has done so.
 func (p *part) Start(ctx context.Context, host component.Host) error {
 	p.instance.converter.announce()
+	if err := p.instance.converter.translator.Start(host); err != nil {
+		return err
+	}
 	return p.Component.Start(ctx, host)
 }
 

@@ -40,6 +40,18 @@ func (t *decoding) readBody() (bodyFormat, *refusal) {
 	return format, refused
 }
 
+// Empty records are cheap to send, so that refusing them takes no memory.
+var (
+	emptyBody  = refuse(ReasonBody, "the body is empty")
+	bodyOfType = func() map[pcommon.ValueType]*refusal {
+		refusals := map[pcommon.ValueType]*refusal{}
+		for kind := pcommon.ValueTypeEmpty; kind <= pcommon.ValueTypeBytes; kind++ {
+			refusals[kind] = refuse(ReasonBody, "the body is of type %s, neither text nor bytes", kind)
+		}
+		return refusals
+	}()
+)
+
 // copyBody refuses what cannot be within the limit, base64 or not.
 func (t *decoding) copyBody() *refusal {
 	value, limit := t.record.log.Body(), 2*t.opts.Limits.BodyBytes
@@ -50,13 +62,18 @@ func (t *decoding) copyBody() *refusal {
 	case pcommon.ValueTypeBytes:
 		size = value.Bytes().Len()
 	default:
-		return refuse(ReasonBody, "the body is of type %s, neither text nor bytes", value.Type())
+		return bodyOfType[value.Type()]
 	}
 	switch {
 	case size == 0:
-		return refuse(ReasonBody, "the body is empty")
+		return emptyBody
 	case size > limit:
 		return tooLarge("bytes of the body before base64", size, limit)
+	}
+	if refused := t.needBody(size); refused != nil {
+		return refused
+	}
+	switch {
 	case value.Type() == pcommon.ValueTypeStr:
 		t.body = append(t.body[:0], value.Str()...)
 	default:
@@ -114,6 +131,9 @@ func (t *decoding) unpackPprof() *refusal {
 		if size := decodedLen(t.body, limit); size > limit {
 			return tooLarge("bytes of the body behind base64", size, limit)
 		}
+		if refused := t.needBody(2 * base64.StdEncoding.DecodedLen(len(t.body))); refused != nil {
+			return refused
+		}
 		var err error
 		if t.decoded, err = appendBase64(t.decoded[:0], t.body); err != nil {
 			return &refusal{ReasonBase64, fmt.Errorf("cannot decode the base64 of the body: %w", err)}
@@ -124,7 +144,7 @@ func (t *decoding) unpackPprof() *refusal {
 		return tooLarge("bytes of the body", len(t.payload), limit)
 	}
 	if len(t.payload) == 0 {
-		return refuse(ReasonBody, "the body is empty")
+		return emptyBody
 	}
 	return t.inflate()
 }
@@ -138,8 +158,16 @@ func (t *decoding) inflate() *refusal {
 	}
 	limit = int(min(int64(limit), t.inflatedLeft))
 	var err error
-	t.inflated, err = inflate.Append(t.inflated[:0], t.payload, limit)
+	inflated := 0
+	t.inflated, err = inflate.AppendReserving(t.inflated[:0], t.payload, limit, func(bytes int) error {
+		inflated = bytes
+		t.need(int64(bytes))
+		return t.claim.err
+	})
+	t.claim.body += int64(inflated)
 	switch {
+	case t.claim.err != nil:
+		return t.memoryRefusal()
 	case errors.Is(err, inflate.ErrTooLarge):
 		t.inflatedLeft -= int64(limit)
 		return inflateRefusal(err)

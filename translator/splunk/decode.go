@@ -34,11 +34,21 @@ func NewDecoder(opts Options) *Decoder {
 //
 // A record that cannot be read is left out and stands in the result; it does not affect the others.
 func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.Profiles, Result) {
+	return d.DecodeReserving(logs, received, nil)
+}
+
+// DecodeReserving is [Decoder.Decode] that asks reserve before it takes memory, with all bytes that the translation then
+// takes: the bodies after base64 and decompression, its tables, and the message. A record whose memory is refused is left
+// out with [ReasonMemory] and the error of reserve.
+func (d *Decoder) DecodeReserving(
+	logs plog.Logs, received pcommon.Timestamp, reserve func(bytes int64) error,
+) (pprofile.Profiles, Result) {
 	t := d.memory.Get()
 	if t == nil {
 		t = &decoding{dict: dictionary.New()}
 	}
 	t.begin(&d.opts, received)
+	t.claim.reserve = reserve
 	t.decode(logs)
 	pd, result := t.profiles, t.result
 	d.memory.Put(t, t.release())
@@ -68,6 +78,7 @@ func (t *decoding) decode(logs plog.Logs) {
 	t.finishTexts()
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
+		t.result.MessageBytes = t.claim.message + t.dict.MessageBytes()
 	}
 }
 
@@ -82,6 +93,7 @@ func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 }
 
 func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
+	t.claim.body, t.claim.record, t.claim.err = 0, 0, nil
 	t.record = readRecord(log, t)
 	format, refused := t.readBody()
 	if refused != nil {

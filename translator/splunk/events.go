@@ -65,7 +65,10 @@ func (e *events) begin(columns int) {
 func (e *events) len() int { return len(e.list) }
 
 // bytes is the memory that is kept.
-func (e *events) bytes() int { return 40*cap(e.list) + 8*cap(e.values) }
+func (e *events) bytes() int {
+	return 24*cap(e.list) + 8*(cap(e.values)+cap(e.some)+cap(e.stamps)) + 4*(cap(e.attributes)+cap(e.order)+cap(e.starts)) +
+		int(e.table.Kept()+e.named.Kept())
+}
 
 // add adds an event whose identity has this number; values has as many numbers as there are columns, or none.
 func (e *events) add(v *event, number int32, values []int64) {

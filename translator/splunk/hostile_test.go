@@ -52,7 +52,7 @@ func TestHostileBodies(t *testing.T) {
 		{name: "a bomb in gzip", body: base64.StdEncoding.EncodeToString(compress(t, compress(t, make([]byte, 100_001)))), want: "more than 100000 bytes after decompression"},
 		{name: "too large before base64", body: strings.Repeat("A", 40_001), want: "bytes of the body before base64: 40001, the limit is 40000"},
 		{name: "too large behind base64", body: strings.Repeat("AAAA", 6_667), want: "bytes of the body behind base64: 20001, the limit is 20000"},
-		{name: "many samples", body: manySamples.body(t), want: "samples: 39, the limit is 38"},
+		{name: "many samples", body: manySamples.body(t), want: "samples: 50, the limit is 38"},
 		{name: "many samples of several types", body: manyTypes.body(t), want: "samples: 20 of 3 sample types each, the limit is 38 in all"},
 		{name: "many labels", body: manyLabels.body(t), want: "labels of sample 0: 1025, the limit is 1024"},
 		{name: "a deep stack", body: deep.body(t), want: "locations of sample 0: 101, the limit is 100"},

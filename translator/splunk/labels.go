@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
@@ -31,6 +32,8 @@ type labelTranslation struct {
 	roles []labelRole
 	// texts holds for each string of the pprof the attribute that it was the value of last.
 	texts []textAttribute
+	// longTexts holds attributes of long texts, which few bytes of a pprof can repeat often.
+	longTexts map[textKey]int32
 	// lastStart and lastEnd are where the labels of the sample before are, and event what was made of them; its attributes
 	// are still those of t.attributes. mended tells whether they had something to tolerate, which counts each time.
 	lastStart, lastEnd uint32
@@ -54,11 +57,18 @@ type textAttribute struct {
 	attribute int32
 }
 
+// textKey is a key and a text, strings of the pprof.
+type textKey struct{ key, text uint32 }
+
+// longText is the length from which on a text is long.
+const longText = 256
+
 func (l *labelTranslation) begin(t *decoding) {
 	l.roles = scratch.Zeroed(l.roles, t.wire.NumStrings())
 	l.texts = scratch.Zeroed(l.texts, t.wire.NumStrings())
 	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
 	l.identity = 0
+	clear(l.longTexts)
 	l.recordTime = 0
 }
 
@@ -204,14 +214,38 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 
 func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
 	if l.Str == 0 {
+		if !t.need(dictionary.AttributeBytes) {
+			return 0
+		}
 		return t.dict.IntAttribute(t.labelKey(l.Key), t.string(l.NumUnit), l.Num)
 	}
 	known := &t.labels.texts[l.Str]
 	if known.attribute == 0 || known.key != l.Key {
-		attribute := t.dict.StringBytesAttribute(t.labelKey(l.Key), 0, t.valid(t.wire.String(l.Str)))
-		*known = textAttribute{l.Key, attribute + 1}
+		*known = textAttribute{l.Key, t.textAttribute(l) + 1}
 	}
 	return known.attribute - 1
+}
+
+// textAttribute returns the attribute of a label with a text.
+func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
+	text, key := t.wire.String(l.Str), textKey{l.Key, l.Str}
+	long := len(text) > longText
+	if long {
+		if attribute, known := t.labels.longTexts[key]; known {
+			return attribute
+		}
+	}
+	if !t.need(dictionary.AttributeBytes + 3*int64(len(text))) {
+		return 0
+	}
+	attribute := t.dict.StringBytesAttribute(t.labelKey(l.Key), 0, t.valid(text))
+	if long {
+		if t.labels.longTexts == nil {
+			t.labels.longTexts = map[textKey]int32{}
+		}
+		t.labels.longTexts[key] = attribute
+	}
+	return attribute
 }
 
 // labelKey puts a label's key into the dictionary.
@@ -222,13 +256,17 @@ func (t *decoding) labelKey(i uint32) int32 {
 	return t.string(i)
 }
 
+// maxNumberText is more than any number or id has.
+const maxNumberText = 64
+
 // number returns the value of a label that counts something, which may be written as text.
 func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	if l.Str == 0 {
 		return l.Num, true
 	}
-	n, err := strconv.ParseInt(string(t.wire.String(l.Str)), 10, 64)
-	return n, err == nil
+	text := t.wire.String(l.Str)
+	n, err := strconv.ParseInt(string(text[:min(len(text), maxNumberText)]), 10, 64)
+	return n, err == nil && len(text) <= maxNumberText
 }
 
 // nanos returns the time of a label, 0 when it has none that makes sense.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -53,6 +54,7 @@ func (t *decoding) findLink() (link int32, traceLabel, spanLabel int) {
 		if found.SpanID.IsEmpty() {
 			spanLabel = -1
 		}
+		t.need(dictionary.LinkBytes)
 		return t.dict.Link(found), traceLabel, spanLabel
 	}
 	return 0, -1, -1
@@ -70,7 +72,8 @@ func (t *decoding) linkLabel(key string) int {
 func (t *decoding) idText(l *pprofwire.Label, names pprof.LinkLabels) []byte {
 	switch {
 	case l.Str != 0:
-		return t.wire.String(l.Str)
+		text := t.wire.String(l.Str)
+		return text[:min(len(text), maxNumberText)]
 	case names.Decimal:
 		return strconv.AppendUint(nil, uint64(l.Num), 10)
 	default:

@@ -20,11 +20,24 @@ import (
 func (t *decoding) decodePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
-	if err := w.ReadRepeats(t.pprof, t.opts.Limits.wire(t.samplesLeft)); err != nil {
+	limits := t.opts.Limits.wire(t.samplesLeft)
+	if t.claim.reserve != nil {
+		limits.Reserve = func(bytes int64) error {
+			t.need(bytes)
+			return t.claim.err
+		}
+	}
+	if err := w.ReadRepeats(t.pprof, limits); err != nil {
+		if t.claim.err != nil {
+			return t.memoryRefusal()
+		}
 		return wireRefusal(err)
 	}
 	columns, refused := t.checkValues()
 	if refused != nil {
+		return refused
+	}
+	if refused := t.plan(columns); refused != nil {
 		return refused
 	}
 	repeated, err := t.refs.Resolve(w)
@@ -49,6 +62,9 @@ func (t *decoding) decodePprof() *refusal {
 	t.fillTables()
 	t.events.begin(columns)
 	t.addEvents()
+	if t.claim.err != nil {
+		return t.memoryRefusal()
+	}
 	t.result.Events += t.events.len()
 	if t.events.len() == 0 {
 		t.result.EmptyRecords++

@@ -22,6 +22,9 @@ func (t *decoding) addEvents() {
 	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
 	start, translated := pprofwire.Sample{}, -1 // the sample whose labels were translated last
 	for i, end := range w.Samples {
+		if t.claim.err != nil {
+			return
+		}
 		ownLocations, ownLabels := i, i
 		if other := w.Repeats[i].Locations; other != 0 {
 			ownLocations = int(other - 1)

@@ -19,6 +19,8 @@ type Result struct {
 	Events, Samples int
 	// Repairs counts what was tolerated, by kind.
 	Repairs Repairs
+	// MessageBytes is about what the message takes in memory.
+	MessageBytes int64
 }
 
 // Refusal tells which record of a request was refused and why.
@@ -45,11 +47,13 @@ const (
 	ReasonPprof Reason = "pprof"
 	// ReasonTooLarge says that a limit was exceeded.
 	ReasonTooLarge Reason = "too_large"
+	// ReasonMemory says that the memory for the record was refused.
+	ReasonMemory Reason = "memory"
 )
 
 // Reasons returns all classes of refusals.
 func Reasons() []Reason {
-	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge}
+	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonMemory}
 }
 
 // PartialSuccess returns what the partial_success of an OTLP answer says: how many log records were refused, and why the

@@ -116,7 +116,7 @@ func TestSelection(t *testing.T) {
 			removed := RemoveProfiling(logs)
 			if test.want {
 				assert.Equal(t, 1, removed)
-				assert.Equal(t, Result{Records: 1, PprofRecords: 1, Events: 1, Samples: 1, BodyBytes: result.BodyBytes, InflatedBytes: result.InflatedBytes}, result)
+				assert.Equal(t, Result{Records: 1, PprofRecords: 1, Events: 1, Samples: 1, BodyBytes: result.BodyBytes, InflatedBytes: result.InflatedBytes, MessageBytes: result.MessageBytes}, result)
 				assert.Len(t, profilesOf(pd), 1)
 			} else {
 				assert.Zero(t, removed)

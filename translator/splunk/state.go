@@ -29,6 +29,8 @@ type decoding struct {
 	samplesLeft  int
 	inflatedLeft int64
 
+	claim claim
+
 	resources  []*resourceEntry
 	byResource map[uint64][]*resourceEntry
 	resource   *resourceEntry
@@ -68,6 +70,7 @@ func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	t.opts, t.received = opts, min(received, math.MaxInt64)
 	t.profiles = pprofile.NewProfiles()
 	t.result = Result{}
+	t.claim = claim{}
 	t.samplesLeft = opts.Limits.Samples
 	t.inflatedLeft = requestFactor * int64(opts.Limits.InflatedBytes)
 	if t.byResource == nil {
@@ -87,13 +90,18 @@ func (t *decoding) release() (bytes int) {
 	t.wire.Reset()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
+	t.claim = claim{}
+	t.labels.longTexts = nil
 	return t.bytes()
 }
 
-// bytes is about the memory that is kept, without the dictionary's.
+// bytes is the memory that is kept.
 func (t *decoding) bytes() int {
-	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + int(t.wire.Kept()) + 24*cap(t.strings) + 12*cap(t.stacks) + 8*cap(t.keys.stamps) +
-		t.events.bytes()
+	l := &t.labels
+	return int(t.dict.Kept()+t.wire.Kept()+t.refs.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
+		4*(cap(t.strings)+cap(t.functions)+cap(t.mappings)+cap(t.locations)+cap(t.stack)+cap(t.attributes)) +
+		cap(t.mappingReached) + cap(l.roles) + 8*cap(l.texts) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
+		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources) + t.groups.bytes()
 }
 
 // keySet tells whether an attribute's key stands in a list already, in constant time.

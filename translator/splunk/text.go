@@ -53,6 +53,14 @@ func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
 	return g
 }
 
+// bytes is the memory that is kept.
+func (l *groupList) bytes() (bytes int) {
+	for _, g := range l.spare {
+		bytes += g.events.bytes()
+	}
+	return bytes
+}
+
 func (l *groupList) release() {
 	for _, g := range l.groups {
 		if len(l.spare) < maxSpareGroups && g.events.bytes() <= maxSpareBytes {
@@ -71,6 +79,9 @@ func (t *decoding) decodeText() *refusal {
 	}
 	t.body = t.valid(t.body)
 	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
+		return refused
+	}
+	if refused := t.planText(); refused != nil {
 		return refused
 	}
 	t.result.TextRecords++

@@ -1,0 +1,122 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunkrecords
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/translator/splunk"
+)
+
+// budgetHost has an extension with a budget.
+type budgetHost struct {
+	extensions map[component.ID]component.Component
+}
+
+func (h *budgetHost) GetExtensions() map[component.ID]component.Component { return h.extensions }
+
+type budgetExtension struct {
+	component.StartFunc
+	component.ShutdownFunc
+	budget *budget.Budget
+}
+
+func (e *budgetExtension) MemoryBudget() *budget.Budget { return e.budget }
+
+func startWith(t *testing.T, shared *budget.Budget) *Translator {
+	t.Helper()
+	translator, _ := newTestTranslator(t)
+	host := &budgetHost{map[component.ID]component.Component{
+		component.MustNewID("memory_budget"): &budgetExtension{budget: shared},
+	}}
+	require.NoError(t, translator.Start(host))
+	return translator
+}
+
+// textLogs are a record of one frame, and one of a body of so many bytes.
+func textLogs(size int) plog.Logs {
+	logs := brokenLogs()
+	records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	for _, record := range records.All() {
+		record.Attributes().PutStr("profiling.data.format", "text")
+		record.Body().SetStr("a.B.c(B.java:1)")
+	}
+	records.At(1).Body().SetStr("a.B.c(B.java:1)\n" + string(bytes.Repeat([]byte("\n"), size)))
+	return logs
+}
+
+// TestBudgetIsHeldUntilTheNextHasAnswered: what the next consumer gets is reserved, and nothing afterwards.
+func TestBudgetIsHeldUntilTheNextHasAnswered(t *testing.T) {
+	shared := budget.New(10<<20, time.Second)
+	translator := startWith(t, shared)
+	unusable := errors.New("unusable")
+	err := translator.Translate(t.Context(), textLogs(100), func(ctx context.Context, _ pprofile.Profiles, result *splunk.Result) error {
+		used, peak := shared.Used()
+		assert.Equal(t, result.MessageBytes, used)
+		assert.Positive(t, used)
+		assert.Greater(t, peak, used, "bodies and tables are given back")
+		assert.Equal(t, used, budget.FromContext(ctx).Bytes(), "for those behind it")
+		return unusable
+	})
+	assert.Equal(t, unusable, err)
+	used, _ := shared.Used()
+	assert.Zero(t, used)
+}
+
+// TestReservationOfTheRequest: what the request holds already is used, and stays.
+func TestReservationOfTheRequest(t *testing.T) {
+	shared := budget.New(10<<20, time.Second)
+	reservation, err := shared.Reserve(t.Context(), 1000)
+	require.NoError(t, err)
+	translator := startWith(t, budget.New(1, 0))
+	ctx := budget.NewContext(t.Context(), reservation)
+	require.NoError(t, translator.Translate(ctx, textLogs(100), func(ctx context.Context, _ pprofile.Profiles, result *splunk.Result) error {
+		assert.Empty(t, result.Refused)
+		assert.Same(t, reservation, budget.FromContext(ctx))
+		assert.Equal(t, 1000+result.MessageBytes, reservation.Bytes())
+		return nil
+	}))
+	assert.EqualValues(t, 1000, reservation.Bytes())
+}
+
+// TestTooLargeForTheBudget: a record that never fits is refused, its neighbour goes on.
+func TestTooLargeForTheBudget(t *testing.T) {
+	translator := startWith(t, budget.New(1<<20, time.Hour))
+	_, result := translate(t, translator, textLogs(2<<20))
+	require.Len(t, result.Refused, 1)
+	assert.Equal(t, splunk.ReasonMemory, result.Refused[0].Reason)
+	require.ErrorIs(t, result.Refused[0].Err, budget.ErrTooLarge)
+	assert.Equal(t, 1, result.TextRecords)
+}
+
+// TestExhaustedBudget: the sender is to come again, and nothing goes on.
+func TestExhaustedBudget(t *testing.T) {
+	shared := budget.New(1<<20, 0)
+	other, err := shared.Reserve(t.Context(), 1<<20)
+	require.NoError(t, err)
+	translator := startWith(t, shared)
+	err = translator.Translate(t.Context(), textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
+		assert.Fail(t, "handed on")
+		return nil
+	})
+	require.ErrorIs(t, err, budget.ErrExhausted)
+	assert.False(t, consumererror.IsPermanent(err))
+	other.Release()
+	used, _ := shared.Used()
+	assert.Zero(t, used)
+	_, result := translate(t, translator, textLogs(100))
+	assert.Empty(t, result.Refused)
+}

@@ -1,0 +1,110 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package splunk
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// askedFor translates with a new Decoder, and returns what it asked for and what it took in all.
+func askedFor(t *testing.T, options Options, logs plog.Logs) (asked, took int64, result Result) {
+	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	NewDecoder(options).Decode(logs, received)
+	decoder := NewDecoder(options)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, result = decoder.DecodeReserving(logs, received, func(n int64) error {
+		assert.Greater(t, n, asked, "the number never falls")
+		asked = n
+		return nil
+	})
+	runtime.ReadMemStats(&after)
+	return asked, int64(after.TotalAlloc - before.TotalAlloc), result
+}
+
+// hostileRecords are requests that make much of little.
+func hostileRecords(t *testing.T) map[string]plog.Logs {
+	t.Helper()
+	record := func(raw []byte) plog.Logs {
+		r := newRequest("nodejs")
+		r.addPprof(base64.StdEncoding.EncodeToString(compress(t, raw)))
+		return r.logs
+	}
+	text := newRequest("java")
+	frames := &strings.Builder{}
+	for i := range 10_000 {
+		fmt.Fprintf(frames, "f%d(F%d.java:%d)\n", i, i, i)
+	}
+	for range 3 {
+		text.addText(frames.String())
+	}
+	keys := newPayload("")
+	values := newPayload("")
+	for s := range 20 {
+		labels, numbers := make([]label, 1000), make([]label, 1000)
+		for i := range labels {
+			labels[i], numbers[i] = str(fmt.Sprint("k", s*1000+i), "v"), num(fmt.Sprint("k", i), int64(s))
+		}
+		keys.sample(nil, nil, labels...)
+		values.sample(nil, nil, numbers...)
+	}
+	strings := []byte{6<<3 | 2, 0}
+	return map[string]plog.Logs{
+		"texts":          text.logs,
+		"keys":           record(keys.bytes()),
+		"numbers":        record(values.bytes()),
+		"empty samples":  record(append(strings, bytes.Repeat([]byte{2<<3 | 2, 0}, 200_000)...)),
+		"empty strings":  record(bytes.Repeat(strings, 200_000)),
+		"empty mappings": record(append(strings, bytes.Repeat([]byte{3<<3 | 2, 0}, 4_000_000)...)),
+	}
+}
+
+// TestMemoryOfRecords: what is asked for is at least what is taken, and not much more for what agents send.
+func TestMemoryOfRecords(t *testing.T) {
+	const slack = 1 << 20 // small garbage, and the readers of compression
+	for name, logs := range hostileRecords(t) {
+		asked, took, _ := askedFor(t, Options{}, logs)
+		assert.GreaterOrEqual(t, asked+slack, took, name)
+	}
+	for _, name := range []string{"splunk-otel-java/pprof-v2-snapshot.pb"} {
+		asked, took, _ := askedFor(t, Options{}, captureOf(t, name))
+		assert.GreaterOrEqual(t, asked, took, name)
+	}
+}
+
+// TestRefusedMemory: a record that memory is refused to is left out, its neighbours go on.
+func TestRefusedMemory(t *testing.T) {
+	none := errors.New("no more")
+	for name, logs := range hostileRecords(t) {
+		asked, _, _ := askedFor(t, Options{}, logs)
+		for part := range int64(4) {
+			allowed := asked * part / 4
+			_, result := NewDecoder(Options{}).DecodeReserving(logs, received, func(n int64) error {
+				if n > allowed {
+					return none
+				}
+				return nil
+			})
+			if name != "empty mappings" {
+				require.NotEmpty(t, result.Refused, "%s: %d", name, part)
+				assert.Equal(t, ReasonMemory, result.Refused[0].Reason, name)
+				require.ErrorIs(t, result.Refused[0].Err, none)
+			}
+		}
+	}
+}
