@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
@@ -184,7 +185,7 @@ func nanos(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
 func resourceComments(attributes pcommon.Map) []string {
 	comments := make([]string, 0, attributes.Len())
 	for key, value := range attributes.All() {
-		comments = append(comments, "resource:"+key+"="+value.AsString())
+		comments = append(comments, "resource:"+key+"="+attributevalue.Text(value))
 	}
 	return comments
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
@@ -50,7 +51,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	}
 	t.resource = &resourceEntry{source: resource}
 	if language, found := attributes.Get(resourceLanguage); found {
-		t.resource.language = language.AsString()
+		t.resource.language = attributevalue.Text(language)
 		t.resource.frameTypeName = frameTypes[t.resource.language]
 	}
 	t.resources = append(t.resources, t.resource)
@@ -111,7 +112,7 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 			return true
 		}
 		if !isValid(value) {
-			value.SetStr(t.validString(value.AsString()))
+			value.SetStr(t.validString(attributevalue.Text(value)))
 		}
 		return !seen.add(key)
 	})
