@@ -15,8 +15,15 @@ import (
 func FuzzText(f *testing.F) {
 	deepList, deepMap := []byte{203, 0xff, 0xff, 1, 0, 0, 0, 0, 0}, []byte{204, 0xff, 0xff, 1, 0, 0, 0, 0, 0}
 	for _, seed := range [][]byte{
-		nil, {9, 't'}, {1, 1, 2, 3, 4, 5, 6, 7, 8}, {2, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, {4, 1, 2, 3}, {5}, {6},
-		{5, 5, 5, 8, 6, 33, 'a', 'b', 8, 8, 9, 'x'}, {6, 16, 'k', 9, 0xff, 32, 'a', 'b', 3, 16, 'k', 5, 8, 8},
+		nil,
+		{9, 't'},
+		{1, 1, 2, 3, 4, 5, 6, 7, 8},
+		{2, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f},
+		{4, 1, 2, 3},
+		{5},
+		{6},
+		{5, 5, 5, 8, 6, 33, 'a', 'b', 8, 8, 9, 'x'},
+		{6, 16, 'k', 9, 0xff, 32, 'a', 'b', 3, 16, 'k', 5, 8, 8},
 		deepList, deepMap, append([]byte{5}, append(deepMap, 8, 9, 'x')...), append(deepList, deepMap...),
 	} {
 		f.Add(seed, uint16(100))

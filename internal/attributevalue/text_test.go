@@ -40,8 +40,15 @@ func TestTextIsThatOfPdata(t *testing.T) {
 	}
 	for _, raw := range []any{
 		nil, "", "text", "a\xff", `"<&>"`, 7, math.MinInt64, true, false, math.NaN(), math.Inf(1), math.Inf(-1),
-		[]byte{}, []byte{1}, []byte{1, 2}, []byte{1, 2, 3}, []byte("\xff\xfe\x00\x01 and more"),
-		[]any{}, map[string]any{}, []any{nil, []byte{}, []any{}, map[string]any{}}, every,
+		[]byte{},
+		[]byte{1},
+		[]byte{1, 2},
+		[]byte{1, 2, 3},
+		[]byte("\xff\xfe\x00\x01 and more"),
+		[]any{},
+		map[string]any{},
+		[]any{nil, []byte{}, []any{}, map[string]any{}},
+		every,
 		map[string]any{"b": 1, "a": []any{true, "x"}, "": nil, "ä": 1.5, "A": map[string]any{"z": 1, "y": 2}},
 		[]any{"\u2028\u2029\ufffd\U0010ffff\x7f<script>&\xed\xa0\x80\xf0\x9f"},
 		map[string]any{"\x00\xff": "\xc3", "<": ">"},

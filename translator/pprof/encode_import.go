@@ -4,6 +4,7 @@
 package pprof
 
 import (
+	"cmp"
 	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -98,9 +99,10 @@ func (t *encoding) release() (bytes int) {
 	return cap(t.out) + cap(t.joining.packed) + 8*cap(t.joining.values)
 }
 
-// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles.
+// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles. scopeErr is what is wrong
+// with the attributes of the scope or of its resource: then it is a fault of each profile.
 // Where the scope's order of sample types is that of all its profiles, they were one pprof, even if it names a type twice.
-func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice) {
+func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error) {
 	_, wasOne := originalOrder(scope, profiles.Len())
 	clear(t.open)
 	clear(t.turns)
@@ -109,7 +111,7 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 	for i, profile := range profiles.All() {
 		key, imported, err := t.importHeader(profile)
 		imported.position = i
-		if err != nil {
+		if err = cmp.Or(scopeErr, err); err != nil {
 			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
 			continue
 		}

@@ -45,11 +45,13 @@ const (
 	ReasonPprof Reason = "pprof"
 	// ReasonTooLarge says that a limit was exceeded.
 	ReasonTooLarge Reason = "too_large"
+	// ReasonTooDeep says that an attribute of the record, or of its scope or resource, is nested too deep.
+	ReasonTooDeep Reason = "too_deep"
 )
 
 // Reasons returns all classes of refusals.
 func Reasons() []Reason {
-	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge}
+	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonTooDeep}
 }
 
 // PartialSuccess returns what the partial_success of an OTLP answer says: how many log records were refused, and why the
