@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -126,7 +127,7 @@ func (s *rawSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request,
 	if s.cfg.QueryResource {
 		for key, value := range payload.Resource.Attributes().All() {
 			if key != series.ServiceName || !query.Has(key) {
-				query.Set("resource."+key, value.AsString())
+				query.Set("resource."+key, attributevalue.Text(value))
 			}
 		}
 	}

@@ -4,12 +4,14 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
+	"cmp"
 	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -94,8 +96,8 @@ type content struct{ service, profileType string }
 
 func (o *outgoing) note(payload *pprof.Payload, dropped int) {
 	service := series.UnknownService
-	if value, found := payload.Resource.Attributes().Get(series.ServiceName); found && value.AsString() != "" {
-		service = value.AsString()
+	if value, found := payload.Resource.Attributes().Get(series.ServiceName); found {
+		service = cmp.Or(attributevalue.Text(value), service)
 	}
 	o.contents = append(o.contents, content{service: service, profileType: payload.ProfileType})
 	o.positions = append(o.positions, positionsOf(payload)...)

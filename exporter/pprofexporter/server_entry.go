@@ -11,6 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -25,9 +26,10 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 	service := ""
 	attributes := make([]recent.Attribute, 0, payload.Resource.Attributes().Len())
 	for key, value := range payload.Resource.Attributes().All() {
-		attributes = append(attributes, recent.Attribute{Name: key, Value: value.AsString()})
+		text := attributevalue.Text(value)
+		attributes = append(attributes, recent.Attribute{Name: key, Value: text})
 		if key == series.ServiceName {
-			service = value.AsString()
+			service = text
 		}
 	}
 	slices.SortFunc(attributes, func(a, b recent.Attribute) int { return strings.Compare(a.Name, b.Name) })

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
@@ -142,7 +143,7 @@ func TestDeepValues(t *testing.T) {
 	deep := func(leaf int64) pcommon.Value {
 		v := pcommon.NewValueMap()
 		at := v
-		for range 2_000 {
+		for range attributevalue.MaxDepth - 1 {
 			at.Map().PutInt("b", 1)
 			at.Map().PutInt("a", 2)
 			at = at.Map().PutEmpty("c")

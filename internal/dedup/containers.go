@@ -13,8 +13,11 @@ import (
 // attribute twice.
 func (w *work) containersChange() bool {
 	resources := w.pd.ResourceProfiles()
+	if hasEmpty(resources) {
+		return true
+	}
 	for _, resource := range resources.All() {
-		if found, _ := copies(resource.Resource().Attributes()); found || resource.ScopeProfiles().Len() == 0 {
+		if found, _ := copies(resource.Resource().Attributes()); found {
 			return true
 		}
 	}
@@ -27,12 +30,35 @@ func (w *work) containersChange() bool {
 			return true
 		}
 		for _, scope := range scopes.All() {
-			if found, _ := copies(scope.Scope().Attributes()); found || scope.Profiles().Len() == 0 {
+			if found, _ := copies(scope.Scope().Attributes()); found {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// hasEmpty tells whether a resource or scope holds nothing. Of those only is it not known yet whether their attributes can be
+// compared, see checkAttributes.
+func hasEmpty(resources pprofile.ResourceProfilesSlice) bool {
+	for _, resource := range resources.All() {
+		if resource.ScopeProfiles().Len() == 0 {
+			return true
+		}
+		for _, scope := range resource.ScopeProfiles().All() {
+			if scope.Profiles().Len() == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func dropEmpty(resources pprofile.ResourceProfilesSlice) {
+	resources.RemoveIf(func(r pprofile.ResourceProfiles) bool {
+		r.ScopeProfiles().RemoveIf(func(s pprofile.ScopeProfiles) bool { return s.Profiles().Len() == 0 })
+		return r.ScopeProfiles().Len() == 0
+	})
 }
 
 // findEqual returns for each of n things the first one that is equal to it, or nil if all differ.
@@ -71,10 +97,11 @@ func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
 		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) })
 }
 
-// joinContainers joins equal resources, then equal scopes of one resource, into the first of them, and drops those that
-// hold nothing.
+// joinContainers drops resources and scopes that hold nothing, and joins equal resources, then equal scopes of one
+// resource, into the first of them.
 func joinContainers(pd pprofile.Profiles) {
 	resources := pd.ResourceProfiles()
+	dropEmpty(resources)
 	for _, resource := range resources.All() {
 		dropCopies(resource.Resource().Attributes())
 	}
@@ -88,7 +115,7 @@ func joinContainers(pd pprofile.Profiles) {
 	for _, resource := range resources.All() {
 		joinScopes(resource.ScopeProfiles())
 	}
-	resources.RemoveIf(func(r pprofile.ResourceProfiles) bool { return r.ScopeProfiles().Len() == 0 })
+	dropEmpty(resources)
 }
 
 func joinScopes(scopes pprofile.ScopeProfilesSlice) {
@@ -102,7 +129,6 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 			}
 		}
 	}
-	scopes.RemoveIf(func(s pprofile.ScopeProfiles) bool { return s.Profiles().Len() == 0 })
 }
 
 // hashResource and hashScope hash all that equalResources and equalScopes compare: what differs in one field only must

@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
 // Resources and scopes that differ in one field only are not compared one by one.
@@ -139,11 +141,112 @@ func TestDeepBytes(t *testing.T) {
 			profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
 			profile.AttributeIndices().Append(1)
 			dedup.Concat(pd, clone(pd))
-			after, stats := deduplicate(t, pd)
+			profiletest.LimitStack(t, 1<<20)
+			after, stats, err := dedup.New(dedup.Options{}).Deduplicate(pd)
+			require.NoError(t, err)
 			assert.Equal(t, 4, stats.EntriesIn.Attributes)
-			assert.Equal(t, 2, stats.EntriesOut.Attributes)
-			assert.Equal(t, []int32{1}, after.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(1).AttributeIndices().AsRaw())
+			assert.Equal(t, 1, stats.EntriesOut.Attributes)
+			assert.Equal(t, 2, stats.Invalid[dedup.TooDeep])
+			assert.Zero(t, profiles(after))
 		})
+	}
+}
+
+// deep is how deep hostile values are.
+const deep = 1_000_000
+
+// TestTooDeep puts what is too deep where an attribute can stand, under a stack that would not hold a thousandth of it.
+func TestTooDeep(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, place := range profiletest.DeepPlaces() {
+		spoilt := func() pprofile.Profiles {
+			pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
+			sound := clone(pd)
+			sound.ResourceProfiles().At(0).Resource().Attributes().PutStr("which", "sound")
+			profiletest.Deepen(sound, place, attributevalue.MaxDepth)
+			profiletest.Deepen(pd, place, deep)
+			dedup.Concat(pd, sound)
+			return pd
+		}
+		t.Run(place, func(t *testing.T) {
+			after, stats, err := dedup.New(dedup.Options{}).Deduplicate(spoilt())
+			require.NoError(t, err)
+			assert.Equal(t, 1, stats.Invalid[dedup.TooDeep])
+			assert.Equal(t, 1, profiles(after))
+			which, _ := after.ResourceProfiles().At(0).Resource().Attributes().Get("which")
+			assert.Equal(t, "sound", which.Str())
+			requireCanonical(t, after)
+
+			_, _, err = dedup.New(dedup.Options{OnInvalid: dedup.Reject}).Deduplicate(spoilt())
+			var invalid *dedup.InvalidError
+			require.ErrorAs(t, err, &invalid)
+			assert.Equal(t, dedup.TooDeep, invalid.Reason)
+			require.ErrorContains(t, err, `attribute "deep" is too deep: at least 33 lists or maps within one another, the limit is 32`)
+
+			before := spoilt()
+			after, stats, err = dedup.New(dedup.Options{OnInvalid: dedup.Pass}).Deduplicate(before)
+			require.NoError(t, err)
+			assert.False(t, stats.Changed)
+			assert.Equal(t, before, after)
+			assert.Equal(t, 2, profiles(after))
+		})
+	}
+}
+
+// TestDeepAttributesOfNothing: what no profile refers to goes, however deep it is, and costs no profile.
+func TestDeepAttributesOfNothing(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, onInvalid := range []dedup.OnInvalid{dedup.DropProfile, dedup.Reject, dedup.Pass} {
+		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
+		profiletest.Nest(pd.Dictionary().AttributeTable().AppendEmpty().Value(), deep)
+		for range 2 { // which would be compared
+			resource := pd.ResourceProfiles().AppendEmpty()
+			profiletest.Nest(resource.Resource().Attributes().PutEmpty("deep"), deep)
+			for range 2 {
+				profiletest.Nest(resource.ScopeProfiles().AppendEmpty().Scope().Attributes().PutEmpty("deep"), deep)
+			}
+		}
+		after, stats, err := dedup.New(dedup.Options{OnInvalid: onInvalid}).Deduplicate(pd)
+		require.NoError(t, err)
+		assert.Zero(t, stats.Invalid[dedup.TooDeep])
+		assert.Equal(t, 1, after.ResourceProfiles().Len())
+		assert.Equal(t, 1, after.Dictionary().AttributeTable().Len())
+		requireCanonical(t, after)
+	}
+}
+
+// TestDeepTextIsLeftAlone: text is mended as deep as a value may be, and the rest of the message all the same.
+func TestDeepTextIsLeftAlone(t *testing.T) {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
+	resource := pd.ResourceProfiles().At(0).Resource().Attributes()
+	profiletest.Nest(resource.PutEmpty("list"), 1).Slice().At(0).SetStr("a\xff")
+	profiletest.Nest(pd.ResourceProfiles().AppendEmpty().Resource().Attributes().PutEmpty("deep"), deep)
+	profiletest.LimitStack(t, 1<<20)
+	after, stats, err := dedup.New(dedup.Options{}).Deduplicate(pd)
+	require.NoError(t, err)
+	assert.Equal(t, 1, stats.MendedTexts)
+	list, _ := after.ResourceProfiles().At(0).Resource().Attributes().Get("list")
+	assert.Equal(t, "a\ufffd", list.Slice().At(0).Str())
+}
+
+// TestPartsOfDeepValues: a message that is parted before it is examined.
+func TestPartsOfDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, place := range profiletest.DeepPlaces() {
+		pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
+		dedup.Concat(pd, clone(pd))
+		profiletest.Deepen(pd, place, deep)
+		parts := 0
+		err := dedup.PartResources(pd, []int{0, 1}, 2, func(int, pprofile.Profiles) bool {
+			parts++
+			return true
+		})
+		if place == "resource" || place == "scope" {
+			require.NoError(t, err, "these are moved")
+			assert.Equal(t, 2, parts)
+			continue
+		}
+		require.ErrorContains(t, err, `attribute "deep" is too deep`, place)
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"iter"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
@@ -24,11 +26,13 @@ const (
 	UnequalLengths
 	// DuplicateKey says that an attribute's key stands twice, with different values.
 	DuplicateKey
+	// TooDeep says that the value of an attribute is nested deeper than attributevalue.MaxDepth.
+	TooDeep
 	numReasons
 )
 
 // Reasons are all reasons, for those who count them.
-var Reasons = []Reason{IndexOutOfRange, UnequalLengths, DuplicateKey}
+var Reasons = []Reason{IndexOutOfRange, UnequalLengths, DuplicateKey, TooDeep}
 
 // String returns the reason in snake case.
 func (r Reason) String() string {
@@ -39,6 +43,8 @@ func (r Reason) String() string {
 		return "unequal_lengths"
 	case DuplicateKey:
 		return "duplicate_key"
+	case TooDeep:
+		return "too_deep"
 	default:
 		return "unknown"
 	}
@@ -60,12 +66,17 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 var errUnequalLengths = errors.New("values and timestamps are not equally many")
 
 func reasonOf(err error) Reason {
-	var key *dictionary.DuplicateKeyError
+	var (
+		key  *dictionary.DuplicateKeyError
+		deep *attributevalue.TooDeepError
+	)
 	switch {
 	case errors.Is(err, errUnequalLengths):
 		return UnequalLengths
 	case errors.As(err, &key):
 		return DuplicateKey
+	case errors.As(err, &deep):
+		return TooDeep
 	default:
 		return IndexOutOfRange
 	}
@@ -81,15 +92,25 @@ type scopePlace struct {
 func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
 	return func(yield func(scopePlace, pprofile.ScopeProfiles) bool) {
 		for i, resource := range pd.ResourceProfiles().All() {
-			_, resourceErr := copies(resource.Resource().Attributes())
+			resourceErr := checkAttributes(resource.Resource().Attributes())
 			for j, scope := range resource.ScopeProfiles().All() {
-				_, err := copies(scope.Scope().Attributes())
-				if !yield(scopePlace{i, j, cmp.Or(resourceErr, err)}, scope) {
+				err := cmp.Or(resourceErr, checkAttributes(scope.Scope().Attributes()))
+				if !yield(scopePlace{i, j, err}, scope) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// checkAttributes tells what is wrong with the attributes of a resource or scope. Their depth comes first: what is too deep
+// cannot be compared.
+func checkAttributes(attributes pcommon.Map) error {
+	if err := attributevalue.Check(attributes); err != nil {
+		return err
+	}
+	_, err := copies(attributes)
+	return err
 }
 
 // use tells the compactor what a profile refers to, and checks it but for the content of its stacks. What only samples

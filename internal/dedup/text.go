@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // texts goes through all text of a message. Protobuf wants UTF-8: pdata reads and writes anything, but other readers
@@ -45,16 +47,16 @@ func (t *texts) message(pd pprofile.Profiles) {
 	}
 	attributes := pd.Dictionary().AttributeTable()
 	for i := range attributes.Len() {
-		t.value(attributes.At(i).Value())
+		t.value(attributes.At(i).Value(), attributevalue.MaxDepth)
 	}
 	for _, resource := range pd.ResourceProfiles().All() {
 		t.set(resource.SchemaUrl(), resource.SetSchemaUrl)
-		t.pairs(resource.Resource().Attributes())
+		t.pairs(resource.Resource().Attributes(), attributevalue.MaxDepth)
 		for _, scope := range resource.ScopeProfiles().All() {
 			t.set(scope.SchemaUrl(), scope.SetSchemaUrl)
 			t.set(scope.Scope().Name(), scope.Scope().SetName)
 			t.set(scope.Scope().Version(), scope.Scope().SetVersion)
-			t.pairs(scope.Scope().Attributes())
+			t.pairs(scope.Scope().Attributes(), attributevalue.MaxDepth)
 			for _, profile := range scope.Profiles().All() {
 				t.set(profile.OriginalPayloadFormat(), profile.SetOriginalPayloadFormat)
 			}
@@ -62,28 +64,35 @@ func (t *texts) message(pd pprofile.Profiles) {
 	}
 }
 
-func (t *texts) value(v pcommon.Value) {
+// value goes through as many levels of lists and maps. What is deeper is invalid.
+func (t *texts) value(v pcommon.Value, levels int) {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
 		t.set(v.Str(), v.SetStr)
 	case pcommon.ValueTypeSlice:
+		if levels == 0 {
+			return
+		}
 		for _, item := range v.Slice().All() {
-			t.value(item)
+			t.value(item, levels-1)
 		}
 	case pcommon.ValueTypeMap:
-		t.pairs(v.Map())
+		if levels > 0 {
+			t.pairs(v.Map(), levels-1)
+		}
 	default:
 	}
 }
 
-func (t *texts) pairs(m pcommon.Map) {
+// pairs goes through the pairs of a map, and through as many levels of lists and maps in it.
+func (t *texts) pairs(m pcommon.Map, levels int) {
 	before := t.faulty
 	for key, value := range m.All() {
 		if !utf8.ValidString(key) {
 			t.faulty++
 			continue
 		}
-		t.value(value)
+		t.value(value, levels)
 	}
 	if t.write && t.faulty > before {
 		m.RemoveIf(func(key string, _ pcommon.Value) bool { return !utf8.ValidString(key) })

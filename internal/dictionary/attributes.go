@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // Attribute is an entry of the attribute table. Key and Unit are string indices.
@@ -54,7 +56,7 @@ func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
 }
 
 // Attribute returns the index of the attribute with this value. A bytes, slice or map value is borrowed: it must stay
-// as it is until WriteTo or Reset.
+// as it is until WriteTo or Reset. It must not be too deep, see [attributevalue.TooDeep].
 func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
 	return b.attribute(newAttribute(key, unit, value))
 }
@@ -112,8 +114,7 @@ func equalAttributes(a, b *Attribute) bool {
 	}
 }
 
-// AsString returns the value as text: numbers in decimal, bytes in base64, slices and maps as JSON, and nothing for the
-// empty value.
+// AsString returns the value as text, see [attributevalue.Text].
 func (a *Attribute) AsString() string {
 	switch a.Kind {
 	case pcommon.ValueTypeStr:
@@ -123,42 +124,10 @@ func (a *Attribute) AsString() string {
 	case pcommon.ValueTypeBool:
 		return strconv.FormatBool(a.Number != 0)
 	case pcommon.ValueTypeDouble:
-		return pcommon.NewValueDouble(math.Float64frombits(a.Number)).AsString()
-	case pcommon.ValueTypeBytes:
-		return a.Value.AsString()
-	case pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
-		if text := a.Value.AsString(); text != "" {
-			return text
-		}
-		return withoutNaN(a.Value).AsString()
+		return attributevalue.Text(pcommon.NewValueDouble(math.Float64frombits(a.Number)))
+	case pcommon.ValueTypeBytes, pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+		return attributevalue.Text(a.Value)
 	case pcommon.ValueTypeEmpty:
 	}
 	return ""
-}
-
-// withoutNaN returns a copy in which numbers that JSON does not know, NaN and the infinities, are strings. pdata gives
-// values that hold them no text at all.
-func withoutNaN(v pcommon.Value) pcommon.Value {
-	result := pcommon.NewValueEmpty()
-	v.CopyTo(result)
-	var mend func(pcommon.Value)
-	mend = func(v pcommon.Value) {
-		switch v.Type() {
-		case pcommon.ValueTypeDouble:
-			if f := v.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
-				v.SetStr(v.AsString())
-			}
-		case pcommon.ValueTypeSlice:
-			for _, item := range v.Slice().All() {
-				mend(item)
-			}
-		case pcommon.ValueTypeMap:
-			for _, item := range v.Map().All() {
-				mend(item)
-			}
-		default:
-		}
-	}
-	mend(result)
-	return result
 }

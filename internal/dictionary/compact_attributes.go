@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -38,6 +39,9 @@ func (c *Compactor) joinAttributes() {
 	}
 	for i := range c.attributes.first {
 		a, err := c.attributeAt(i)
+		if a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
+			err = &attributevalue.TooDeepError{Key: c.text(a.Key)}
+		}
 		if err != nil {
 			c.attributes.setBroken(i, err)
 			continue

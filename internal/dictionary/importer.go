@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // IndexError tells of an index that its table does not have.
@@ -187,7 +189,8 @@ func (im *Importer) Stack(i int32) (int32, error) {
 	return im.stacks.set(i, im.builder.Stack(im.stack)), nil
 }
 
-// Attribute carries attribute i over and returns its new index.
+// Attribute carries attribute i over and returns its new index. One that is too deep is an
+// *[attributevalue.TooDeepError].
 func (im *Importer) Attribute(i int32) (int32, error) {
 	index, ok, err := im.attributes.find(i)
 	if ok || err != nil {
@@ -201,6 +204,9 @@ func (im *Importer) Attribute(i int32) (int32, error) {
 	unit, err := im.String(from.UnitStrindex())
 	if err != nil {
 		return 0, err
+	}
+	if attributevalue.TooDeep(from.Value()) {
+		return 0, &attributevalue.TooDeepError{Key: im.builder.StringAt(key)}
 	}
 	return im.attributes.set(i, im.builder.Attribute(key, unit, from.Value())), nil
 }

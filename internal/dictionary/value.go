@@ -11,6 +11,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
+// What is hashed and compared here is at most [attributevalue.MaxDepth] levels deep: those who take values from outside
+// check that first.
+
 // hashValue hashes a value of any kind. Equal values, see EqualValues, have equal hashes.
 func hashValue(v pcommon.Value) uint64 {
 	kind := uint64(v.Type())

@@ -273,3 +273,16 @@ func clone(pd pprofile.Profiles) pprofile.Profiles {
 	pd.CopyTo(own)
 	return own
 }
+
+// TestDeepValues: the stack would not hold a thousandth of them.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	next := &recorder{}
+	pd := message("a", "b")
+	profiletest.Nest(pd.ResourceProfiles().At(0).Resource().Attributes().PutEmpty("service.name"), 1_000_000)
+	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), pd))
+	require.Len(t, next.arrivals, 2)
+	value := next.arrivals[0].metadata.Get("service.name")[0]
+	assert.True(t, strings.HasPrefix(value, `[{"k":[{"k":`))
+	assert.Contains(t, value, `{"k":"…"}`)
+}

@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // maxValueBytes is how much of a value counts.
@@ -73,7 +75,7 @@ func (p *promoter) valuesOf(attributes pcommon.Map) []value {
 
 // textOf makes metadata of a value: short, and valid as text.
 func textOf(v pcommon.Value) string {
-	text := v.AsString()
+	text := attributevalue.Text(v)
 	if len(text) > maxValueBytes {
 		text = text[:maxValueBytes]
 	}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/translator/splunk"
@@ -107,7 +108,7 @@ func (t *Translator) nameRefused(logs plog.Logs, refused []splunk.Refusal) {
 		"service.name", "telemetry.sdk.language", "telemetry.distro.version", "splunk.distro.version", "host.name",
 	} {
 		if value, found := resource.Resource().Attributes().Get(key); found {
-			fields = append(fields, zap.String(key, printable.Line(value.AsString(), maxText)))
+			fields = append(fields, zap.String(key, printable.Line(attributevalue.Text(value), maxText)))
 		}
 	}
 	t.logger.Warn("Refused profiling records, the first of them for this reason", fields...)

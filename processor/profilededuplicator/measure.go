@@ -87,22 +87,46 @@ func mapMemory(attributes pcommon.Map) int {
 	return total
 }
 
-// valueMemory is what a value takes beyond its place in a list.
+// valueMemory is what a value takes beyond its place in a list. It does not call itself: a value may be deeper than the
+// stack can be.
 func valueMemory(value pcommon.Value) int {
 	switch value.Type() {
 	case pcommon.ValueTypeStr:
 		return stringBytes + len(value.Str())
 	case pcommon.ValueTypeBytes:
 		return 24 + value.Bytes().Len()
-	case pcommon.ValueTypeMap:
-		return 24 + mapMemory(value.Map())
-	case pcommon.ValueTypeSlice:
-		total := 24
-		for _, element := range value.Slice().All() {
-			total += valueBytes + valueMemory(element)
-		}
-		return total
+	case pcommon.ValueTypeMap, pcommon.ValueTypeSlice:
+		return nestedMemory(value)
 	default:
 		return 8
 	}
+}
+
+// nestedMemory is valueMemory for a list or map.
+func nestedMemory(value pcommon.Value) int {
+	total := 0
+	add := func(waiting []pcommon.Value, item pcommon.Value) []pcommon.Value {
+		if t := item.Type(); t == pcommon.ValueTypeMap || t == pcommon.ValueTypeSlice {
+			return append(waiting, item)
+		}
+		total += valueMemory(item)
+		return waiting
+	}
+	for waiting := []pcommon.Value{value}; len(waiting) > 0; {
+		last := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		total += 24
+		if last.Type() == pcommon.ValueTypeMap {
+			for key, item := range last.Map().All() {
+				total += keyValueBytes + len(key)
+				waiting = add(waiting, item)
+			}
+			continue
+		}
+		for _, item := range last.Slice().All() {
+			total += valueBytes
+			waiting = add(waiting, item)
+		}
+	}
+	return total
 }

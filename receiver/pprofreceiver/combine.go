@@ -47,7 +47,7 @@ func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles,
 // place returns the last resource of a message if it is the same, else a new one.
 func place(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile.ResourceProfiles {
 	all := whole.ResourceProfiles()
-	if n := all.Len(); n > 0 && all.At(n-1).Resource().Attributes().Equal(resource.Resource().Attributes()) {
+	if n := all.Len(); n > 0 && dictionary.EqualMaps(all.At(n-1).Resource().Attributes(), resource.Resource().Attributes()) {
 		return all.At(n - 1)
 	}
 	added := all.AppendEmpty()

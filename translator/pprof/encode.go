@@ -4,12 +4,14 @@
 package pprof
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -97,8 +99,10 @@ func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
 // encode yields the groups of each scope, until yield wants no more.
 func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
+		resourceErr := attributevalue.Check(resource.Resource().Attributes())
 		for j, scope := range resource.ScopeProfiles().All() {
-			t.groupProfiles(scope.Scope(), scope.Profiles())
+			err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
+			t.groupProfiles(scope.Scope(), scope.Profiles(), err)
 			if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
 				if fault == nil {
 					payload.ResourceIndex, payload.ScopeIndex = i, j

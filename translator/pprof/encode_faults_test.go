@@ -4,6 +4,7 @@
 package pprof_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -173,4 +176,42 @@ func TestEmptyMessages(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, []string{"a/1"}, all[0].types())
 	assert.Zero(t, all[0].Samples)
+}
+
+// TestDeepValues: what is nested too deep is a fault of its profile, or of all profiles of its scope or resource, wherever it
+// stands. The stack would not hold a thousandth of it.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, place := range profiletest.DeepPlaces() {
+		t.Run(place, func(t *testing.T) {
+			message := func(levels int) pprofile.Profiles {
+				m := newMessage()
+				m.sample(m.profile("a/1"), m.stack("f", "g"), []int64{1})
+				pd := m.done()
+				pd.ResourceProfiles().At(0).CopyTo(pd.ResourceProfiles().AppendEmpty())
+				profiletest.Deepen(pd, place, levels)
+				return pd
+			}
+			encode := func(pd pprofile.Profiles) (payloads int, faults []*pprof.ProfileError) {
+				for _, err := range pprof.NewEncoder(pprof.EncodeOptions{ResourceComments: true}).All(pd) {
+					var fault *pprof.ProfileError
+					if errors.As(err, &fault) {
+						faults = append(faults, fault)
+					} else {
+						payloads++
+					}
+				}
+				return payloads, faults
+			}
+			payloads, faults := encode(message(1_000_000))
+			assert.Equal(t, 1, payloads)
+			require.Len(t, faults, 1)
+			assert.Equal(t, [3]int{}, [3]int{faults[0].Resource, faults[0].Scope, faults[0].Profile})
+			require.ErrorContains(t, faults[0], `attribute "deep" is too deep: at least 33 lists or maps within one another, the limit is 32`)
+
+			payloads, faults = encode(message(attributevalue.MaxDepth))
+			assert.Equal(t, 2, payloads)
+			assert.Empty(t, faults)
+		})
+	}
 }

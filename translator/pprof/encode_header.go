@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
@@ -25,7 +26,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		Period:        g.key.period,
 	}
 	if name, found := scope.Attributes().Get(scopeDefaultSampleType); found {
-		h.DefaultSampleType = t.localText(name.AsString())
+		h.DefaultSampleType = t.localText(attributevalue.Text(name))
 	}
 	for _, p := range g.profiles {
 		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
@@ -78,7 +79,7 @@ func (t *encoding) comments(set int32) []uint32 {
 			continue
 		}
 		for _, item := range attribute.Value.Slice().All() {
-			comments = append(comments, t.localText(item.AsString()))
+			comments = append(comments, t.localText(attributevalue.Text(item)))
 		}
 	}
 	return comments

@@ -4,11 +4,13 @@
 package pprof
 
 import (
+	"cmp"
 	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
@@ -97,9 +99,10 @@ func (t *encoding) release() (bytes int) {
 	return cap(t.out) + cap(t.joining.packed) + 8*cap(t.joining.values)
 }
 
-// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles.
+// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles. scopeErr is what is wrong
+// with the attributes of the scope or of its resource: then it is a fault of each profile.
 // Where the scope's order of sample types is that of all its profiles, they were one pprof, even if it names a type twice.
-func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice) {
+func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error) {
 	_, wasOne := originalOrder(scope, profiles.Len())
 	clear(t.open)
 	clear(t.turns)
@@ -108,7 +111,7 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 	for i, profile := range profiles.All() {
 		key, imported, err := t.importHeader(profile)
 		imported.position = i
-		if err != nil {
+		if err = cmp.Or(scopeErr, err); err != nil {
 			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
 			continue
 		}
@@ -184,7 +187,7 @@ func nanos(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
 func resourceComments(attributes pcommon.Map) []string {
 	comments := make([]string, 0, attributes.Len())
 	for key, value := range attributes.All() {
-		comments = append(comments, "resource:"+key+"="+value.AsString())
+		comments = append(comments, "resource:"+key+"="+attributevalue.Text(value))
 	}
 	return comments
 }

@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"cmp"
 	"slices"
 	"unicode/utf8"
 
@@ -11,12 +12,15 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // resourceEntry is a resource of the request, and what it becomes. Equal resources share one.
 type resourceEntry struct {
-	source   plog.ResourceLogs
+	source plog.ResourceLogs
+	// refused says why no record of the resource is taken.
+	refused  *refusal
 	language string
 	byScope  map[uint64][]*scopeEntry
 	// frameTypeName is what the language says of its locations, frameType the attribute for it, plus one.
@@ -30,13 +34,19 @@ type resourceEntry struct {
 type scopeEntry struct {
 	resource *resourceEntry
 	source   plog.ScopeLogs
-	groups   map[groupKey]*textGroup
-	target   pprofile.ScopeProfiles
-	made     bool
+	// refused says why no record of the scope is taken.
+	refused *refusal
+	groups  map[groupKey]*textGroup
+	target  pprofile.ScopeProfiles
+	made    bool
 }
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	attributes := resource.Resource().Attributes()
+	if refused := checkDepth("resource", attributes); refused != nil {
+		t.resource = &resourceEntry{refused: refused}
+		return
+	}
 	dropped := resource.Resource().DroppedAttributesCount()
 	h := dictionary.HashContainer(attributes, dropped, resource.SchemaUrl())
 	for _, entry := range t.byResource[h] {
@@ -50,7 +60,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 	}
 	t.resource = &resourceEntry{source: resource}
 	if language, found := attributes.Get(resourceLanguage); found {
-		t.resource.language = language.AsString()
+		t.resource.language = attributevalue.Text(language)
 		t.resource.frameTypeName = frameTypes[t.resource.language]
 	}
 	t.resources = append(t.resources, t.resource)
@@ -59,6 +69,10 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 
 func (t *decoding) enterScope(logs plog.ScopeLogs) {
 	scope, resource := logs.Scope(), t.resource
+	if refused := cmp.Or(resource.refused, checkDepth("scope", scope.Attributes())); refused != nil {
+		t.scope = &scopeEntry{refused: refused}
+		return
+	}
 	h := dictionary.HashContainer(scope.Attributes(), scope.DroppedAttributesCount(), scope.Name(), scope.Version(), logs.SchemaUrl())
 	for _, entry := range resource.byScope[h] {
 		other := entry.source.Scope()
@@ -111,7 +125,7 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 			return true
 		}
 		if !isValid(value) {
-			value.SetStr(t.validString(value.AsString()))
+			value.SetStr(t.validString(attributevalue.Text(value)))
 		}
 		return !seen.add(key)
 	})

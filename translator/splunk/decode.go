@@ -69,7 +69,11 @@ func (t *decoding) decode(logs plog.Logs) {
 				}
 				t.enter(resource, scope)
 				t.result.Records++
-				if refused := t.decodeRecord(log); refused != nil {
+				refused := t.scope.refused
+				if refused == nil {
+					refused = t.decodeRecord(log)
+				}
+				if refused != nil {
 					t.result.Refused = append(t.result.Refused, Refusal{i, j, k, refused.reason, refused.err})
 				}
 			}
@@ -94,6 +98,9 @@ func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 
 func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
 	t.claim.body, t.claim.record, t.claim.err = 0, 0, nil
+	if refused := checkDepth("record", log.Attributes()); refused != nil {
+		return refused
+	}
 	t.record = readRecord(log, t)
 	format, refused := t.readBody()
 	if refused != nil {

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
@@ -23,6 +26,14 @@ func refuse(reason Reason, format string, args ...any) *refusal {
 
 func tooLarge(what string, got, limit int) *refusal {
 	return refuse(ReasonTooLarge, "%w: %s: %d, the limit is %d", pprofwire.ErrTooLarge, what, got, limit)
+}
+
+// checkDepth refuses attributes of which one is too deep to be read.
+func checkDepth(owner string, attributes pcommon.Map) *refusal {
+	if err := attributevalue.Check(attributes); err != nil {
+		return refuse(ReasonTooDeep, "%s: %w", owner, err)
+	}
+	return nil
 }
 
 // wireRefusal gives an error of the reader its reason.

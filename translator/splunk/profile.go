@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
@@ -154,7 +155,7 @@ func (t *decoding) validValue(value pcommon.Value) pcommon.Value {
 	if isValid(value) {
 		return value
 	}
-	return pcommon.NewValueStr(t.validString(value.AsString()))
+	return pcommon.NewValueStr(t.validString(attributevalue.Text(value)))
 }
 
 func isValid(value pcommon.Value) bool {

@@ -10,6 +10,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // record is a profiling record and what its attributes say.
@@ -49,7 +51,7 @@ func readRecord(log plog.LogRecord, t *decoding) record {
 				r.allocated, r.hasAllocated = n, true
 			}
 		case labelTruncated:
-			r.truncated = isTrue(value.AsString())
+			r.truncated = isTrue(attributevalue.Text(value))
 		}
 	}
 	return r
@@ -110,7 +112,7 @@ func (r *record) time(t *decoding) uint64 {
 
 func setText(text *string, value pcommon.Value) {
 	if *text == "" {
-		*text = value.AsString()
+		*text = attributevalue.Text(value)
 	}
 }
 

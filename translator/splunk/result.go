@@ -49,11 +49,13 @@ const (
 	ReasonTooLarge Reason = "too_large"
 	// ReasonMemory says that the memory for the record was refused.
 	ReasonMemory Reason = "memory"
+	// ReasonTooDeep says that an attribute of the record, or of its scope or resource, is nested too deep.
+	ReasonTooDeep Reason = "too_deep"
 )
 
 // Reasons returns all classes of refusals.
 func Reasons() []Reason {
-	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonMemory}
+	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonMemory, ReasonTooDeep}
 }
 
 // PartialSuccess returns what the partial_success of an OTLP answer says: how many log records were refused, and why the

@@ -6,6 +6,7 @@ package splunk
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
@@ -162,7 +163,7 @@ func textOf(value pcommon.Value) string {
 	if value == (pcommon.Value{}) {
 		return ""
 	}
-	return value.AsString()
+	return attributevalue.Text(value)
 }
 
 func (t *decoding) isLinkLabel(key string) bool {

@@ -11,11 +11,14 @@ import (
 	"encoding/binary"
 	"hash"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // Hash collects what the ids depend on. Make it with [NewHash].
@@ -74,7 +77,7 @@ func (h Hash) sum(dst []byte) []byte {
 	return h.state.hash.Sum(dst)
 }
 
-// Attributes adds attributes, whatever their order.
+// Attributes adds attributes, whatever their order. Their values must not be too deep, see [attributevalue.Check].
 func (h Hash) Attributes(m pcommon.Map) {
 	type pair struct {
 		key   string
@@ -103,8 +106,11 @@ func (h Hash) value(v pcommon.Value) {
 		}
 	case pcommon.ValueTypeMap:
 		h.Attributes(v.Map())
+	case pcommon.ValueTypeStr:
+		h.Text(v.Str())
 	default:
-		h.Text(v.AsString())
+		var room [64]byte
+		h.Bytes(attributevalue.AppendText(room[:0], v, math.MaxInt)) // what was cut would make different values equal
 	}
 }
 

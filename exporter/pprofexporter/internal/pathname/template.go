@@ -12,6 +12,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // Suffix is how every path ends.
@@ -91,7 +93,7 @@ func (p piece) text(values Values, foldCase bool) string {
 	}
 	var text string
 	if value, found := values.Resource.Get(p.key); found {
-		text = value.AsString()
+		text = attributevalue.Text(value)
 	}
 	return clean(orUnknown(p.key, text), p.limit, foldCase)
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // What Pyroscope takes of a name and of a value, in bytes.
@@ -51,7 +53,7 @@ func Of(resource pcommon.Map, limit int, first []string) Labels {
 	labels := Labels{Service: UnknownService}
 	values := make(map[string]string, resource.Len())
 	for key, value := range resource.All() {
-		values[key] = clip(value.AsString(), maxValueBytes)
+		values[key] = clip(attributevalue.Text(value), maxValueBytes)
 	}
 	if service := values[ServiceName]; service != "" {
 		labels.Service = service

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -102,5 +103,5 @@ func valueOf(key string, payload *pprof.Payload) string {
 	if !found {
 		return ""
 	}
-	return value.AsString()
+	return attributevalue.Text(value)
 }

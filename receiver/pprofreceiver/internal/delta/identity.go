@@ -7,10 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
+	"math"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // identity stands for what a sample says: its stack, its attributes and its link, by content.
@@ -119,7 +122,8 @@ func (s *identities) attributeSet(indices pcommon.Int32Slice) []identity {
 				s.writeString(attribute.KeyStrindex())
 				s.writeString(attribute.UnitStrindex())
 				s.writeNumber(uint64(attribute.Value().Type()))
-				s.writeText(attribute.Value().AsString())
+				// The whole text: what was cut would make different values equal. These values were made of labels.
+				s.writeText(string(attributevalue.AppendText(nil, attribute.Value(), math.MaxInt)))
 			})
 		}))
 	}

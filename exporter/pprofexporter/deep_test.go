@@ -1,0 +1,51 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// TestDeepValues sends to each destination what would end the process if anything went into its depth, as a queue on disk does
+// at each start. The profile is refused and counted, the others of the message arrive.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 8<<20)
+	send := func(t *testing.T, to xexporter.Profiles, place string) {
+		t.Helper()
+		pd := request(t, cpu(t, "deep"), cpu(t, "sound"))
+		profiletest.Deepen(pd, place, 1_000_000)
+		err := to.ConsumeProfiles(t.Context(), pd)
+		require.ErrorContains(t, err, `attribute "deep" is too deep`)
+		assert.True(t, consumererror.IsPermanent(err))
+	}
+	for _, place := range []string{"resource", "sample"} {
+		t.Run(place, func(t *testing.T) {
+			file := newFixture(t, nil)
+			send(t, file, place)
+			assert.Positive(t, file.services(t)["sound"])
+			assert.Positive(t, counted(t, file.telemetry, "profiles_refused", "reason", refusedInvalid))
+
+			backend := newSink(t, nil)
+			pushing := newPushing(t, backend.URL, nil)
+			send(t, pushing, place)
+			assert.NotEmpty(t, backend.requests())
+			assert.Positive(t, counted(t, pushing.telemetry, "profiles_refused", "reason", refusedInvalid))
+
+			serving := newServing(t, nil)
+			send(t, serving, place)
+			response, body := serving.get(t, "/")
+			assert.Equal(t, http.StatusOK, response.StatusCode)
+			assert.Contains(t, string(body), "sound")
+			assert.Positive(t, counted(t, serving.telemetry, "profiles_refused", "reason", refusedInvalid))
+		})
+	}
+}

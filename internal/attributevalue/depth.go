@@ -1,0 +1,61 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attributevalue
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// MaxDepth is how many lists and maps may stand within one another in a value. A text or a number is no level, a list of
+// them is one.
+const MaxDepth = 32
+
+// TooDeepError tells of an attribute whose value is nested deeper than [MaxDepth].
+type TooDeepError struct{ Key string }
+
+func (e *TooDeepError) Error() string {
+	return fmt.Sprintf("attribute %.64q is too deep: at least %d lists or maps within one another, the limit is %d",
+		e.Key, MaxDepth+1, MaxDepth)
+}
+
+// TooDeep tells whether a value is nested deeper than [MaxDepth]. It does not look deeper than that.
+func TooDeep(v pcommon.Value) bool { return deeper(v, MaxDepth) }
+
+// Check returns a *[TooDeepError] for the first of some attributes whose value is nested deeper than [MaxDepth].
+func Check(attributes pcommon.Map) error {
+	for key, value := range attributes.All() {
+		if TooDeep(value) {
+			return &TooDeepError{Key: key}
+		}
+	}
+	return nil
+}
+
+// deeper tells whether a value has more levels than this.
+func deeper(v pcommon.Value, levels int) bool {
+	switch v.Type() {
+	case pcommon.ValueTypeSlice:
+		if levels == 0 {
+			return true
+		}
+		for _, item := range v.Slice().All() {
+			if deeper(item, levels-1) {
+				return true
+			}
+		}
+	case pcommon.ValueTypeMap:
+		if levels == 0 {
+			return true
+		}
+		for _, item := range v.Map().All() {
+			if deeper(item, levels-1) {
+				return true
+			}
+		}
+	default:
+	}
+	return false
+}
