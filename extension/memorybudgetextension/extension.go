@@ -16,6 +16,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
+// requestBytes is what a request takes beside its message: a goroutine and buffers.
+const requestBytes = 32 << 10
+
 // memoryBudget is the extension.
 type memoryBudget struct {
 	config    *Config

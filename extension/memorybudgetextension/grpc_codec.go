@@ -17,9 +17,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
-// streamBytes is what a stream takes beside its message.
-const streamBytes = 32 << 10
-
 // grpcServer takes part in how a server receives messages. It is the codec, too.
 type grpcServer struct {
 	*memoryBudget
@@ -121,7 +118,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c conte
 		base, copied = heldBytes(data), int64(data.Len())
 	}
 	if o.reservation == nil {
-		if o.reservation, err = s.budget.Reserve(ctx, streamBytes+base+2*copied); err != nil {
+		if o.reservation, err = s.budget.Reserve(ctx, requestBytes+base+2*copied); err != nil {
 			return err
 		}
 	}
@@ -135,13 +132,13 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c conte
 	if err != nil {
 		return err
 	}
-	if err := o.reservation.Grow(ctx, streamBytes+base+2*copied+counted); err != nil {
+	if err := o.reservation.Grow(ctx, requestBytes+base+2*copied+counted); err != nil {
 		return err
 	}
 	if err := s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
 		return fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}
-	o.reservation.Shrink(streamBytes + base + counted)
+	o.reservation.Shrink(requestBytes + base + counted)
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inf
 		defer closer.Close() // It has references to buffers.
 	}
 	size := sizeOf(compressed)
-	reservation, err := s.budget.Reserve(ctx, streamBytes+size)
+	reservation, err := s.budget.Reserve(ctx, requestBytes+size)
 	if err != nil {
 		return &inflated{err: err}
 	}
@@ -109,7 +109,7 @@ func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inf
 		return &inflated{err: err, reservation: reservation}
 	}
 	plain, err := inflate(whole, s.config.MaxInflatedMiB<<20, func(bytes int) error {
-		return reservation.Grow(ctx, streamBytes+size+int64(bytes))
+		return reservation.Grow(ctx, requestBytes+size+int64(bytes))
 	})
 	return &inflated{plain: plain, err: err, reservation: reservation}
 }

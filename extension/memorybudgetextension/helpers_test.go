@@ -39,7 +39,9 @@ type running struct {
 	client     *http.Client
 }
 
-type host struct{ extensions map[component.ID]component.Component }
+type host struct {
+	extensions map[component.ID]component.Component
+}
 
 func (h host) GetExtensions() map[component.ID]component.Component { return h.extensions }
 
@@ -143,7 +145,6 @@ func marshaled(t *testing.T, request plogotlp.ExportRequest) []byte {
 	require.NoError(t, err)
 	return body
 }
-
 
 // sumOf is the value of a counter for a reason.
 func sumOf(metric metricdata.Metrics, reason string) (sum int64) {

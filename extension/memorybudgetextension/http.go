@@ -67,7 +67,7 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 // admit reserves what the request takes. The body is then plain and in one piece. On an error nothing is reserved.
 func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) (*budget.Reservation, error) {
 	defer body.drop()
-	reservation, err := m.budget.Reserve(r.Context(), body.size)
+	reservation, err := m.budget.Reserve(r.Context(), requestBytes+body.size)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 		return nil, err
 	}
 	counted, err := m.count(r, mediaType, body.plain)
-	total := counted + (1+readCopies)*int64(len(body.plain))
+	total := requestBytes + counted + (1+readCopies)*int64(len(body.plain))
 	if err == nil {
 		err = grow(total)
 	}
@@ -99,7 +99,7 @@ func (m *memoryBudget) inflate(r *http.Request, body *httpBody, grow func(int64)
 		compressed := body.plain
 		var err error
 		body.plain, err = inflate.AppendReserving(nil, compressed, m.config.MaxInflatedMiB<<20, func(bytes int) error {
-			return grow(int64(len(compressed)) + int64(bytes))
+			return grow(requestBytes + int64(len(compressed)) + int64(bytes))
 		})
 		return err
 	default:
