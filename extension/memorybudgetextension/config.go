@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// Config is the configuration of the extension.
+type Config struct {
+	// LimitMiB is how much memory the requests may take, in MiB. 0 says that LimitPercentage does.
+	LimitMiB int64 `mapstructure:"limit_mib"`
+	// LimitPercentage is the same in percent of GOMEMLIMIT, else of the memory of the control group, else of the system.
+	LimitPercentage int `mapstructure:"limit_percentage"`
+	// Wait is how long a request waits for memory that others have.
+	Wait time.Duration `mapstructure:"wait"`
+	// MaxNesting is how many levels deep an attribute value may be nested.
+	MaxNesting int `mapstructure:"max_nesting"`
+	// MaxInflatedMiB is how large a compressed request may be without its compression, in MiB.
+	MaxInflatedMiB int `mapstructure:"max_inflated_mib"`
+	// ReceiveTimeout is how long the body of a request may take to arrive.
+	ReceiveTimeout time.Duration `mapstructure:"receive_timeout"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+const (
+	defaultMaxNesting     = 32
+	defaultMaxInflatedMiB = 20 // what confighttp allows
+	defaultReceiveTimeout = 30 * time.Second
+	// arrivingPart is the part of the limit, one in so many, that requests have which did not arrive as a whole.
+	arrivingPart = 4
+	// largestNesting is what all components render; unmarshalling recurses.
+	largestNesting = 1000
+)
+
+var _ confmap.Validator = (*Config)(nil)
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		LimitPercentage: budget.DefaultPercentage,
+		Wait:            budget.DefaultWait,
+		MaxNesting:      defaultMaxNesting,
+		MaxInflatedMiB:  defaultMaxInflatedMiB,
+		ReceiveTimeout:  defaultReceiveTimeout,
+	}
+}
+
+// Validate checks the numbers.
+func (cfg *Config) Validate() error {
+	var errs []error
+	check := func(valid bool, format string, args ...any) {
+		if !valid {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(cfg.LimitMiB >= 0 && cfg.LimitMiB < 1<<40, "limit_mib is %d, it must not be negative", cfg.LimitMiB)
+	check(cfg.LimitPercentage > 0 && cfg.LimitPercentage <= 100, "limit_percentage is %d, it must be 1 to 100", cfg.LimitPercentage)
+	check(cfg.Wait >= 0, "wait is %s, it must not be negative", cfg.Wait)
+	check(cfg.MaxNesting > 0 && cfg.MaxNesting <= largestNesting, "max_nesting is %d, it must be 1 to %d", cfg.MaxNesting, largestNesting)
+	check(cfg.MaxInflatedMiB > 0 && cfg.MaxInflatedMiB < 1<<10, "max_inflated_mib is %d, it must be 1 to 1023", cfg.MaxInflatedMiB)
+	check(cfg.ReceiveTimeout > 0, "receive_timeout is %s, it must be more than 0", cfg.ReceiveTimeout)
+	return errors.Join(errs...)
+}
+
+// limit is the limit in bytes.
+func (cfg *Config) limit() int64 {
+	if cfg.LimitMiB > 0 {
+		return cfg.LimitMiB << 20
+	}
+	return budget.Part(budget.ProcessMemory(), cfg.LimitPercentage)
+}

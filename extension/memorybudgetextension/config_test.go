@@ -1,0 +1,43 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+func TestDefaultConfig(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	require.NoError(t, cfg.Validate())
+	assert.Equal(t, budget.Part(budget.ProcessMemory(), 40), cfg.limit())
+	cfg.LimitMiB = 100
+	assert.Equal(t, int64(100<<20), cfg.limit())
+}
+
+func TestValidate(t *testing.T) {
+	for says, settings := range map[string]map[string]any{
+		"limit_mib is -1":           {"limit_mib": -1},
+		"limit_percentage is 0":     {"limit_percentage": 0},
+		"limit_percentage is 101":   {"limit_percentage": 101},
+		"wait is -1s":               {"wait": "-1s"},
+		"max_nesting is 0":          {"max_nesting": 0},
+		"max_nesting is 1000000":    {"max_nesting": 1_000_000},
+		"max_inflated_mib is 0":     {"max_inflated_mib": 0},
+		"receive_timeout is 0s":     {"receive_timeout": 0},
+		"has invalid keys: limitss": {"limitss": 1},
+	} {
+		cfg := createDefaultConfig().(*Config)
+		err := confmap.NewFromStringMap(settings).Unmarshal(cfg)
+		if err == nil {
+			err = cfg.Validate()
+		}
+		assert.ErrorContains(t, err, says)
+	}
+}

@@ -1,0 +1,90 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/extension/memorybudgetextension/internal/metadata"
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// requestBytes is what a request takes beside its message: a goroutine and buffers.
+const requestBytes = 32 << 10
+
+// memoryBudget is the extension.
+type memoryBudget struct {
+	config    *Config
+	logger    *zap.Logger
+	telemetry *metadata.TelemetryBuilder
+	// budget is what requests reserve from that have arrived.
+	budget *budget.Budget
+	// arrivals are the requests that have not.
+	arrivals *arrivals
+	grpc     *grpcServer
+}
+
+var (
+	_ extension.Extension            = (*memoryBudget)(nil)
+	_ budget.Provider                = (*memoryBudget)(nil)
+	_ extensionmiddleware.HTTPServer = (*memoryBudget)(nil)
+	_ extensionmiddleware.GRPCServer = (*memoryBudget)(nil)
+)
+
+func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudget, error) {
+	builder, err := metadata.NewTelemetryBuilder(set)
+	if err != nil {
+		return nil, err
+	}
+	limit := cfg.limit()
+	arriving := limit / arrivingPart
+	m := &memoryBudget{
+		config:    cfg,
+		logger:    set.Logger,
+		telemetry: builder,
+		budget:    budget.New(limit-arriving, cfg.Wait),
+		arrivals:  newArrivals(arriving),
+	}
+	m.grpc = newGRPCServer(m)
+	return m, nil
+}
+
+// MemoryBudget returns the budget for the components that reserve themselves.
+func (m *memoryBudget) MemoryBudget() *budget.Budget { return m.budget }
+
+// Start says how large the budget is, and has it observed.
+func (m *memoryBudget) Start(context.Context, component.Host) error {
+	activeServer.Store(m.grpc)
+	m.logger.Info("memory for requests", zap.Int64("bytes", m.budget.Size()), zap.Int64("arriving_bytes", m.arrivals.limit))
+	for _, observe := range []struct {
+		register func(metric.Int64Callback) error
+		value    func() int64
+	}{
+		{m.telemetry.RegisterExtensionMemoryBudgetSizeCallback, m.budget.Size},
+		{m.telemetry.RegisterExtensionMemoryBudgetReservedCallback, func() int64 { used, _ := m.budget.Used(); return used }},
+		{m.telemetry.RegisterExtensionMemoryBudgetArrivingCallback, m.arrivals.bytes},
+	} {
+		err := observe.register(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(observe.value())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Shutdown ends what observes it.
+func (m *memoryBudget) Shutdown(context.Context) error {
+	activeServer.CompareAndSwap(m.grpc, nil)
+	m.telemetry.Shutdown()
+	return nil
+}

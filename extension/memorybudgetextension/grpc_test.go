@@ -1,0 +1,290 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+
+// rawCodec sends bytes as they are, and ignores answers.
+type rawCodec struct{}
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+func (rawCodec) Unmarshal(mem.BufferSlice, any) error { return nil }
+func (rawCodec) Name() string                         { return "proto" }
+
+// send sends a message as it is.
+func send(ctx context.Context, connection *grpc.ClientConn, body []byte, compression string) error {
+	options := []grpc.CallOption{grpc.ForceCodecV2(rawCodec{})}
+	if compression != "" {
+		options = append(options, grpc.UseCompressor(compression))
+	}
+	var answer []byte
+	return connection.Invoke(ctx, exportLogs, body, &answer, options...)
+}
+
+func TestGRPC(t *testing.T) {
+	var sink consumertest.LogsSink
+	r := run(t, nil, &sink)
+	connection := r.dial(t)
+	taken := 0
+	for _, compression := range []string{"", "gzip", "zstd", "snappy"} {
+		for _, size := range []int{1, 100, 100_000} {
+			var options []grpc.CallOption
+			if compression != "" {
+				options = append(options, grpc.UseCompressor(compression))
+			}
+			_, err := plogotlp.NewGRPCClient(connection).Export(t.Context(), records(10, size), options...)
+			require.NoError(t, err, "%s %d", compression, size)
+			taken++
+			require.Len(t, sink.AllLogs(), taken)
+			got := sink.AllLogs()[taken-1]
+			assert.Equal(t, 10, got.LogRecordCount())
+			assert.Len(t, got.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(9).Body().Str(), size)
+		}
+	}
+	r.requireFree(t)
+}
+
+func TestGRPCReservation(t *testing.T) {
+	var reserved int64
+	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+		reserved = budget.FromContext(ctx).Bytes()
+		return nil
+	})
+	require.NoError(t, err)
+	r := run(t, nil, next)
+	for _, compression := range []string{"", "zstd"} {
+		reserved = 0
+		require.NoError(t, send(t.Context(), r.dial(t), marshaled(t, records(1000, 10)), compression))
+		assert.Greater(t, reserved, int64(1000*(128+8+10)), compression)
+		assert.Less(t, reserved, int64(1000*3*(128+8+16+16+10)), compression)
+	}
+	r.requireFree(t)
+}
+
+func TestGRPCRefusals(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32, "max_inflated_mib": 8, "wait": "10ms"}, consumertest.NewNop())
+	connection := r.dial(t)
+	empty := make([]byte, 2<<20)
+	for i := 0; i < len(empty); i += 2 {
+		empty[i] = 0x0a
+	}
+	for name, test := range map[string]struct {
+		compression string
+		body        []byte
+		code        codes.Code
+		says        string
+	}{
+		"malformed":         {"", []byte{0x0a}, codes.InvalidArgument, "malformed"},
+		"malformed inside":  {"", []byte{0x0a, 4, 0x12, 2, 0x0a, 1}, codes.InvalidArgument, "malformed"},
+		"wrong for pdata":   {"", []byte{0x0a, 6, 0x12, 4, 0x12, 2, 0x08, 1}, codes.InvalidArgument, "malformed"},
+		"deep":              {"", nestedValue(33), codes.InvalidArgument, "nested too deep: more than 32 levels"},
+		"deep, compressed":  {"gzip", nestedValue(33), codes.InvalidArgument, "nested too deep"},
+		"expensive":         {"", empty, codes.ResourceExhausted, "the budget has 25165824"},
+		"expensive in zstd": {"zstd", empty, codes.ResourceExhausted, "the budget has 25165824"},
+		"gzip bomb":         {"gzip", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
+		"zstd bomb":         {"zstd", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
+		"snappy bomb":       {"snappy", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
+	} {
+		err := send(t.Context(), connection, test.body, test.compression)
+		found := status.Convert(err)
+		require.Equal(t, test.code, found.Code(), "%s: %s", name, found.Message())
+		assert.Contains(t, found.Message(), test.says, name)
+		assert.Empty(t, found.Details(), name)
+	}
+	r.requireFree(t)
+	for reason, count := range map[string]int64{"malformed": 3, "too_deep": 2, "too_large": 5} {
+		assert.Equal(t, count, r.refusals(t, reason), reason)
+	}
+}
+
+func TestGRPCExhausted(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
+	connection := r.dial(t)
+	all, err := r.MemoryBudget().Reserve(t.Context(), r.MemoryBudget().Size())
+	require.NoError(t, err)
+	for _, compression := range []string{"", "gzip"} {
+		err := send(t.Context(), connection, marshaled(t, records(1, 1)), compression)
+		found := status.Convert(err)
+		require.Equal(t, codes.Unavailable, found.Code(), found.Message())
+		require.Len(t, found.Details(), 1)
+		assert.Equal(t, retryAfter, found.Details()[0].(*errdetails.RetryInfo).RetryDelay.AsDuration())
+	}
+	all.Release()
+	require.NoError(t, send(t.Context(), connection, marshaled(t, records(1, 1)), ""))
+	r.requireFree(t)
+}
+
+// TestGRPCAtOnce sends 64 bombs of each compression at once: each waits for its turn, and is told to come back if that takes too
+// long.
+func TestGRPCAtOnce(t *testing.T) {
+	const limit = 32
+	r := run(t, map[string]any{"limit_mib": limit}, consumertest.NewNop())
+	resources := make([]byte, 64<<10) // 32 thousand resources, 5 MiB
+	for i := 0; i < len(resources); i += 2 {
+		resources[i] = 0x0a
+	}
+	text := marshaled(t, records(1, 4<<20))
+	var group sync.WaitGroup
+	var answered atomic.Int64
+	for _, compression := range []string{"gzip", "zstd", "snappy"} {
+		for i := range 64 {
+			group.Go(func() {
+				body := resources
+				if i%2 == 0 {
+					body = text
+				}
+				err := send(t.Context(), r.dial(t), body, compression)
+				if err == nil {
+					answered.Add(1)
+					return
+				}
+				assert.Contains(t, []codes.Code{codes.Unavailable, codes.Canceled}, status.Code(err), err)
+			})
+		}
+	}
+	group.Wait()
+	t.Logf("%d of 192 were taken", answered.Load())
+	_, peak := r.budget.Used()
+	assert.LessOrEqual(t, peak, r.budget.Size())
+	assert.NotZero(t, answered.Load())
+	r.requireFree(t)
+}
+
+// rawStream opens a stream and sends a part of its message, in frames of so many bytes.
+func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
+	t.Helper()
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = connection.Close() })
+	_, err = io.WriteString(connection, http2.ClientPreface)
+	require.NoError(t, err)
+	framer := http2.NewFramer(connection, connection)
+	require.NoError(t, framer.WriteSettings())
+	var headers headerBlock
+	for _, field := range [][2]string{
+		{":method", "POST"}, {":scheme", "http"}, {":path", exportLogs}, {":authority", "h"},
+		{"content-type", "application/grpc"}, {"te", "trailers"},
+	} {
+		headers.add(field[0], field[1])
+	}
+	require.NoError(t, framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: headers.bytes(), EndHeaders: true}))
+	prefix := make([]byte, 5)
+	binary.BigEndian.PutUint32(prefix[1:], 15<<20)
+	require.NoError(t, framer.WriteData(1, false, prefix))
+	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
+	time.Sleep(50 * time.Millisecond)                      // until the window for the message is there
+	data := make([]byte, frame)
+	for sent := 0; sent < sends; sent += frame {
+		if framer.WriteData(1, false, data) != nil {
+			break // The server may have had enough.
+		}
+	}
+	return connection
+}
+
+type headerBlock struct{ buffer writeBuffer }
+
+type writeBuffer []byte
+
+func (b *writeBuffer) Write(p []byte) (int, error) {
+	*b = append(*b, p...)
+	return len(p), nil
+}
+
+func (h *headerBlock) add(name, value string) {
+	if err := hpack.NewEncoder(&h.buffer).WriteField(hpack.HeaderField{Name: name, Value: value}); err != nil {
+		panic(err)
+	}
+}
+
+func (h *headerBlock) bytes() []byte { return h.buffer }
+
+// TestGRPCStalled: 64 streams that send 2 MiB and then stop do not keep others out, nor take more than their part.
+func TestGRPCStalled(t *testing.T) {
+	for name, frame := range map[string]int{"large frames": 16 << 10, "small frames": 1100} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, map[string]any{"limit_mib": 64}, consumertest.NewNop())
+			var group sync.WaitGroup
+			for range 64 {
+				group.Go(func() { rawStream(t, r.grpc, min(2<<20, 1000*frame), frame) })
+			}
+			group.Wait()
+			begin := time.Now()
+			connection := r.dial(t)
+			for range 10 {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				require.NoError(t, retry(ctx, connection, marshaled(t, records(1000, 1000))))
+				cancel()
+			}
+			assert.Less(t, time.Since(begin), 10*time.Second)
+			assert.LessOrEqual(t, r.arrivals.bytes(), r.arrivals.limit+1<<20)
+			assert.NotZero(t, r.refusals(t, "exhausted"))
+		})
+	}
+}
+
+// retry sends as OTLP clients do.
+func retry(ctx context.Context, connection *grpc.ClientConn, body []byte) error {
+	for {
+		err := send(ctx, connection, body, "")
+		code := status.Code(err)
+		if code != codes.Unavailable && code != codes.Canceled || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func TestGRPCTooSlow(t *testing.T) {
+	r := run(t, map[string]any{"receive_timeout": "100ms"}, consumertest.NewNop())
+	rawStream(t, r.grpc, 100<<10, 10<<10)
+	require.Eventually(t, func() bool { return r.refusals(t, "too_slow") == 1 }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		runtime.GC() // finds what gRPC lost
+		return r.arrivals.bytes() == 0
+	}, 5*time.Second, 10*time.Millisecond)
+}
+
+// TestGRPCClients: what clients of this process receive is inflated as ever.
+func TestGRPCClients(t *testing.T) {
+	r := run(t, nil, consumertest.NewNop())
+	connection := r.dial(t)
+	for _, compression := range []string{"gzip", "zstd", "snappy"} {
+		answer, err := plogotlp.NewGRPCClient(connection).Export(t.Context(), records(1, 1), grpc.UseCompressor(compression))
+		require.NoError(t, err, compression)
+		assert.Zero(t, answer.PartialSuccess().RejectedLogRecords())
+	}
+}

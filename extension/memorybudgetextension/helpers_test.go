@@ -1,0 +1,157 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+// running is an OTLP receiver behind the middleware.
+type running struct {
+	*memoryBudget
+	http, grpc string // addresses
+	telemetry  *componenttest.Telemetry
+	client     *http.Client
+}
+
+type host struct {
+	extensions map[component.ID]component.Component
+}
+
+func (h host) GetExtensions() map[component.ID]component.Component { return h.extensions }
+
+// run starts an OTLP receiver of logs in front of next.
+func run(t *testing.T, settings map[string]any, next consumer.Logs) *running {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 2)
+	require.NoError(t, err)
+	r := &running{http: addresses[0], grpc: addresses[1], telemetry: componenttest.NewTelemetry()}
+	t.Cleanup(func() { require.NoError(t, r.telemetry.Shutdown(context.Background())) })
+
+	factory := NewFactory()
+	cfg := factory.CreateDefaultConfig()
+	require.NoError(t, confmap.NewFromStringMap(settings).Unmarshal(cfg))
+	require.NoError(t, cfg.(*Config).Validate())
+	made, err := factory.Create(t.Context(), extension.Settings{
+		ID: component.NewID(factory.Type()), TelemetrySettings: r.telemetry.NewTelemetrySettings(),
+	}, cfg)
+	require.NoError(t, err)
+	r.memoryBudget = made.(*memoryBudget)
+	extensions := host{map[component.ID]component.Component{component.NewID(factory.Type()): made}}
+	require.NoError(t, made.Start(t.Context(), extensions))
+	t.Cleanup(func() { require.NoError(t, made.Shutdown(context.Background())) })
+
+	otlp := otlpreceiver.NewFactory()
+	otlpConfig := otlp.CreateDefaultConfig()
+	middlewares := []any{map[string]any{"id": "memory_budget"}}
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
+		"grpc": map[string]any{"endpoint": r.grpc, "max_recv_msg_size_mib": 16, "middlewares": middlewares},
+		"http": map[string]any{"endpoint": r.http, "compression_algorithms": []any{}, "middlewares": middlewares},
+	}}).Unmarshal(otlpConfig))
+	receiver, err := otlp.CreateLogs(t.Context(), receivertest.NewNopSettings(otlp.Type()), otlpConfig, next)
+	require.NoError(t, err)
+	require.NoError(t, receiver.Start(t.Context(), extensions))
+	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })
+
+	r.client = &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	t.Cleanup(r.client.CloseIdleConnections)
+	return r
+}
+
+type answer struct {
+	code int
+	body []byte
+	http.Header
+}
+
+// post sends logs over HTTP.
+func (r *running) post(t *testing.T, contentType, encoding string, body []byte) answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.http+"/v1/logs", bytes.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", contentType)
+	if encoding != "" {
+		request.Header.Set("Content-Encoding", encoding)
+	}
+	response, err := r.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return answer{response.StatusCode, text, response.Header}
+}
+
+// dial connects a gRPC client.
+func (r *running) dial(t *testing.T, options ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := grpc.NewClient(r.grpc, options...)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, connection.Close()) })
+	return connection
+}
+
+// requireFree: after all answers nothing is reserved, and nothing arriving.
+func (r *running) requireFree(t *testing.T) {
+	t.Helper()
+	assert.Eventually(t, func() bool {
+		runtime.GC() // finds the buffers that gRPC lost
+		used, _ := r.budget.Used()
+		return used == 0 && r.arrivals.bytes() == 0
+	}, 10*time.Second, 10*time.Millisecond, "reserved or arriving")
+	used, _ := r.budget.Used()
+	require.Zero(t, used, "reserved")
+	require.Zero(t, r.arrivals.bytes(), "arriving")
+}
+
+// records is a request of so many log records with a text of so many bytes each.
+func records(n, bytes int) plogotlp.ExportRequest {
+	logs := plog.NewLogs()
+	all := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
+	for range n {
+		all.AppendEmpty().Body().SetStr(strings.Repeat("x", bytes))
+	}
+	return plogotlp.NewExportRequestFromLogs(logs)
+}
+
+func marshaled(t *testing.T, request plogotlp.ExportRequest) []byte {
+	t.Helper()
+	body, err := request.MarshalProto()
+	require.NoError(t, err)
+	return body
+}
+
+// sumOf is the value of a counter for a reason.
+func sumOf(metric metricdata.Metrics, reason string) (sum int64) {
+	for _, point := range metric.Data.(metricdata.Sum[int64]).DataPoints {
+		if value, _ := point.Attributes.Value("reason"); value.AsString() == reason {
+			sum += point.Value
+		}
+	}
+	return sum
+}

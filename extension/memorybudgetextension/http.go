@@ -1,0 +1,162 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/otlpwire"
+)
+
+const (
+	protoType = "application/x-protobuf"
+	jsonType  = "application/json"
+	// readCopies is how often the handler has a body while it reads it.
+	readCopies = 2
+)
+
+// GetHTTPHandler returns the middleware of servers for OTLP over HTTP.
+func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
+	return func(_ context.Context, next http.Handler) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) }), nil
+	}, nil
+}
+
+// serve hands a request on once its body has arrived and what it will take is reserved. What is no OTLP is handed on as it
+// comes.
+func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Method != http.MethodPost || err != nil || mediaType != protoType && mediaType != jsonType {
+		next.ServeHTTP(w, r)
+		return
+	}
+	var reservation *budget.Reservation
+	body, err := m.receive(w, r)
+	if err == nil {
+		reservation, err = m.admit(r, mediaType, &body)
+	}
+	if err != nil {
+		m.refuseHTTP(w, r, mediaType, err)
+		return
+	}
+	defer reservation.Release()
+	r = r.WithContext(budget.NewContext(r.Context(), reservation))
+	r.Header.Del("Content-Encoding")
+	r.Header.Del("Content-Length")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body.plain)), int64(len(body.plain))
+	body.plain = nil
+	next.ServeHTTP(w, r)
+}
+
+// admit reserves what the request takes. The body is then plain and in one piece. On an error nothing is reserved.
+func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) (*budget.Reservation, error) {
+	defer body.drop()
+	reservation, err := m.budget.Reserve(r.Context(), requestBytes+body.size)
+	if err != nil {
+		return nil, err
+	}
+	body.join()
+	grow := func(bytes int64) error { return reservation.Grow(r.Context(), bytes) }
+	if err := m.inflate(r, body, grow); err != nil {
+		reservation.Release()
+		return nil, err
+	}
+	counted, err := m.count(r, mediaType, body.plain)
+	total := requestBytes + counted + (1+readCopies)*int64(len(body.plain))
+	if err == nil {
+		err = grow(total)
+	}
+	if err != nil {
+		reservation.Release()
+		return nil, err
+	}
+	reservation.Shrink(total)
+	return reservation, nil
+}
+
+// inflate takes off the compression that the server has left on.
+func (m *memoryBudget) inflate(r *http.Request, body *httpBody, grow func(int64) error) error {
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+		return nil
+	case "gzip", "zstd":
+		compressed := body.plain
+		var err error
+		body.plain, err = inflate.AppendReserving(nil, compressed, m.config.MaxInflatedMiB<<20, func(bytes int) error {
+			return grow(requestBytes + int64(len(compressed)) + int64(bytes))
+		})
+		return err
+	default:
+		return errors.New("unsupported Content-Encoding " + strconv.Quote(encoding) + ", supported are gzip and zstd")
+	}
+}
+
+// count returns what a body takes after it was unmarshalled.
+func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (int64, error) {
+	if mediaType == jsonType {
+		return otlpwire.CountJSON(body, m.config.MaxNesting)
+	}
+	for suffix, signal := range map[string]otlpwire.Signal{
+		"/logs": otlpwire.Logs, "/traces": otlpwire.Traces, "/metrics": otlpwire.Metrics, "/profiles": otlpwire.Profiles,
+	} {
+		if strings.HasSuffix(r.URL.Path, suffix) {
+			return otlpwire.Count(signal, body, m.config.MaxNesting)
+		}
+	}
+	return m.countAny(body)
+}
+
+// countAny is for a path that does not tell the signal: it counts the one that takes most.
+func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
+	for _, signal := range []otlpwire.Signal{otlpwire.Logs, otlpwire.Traces, otlpwire.Metrics, otlpwire.Profiles} {
+		var counted int64
+		counted, err = otlpwire.Count(signal, body, m.config.MaxNesting)
+		if errors.Is(err, otlpwire.ErrTooDeep) {
+			return 0, err
+		}
+		most = max(most, counted)
+	}
+	if most == 0 {
+		return 0, err
+	}
+	return most, nil
+}
+
+// refuseHTTP answers as OTLP says, with a status in the form of the request.
+func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaType string, err error) {
+	refusal, s := m.refuse(r.Context(), err)
+	w.Header().Set("Content-Type", mediaType)
+	if refusal.http == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
+	}
+	w.WriteHeader(refusal.http)
+	_, _ = w.Write(statusBody(mediaType, s)) // The sender may be away.
+}
+
+func statusBody(mediaType string, s *status.Status) []byte {
+	marshal := proto.Marshal
+	if mediaType == jsonType {
+		marshal = protojson.Marshal
+	}
+	body, err := marshal(s.Proto())
+	if err != nil {
+		return nil
+	}
+	return body
+}

@@ -1,0 +1,209 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+func gzipped(t *testing.T, plain []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err := w.Write(plain)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func zstded(t *testing.T, plain []byte) []byte {
+	t.Helper()
+	encoder, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	defer encoder.Close()
+	return encoder.EncodeAll(plain, nil)
+}
+
+func TestHTTP(t *testing.T) {
+	var sink consumertest.LogsSink
+	r := run(t, nil, &sink)
+	request := records(10, 100)
+	body := marshaled(t, request)
+	asJSON, err := request.MarshalJSON()
+	require.NoError(t, err)
+	for i, test := range []struct {
+		contentType, encoding string
+		body                  []byte
+	}{
+		{protoType, "", body},
+		{protoType, "gzip", gzipped(t, body)},
+		{protoType, "zstd", zstded(t, body)},
+		{jsonType, "", asJSON},
+		{jsonType + "; charset=utf-8", "gzip", gzipped(t, asJSON)},
+	} {
+		answer := r.post(t, test.contentType, test.encoding, test.body)
+		require.Equal(t, 200, answer.code, string(answer.body))
+		require.Len(t, sink.AllLogs(), i+1)
+		assert.Equal(t, 10, sink.AllLogs()[i].LogRecordCount())
+	}
+	r.requireFree(t)
+}
+
+// TestHTTPReservation: the next consumer finds a reservation in its context, of what the request takes.
+func TestHTTPReservation(t *testing.T) {
+	var reserved int64
+	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
+		reserved = budget.FromContext(ctx).Bytes()
+		return nil
+	})
+	require.NoError(t, err)
+	r := run(t, nil, next)
+	body := marshaled(t, records(1000, 10))
+	require.Equal(t, 200, r.post(t, protoType, "", body).code)
+	assert.Greater(t, reserved, int64(1000*(128+8+10)))
+	assert.Less(t, reserved, int64(1000*3*(128+8+16+16+10)))
+	r.requireFree(t)
+}
+
+// nestedValue is a log record with a body of so many levels.
+func nestedValue(levels int) []byte {
+	logs := plog.NewLogs()
+	value := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body()
+	for range levels - 1 {
+		value = value.SetEmptySlice().AppendEmpty()
+	}
+	value.SetStr("x")
+	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func TestHTTPRefusals(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32, "max_inflated_mib": 8, "wait": "10ms"}, consumertest.NewNop())
+	deepJSON := []byte(`{"a":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`)
+	empty := bytes.Repeat([]byte{0x0a, 0}, 1<<20) // a million resources
+	for name, test := range map[string]struct {
+		contentType, encoding string
+		body                  []byte
+		code                  int
+		status                codes.Code
+		says                  string
+	}{
+		"malformed":  {protoType, "", []byte{0x0a}, 400, codes.InvalidArgument, "malformed"},
+		"deep":       {protoType, "", nestedValue(33), 400, codes.InvalidArgument, "nested too deep: more than 32 levels"},
+		"deep JSON":  {jsonType, "", deepJSON, 400, codes.InvalidArgument, "nested too deep"},
+		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "the budget has 25165824"},
+		"bomb":       {protoType, "gzip", gzipped(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
+		"zstd bomb":  {protoType, "zstd", zstded(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
+		"corrupt":    {protoType, "gzip", []byte("\x1f\x8bno"), 400, codes.InvalidArgument, "cannot inflate gzip"},
+		"encoding":   {jsonType, "lz4", []byte("{}"), 400, codes.InvalidArgument, `unsupported Content-Encoding "lz4"`},
+		"large body": {protoType, "", make([]byte, 10<<20), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
+	} {
+		answer := r.post(t, test.contentType, test.encoding, test.body)
+		require.Equal(t, test.code, answer.code, "%s: %s", name, answer.body)
+		assert.Equal(t, test.contentType, answer.Get("Content-Type"), name)
+		var status spb.Status
+		if test.contentType == jsonType {
+			require.NoError(t, protojson.Unmarshal(answer.body, &status), name)
+		} else {
+			require.NoError(t, proto.Unmarshal(answer.body, &status), name)
+		}
+		assert.Equal(t, int32(test.status), status.Code, name)
+		assert.Contains(t, status.Message, test.says, name)
+	}
+	r.requireFree(t)
+	for reason, count := range map[string]int64{"malformed": 3, "too_deep": 2, "too_large": 4} {
+		assert.Equal(t, count, r.refusals(t, reason), reason)
+	}
+}
+
+// TestHTTPExhausted: who finds the budget taken by others may come back.
+func TestHTTPExhausted(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
+	all, err := r.MemoryBudget().Reserve(t.Context(), r.MemoryBudget().Size())
+	require.NoError(t, err)
+	answer := r.post(t, protoType, "", marshaled(t, records(1, 1)))
+	assert.Equal(t, 503, answer.code)
+	assert.Equal(t, "1", answer.Get("Retry-After"))
+	all.Release()
+	assert.Equal(t, 200, r.post(t, protoType, "", marshaled(t, records(1, 1))).code)
+	r.requireFree(t)
+}
+
+// stall opens a connection that says it sends a body, sends only so many bytes of it, and waits.
+func stall(t *testing.T, address string, sends int) net.Conn {
+	t.Helper()
+	var dialer net.Dialer
+	connection, err := dialer.DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = connection.Close() })
+	_, err = fmt.Fprintf(connection, "POST /v1/logs HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", protoType, 16<<20)
+	require.NoError(t, err)
+	_, err = io.Copy(connection, bytes.NewReader(make([]byte, sends)))
+	_ = err // The server may have had enough.
+	return connection
+}
+
+// TestHTTPStalled: senders that send a lot and then stop do not keep others out, nor take more than their part.
+func TestHTTPStalled(t *testing.T) {
+	r := run(t, map[string]any{"limit_mib": 64}, consumertest.NewNop())
+	var group sync.WaitGroup
+	for range 64 {
+		group.Go(func() { stall(t, r.http, 2<<20) })
+	}
+	group.Wait()
+	begin := time.Now()
+	for range 10 {
+		answer := r.post(t, protoType, "gzip", gzipped(t, marshaled(t, records(1000, 1000))))
+		require.Equal(t, 200, answer.code, string(answer.body))
+	}
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.LessOrEqual(t, r.arrivals.bytes(), r.arrivals.limit+1<<20)
+	assert.NotZero(t, r.refusals(t, "exhausted"))
+}
+
+func TestHTTPTooSlow(t *testing.T) {
+	r := run(t, map[string]any{"receive_timeout": "50ms"}, consumertest.NewNop())
+	connection := stall(t, r.http, 1000)
+	answer := make([]byte, 12)
+	_, err := io.ReadFull(connection, answer)
+	require.NoError(t, err)
+	assert.Equal(t, "HTTP/1.1 503", string(answer))
+	assert.Equal(t, int64(1), r.refusals(t, "too_slow"))
+	r.requireFree(t)
+}
+
+// refusals reads the counter.
+func (r *running) refusals(t *testing.T, reason string) int64 {
+	t.Helper()
+	metric, err := r.telemetry.GetMetric("otelcol_extension_memory_budget_refusals")
+	if err != nil {
+		return 0 // Nothing was refused.
+	}
+	return sumOf(metric, reason)
+}

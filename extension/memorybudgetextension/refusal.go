@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/otlpwire"
+)
+
+var (
+	errEvicted = errors.New("too much is arriving at a time")
+	errTooSlow = errors.New("request took too long to arrive")
+)
+
+// retryAfter is when a sender may try again what was refused for want of memory.
+const retryAfter = time.Second
+
+// refusal is how a request is refused.
+type refusal struct {
+	reason string
+	code   codes.Code
+	http   int
+}
+
+var (
+	exhausted = refusal{"exhausted", codes.Unavailable, http.StatusServiceUnavailable}
+	tooSlow   = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
+	tooLarge  = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
+	tooDeep   = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
+	malformed = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
+)
+
+// refusalOf tells what an error means for the sender.
+func refusalOf(err error) refusal {
+	var body *http.MaxBytesError
+	switch {
+	case errors.Is(err, budget.ErrExhausted), errors.Is(err, errEvicted),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return exhausted
+	case errors.Is(err, errTooSlow):
+		return tooSlow
+	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge), errors.As(err, &body):
+		return tooLarge
+	case errors.Is(err, otlpwire.ErrTooDeep):
+		return tooDeep
+	default:
+		return malformed
+	}
+}
+
+// refuse counts a refusal and returns it, and the status that tells the sender.
+func (m *memoryBudget) refuse(ctx context.Context, err error) (refusal, *status.Status) {
+	r := refusalOf(err)
+	m.countRefusal(ctx, r)
+	s := status.New(r.code, err.Error())
+	if r.code == codes.Unavailable {
+		if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter)}); err == nil {
+			s = detailed
+		}
+	}
+	return r, s
+}
+
+func (m *memoryBudget) countRefusal(ctx context.Context, r refusal) {
+	m.telemetry.ExtensionMemoryBudgetRefusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", r.reason)))
+}
+
+// tooManyBytes is the error for a body that can never be received.
+func tooManyBytes(limit int64) error {
+	return fmt.Errorf("%w: body has more than %d bytes, which is all that may be arriving", budget.ErrTooLarge, limit)
+}

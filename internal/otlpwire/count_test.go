@@ -1,0 +1,158 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpwire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// entriesEach is how many entries of one kind a hostile message has.
+const entriesEach = 10_000
+
+// TestEachField has many empty entries of each field of each message, known to the schema or not, and holds what pdata
+// takes for them against the count.
+func TestEachField(t *testing.T) {
+	for _, signal := range signals {
+		for id, path := range pathsTo(roots[signal]) {
+			for n := 1; n <= 20; n++ {
+				body := wrap(path, repeat(bytesField(n, nil), entriesEach))
+				if newRequest(signal).UnmarshalProto(body) != nil {
+					continue // The field has another wire type.
+				}
+				requireBound(t, signal, body, "signal %d, message %d, field %d", signal, id, n)
+			}
+		}
+	}
+}
+
+// TestEachScalar does the same for entries that are numbers: one by one, and packed.
+func TestEachScalar(t *testing.T) {
+	for _, signal := range signals {
+		for id, path := range pathsTo(roots[signal]) {
+			for n := 1; n <= 20; n++ {
+				number := protowire.Number(n)
+				for _, content := range [][]byte{
+					repeat(append(protowire.AppendTag(nil, number, protowire.VarintType), 1), entriesEach),
+					repeat(protowire.AppendFixed64(protowire.AppendTag(nil, number, protowire.Fixed64Type), 1), entriesEach),
+					bytesField(n, repeat([]byte{1}, 8*entriesEach)),
+					append(bytesField(n, repeat([]byte{1}, 8*entriesEach)),
+						protowire.AppendFixed64(protowire.AppendTag(nil, number, protowire.Fixed64Type), 1)...),
+				} {
+					body := wrap(path, content)
+					if newRequest(signal).UnmarshalProto(body) != nil {
+						continue
+					}
+					requireBound(t, signal, body, "signal %d, message %d, field %d", signal, id, n)
+				}
+			}
+		}
+	}
+}
+
+// TestNotFarAbove: the count of messages with many entries is at most three times what they take, and a little.
+func TestNotFarAbove(t *testing.T) {
+	for _, signal := range signals {
+		for id, path := range pathsTo(roots[signal]) {
+			for n, f := range messages[id] {
+				if f.kind != message && f.kind != text || f.bytes == 0 || id == anyValue || id == metric {
+					continue // One of a oneof takes the place of the one before.
+				}
+				body := wrap(path, repeat(bytesField(n, nil), entriesEach))
+				estimate, err := Count(signal, body, 32)
+				require.NoError(t, err)
+				got, err := unmarshalled(signal, body, proto)
+				require.NoError(t, err)
+				assert.LessOrEqual(t, estimate, 3*got.live+noise, "signal %d, message %d, field %d", signal, id, n)
+			}
+		}
+	}
+}
+
+// TestStrings: strings of every length take what is counted for them.
+func TestStrings(t *testing.T) {
+	for length := 1; length < 100_000; length = length*5/4 + 1 {
+		times := max(1, 4<<20/length)
+		body := wrap([]step{{2, dictionary}}, repeat(bytesField(5, make([]byte, length)), times))
+		requireBound(t, Profiles, body, "%d strings of %d bytes", times, length)
+	}
+}
+
+func TestNesting(t *testing.T) {
+	for name, field := range map[string]int{"array": 5, "list": 6} {
+		for signal, path := range map[Signal][]step{
+			Logs:     {{1, resourceLogs}, {2, scopeLogs}, {2, logRecord}, {5, anyValue}},
+			Profiles: {{2, dictionary}, {6, keyValueAndUnit}, {2, anyValue}},
+			Traces:   {{1, resourceSpans}, {1, resource}, {1, keyValue}, {2, anyValue}},
+		} {
+			_, err := Count(signal, wrap(path, nested(32, field)), 32)
+			require.NoError(t, err, name)
+			_, err = Count(signal, wrap(path, nested(33, field)), 32)
+			require.ErrorIs(t, err, ErrTooDeep, name)
+			// Siblings are not nested in each other.
+			_, err = Count(signal, repeat(wrap(path, nested(32, field)), 3), 32)
+			require.NoError(t, err, name)
+		}
+	}
+	_, err := Count(Logs, wrap([]step{{1, resourceLogs}, {1, resource}, {1, keyValue}, {2, anyValue}}, deep(300_000)), 32)
+	require.ErrorIs(t, err, ErrTooDeep)
+}
+
+// deep nests arrays, from the outside to the inside, so that it is made in linear time.
+func deep(levels int) []byte {
+	const each = 5 // bytes of a tag and of a length
+	value := make([]byte, 0, 2*each*levels)
+	for inside := 2*each*levels - each; inside >= 0; inside -= each {
+		tag := byte(0x0a)
+		if inside/each%2 == 1 {
+			tag = 0x2a
+		}
+		value = append(value, tag, byte(inside)|0x80, byte(inside>>7)|0x80, byte(inside>>14)|0x80, byte(inside>>21))
+	}
+	return value
+}
+
+func TestMalformed(t *testing.T) {
+	for name, body := range map[string][]byte{
+		"no length":         {0x0a},
+		"length too large":  {0x0a, 5, 0},
+		"length of 2^63":    {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+		"field 0":           {0x02, 0},
+		"endless varint":    {0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80},
+		"wire type 7":       {0x0f},
+		"number for a list": {0x08, 1},
+		"end of no group":   {0x7c},
+		"open group":        {0x7b},
+		"inner length":      {0x0a, 2, 0x12, 9},
+		"short number":      {0x7d, 0, 0},
+	} {
+		_, err := Count(Logs, body, 32)
+		require.ErrorIs(t, err, ErrMalformed, name)
+		require.Error(t, newRequest(Logs).UnmarshalProto(body), name)
+	}
+}
+
+// TestGroups: pdata skips groups that nobody knows, however deep, up to the first value in them. What is behind that it
+// reads as fields, and so does the count.
+func TestGroups(t *testing.T) {
+	groups := repeat([]byte{0x7b}, 1000)
+	for _, body := range [][]byte{
+		append(append(groups, repeat([]byte{0x7c}, 1000)...), 0x78, 1),
+		append(append(groups, 0x78, 1), repeat(bytesField(1, nil), entriesEach)...),
+	} {
+		requireBound(t, Metrics, body, "groups")
+	}
+}
+
+func TestCountTakesNoMemory(t *testing.T) {
+	body := wrap([]step{{1, resourceLogs}, {2, scopeLogs}}, repeat(bytesField(2, bytesField(6, bytesField(1, []byte("key")))), 1000))
+	assert.Zero(t, testing.AllocsPerRun(10, func() {
+		if _, err := Count(Logs, body, 32); err != nil {
+			t.Error(err)
+		}
+	}))
+}

@@ -1,0 +1,74 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpwire
+
+import (
+	"errors"
+	"runtime"
+	"testing"
+)
+
+// FuzzCount: what pdata unmarshals is counted without an error, and takes at most what was counted.
+func FuzzCount(f *testing.F) {
+	for _, signal := range signals {
+		f.Add(uint8(signal), []byte{})
+		for id, path := range pathsTo(roots[signal]) {
+			for n := range messages[id] {
+				if n > 0 && n < 20 {
+					f.Add(uint8(signal), wrap(path, repeat(bytesField(n, []byte{8, 1}), 3)))
+				}
+			}
+		}
+	}
+	f.Add(uint8(Logs), []byte("\n\x0e\n\f100000000C00")) // a value in a group
+	f.Add(uint8(Logs), wrap([]step{{1, resourceLogs}, {1, resource}, {1, keyValue}, {2, anyValue}}, nested(40, 6)))
+	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
+		signal := Signal(number % uint8(len(signals)))
+		estimate, err := Count(signal, body, 32)
+		if errors.Is(err, ErrTooDeep) {
+			return
+		}
+		total, failed := totalTaken(newRequest(signal), body, proto)
+		if failed == nil && err != nil {
+			t.Fatalf("pdata takes it: %v", err)
+		}
+		if err == nil && total > 3*estimate+noise {
+			t.Fatalf("takes %d bytes, counted %d", total, estimate)
+		}
+	})
+}
+
+// FuzzCountJSON: what pdata makes of anything takes at most what was counted.
+func FuzzCountJSON(f *testing.F) {
+	for _, seed := range []string{
+		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"a\"b\\"}}]}]}]}`,
+		`{"dictionary":{"stringTable":["","a"],"stackTable":[{"locationIndices":[0,1]}]}}`,
+		`{"a":[[[]]],"b":"\u0000"} "`,
+		`{"resourceSpans":[{},{},{}`,
+	} {
+		for _, signal := range signals {
+			f.Add(uint8(signal), []byte(seed))
+		}
+	}
+	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
+		signal := Signal(number % uint8(len(signals)))
+		estimate, err := CountJSON(body, 32)
+		if err != nil {
+			return
+		}
+		total, _ := totalTaken(newRequest(signal), body, jsonBody)
+		if total > 3*estimate+noise {
+			t.Fatalf("takes %d bytes, counted %d", total, estimate)
+		}
+	})
+}
+
+// totalTaken is [unmarshalled] without collections of garbage.
+func totalTaken(r request, body []byte, unmarshal func(request, []byte) error) (int64, error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := unmarshal(r, body)
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc), err
+}

@@ -1,0 +1,60 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpwire
+
+import (
+	stdstrings "strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestJSON: bodies of many small things take at most what is counted.
+func TestJSON(t *testing.T) {
+	times := func(entry string) string { return stdstrings.TrimSuffix(stdstrings.Repeat(entry+",", entriesEach), ",") }
+	for name, test := range map[string]struct {
+		signal Signal
+		body   string
+	}{
+		"resources":    {Logs, `{"resourceLogs":[` + times(`{}`) + `]}`},
+		"spans":        {Traces, `{"resourceSpans":[{"scopeSpans":[{"spans":[` + times(`{}`) + `]}]}]}`},
+		"attributes":   {Traces, `{"resourceSpans":[{"resource":{"attributes":[` + times(`{}`) + `]}}]}`},
+		"values":       {Logs, `{"resourceLogs":[{"resource":{"attributes":[` + times(`{"key":"a","value":{"intValue":"1"}}`) + `]}}]}`},
+		"exponentials": {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"exponentialHistogram":{"dataPoints":[` + times(`{}`) + `]}}]}]}]}`},
+		"metrics":      {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[` + times(`{"exponentialHistogram":{}}`) + `]}]}]}`},
+		"strings":      {Profiles, `{"dictionary":{"stringTable":[` + times(`""`) + `]}}`},
+		"words":        {Profiles, `{"dictionary":{"stringTable":[` + times(`"some word"`) + `]}}`},
+		"escapes":      {Profiles, `{"dictionary":{"stringTable":["` + stdstrings.Repeat(`\u0041`, entriesEach) + `"]}}`},
+		"quotes":       {Profiles, `{"dictionary":{"stringTable":[` + times(`"\""`) + `]}}`},
+		"indices":      {Profiles, `{"dictionary":{"stackTable":[{"locationIndices":[` + times(`1`) + `]}]}}`},
+		"counts":       {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"histogram":{"dataPoints":[{"bucketCounts":[` + times(`"1"`) + `]}]}}]}]}]}`},
+		"unknown":      {Logs, `{"a":[` + times(`{"b":[{},[],""]}`) + `]}`},
+		"base64":       {Profiles, `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"originalPayload":"` + stdstrings.Repeat("AAAA", 20*entriesEach) + `"}]}]}]}`},
+	} {
+		body := []byte(test.body)
+		estimate, err := CountJSON(body, 32)
+		require.NoError(t, err, name)
+		got, err := unmarshalled(test.signal, body, jsonBody)
+		require.NoError(t, err, name)
+		require.LessOrEqual(t, got.live, estimate+noise, name)
+		require.LessOrEqual(t, got.total, 3*estimate+noise, name)
+	}
+}
+
+func TestJSONNesting(t *testing.T) {
+	body := func(levels int, begin, end string) []byte {
+		return []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"a","value":` +
+			stdstrings.Repeat(begin, levels-1) + `{"stringValue":"x"}` + stdstrings.Repeat(end, levels-1) + `}]}]}]}]}`)
+	}
+	list, listEnd := `{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`
+	array, arrayEnd := `{"arrayValue":{"values":[`, `]}}`
+	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + stdstrings.Repeat(`[{\"`, 1000) + `"}`)} {
+		_, err := CountJSON(good, 32)
+		require.NoError(t, err)
+	}
+	for _, bad := range [][]byte{body(48, list, listEnd), body(64, array, arrayEnd), []byte(stdstrings.Repeat("[", 1<<20))} {
+		_, err := CountJSON(bad, 32)
+		require.ErrorIs(t, err, ErrTooDeep)
+	}
+}
