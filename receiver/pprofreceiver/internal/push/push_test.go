@@ -170,7 +170,7 @@ func TestMalformed(t *testing.T) {
 	for _, text := range []string{
 		``, `[]`, `1`, `{`, `{"series":{}}`, `{"series":[1]}`, `{"series":[{"labels":{}}]}`, `{"series":[{"labels":[{"name":1}]}]}`,
 		`{"x":1,}`, `{"x":[1,]}`, `{"x":[,1]}`, `{"x" 1}`, `{1:2}`, `{"x":01}`, `{"x":1.}`, `{"x":-}`, `{"x":1e}`, `{"x":nul}`, `{"x":"`,
-		`{"x":"\x"}`, `{"x":"\u00g0"}`, `{"x":"\u00`, "{\"x\":\"\n\"}", `{"x":1`, `null x`, `{"series":[{"samples":[{"rawProfile":"QUJ\b"}]}]}`,
+		`{"x":"\x"}`, `{"x":"\u00g0"}`, "{\"x\":\"\\u00\x1000\"}", `{"x":"\u00`, "{\"x\":\"\n\"}", `{"x":1`, `null x`, `{"series":[{"samples":[{"rawProfile":"QUJ\b"}]}]}`,
 		`{"series":[{"samples":[{"rawProfile":"a"}]}]}`, `{"series":[{"samples":[{"rawProfile":"!!!!"}]}]}`, `{}{}`, `{}x`,
 		`{"x":` + strings.Repeat("[", 101) + strings.Repeat("]", 101) + `}`, `{"x":]}`,
 	} {

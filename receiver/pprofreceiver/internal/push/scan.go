@@ -177,7 +177,16 @@ func (s *scanner) digits() bool {
 }
 
 // hexValue is the value of a hexadecimal digit, negative if it is none.
-func hexValue(c byte) int { return bytes.IndexByte([]byte("0123456789abcdef"), c|0x20) }
+func hexValue(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	default:
+		return -1
+	}
+}
 
 // notASCII stands for what is neither in a name nor in base64.
 const notASCII = 0x7f
