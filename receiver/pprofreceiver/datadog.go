@@ -60,12 +60,10 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	body, release, err := s.envelope(body)
-	if err != nil {
+	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
-	defer release()
-	upload, err := readUpload(form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
+	upload, err := readUpload(ctx, payloads.memory, form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
 	if err != nil {
 		return err
 	}
@@ -88,7 +86,7 @@ type upload struct {
 	ignored  int
 }
 
-func readUpload(parts *form.Reader) (u upload, err error) {
+func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, err error) {
 	jfr := ""
 	for {
 		part, err := parts.Next()
@@ -100,6 +98,10 @@ func readUpload(parts *form.Reader) (u upload, err error) {
 		}
 		switch name := attachmentName(part); {
 		case part.Name == fieldEvent:
+			// Its texts are copied twice at most, once for good.
+			if err := m.keep(ctx, 2*int64(len(part.Content))); err != nil {
+				return upload{}, err
+			}
 			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
 				return upload{}, refuse(malformedUnless(err), "%w", err)
 			}

@@ -43,8 +43,8 @@ func counts(name string) bool {
 
 // deliverDifference hands on what has happened since the profile before. The first one is kept. One that is not handed
 // on stays in the next difference.
-func (c *collector) deliverDifference(ctx context.Context, tracker *delta.Tracker, payload []byte, source pprof.Source) (outcome string, err error) {
-	payloads := c.in.newBatch(c.way, c.legacy)
+func (c *collector) deliverDifference(ctx context.Context, tracker *delta.Tracker, payload []byte, source pprof.Source, m *memory) (outcome string, err error) {
+	payloads := c.in.newBatch(c.way, c.legacy, m)
 	if err := payloads.add(ctx, payload, source, times{}); err != nil {
 		return outcomeOf(err), err
 	}
@@ -63,8 +63,8 @@ func (c *collector) deliverDifference(ctx context.Context, tracker *delta.Tracke
 }
 
 // deliverTargetDifference hands on a difference that the target has made.
-func (c *collector) deliverTargetDifference(ctx context.Context, payload []byte, source pprof.Source) error {
-	payloads := c.in.newBatch(c.way, c.legacy)
+func (c *collector) deliverTargetDifference(ctx context.Context, payload []byte, source pprof.Source, m *memory) error {
+	payloads := c.in.newBatch(c.way, c.legacy, m)
 	if err := payloads.add(ctx, payload, source, times{}); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (c *collector) deliverTargetDifference(ctx context.Context, payload []byte,
 // deliverChanged hands on profiles from which samples were removed.
 func (c *collector) deliverChanged(ctx context.Context, payloads *batch) error {
 	ctx = c.obs.StartProfilesOp(ctx)
-	err := payloads.compact()
+	err := payloads.compact(ctx)
 	samples := 0
 	if err == nil {
 		samples, err = payloads.deliver(ctx)

@@ -102,7 +102,9 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String())
+	taken := s.in.newMemory(ctx)
+	defer taken.release()
+	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), taken)
 	if err != nil {
 		return outcomeOf(err), err
 	}
@@ -116,11 +118,11 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	source := s.source(j)
 	switch j.profile.Delta {
 	case DeltaComputed:
-		return s.deliverDifference(ctx, &j.tracker, body, source)
+		return s.deliverDifference(ctx, &j.tracker, body, source, taken)
 	case DeltaTarget:
-		err = s.deliverTargetDifference(ctx, body, source)
+		err = s.deliverTargetDifference(ctx, body, source, taken)
 	case DeltaOff:
-		err = s.deliver(ctx, body, source)
+		err = s.deliver(ctx, body, source, taken)
 	}
 	return outcomeOf(err), err
 }

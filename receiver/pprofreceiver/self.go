@@ -89,6 +89,11 @@ func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
 		defer cancel()
 	}
+	taken := s.in.newMemory(ctx)
+	defer taken.release()
+	if err := taken.keep(ctx, int64(profile.Cap())); err != nil {
+		return outcomeOf(err), err
+	}
 	source := s.in.newSource()
 	source.ProfileName = name
 	// What the Collector says of itself holds unless the configuration says otherwise.
@@ -98,9 +103,9 @@ func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (
 		}
 	}
 	if tracker != nil {
-		return s.deliverDifference(ctx, tracker, profile.Bytes(), source)
+		return s.deliverDifference(ctx, tracker, profile.Bytes(), source, taken)
 	}
-	err = s.deliver(ctx, profile.Bytes(), source)
+	err = s.deliver(ctx, profile.Bytes(), source, taken)
 	return outcomeOf(err), err
 }
 

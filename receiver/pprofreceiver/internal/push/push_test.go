@@ -137,7 +137,7 @@ func TestReadJSONForms(t *testing.T) {
 		`null`: nil,
 		`{"\u0073eries":[{"samples":[{"rawProfile":"\u005F-\u0038\n"}]}]}`: {{Profiles: [][]byte{{0xff, 0xef}}}},
 		`{"series":[{"labels":[{"name":"\ud83d\ude00\t"}]}],"x":-0.5E-1}`:  {{Labels: []label.Label{{Name: "\U0001F600\t"}}}},
-		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:          {{Labels: []label.Label{{Name: "a\uFFFD"}}}},
+		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:                     {{Labels: []label.Label{{Name: "a\uFFFD"}}}},
 	} {
 		got, err := PushRequest.ReadJSON([]byte(text), limits)
 		require.NoError(t, err, text)
