@@ -5,13 +5,13 @@ package pprofreceiver
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
 	"io"
 	"net/http"
 	"slices"
 
 	"github.com/golang/snappy"
+	"github.com/klauspost/compress/zlib"
 	"github.com/pierrec/lz4/v4"
 	"go.opentelemetry.io/collector/config/confighttp"
 
@@ -97,6 +97,9 @@ func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []
 func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
 	r.Header.Del("Content-Encoding")
 	length, err := snappy.DecodedLen(body)
+	if err == nil && length == 0 {
+		err = io.EOF
+	}
 	if err != nil {
 		return nil, undecodable(err)
 	}

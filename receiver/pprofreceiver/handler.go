@@ -146,11 +146,15 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := m.keep(ctx, coming.header); err != nil {
 		return nil, nil, err
 	}
-	if body, err = m.read(ctx, coming, r.ContentLength); err != nil {
-		return nil, nil, bodyError(err)
+	body, err = m.read(ctx, coming, r.ContentLength)
+	if refusal := coming.whole(); refusal != nil {
+		if s.stopping.Err() == nil {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
+		}
+		return nil, nil, refusal
 	}
-	if err := coming.whole(); err != nil {
-		return nil, nil, err
+	if err != nil {
+		return nil, nil, bodyError(err)
 	}
 	leave, err = s.places.take(ctx, s.cfg.TenantFrom.of(r))
 	return body, leave, err
@@ -214,8 +218,12 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, protocol *api, e
 	protocol.fail(w, r, f)
 }
 
-// drainedBytes is how much of a refused body is still read; the read timeout bounds how long that takes.
-const drainedBytes = 2 << 20
+// drainedBytes is how much of a refused body is still read. The read timeout bounds how long that takes, and drainTime for one
+// that was refused before it had arrived.
+const (
+	drainedBytes = 2 << 20
+	drainTime    = 2 * time.Second
+)
 
 // seconds rounds up: a sender that comes back too early is refused once more.
 func seconds(d time.Duration) string {

@@ -104,7 +104,8 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 		beginning = new([beginningBytes]byte)
 	}
 	m.beginnings = append(m.beginnings, beginning)
-	content := append(beginning[:0], first[0])
+	beginning[0] = first[0]
+	content := beginning[:1]
 	for {
 		n, err := r.Read(content[len(content):cap(content)])
 		content = content[:len(content)+n]
