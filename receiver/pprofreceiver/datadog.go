@@ -25,6 +25,8 @@ const (
 
 	// datadogOtherParts is how many parts beside profiles an upload may have.
 	datadogOtherParts = 32
+	// partBytes is what the header of a part takes when it is read.
+	partBytes = 16 << 10
 )
 
 var datadogPaths = []string{"/profiling/v1/input", "/api/v2/profile"}
@@ -94,6 +96,9 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 			break
 		}
 		if err != nil {
+			return upload{}, err
+		}
+		if err := m.keep(ctx, partBytes); err != nil {
 			return upload{}, err
 		}
 		switch name := attachmentName(part); {

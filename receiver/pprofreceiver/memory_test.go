@@ -100,6 +100,43 @@ func TestReserveWhileGone(t *testing.T) {
 	assert.Equal(t, classAborted, classify(m.grow(ctx, 1)))
 }
 
+// TestScrapedMemory: fetched profiles reserve as requests do. What is remembered to be subtracted is held until the end.
+func TestScrapedMemory(t *testing.T) {
+	b := budget.New(64<<20, 0)
+	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(10)))))
+	cfg := fetchConfig()
+	section := cfg.Scrape.GetOrInsertDefault()
+	section.Schedule = soon()
+	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	section.Profiles = []ScrapedProfile{{Name: profileMutex, Delta: DeltaComputed}, {Name: "other"}}
+	next := &sink{consume: func(ctx context.Context) error {
+		assert.Positive(t, budget.FromContext(ctx).Bytes())
+		return nil
+	}}
+	r := runInto(t, withBudget(b), cfg, next)
+	r.waitOutcome(t, outcomeBaseline, 1)
+	r.sink.wait(t, 3)
+	assert.GreaterOrEqual(t, used(b), int64(20*counterBytes), "10 samples of 2 types are remembered")
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	assert.Zero(t, used(b))
+}
+
+// TestScrapedMemoryExhausted: a profile for which there is no memory is left out, and counted.
+func TestScrapedMemoryExhausted(t *testing.T) {
+	b := budget.New(1<<20, time.Millisecond)
+	others, err := b.Reserve(t.Context(), 1<<20)
+	require.NoError(t, err)
+	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(10)))))
+	cfg := fetchConfig()
+	section := cfg.Remote.GetOrInsertDefault()
+	section.Schedule = soon()
+	section.HTTP.Endpoint = to.URL
+	r := runInto(t, withBudget(b), cfg, &sink{})
+	r.waitOutcome(t, "memory_budget", 1)
+	others.Release()
+	r.waitOutcome(t, outcomeOK, 1)
+}
+
 // requests are one small profile by every API and in every envelope.
 func requests(t *testing.T) map[string]func(r *running) reply {
 	t.Helper()
