@@ -334,7 +334,10 @@ func TestHTTPSlow(t *testing.T) {
 func TestHTTPRedirect(t *testing.T) {
 	s := newSink(t, nil)
 	for status, taken := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
-		redirecting := httptest.NewServer(http.RedirectHandler(s.URL, status))
+		paths := http.NewServeMux()
+		paths.Handle("/", http.RedirectHandler("/there", status))
+		paths.Handle("/there", s.Config.Handler)
+		redirecting := httptest.NewServer(paths)
 		p := newPushing(t, redirecting.URL, nil)
 		before := len(s.requests())
 		err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
@@ -349,9 +352,11 @@ func TestHTTPRedirect(t *testing.T) {
 		redirecting.Close()
 	}
 	before := len(s.requests())
-	away := httptest.NewServer(http.RedirectHandler(strings.Replace(s.URL, "127.0.0.1", "localhost", 1), http.StatusTemporaryRedirect))
-	defer away.Close()
-	require.ErrorContains(t, newPushing(t, away.URL, nil).ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
+	for _, elsewhere := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1)} { // Another port, another host.
+		away := httptest.NewServer(http.RedirectHandler(elsewhere, http.StatusTemporaryRedirect))
+		require.ErrorContains(t, newPushing(t, away.URL, nil).ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
+		away.Close()
+	}
 	assert.Len(t, s.requests(), before)
 	loop := httptest.NewServer(http.RedirectHandler("/", http.StatusTemporaryRedirect))
 	defer loop.Close()

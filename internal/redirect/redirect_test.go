@@ -19,8 +19,17 @@ func TestSameHost(t *testing.T) {
 		follows          bool
 	}{
 		"path":           {"POST", "http://a:1/x", "http://a:1/y", 1, true},
-		"port":           {"POST", "http://a:1/x", "http://a:2/x", 1, true},
+		"case":           {"POST", "http://a:1/x", "http://A:1/x", 1, true},
+		"port":           {"POST", "http://a:1/x", "http://a:2/x", 1, false},
+		"port of TLS":    {"POST", "https://a:1/x", "https://a/x", 1, false},
+		"standard port":  {"POST", "http://a/x", "http://a:80/y", 1, true},
+		"same of TLS":    {"POST", "https://a:443/x", "https://a/y", 1, true},
 		"to TLS":         {"POST", "http://a/x", "https://a/x", 1, true},
+		"to TLS, named":  {"POST", "http://a:80/x", "https://a:443/x", 1, true},
+		"to other TLS":   {"POST", "http://a/x", "https://a:444/x", 1, false},
+		"other to TLS":   {"POST", "http://a:8080/x", "https://a/x", 1, false},
+		"same port, TLS": {"POST", "http://a:8080/x", "https://a:8080/x", 1, false},
+		"scheme":         {"GET", "http://a/x", "ftp://a:80/x", 1, false},
 		"the last":       {"GET", "http://a/x", "http://a/y", Limit, true},
 		"one too many":   {"GET", "http://a/x", "http://a/y", Limit + 1, false},
 		"host":           {"POST", "http://a/x", "http://b/x", 1, false},
@@ -46,4 +55,7 @@ func TestSameHost(t *testing.T) {
 	get, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a/y", http.NoBody)
 	require.NoError(t, err)
 	assert.ErrorIs(t, SameHost(get, []*http.Request{post}), http.ErrUseLastResponse, "the body would stay behind")
+	back, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a/y", http.NoBody)
+	require.NoError(t, err)
+	assert.ErrorIs(t, SameHost(get, []*http.Request{get, back}), http.ErrUseLastResponse, "it came by TLS")
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -25,15 +26,20 @@ type batch struct {
 	in     *intake
 	way    *way
 	legacy legacyFormats
-	// claim is what the payloads may take, nil where nothing bounds that.
-	claim *claim
+	memory *memory
 
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
 	samples  int
 	inflated int
-	refused  []error
+	// messageBytes is what messages take in memory.
+	messageBytes int64
+	refused      []error
 }
+
+// handlingFactor is how many times the memory of a message is reserved while it is handed on: as much again is for the
+// copies that joining, deduplication and marshalling make.
+const handlingFactor = 2
 
 // times stand in for those that a payload does not have.
 type times struct {
@@ -41,8 +47,8 @@ type times struct {
 	end   time.Time
 }
 
-func (in *intake) newBatch(w *way, legacy legacyFormats) *batch {
-	return &batch{in: in, way: w, legacy: legacy}
+func (in *intake) newBatch(w *way, legacy legacyFormats, m *memory) *batch {
+	return &batch{in: in, way: w, legacy: legacy, memory: m}
 }
 
 // add translates a payload. The limits on the size of a payload and on its samples hold for all of a batch together;
@@ -53,13 +59,15 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 		b.stats = append(b.stats, pprof.DecodeStats{})
 		return nil
 	}
-	if b.claim != nil {
-		source.Reserve = func(bytes int64) error { return b.claim.atLeast(ctx, b.inflated+int(bytes)) }
-	}
-	profiles, stats, err := b.in.translate(ctx, b.way, payload, source, b.legacy)
+	profiles, stats, err := b.in.translate(ctx, b.way, payload, source, b.legacy, b.memory)
 	if err != nil {
 		return err
 	}
+	taken := messageBytes(&stats)
+	if err := b.memory.keep(ctx, taken); err != nil {
+		return err
+	}
+	b.messageBytes += taken
 	span.fillIn(profiles)
 	b.samples += stats.OTLPSamples
 	b.inflated += stats.InflatedBytes
@@ -75,7 +83,7 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 		return refuse(classTooLarge, "more than limits.payloads, %d, in one request", limit)
 	}
 	err := b.add(ctx, payload, source, span)
-	if class := classify(err); err != nil && (class == classBusy || class == classAborted) {
+	if class := classify(err); err != nil && (class == classMemory || class == classAborted) {
 		return err // It says nothing of the payload.
 	}
 	if err != nil {
@@ -91,15 +99,23 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 	return nil
 }
 
+// messageBytes is about what a translated payload takes in memory. It is not less than what it was made of.
+func messageBytes(stats *pprof.DecodeStats) int64 {
+	return max(stats.MessageBytes, 3*int64(stats.InflatedBytes))
+}
+
 // deliver hands on what is good and returns the number of its samples. If something was left out, or everything, the
 // error is a *partialError or tells of all.
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
+		if err := b.memory.settle(ctx, handlingFactor*b.messageBytes); err != nil {
+			return b.samples, err
+		}
 		message, err := combine(b.messages, b.in.allMappings)
 		if err != nil {
 			return b.samples, err
 		}
-		if err := b.in.hand(ctx, message); err != nil {
+		if err := b.in.hand(budget.NewContext(ctx, b.memory.reservation), message); err != nil {
 			return b.samples, err
 		}
 	}
@@ -111,7 +127,10 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 
 // compact makes the dictionaries small again, after something was removed from the messages. Payloads that were copied
 // into profiles hold more than is left, and go as well.
-func (b *batch) compact() error {
+func (b *batch) compact(ctx context.Context) error {
+	if err := b.memory.settle(ctx, handlingFactor*b.messageBytes); err != nil {
+		return err
+	}
 	b.samples = 0
 	for i, message := range b.messages {
 		small, err := rebuild([]pprofile.Profiles{message}, b.in.allMappings)

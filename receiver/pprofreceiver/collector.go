@@ -67,10 +67,10 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 	return &collector{in: in, way: newWay(in.metrics, name), obs: obs, log: set.Logger}, nil
 }
 
-// deliver translates a payload and hands it on.
-func (c *collector) deliver(ctx context.Context, payload []byte, source pprof.Source) error {
+// deliver translates a payload and hands it on. The memory keeps the payload.
+func (c *collector) deliver(ctx context.Context, payload []byte, source pprof.Source, m *memory) error {
 	ctx = c.obs.StartProfilesOp(ctx)
-	payloads := c.in.newBatch(c.way, c.legacy)
+	payloads := c.in.newBatch(c.way, c.legacy, m)
 	samples, err := 0, payloads.add(ctx, payload, source, times{})
 	if err == nil {
 		samples, err = payloads.deliver(ctx)

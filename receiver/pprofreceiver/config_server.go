@@ -24,9 +24,9 @@ const (
 	defaultReadHeaderTimeout     = 10 * time.Second
 	defaultWriteTimeout          = time.Minute
 	defaultMaxConcurrentRequests = 64
-	defaultMaxConcurrentBytes    = 64 << 20
 	defaultConcurrencyWait       = 5 * time.Second
 	defaultRetryAfter            = 5 * time.Second
+	defaultMinBodyRate           = 1 << 10
 )
 
 // ServerConfig configures the HTTP server.
@@ -41,14 +41,17 @@ type ServerConfig struct {
 	// APIs says which protocols are served.
 	APIs APIsConfig `mapstructure:"apis"`
 
-	// MaxConcurrentRequests is how many requests are read and worked on at a time.
+	// MinBodyRate is the least number of bytes in a second at which a body must arrive, 0 is none.
+	MinBodyRate int64 `mapstructure:"min_body_rate"`
+
+	// MaxConcurrentRequests is how many requests are worked on at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 
 	// MaxConcurrentRequestsPerTenant is how many of them may be of one tenant, 0 is no limit.
 	MaxConcurrentRequestsPerTenant int `mapstructure:"max_concurrent_requests_per_tenant"`
 
-	// MaxConcurrentBytes is how many bytes of profiles, after decompression, are worked on at a time.
-	MaxConcurrentBytes int `mapstructure:"max_concurrent_bytes"`
+	// TenantFrom says what requests of one tenant have in common.
+	TenantFrom TenantFrom `mapstructure:"tenant_from"`
 
 	// ConcurrencyWait is how long a request above these numbers waits for its turn before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
@@ -111,7 +114,6 @@ func defaultServerConfig() ServerConfig {
 	http := confighttp.NewDefaultServerConfig()
 	http.NetAddr.Endpoint = defaultEndpoint
 	http.MaxRequestBodySize = defaultMaxRequestBodySize
-	// A sender that is slower than this holds one of the places; see MaxConcurrentRequests.
 	http.ReadTimeout = defaultReadTimeout
 	http.ReadHeaderTimeout = defaultReadHeaderTimeout
 	// Runs from the end of the header: it must outlast ReadTimeout, or the answer to a slow sender is never sent.
@@ -121,7 +123,8 @@ func defaultServerConfig() ServerConfig {
 		Path:                  defaultPath,
 		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
-		MaxConcurrentBytes:    defaultMaxConcurrentBytes,
+		MinBodyRate:           defaultMinBodyRate,
+		TenantFrom:            TenantFromHeader,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,
 	}
@@ -129,6 +132,9 @@ func defaultServerConfig() ServerConfig {
 
 // Unmarshal reads the section and refuses keys that do not exist.
 func (cfg *ServerConfig) Unmarshal(conf *confmap.Conf) error {
+	if conf.IsSet("max_concurrent_bytes") {
+		return errors.New("max_concurrent_bytes is no more: the extension memory_budget bounds the memory of all requests")
+	}
 	type fields ServerConfig
 	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
 		return err
@@ -161,8 +167,11 @@ func (cfg *ServerConfig) Validate() error {
 	if cfg.MaxConcurrentRequestsPerTenant < 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be negative, is %d", cfg.MaxConcurrentRequestsPerTenant))
 	}
-	if cfg.MaxConcurrentBytes <= 0 {
-		errs = append(errs, fmt.Errorf("max_concurrent_bytes must be above 0, is %d", cfg.MaxConcurrentBytes))
+	if cfg.MinBodyRate < 0 {
+		errs = append(errs, fmt.Errorf("min_body_rate must not be negative, is %d", cfg.MinBodyRate))
+	}
+	if cfg.TenantFrom == TenantFromAuth && !cfg.HTTP.Auth.HasValue() {
+		errs = append(errs, fmt.Errorf("tenant_from %q needs auth", cfg.TenantFrom))
 	}
 	if cfg.ConcurrencyWait < 0 {
 		errs = append(errs, fmt.Errorf("concurrency_wait must not be negative, is %s", cfg.ConcurrencyWait))

@@ -25,6 +25,8 @@ const (
 
 	// datadogOtherParts is how many parts beside profiles an upload may have.
 	datadogOtherParts = 32
+	// partBytes is what the header of a part takes when it is read.
+	partBytes = 16 << 10
 )
 
 var datadogPaths = []string{"/profiling/v1/input", "/api/v2/profile"}
@@ -60,12 +62,10 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	body, release, err := s.envelope(body)
-	if err != nil {
+	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
-	defer release()
-	upload, err := readUpload(form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
+	upload, err := readUpload(ctx, payloads.memory, form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ type upload struct {
 	ignored  int
 }
 
-func readUpload(parts *form.Reader) (u upload, err error) {
+func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, err error) {
 	jfr := ""
 	for {
 		part, err := parts.Next()
@@ -98,8 +98,15 @@ func readUpload(parts *form.Reader) (u upload, err error) {
 		if err != nil {
 			return upload{}, err
 		}
+		if err := m.keep(ctx, partBytes); err != nil {
+			return upload{}, err
+		}
 		switch name := attachmentName(part); {
 		case part.Name == fieldEvent:
+			// Its texts are copied twice at most, once for good.
+			if err := m.keep(ctx, 2*int64(len(part.Content))); err != nil {
+				return upload{}, err
+			}
 			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
 				return upload{}, refuse(malformedUnless(err), "%w", err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
@@ -39,6 +40,7 @@ const (
 	classAborted
 	classBusy
 	classTenantBusy
+	classMemory
 	classConsumerUnavailable
 	classConsumerRejected
 	classCount
@@ -71,6 +73,7 @@ var answers = [classCount]answer{
 	classAborted:             {status: http.StatusBadRequest, reason: "aborted", code: codeCanceled},
 	classBusy:                {status: http.StatusServiceUnavailable, reason: "busy", code: codeUnavailable, retryable: true},
 	classTenantBusy:          {status: http.StatusTooManyRequests, reason: "tenant_busy", code: codeUnavailable, retryable: true},
+	classMemory:              {status: http.StatusServiceUnavailable, reason: "memory_budget", code: codeUnavailable, retryable: true},
 	classConsumerUnavailable: {status: http.StatusServiceUnavailable, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 	classConsumerRejected:    {status: http.StatusBadRequest, reason: "consumer_rejected", code: codeInvalidArgument},
 }
@@ -96,8 +99,10 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, budget.ErrTooLarge):
 		return classTooLarge
+	case errors.Is(err, budget.ErrExhausted):
+		return classMemory
 	case isAny(err, pprof.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
@@ -116,14 +121,19 @@ func bodyError(err error) error {
 	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bodyTooLarge(tooMany.Limit)
 	}
+	if classify(err) != classInternal {
+		return err
+	}
 	broken, network := errors.AsType[net.Error](err)
 	switch {
 	case network && broken.Timeout():
 		return refuse(classTooSlow, "the body did not arrive within read_timeout: %w", err)
+	case errors.Is(err, io.EOF):
+		return refuse(classMalformed, "the body is empty")
 	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
 		return refuse(classAborted, "the body ended early: %w", err)
 	default:
-		// What is left comes from the framing of chunks and from the decoders of Content-Encoding.
+		// What is left comes from the framing of chunks.
 		return refuse(classMalformed, "cannot read the body: %w", err)
 	}
 }
@@ -137,6 +147,8 @@ func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return refuse(classAborted, "the sender did not wait for the answer: %w", err)
+	case isAny(err, budget.ErrTooLarge, budget.ErrExhausted):
+		return err
 	case consumererror.IsPermanent(err):
 		return refuse(classConsumerRejected, "%w", err)
 	default:

@@ -96,7 +96,8 @@ func TestAnswersAreComplete(t *testing.T) {
 	assert.ElementsMatch(t, promised.Attributes["api"].Enum, ways)
 	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
 	for _, class := range []class{
-		classTooLarge, classMalformed, classNotPprof, classBusy, classConsumerUnavailable, classConsumerRejected, classAborted, classInternal,
+		classTooLarge, classMalformed, classNotPprof, classBusy, classMemory, classConsumerUnavailable, classConsumerRejected, classAborted,
+		classInternal,
 	} {
 		outcomes = append(outcomes, answers[class].reason)
 	}

@@ -36,8 +36,9 @@ type fetcher struct {
 	limit  int64
 }
 
-// get returns the answer of a URL, if it may be a profile. The error tells its outcome to [outcomeOf].
-func (f *fetcher) get(ctx context.Context, target string) ([]byte, error) {
+// get returns the answer of a URL, if it may be a profile. The memory keeps it. The error tells its outcome to
+// [outcomeOf].
+func (f *fetcher) get(ctx context.Context, target string, m *memory) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, failFetch(outcomeUnreachable, "%w", err)
@@ -51,9 +52,11 @@ func (f *fetcher) get(ctx context.Context, target string) ([]byte, error) {
 		return nil, failFetch(outcomeUnreachable, "%w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, f.limit+1))
+	body, err := m.read(ctx, io.LimitReader(response.Body, f.limit+1), response.ContentLength)
 	switch {
-	case err != nil:
+	case err != nil && classify(err) != classInternal:
+		return nil, err
+	case err != nil && !errors.Is(err, io.EOF):
 		return nil, failFetch(outcomeUnreachable, "cannot read the answer: %w", err)
 	case int64(len(body)) > f.limit:
 		return nil, failFetch(outcomeTooLarge, "the answer is larger than max_response_size, %d bytes", f.limit)

@@ -204,18 +204,24 @@ func (f *files) take(ctx context.Context, path string, mark fileMark) error {
 		return err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, mark.Size+1))
-	if err != nil {
+	taken := f.in.newMemory(ctx)
+	defer taken.release()
+	if err := taken.keep(ctx, mark.Size); err != nil {
 		return err
 	}
-	if info, err := file.Stat(); err != nil || markOf(info) != mark || int64(len(content)) != mark.Size {
+	content := make([]byte, mark.Size)
+	_, err = io.ReadFull(file, content)
+	if info, statErr := file.Stat(); statErr != nil || markOf(info) != mark || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errChanging
+	}
+	if err != nil {
+		return err
 	}
 	source := f.in.newSource()
 	if f.cfg.IncludeFilePath {
 		source.Resource.PutStr(attributeFilePath, label.ValidText(path))
 	}
-	return f.deliver(ctx, content, source)
+	return f.deliver(ctx, content, source, taken)
 }
 
 // dispose does with a file that was handed on what is configured.

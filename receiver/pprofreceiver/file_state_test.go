@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// memory is a storage that outlives receivers.
-type memory struct {
+// storedMemory is a storage that outlives receivers.
+type storedMemory struct {
 	component.StartFunc
 	component.ShutdownFunc
 	values map[string][]byte
@@ -26,13 +26,13 @@ type memory struct {
 	opened int
 }
 
-func (m *memory) GetClient(_ context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
+func (m *storedMemory) GetClient(_ context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
 	m.opened++
-	return &memoryClient{memory: m, prefix: kind.String() + id.String() + name}, nil
+	return &memoryClient{storedMemory: m, prefix: kind.String() + id.String() + name}, nil
 }
 
 type memoryClient struct {
-	*memory
+	*storedMemory
 	prefix string
 }
 
@@ -62,7 +62,7 @@ func TestFileState(t *testing.T) {
 	directory := t.TempDir()
 	body := plain(t, cpuProfile(1))
 	id := component.MustNewID("file_storage")
-	keeper := &memory{values: map[string][]byte{}}
+	keeper := &storedMemory{values: map[string][]byte{}}
 	host := &watchingHost{extensions: map[component.ID]component.Component{id: keeper}}
 	withStorage := func(cfg *FileConfig) { cfg.Storage = &id }
 
@@ -95,7 +95,7 @@ func TestFileState(t *testing.T) {
 
 func TestFileStateErrors(t *testing.T) {
 	id, other := component.MustNewID("file_storage"), component.MustNewID("other")
-	broken := &memory{values: map[string][]byte{}}
+	broken := &storedMemory{values: map[string][]byte{}}
 	host := &watchingHost{extensions: map[component.ID]component.Component{other: &emptyComponent{}, id: broken}}
 	broken.values["Receiver"+"pprof"+"file"+"files"] = []byte("{")
 	for _, c := range []struct {

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/collector/client"
-	"go.opentelemetry.io/collector/config/confighttp"
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -26,9 +24,6 @@ const shutdownGrace = time.Second
 
 // format is what the standard metrics and spans of a receiver call the data.
 const format = "pprof"
-
-// tenantHeader names the tenant of a request to Pyroscope, Loki and the like.
-const tenantHeader = "X-Scope-OrgID"
 
 // api is one protocol of the server: where it is, what a request means, and the form of its answers.
 type api struct {
@@ -121,31 +116,60 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
 	defer s.hurryOnShutdown(w)()
-	body, err := s.bodies.begin(r)
-	if err != nil {
-		return 0, err
-	}
-	defer s.bodies.put(body)
-	leave, err := s.places.take(ctx, r.Header.Get(tenantHeader))
+	taken := s.intake.newMemory(ctx)
+	defer taken.release()
+	body, leave, err := s.receive(ctx, w, r, taken)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	if err := s.bodies.finish(r, body); err != nil {
+	if body, err = s.decode(ctx, r, taken, body); err != nil {
 		return 0, err
 	}
-	claim, err := s.room.take(ctx, expectedRatio*len(body.bytes))
-	if err != nil {
+	payloads := s.intake.newBatch(protocol.metrics, s.legacy, taken)
+	if err := protocol.take(ctx, r, payloads, body); err != nil {
 		return 0, err
 	}
-	defer claim.leave()
-	payloads := s.intake.newBatch(protocol.metrics, s.legacy)
-	payloads.claim = claim
-	if err := protocol.take(ctx, r, payloads, body.bytes); err != nil {
-		return 0, err
-	}
-	claim.atMost(payloads.inflated)
 	return payloads.deliver(ctx)
+}
+
+// receive reads the body of a request, and takes a place when all of it has come. The place must be left.
+func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, leave func(), err error) {
+	coming := &arrival{all: s.arriving, sender: r.Body, header: headerBytes(r), expire: func() {
+		// A connection that has no deadlines is served without.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+	}}
+	defer coming.end()
+	if err := coming.begin(); err != nil {
+		return nil, nil, err
+	}
+	if err := m.keep(ctx, coming.header); err != nil {
+		return nil, nil, err
+	}
+	body, err = m.read(ctx, coming, r.ContentLength)
+	if refusal := coming.whole(); refusal != nil {
+		if s.stopping.Err() == nil {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
+		}
+		return nil, nil, refusal
+	}
+	if err != nil {
+		return nil, nil, bodyError(err)
+	}
+	leave, err = s.places.take(ctx, s.cfg.TenantFrom.of(r))
+	return body, leave, err
+}
+
+// headerBytes is about what the header of a request takes: its texts, and what is made of the query.
+func headerBytes(r *http.Request) int64 {
+	bytes := 2 * len(r.RequestURI)
+	for name, values := range r.Header {
+		bytes += len(name)
+		for _, value := range values {
+			bytes += len(value)
+		}
+	}
+	return 2 * int64(bytes)
 }
 
 // newSource returns what configuration, headers and query say of the profiles of a request. What the API itself says of
@@ -157,18 +181,6 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 		err = setFromQuery(&source, r.URL.RawQuery)
 	}
 	return source, err
-}
-
-// withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With
-// include_metadata all headers travel, and nothing is to be done.
-func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
-	tenant := r.Header.Values(tenantHeader)
-	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
-		return ctx
-	}
-	info := client.FromContext(ctx)
-	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
-	return client.NewContext(ctx, info)
 }
 
 // hurryOnShutdown gives a request little time to arrive from the moment on when the server is shut down: a sender that
@@ -206,8 +218,12 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, protocol *api, e
 	protocol.fail(w, r, f)
 }
 
-// drainedBytes is how much of a refused body is still read; the read timeout bounds how long that takes.
-const drainedBytes = 2 << 20
+// drainedBytes is how much of a refused body is still read. The read timeout bounds how long that takes, and drainTime for one
+// that was refused before it had arrived.
+const (
+	drainedBytes = 2 << 20
+	drainTime    = 2 * time.Second
+)
 
 // seconds rounds up: a sender that comes back too early is refused once more.
 func seconds(d time.Duration) string {
@@ -235,20 +251,4 @@ func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string
 		protocol = s.unknown
 	}
 	s.refuse(w, r, protocol, refuse(class, "%s", text))
-}
-
-// decoders takes gzip and zstd away from confighttp where they are allowed: their bodies pass as they came, and the
-// translator inflates them with the payload's own compression, under one limit and in one pass.
-func (s *server) decoders() []confighttp.ToServerOption {
-	asItCame := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
-	var options []confighttp.ToServerOption
-	for encoding, aliases := range map[string][]string{"": {"identity"}, "gzip": {"gzip", "x-gzip"}, "zstd": {"zstd"}} {
-		if allowed := s.cfg.HTTP.CompressionAlgorithms; allowed != nil && !slices.Contains(allowed, encoding) {
-			continue
-		}
-		for _, alias := range aliases {
-			options = append(options, confighttp.WithDecoder(alias, asItCame))
-		}
-	}
-	return options
 }

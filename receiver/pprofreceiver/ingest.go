@@ -37,6 +37,8 @@ const (
 	fieldJFR         = "jfr"
 	// maxIngestParts is more than any client sends: the profile, the one before it, and the sample types.
 	maxIngestParts = 16
+	// sampleTypesFactor is how many times its length a sample_type_config takes when it is read.
+	sampleTypesFactor = 32
 )
 
 var ingestPaths = []string{"/ingest", "/pyroscope/ingest"}
@@ -75,11 +77,9 @@ func (s *server) takeIngest(ctx context.Context, r *http.Request, payloads *batc
 	case !isForm:
 		return s.takeIngestBody(ctx, payloads, body, source, query)
 	}
-	body, release, err := s.envelope(body)
-	if err != nil {
+	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
-	defer release()
 	return s.takeIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
 }
 
@@ -159,6 +159,9 @@ func (s *server) takeIngestForm(ctx context.Context, payloads *batch, fields *fo
 			}
 			profile, found = part.Content, true
 		case fieldSampleTypes:
+			if err := payloads.memory.grow(ctx, sampleTypesFactor*int64(len(part.Content))); err != nil {
+				return err
+			}
 			name, err := pyroscope.ProfileName(part.Content)
 			if err != nil {
 				return refuse(malformedUnless(err), "%w", err)

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -30,7 +31,9 @@ type intake struct {
 	allMappings bool
 	resource    pcommon.Map // the attributes that every resource begins with, only read
 	version     string
-	closed      atomic.Bool
+	// budget is what requests reserve memory of. It is nil until the receiver is started.
+	budget *budget.Budget
+	closed atomic.Bool
 }
 
 func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*intake, error) {
@@ -62,12 +65,13 @@ func (in *intake) newSource() pprof.Source {
 }
 
 // translate makes profiles of one payload. The error tells its class to [classify].
-func (in *intake) translate(ctx context.Context, way *way, payload []byte, source pprof.Source, legacy legacyFormats) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (in *intake) translate(ctx context.Context, way *way, payload []byte, source pprof.Source, legacy legacyFormats, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
+	source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
 	profiles, stats, err := in.decoder.Decode(payload, source)
 	if errors.Is(err, pprof.ErrNotPprof) {
 		if legacy.allowed {
-			profiles, stats, err = in.translateLegacy(payload, source)
+			profiles, stats, err = in.translateLegacy(ctx, payload, source, m)
 		} else {
 			err = refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, legacy.hint)
 		}
@@ -77,8 +81,10 @@ func (in *intake) translate(ctx context.Context, way *way, payload []byte, sourc
 }
 
 // translateLegacy takes the detour over google/pprof, which reads the older formats and writes profile.proto.
-func (in *intake) translateLegacy(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	modern, size, err := in.legacy.modernise(payload)
+func (in *intake) translateLegacy(ctx context.Context, payload []byte, source pprof.Source, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
+	before := m.kept
+	defer func() { m.kept = before }()
+	modern, size, err := in.legacy.modernise(ctx, payload, m)
 	if err != nil {
 		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
 	}

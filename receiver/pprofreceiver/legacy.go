@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/google/pprof/profile"
 
@@ -13,6 +14,9 @@ import (
 
 // maxLegacyBytes bounds payloads in the older formats. Their parser builds objects of many times their size.
 const maxLegacyBytes = 16 << 20
+
+// legacyFactor is how many times the size of a payload in an older format its objects take.
+const legacyFactor = 40
 
 // legacyFormats says whether a way in takes the older formats, and else how to make it.
 type legacyFormats struct {
@@ -30,10 +34,14 @@ func newLegacyParser(inflatedBytes int) legacyParser {
 }
 
 // modernise returns payload as profile.proto, and its size without compression.
-func (p legacyParser) modernise(payload []byte) (modern []byte, size int, err error) {
-	plain, err := inflate.Append(nil, payload, p.limit)
+// The memory keeps what the result takes.
+func (p legacyParser) modernise(ctx context.Context, payload []byte, m *memory) (modern []byte, size int, err error) {
+	plain, err := inflate.AppendReserving(nil, payload, p.limit, func(bytes int) error { return m.grow(ctx, int64(bytes)) })
 	if err != nil {
 		return nil, 0, refuse(classify(err), "payload in an older format: %w", err)
+	}
+	if err := m.grow(ctx, legacyFactor*int64(len(plain))); err != nil {
+		return nil, len(plain), err
 	}
 	parsed, err := parseLegacy(plain)
 	if err != nil {
@@ -43,7 +51,7 @@ func (p legacyParser) modernise(payload []byte) (modern []byte, size int, err er
 	if err := parsed.WriteUncompressed(&out); err != nil {
 		return nil, len(plain), refuse(classMalformed, "cannot write the payload as profile.proto: %w", err)
 	}
-	return out.Bytes(), len(plain), nil
+	return out.Bytes(), len(plain), m.keep(ctx, int64(out.Cap()))
 }
 
 // parseLegacy runs parsers that were written for files of one's own: they may panic on those of others.

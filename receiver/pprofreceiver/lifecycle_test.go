@@ -79,17 +79,17 @@ func TestShutdownDrains(t *testing.T) {
 func TestShutdownIsBounded(t *testing.T) {
 	r := run(t, nil)
 	conn := r.raw(t, unfinished(1_000_000, 100_000))
-	places := r.receiver.sources[0].(*server).places
-	require.Eventually(t, func() bool { return len(places.taken) == 1 }, 10*time.Second, 5*time.Millisecond)
+	r.waitArriving(t, 1, 100_000)
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	require.ErrorIs(t, r.receiver.Shutdown(ctx), context.DeadlineExceeded)
 	_, err := io.ReadAll(conn)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed, without an answer or with one")
-	require.Eventually(t, func() bool { return len(places.taken) == 0 }, 10*time.Second, 5*time.Millisecond)
+	r.waitArriving(t, 0, 0)
 
-	late := r.receiver.intake.newBatch(newWay(r.receiver.intake.metrics, wayPprof), legacyFormats{})
-	require.NoError(t, late.add(t.Context(), plain(t, cpuProfile(1)), r.receiver.intake.newSource(), times{}))
+	in := r.receiver.intake
+	late := in.newBatch(newWay(in.metrics, wayPprof), legacyFormats{}, in.newMemory(t.Context()))
+	require.NoError(t, late.add(t.Context(), plain(t, cpuProfile(1)), in.newSource(), times{}))
 	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")
 	assert.Empty(t, r.sink.all())
@@ -103,8 +103,7 @@ func TestShutdownHurriesSenders(t *testing.T) {
 	for _, sent := range []int{0, 3, 100_000} {
 		conns = append(conns, r.raw(t, unfinished(1_000_000, sent)))
 	}
-	places := r.receiver.sources[0].(*server).places
-	require.Eventually(t, func() bool { return len(places.taken) == 1 }, 10*time.Second, 5*time.Millisecond)
+	r.waitArriving(t, 3, 100_003)
 	require.NoError(t, r.receiver.Shutdown(context.Background()))
 	for _, conn := range conns {
 		answer, err := io.ReadAll(conn)

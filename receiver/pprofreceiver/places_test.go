@@ -81,7 +81,7 @@ func TestGivingUpWaiting(t *testing.T) {
 		leave, err = p.take(t.Context(), "a")
 		require.NoError(t, err)
 		leave()
-		assert.Empty(t, p.tenants.inUse, "a tenant without requests is forgotten")
+		assert.Empty(t, p.tenants, "a tenant without requests is forgotten")
 	}
 }
 

@@ -6,8 +6,6 @@ package pprofreceiver
 import (
 	"context"
 	"net/http"
-
-	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
 // rawAPI takes a body that is one pprof. What it is of stands in the query and in headers.
@@ -24,12 +22,4 @@ func (s *server) takeRaw(ctx context.Context, r *http.Request, payloads *batch, 
 		return err
 	}
 	return payloads.add(ctx, body, source, times{})
-}
-
-// checkEncoding refuses a body that does not have the Content-Encoding which it is said to have.
-func checkEncoding(r *http.Request, body []byte) error {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
-		return refuse(classMalformed, "Content-Encoding is %.16q, but the body begins otherwise", encoding)
-	}
-	return nil
 }

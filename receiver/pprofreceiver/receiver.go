@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
 // pprofReceiver starts and stops the ways in that the configuration names.
@@ -51,6 +53,10 @@ func addSource[C any, S component.Component](r *pprofReceiver, set receiver.Sett
 
 // Start opens the ways in. If one cannot be opened, those before it are closed again.
 func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
+	var err error
+	if r.intake.budget, err = budget.Of(host); err != nil {
+		return err
+	}
 	for _, source := range r.sources {
 		if err := source.Start(ctx, host); err != nil {
 			return errors.Join(err, r.Shutdown(ctx))

@@ -12,13 +12,15 @@ import (
 	"go.opentelemetry.io/collector/config/configopaque"
 )
 
-// TestFetchRedirect follows a target to another path of its own. To another host it would take its headers along.
+// TestFetchRedirect follows a target to another path of its own. To another host or port it would take its headers along.
 func TestFetchRedirect(t *testing.T) {
 	stranger := newTarget(t, serve(gz(t, plain(t, cpuProfile(1)))))
 	elsewhere := strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1) + "/there"
 	to := newTarget(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/away":
+			http.Redirect(w, r, stranger.URL+"/there", http.StatusFound)
+		case "/far":
 			http.Redirect(w, r, elsewhere, http.StatusFound)
 		case "/here":
 			http.Redirect(w, r, "/there", http.StatusFound)
@@ -32,12 +34,13 @@ func TestFetchRedirect(t *testing.T) {
 	scrape := func(cfg *ScrapeConfig) {
 		cfg.HTTP.Headers = headers
 		cfg.Schedule = soon()
-		cfg.Profiles = []ScrapedProfile{{Name: "one", Path: "/away"}, {Name: "other", Path: "/here"}}
+		cfg.Profiles = []ScrapedProfile{{Name: "one", Path: "/away"}, {Name: "far", Path: "/far"}, {Name: "other", Path: "/here"}}
 	}
 	runRemote(t, &watchingHost{}, to.URL+"/here", remote).sink.wait(t, 1)
 	runRemote(t, &watchingHost{}, to.URL+"/away", remote).waitOutcome(t, "bad_answer", 2)
+	runRemote(t, &watchingHost{}, to.URL+"/far", remote).waitOutcome(t, "bad_answer", 2)
 	both := runScrape(t, &watchingHost{}, scrape, to.URL)
 	both.sink.wait(t, 1)
-	both.waitOutcome(t, "bad_answer", 2)
+	both.waitOutcome(t, "bad_answer", 3)
 	assert.Zero(t, stranger.times("/there"))
 }

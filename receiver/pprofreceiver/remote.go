@@ -66,14 +66,16 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 }
 
 func (r *remote) round(ctx context.Context, from *fetcher) error {
-	body, err := from.get(ctx, r.target.String())
+	taken := r.in.newMemory(ctx)
+	defer taken.release()
+	body, err := from.get(ctx, r.target.String(), taken)
 	if err != nil {
 		return err
 	}
 	source := r.in.newSource()
 	setFromTarget(source.Resource, r.target)
 	source.ProfileName = goProfileName(r.target.Path)
-	return r.deliver(ctx, body, source)
+	return r.deliver(ctx, body, source, taken)
 }
 
 // Shutdown ends the rounds and waits for one that is under way.

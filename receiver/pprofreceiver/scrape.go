@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/redirect"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -35,7 +34,7 @@ type job struct {
 	target  *TargetConfig
 	url     *url.URL
 	profile ScrapedProfile
-	tracker delta.Tracker
+	tracker tracker
 }
 
 func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, error) {
@@ -93,7 +92,15 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 }
 
 // Shutdown ends the rounds and waits for those that are under way.
-func (s *scrape) Shutdown(ctx context.Context) error { return s.rounds.stop(ctx) }
+func (s *scrape) Shutdown(ctx context.Context) error {
+	err := s.rounds.stop(ctx)
+	if err == nil {
+		for _, one := range s.jobs {
+			one.tracker.release()
+		}
+	}
+	return err
+}
 
 func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcome string, err error) {
 	timeout := s.cfg.HTTP.Timeout
@@ -102,7 +109,9 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String())
+	taken := s.in.newMemory(ctx)
+	defer taken.release()
+	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), taken)
 	if err != nil {
 		return outcomeOf(err), err
 	}
@@ -116,11 +125,11 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	source := s.source(j)
 	switch j.profile.Delta {
 	case DeltaComputed:
-		return s.deliverDifference(ctx, &j.tracker, body, source)
+		return s.deliverDifference(ctx, &j.tracker, body, source, taken)
 	case DeltaTarget:
-		err = s.deliverTargetDifference(ctx, body, source)
+		err = s.deliverTargetDifference(ctx, body, source, taken)
 	case DeltaOff:
-		err = s.deliver(ctx, body, source)
+		err = s.deliver(ctx, body, source, taken)
 	}
 	return outcomeOf(err), err
 }

@@ -12,8 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
-
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 )
 
 // self profiles the process that it is part of.
@@ -22,6 +20,7 @@ type self struct {
 	cfg      *SelfConfig
 	resource pcommon.Map
 	rounds   *rounds
+	trackers []*tracker
 	started  bool
 }
 
@@ -42,12 +41,13 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {
 			continue
 		}
-		var tracker *delta.Tracker
+		var differences *tracker
 		if counts(name) && s.cfg.Delta == DeltaComputed {
-			tracker = &delta.Tracker{}
+			differences = &tracker{}
+			s.trackers = append(s.trackers, differences)
 		}
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
-			outcome, err := s.round(ctx, name, tracker)
+			outcome, err := s.round(ctx, name, differences)
 			if ctx.Err() != nil {
 				return
 			}
@@ -66,6 +66,11 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 // Shutdown ends the rounds and restores the rates of the process.
 func (s *self) Shutdown(ctx context.Context) error {
 	err := s.rounds.stop(ctx)
+	if err == nil {
+		for _, one := range s.trackers {
+			one.release()
+		}
+	}
 	if s.started {
 		s.started = false
 		profilerRates.restore()
@@ -73,8 +78,8 @@ func (s *self) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// round makes one profile. With a tracker, what is handed on is its difference from the one before.
-func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (outcome string, err error) {
+// round makes one profile. With differences, what is handed on is its difference from the one before.
+func (s *self) round(ctx context.Context, name string, differences *tracker) (outcome string, err error) {
 	var profile bytes.Buffer
 	if name == profileCPU {
 		err = s.measureCPU(ctx, &profile)
@@ -89,6 +94,11 @@ func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
 		defer cancel()
 	}
+	taken := s.in.newMemory(ctx)
+	defer taken.release()
+	if err := taken.keep(ctx, int64(profile.Cap())); err != nil {
+		return outcomeOf(err), err
+	}
 	source := s.in.newSource()
 	source.ProfileName = name
 	// What the Collector says of itself holds unless the configuration says otherwise.
@@ -97,10 +107,10 @@ func (s *self) round(ctx context.Context, name string, tracker *delta.Tracker) (
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
 	}
-	if tracker != nil {
-		return s.deliverDifference(ctx, tracker, profile.Bytes(), source)
+	if differences != nil {
+		return s.deliverDifference(ctx, differences, profile.Bytes(), source, taken)
 	}
-	err = s.deliver(ctx, profile.Bytes(), source)
+	err = s.deliver(ctx, profile.Bytes(), source, taken)
 	return outcomeOf(err), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -22,16 +23,15 @@ import (
 
 // server takes profiles over HTTP. Its file is its life; handler.go is what happens to a request.
 type server struct {
-	cfg     *ServerConfig
-	set     component.TelemetrySettings
-	intake  *intake
-	obs     *receiverhelper.ObsReport
-	bodies  bodies
-	places  *places
-	room    *room
-	headers []headerAttribute
-	legacy  legacyFormats
-	byPath  map[string]*api
+	cfg      *ServerConfig
+	set      component.TelemetrySettings
+	intake   *intake
+	obs      *receiverhelper.ObsReport
+	arriving *arrivals
+	places   *places
+	headers  []headerAttribute
+	legacy   legacyFormats
+	byPath   map[string]*api
 	// unknown answers for paths that do not exist.
 	unknown *api
 
@@ -53,16 +53,16 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		return nil, err
 	}
 	s := &server{
-		cfg:     cfg,
-		set:     set.TelemetrySettings,
-		intake:  in,
-		obs:     obs,
-		places:  newPlaces(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
-		room:    newRoom(cfg.MaxConcurrentBytes, cfg.ConcurrencyWait),
-		headers: headerAttributes(cfg.ResourceHeaders),
-		legacy:  legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
-		byPath:  map[string]*api{},
-		unknown: &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failUnknown},
+		cfg:      cfg,
+		set:      set.TelemetrySettings,
+		intake:   in,
+		obs:      obs,
+		places:   newPlaces(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		arriving: &arrivals{limit: math.MaxInt64, minRate: cfg.MinBodyRate},
+		headers:  headerAttributes(cfg.ResourceHeaders),
+		legacy:   legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
+		byPath:   map[string]*api{},
+		unknown:  &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failUnknown},
 	}
 	for _, protocol := range s.newAPIs() {
 		for _, path := range protocol.paths {
@@ -75,6 +75,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 
 // Start listens. Requests are served from then on.
 func (s *server) Start(ctx context.Context, host component.Host) error {
+	s.arriving.limit = s.intake.budget.Size() / 2
 	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
 	server, err := s.cfg.HTTP.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), options...)
 	if err != nil {

@@ -46,17 +46,23 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 		if err := checkEncoding(r, body); err != nil {
 			return err
 		}
-		message, release, err := s.message(r, body)
+		message, err := s.message(ctx, r, payloads.memory, body)
 		if err != nil {
 			return err
 		}
-		defer release()
 		read := p.message.Read
 		if mediaType(r) == typeJSON {
 			read = p.message.ReadJSON
 		}
 		limit := s.intake.limits.Payloads
-		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit})
+		labels := int64(0)
+		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit, Reserve: func(bytes int) error {
+			labels = int64(bytes)
+			return payloads.memory.grow(ctx, labels)
+		}})
+		if err == nil {
+			err = payloads.memory.keep(ctx, labels)
+		}
 		if err != nil {
 			return err
 		}
@@ -79,39 +85,39 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 	}
 }
 
-// message returns the message of a call, without its envelope. It is valid until release is called.
-func (s *server) message(r *http.Request, body []byte) (message []byte, release func(), err error) {
+// message returns the message of a call, without its envelope.
+func (s *server) message(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
 	switch mediaType(r) {
 	case typeProto, typeJSON:
-		return s.envelope(body)
+		return m.inflate(ctx, body, s.intake.limits.InflatedBytes)
 	case typeGRPC, typeGRPCProto:
-		return s.grpcMessage(r, body)
+		return s.grpcMessage(ctx, r, m, body)
 	default:
-		return nil, nil, refuse(classUnknownFormat, "Content-Type %.64q is not taken, only %s, %s and %s are",
+		return nil, refuse(classUnknownFormat, "Content-Type %.64q is not taken, only %s, %s and %s are",
 			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
 	}
 }
 
-func (s *server) grpcMessage(r *http.Request, body []byte) (message []byte, release func(), err error) {
+func (s *server) grpcMessage(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
 	if r.ProtoMajor < 2 {
-		return nil, nil, refuse(classUnknownFormat, "gRPC needs HTTP/2")
+		return nil, refuse(classUnknownFormat, "gRPC needs HTTP/2")
 	}
 	if len(body) < grpcPrefix || uint64(binary.BigEndian.Uint32(body[1:])) != uint64(len(body)-grpcPrefix) {
-		return nil, nil, refuse(classMalformed, "the body is not one message of gRPC")
+		return nil, refuse(classMalformed, "the body is not one message of gRPC")
 	}
-	message = body[grpcPrefix:]
+	message := body[grpcPrefix:]
 	encoding := r.Header.Get("Grpc-Encoding")
 	switch {
 	case body[0] == 0:
-		return message, func() {}, nil
+		return message, nil
 	case body[0] != 1:
-		return nil, nil, refuse(classMalformed, "the message has the flag %d, it must be 0 or 1", body[0])
+		return nil, refuse(classMalformed, "the message has the flag %d, it must be 0 or 1", body[0])
 	case encoding != "gzip" && encoding != "zstd":
-		return nil, nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not taken, only gzip and zstd are", encoding)
+		return nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not taken, only gzip and zstd are", encoding)
 	case inflate.Plain(message):
-		return nil, nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
+		return nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
 	}
-	return s.envelope(message)
+	return m.inflate(ctx, message, s.intake.limits.InflatedBytes)
 }
 
 // mediaType is the Content-Type without parameters. What cannot be read is none that is known.

@@ -32,8 +32,8 @@ const (
 	// containerMiB is the memory that the gateway of TestOverload has, and its ceiling: a container of that size is killed
 	// above it. As docs/operations.md has it, GOMEMLIMIT is 80% of it and the limiter's limit 75%.
 	containerMiB = 512
-	// greedySenders is how many uploads the greedy tenant has under way: far more than five for each of the profiles, three or
-	// four, that max_concurrent_bytes lets be worked on.
+	// greedySenders is how many uploads the greedy tenant has under way: far more than the memory budget, 40% of GOMEMLIMIT, lets
+	// be worked on.
 	greedySenders = 40
 	// floodPatience is how long a flood may take to show what it is for.
 	floodPatience = 3 * time.Minute
@@ -46,7 +46,6 @@ receivers:
     server:
       max_concurrent_requests: 16
       max_concurrent_requests_per_tenant: 12
-      max_concurrent_bytes: 10000000
       concurrency_wait: 1s
       retry_after: 1s
       read_header_timeout: 60s # the processors are busy with other things, too

@@ -7,39 +7,35 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
-// maxDepth bounds what is skipped: the decoder remembers each level.
-const maxDepth = 100
+// maxEscape is how many bytes an escape may have for one byte of text.
+const maxEscape = len(`\u0000`)
 
-// jsonReader reads a message in the JSON form of protobuf, token by token, so that limits hold before there is memory
-// for what exceeds them. Field names stand in their camel case or as in the message's definition.
+// jsonReader reads a message in the JSON form of protobuf. Field names stand in their camel case or as in the message's
+// definition.
 type jsonReader struct {
 	collector
-	decoder  *json.Decoder
+	scanner
 	labelSet bool
 }
 
-// ReadJSON reads a message in JSON.
+// ReadJSON reads a message in JSON. It decodes profiles where they stand: they lie in message, which it overwrites and
+// which must stay as it is while they are in use.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
-	r := &jsonReader{
-		collector: collector{limits: limits},
-		decoder:   json.NewDecoder(bytes.NewReader(message)),
-		labelSet:  m.labelSet,
-	}
-	err := r.object(func(key string) error {
-		if key != "series" {
+	r := &jsonReader{collector: collector{limits: limits}, scanner: scanner{text: message}, labelSet: m.labelSet}
+	err := r.object(func(key []byte) error {
+		if string(key) != "series" {
 			return r.skip()
 		}
 		return r.array(r.readSeries)
 	})
 	if err == nil {
-		if _, more := r.decoder.Token(); !errors.Is(more, io.EOF) {
-			err = malformed("something follows the message")
+		if r.peek(); r.at < len(r.text) {
+			err = r.unexpected("the end")
 		}
 	}
 	return r.series, err
@@ -51,14 +47,14 @@ func (r *jsonReader) readSeries() error {
 		return err
 	}
 	labels := func() error { return r.array(func() error { return r.readLabel(s) }) }
-	return r.object(func(key string) error {
-		switch key {
+	return r.object(func(key []byte) error {
+		switch string(key) {
 		case "labels":
 			if !r.labelSet {
 				return labels()
 			}
-			return r.object(func(key string) error {
-				if key != "labels" {
+			return r.object(func(key []byte) error {
+				if string(key) != "labels" {
 					return r.skip()
 				}
 				return labels()
@@ -73,12 +69,12 @@ func (r *jsonReader) readSeries() error {
 
 func (r *jsonReader) readLabel(s *Series) error {
 	var name, value string
-	err := r.object(func(key string) (err error) {
-		switch key {
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
 		case "name":
-			name, err = r.text()
+			name, err = r.labelText(label.MaxNameBytes)
 		case "value":
-			value, err = r.text()
+			value, err = r.labelText(label.MaxValueBytes)
 		default:
 			err = r.skip()
 		}
@@ -87,116 +83,66 @@ func (r *jsonReader) readLabel(s *Series) error {
 	if err != nil {
 		return err
 	}
-	s.Labels, err = label.Append(s.Labels, name, value)
-	return err
+	return r.addLabel(s, name, value)
 }
 
-func (r *jsonReader) readSample(s *Series) error {
-	var profile []byte
-	err := r.object(func(key string) error {
-		if key != "rawProfile" && key != "raw_profile" {
-			return r.skip()
-		}
-		text, err := r.text()
-		if err == nil {
-			profile, err = decodeBase64(text)
-		}
-		return err
-	})
-	if err != nil {
-		return err
+// labelText reads a string, or null. One that is longer than limit may be returned; it is not much longer.
+func (r *jsonReader) labelText(limit int) (string, error) {
+	if r.word("null") {
+		return "", nil
 	}
-	return r.add(s, profile)
-}
-
-// decodeBase64 takes both alphabets, with and without padding, as the JSON form of protobuf allows.
-func decodeBase64(text string) ([]byte, error) {
-	trimmed := bytes.TrimRight([]byte(text), "=")
-	for i, c := range trimmed {
-		switch c {
-		case '-':
-			trimmed[i] = '+'
-		case '_':
-			trimmed[i] = '/'
-		}
-	}
-	n, err := base64.RawStdEncoding.Decode(trimmed, trimmed)
-	if err != nil {
-		return nil, malformed("rawProfile is not base64: %w", err)
-	}
-	return trimmed[:n], nil
-}
-
-// object reads an object, or null, calling f for each of its keys. f reads the value.
-func (r *jsonReader) object(f func(key string) error) error {
-	return r.within('{', func() error {
-		key, err := r.text()
-		if err != nil {
-			return err
-		}
-		return f(key)
-	})
-}
-
-// array reads an array, or null, calling f for each of its values.
-func (r *jsonReader) array(f func() error) error { return r.within('[', f) }
-
-func (r *jsonReader) within(open json.Delim, f func() error) error {
-	token, err := r.token()
-	if err != nil || token == nil {
-		return err
-	}
-	if token != open {
-		return malformed("byte %d: %.32v, want %v", r.decoder.InputOffset(), token, open)
-	}
-	for r.decoder.More() {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	_, err = r.token()
-	return err
-}
-
-// text reads a string, or null.
-func (r *jsonReader) text() (string, error) {
-	token, err := r.token()
-	if err != nil || token == nil {
+	raw, err := r.literal()
+	switch {
+	case err != nil:
 		return "", err
+	case len(raw) > limit*maxEscape:
+		return "", fmt.Errorf("%w: bytes of a label's name or value: more than %d, the limit is %d", label.ErrTooLarge, len(raw)/maxEscape, limit)
+	case bytes.IndexByte(raw, '\\') < 0:
+		return string(raw), nil
 	}
-	text, ok := token.(string)
-	if !ok {
-		return "", malformed("byte %d: %.32v, want a string", r.decoder.InputOffset(), token)
+	var text string
+	if err := json.Unmarshal(r.text[r.at-len(raw)-2:r.at], &text); err != nil {
+		return "", malformed("byte %d: %w", r.at, err)
 	}
 	return text, nil
 }
 
-// skip passes over a value.
-func (r *jsonReader) skip() error {
-	depth := 0
-	for {
-		token, err := r.token()
-		if err != nil {
-			return err
+func (r *jsonReader) readSample(s *Series) error {
+	var profile []byte
+	err := r.object(func(key []byte) error {
+		if string(key) != "rawProfile" && string(key) != "raw_profile" {
+			return r.skip()
 		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			if depth++; depth > maxDepth {
-				return malformed("byte %d: nested deeper than %d", r.decoder.InputOffset(), maxDepth)
-			}
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
+		if profile = nil; r.word("null") {
 			return nil
 		}
+		raw, err := r.literal()
+		if err == nil {
+			profile, err = decodeBase64(unescape(raw))
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return r.addProfile(s, profile)
 }
 
-func (r *jsonReader) token() (json.Token, error) {
-	token, err := r.decoder.Token()
-	if err != nil {
-		return nil, malformed("byte %d: %w", r.decoder.InputOffset(), err)
+// decodeBase64 takes both alphabets, with and without padding, as the JSON form of protobuf allows. The result lies
+// where text was.
+func decodeBase64(text []byte) ([]byte, error) {
+	text = bytes.TrimRight(text, "=")
+	for i, c := range text {
+		switch c {
+		case '-':
+			text[i] = '+'
+		case '_':
+			text[i] = '/'
+		}
 	}
-	return token, nil
+	n, err := base64.RawStdEncoding.Decode(text, text)
+	if err != nil {
+		return nil, malformed("rawProfile is not base64: %w", err)
+	}
+	return text[:n], nil
 }

@@ -6,6 +6,7 @@ package push
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
@@ -20,7 +21,7 @@ var (
 // Series is profiles that have their labels in common.
 type Series struct {
 	Labels []label.Label
-	// Profiles are pprofs, compressed or not. Those of a message on the wire lie in that message.
+	// Profiles are pprofs, compressed or not. They lie in the message.
 	Profiles [][]byte
 }
 
@@ -38,17 +39,25 @@ var (
 	WriteRawRequest = Message{series: 2, labelSet: true}
 )
 
-// Limits bound a message. MaxSeries also bounds the profiles of all series together.
+// Limits bound a message. MaxProfiles holds for all series together.
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
+	// Reserve, when set, is asked before a label is copied, with the bytes that all labels then take. Its error ends the
+	// reading and is returned as it is.
+	Reserve func(bytes int) error
 }
+
+// labelBytes is what a label takes beside its text.
+const labelBytes = int(unsafe.Sizeof(label.Label{}))
 
 // collector holds what was read so far.
 type collector struct {
 	limits   Limits
 	series   []Series
 	profiles int
+	// labels is what the labels take, in bytes.
+	labels int
 }
 
 func (c *collector) begin() (*Series, error) {
@@ -59,7 +68,19 @@ func (c *collector) begin() (*Series, error) {
 	return &c.series[len(c.series)-1], nil
 }
 
-func (c *collector) add(s *Series, profile []byte) error {
+// addLabel adds a label of a series, whose limits come first.
+func (c *collector) addLabel(s *Series, name, value string) (err error) {
+	c.labels += labelBytes + len(name) + len(value)
+	if c.limits.Reserve != nil {
+		if err := c.limits.Reserve(c.labels); err != nil {
+			return err
+		}
+	}
+	s.Labels, err = label.Append(s.Labels, name, value)
+	return err
+}
+
+func (c *collector) addProfile(s *Series, profile []byte) error {
 	if c.profiles == c.limits.MaxProfiles {
 		return fmt.Errorf("%w: more than %d profiles", ErrTooLarge, c.limits.MaxProfiles)
 	}

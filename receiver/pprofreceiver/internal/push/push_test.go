@@ -4,8 +4,11 @@
 package push
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -131,7 +134,10 @@ func TestReadJSONForms(t *testing.T) {
 		`{"series":[{"labels":[{"name":"a"},{"value":null}]}]}`: {{Labels: []label.Label{{Name: "a"}, {}}}},
 		`{"x":{"y":[[],{}]} , "series":[{}]}`:                   {{}},
 		`{"series":[{"labels":[{"name":"a","name":"b"}]}]}`:     {{Labels: []label.Label{{Name: "b"}}}},
-		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:          {{Labels: []label.Label{{Name: "a\uFFFD"}}}},
+		`null`: nil,
+		`{"\u0073eries":[{"samples":[{"rawProfile":"\u005F-\u0038\n"}]}]}`: {{Profiles: [][]byte{{0xff, 0xef}}}},
+		`{"series":[{"labels":[{"name":"\ud83d\ude00\t"}]}],"x":-0.5E-1}`:  {{Labels: []label.Label{{Name: "\U0001F600\t"}}}},
+		`{"series":[{"labels":[{"name":"a\ud800"}]}]}`:                     {{Labels: []label.Label{{Name: "a\uFFFD"}}}},
 	} {
 		got, err := PushRequest.ReadJSON([]byte(text), limits)
 		require.NoError(t, err, text)
@@ -163,6 +169,8 @@ func TestMalformed(t *testing.T) {
 	}
 	for _, text := range []string{
 		``, `[]`, `1`, `{`, `{"series":{}}`, `{"series":[1]}`, `{"series":[{"labels":{}}]}`, `{"series":[{"labels":[{"name":1}]}]}`,
+		`{"x":1,}`, `{"x":[1,]}`, `{"x":[,1]}`, `{"x" 1}`, `{1:2}`, `{"x":01}`, `{"x":1.}`, `{"x":-}`, `{"x":1e}`, `{"x":nul}`, `{"x":"`,
+		`{"x":"\x"}`, `{"x":"\u00g0"}`, "{\"x\":\"\\u00\x1000\"}", `{"x":"\u00`, "{\"x\":\"\n\"}", `{"x":1`, `null x`, `{"series":[{"samples":[{"rawProfile":"QUJ\b"}]}]}`,
 		`{"series":[{"samples":[{"rawProfile":"a"}]}]}`, `{"series":[{"samples":[{"rawProfile":"!!!!"}]}]}`, `{}{}`, `{}x`,
 		`{"x":` + strings.Repeat("[", 101) + strings.Repeat("]", 101) + `}`, `{"x":]}`,
 	} {
@@ -207,6 +215,64 @@ func TestManySeriesCostLittle(t *testing.T) {
 	}), 200.0)
 }
 
+// TestJSONCostsLittle reads what is long in places that mean nothing, and a long profile. None of it is copied.
+func TestJSONCostsLittle(t *testing.T) {
+	const size = 1 << 20
+	for name, text := range map[string]string{
+		"escapes":  `{"x":"` + strings.Repeat(`\u0000`, size/6) + `"}`,
+		"key":      `{"` + strings.Repeat("k", size) + `":1}`,
+		"number":   `{"x":` + strings.Repeat("1", size) + `}`,
+		"nesting":  `{"x":` + strings.Repeat("[", size),
+		"elements": `{"x":[` + strings.Repeat("{},", size/3) + `0]}`,
+		"profile":  `{"series":[{"samples":[{"rawProfile":"` + strings.Repeat("QUJD", size/4) + `"}]}]}`,
+		"label":    `{"series":[{"labels":[{"name":"` + strings.Repeat(`\n`, size/2) + `"}]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := []byte(text)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			series, err := PushRequest.ReadJSON(message, limits)
+			runtime.ReadMemStats(&after)
+			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10))
+			switch name {
+			case "nesting":
+				require.ErrorIs(t, err, ErrMalformed)
+			case "label":
+				require.ErrorIs(t, err, label.ErrTooLarge)
+			case "profile":
+				require.NoError(t, err)
+				assert.Equal(t, strings.Repeat("ABC", size/4), string(series[0].Profiles[0]))
+			default:
+				require.NoError(t, err)
+				assert.Empty(t, series)
+			}
+		})
+	}
+}
+
+// TestReserve: labels are copied after their bytes are reserved, all of them together.
+func TestReserve(t *testing.T) {
+	series := []Series{{Labels: []label.Label{{Name: "ab", Value: "c"}, {Name: "d"}}}, {Labels: []label.Label{{Value: "efgh"}}}}
+	refused := errors.New("no more")
+	for _, m := range kinds {
+		for _, read := range []func(Limits) error{
+			func(l Limits) error { _, err := m.Read(m.write(series), l); return err },
+			func(l Limits) error { _, err := m.ReadJSON(m.writeJSON(t, series), l); return err },
+		} {
+			var asked []int
+			l := limits
+			l.Reserve = func(bytes int) error {
+				if asked = append(asked, bytes); len(asked) == 3 {
+					return refused
+				}
+				return nil
+			}
+			require.ErrorIs(t, read(l), refused)
+			assert.Equal(t, []int{labelBytes + 3, 2*labelBytes + 4, 3*labelBytes + 8}, asked)
+		}
+	}
+}
+
 // FuzzRead reads any bytes as either message. What is read stays the same when it is written and read again, in both
 // forms.
 func FuzzRead(f *testing.F) {
@@ -214,14 +280,28 @@ func FuzzRead(f *testing.F) {
 		f.Add(m.write(example), i == 1)
 		f.Add(m.writeJSON(f, example), i == 1)
 	}
-	f.Add([]byte(`{"series":[{"samples":[{"rawProfile":"_-8"}]}]}`), false)
+	for _, text := range []string{
+		`{"series":[{"samples":[{"rawProfile":"_-8"}]}]}`,
+		`{"series":[{"samples":[{"rawProfile":"\u002b\/8\u003d"}]}]}`,
+		`{"x":"` + strings.Repeat(`\u0000`, 1000) + `","` + strings.Repeat("k", 1000) + `":-1.5e+3,"series":[]}`,
+		`{"series":[{"samples":[{"rawProfile":"` + strings.Repeat("QUJD", 10_000) + `"}]}]}`,
+		`{"x":` + strings.Repeat(`[{"a":`, 40) + "1" + strings.Repeat("}]", 40) + `}`,
+		`{"x":` + strings.Repeat("[", 100_000),
+		`{"s\u0065ries":[{"labels":[{"name":"\ud83d\ude00","value":"\ud800"}]}]}`,
+	} {
+		f.Add([]byte(text), false)
+	}
 	f.Fuzz(func(t *testing.T, message []byte, parca bool) {
 		m := PushRequest
 		if parca {
 			m = WriteRawRequest
 		}
+		if _, err := m.ReadJSON(bytes.Clone(message), limits); err == nil {
+			require.True(t, json.Valid(message))
+		}
 		for _, read := range []func([]byte, Limits) ([]Series, error){m.Read, m.ReadJSON} {
-			series, err := read(message, limits)
+			text := bytes.Clone(message) // JSON is read in place.
+			series, err := read(text, limits)
 			if err != nil {
 				continue
 			}

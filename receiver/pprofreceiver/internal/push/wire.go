@@ -41,11 +41,7 @@ func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
 }
 
 func (m Message) readSeries(c *collector, s *Series, content []byte) error {
-	var err error
-	addLabel := func(content []byte) error {
-		s.Labels, err = readLabel(s.Labels, content)
-		return err
-	}
+	addLabel := func(content []byte) error { return c.readLabel(s, content) }
 	addLabels := addLabel
 	if m.labelSet {
 		addLabels = func(set []byte) error { return eachMessage(set, labelSetLabels, "labels", addLabel) }
@@ -62,31 +58,31 @@ func (m Message) readSeries(c *collector, s *Series, content []byte) error {
 		if err != nil {
 			return err
 		}
-		return c.add(s, profile)
+		return c.addProfile(s, profile)
 	})
 }
 
-func readLabel(list []label.Label, content []byte) ([]label.Label, error) {
+func (c *collector) readLabel(s *Series, content []byte) error {
 	var name, value []byte
 	err := eachMessage(content, labelName, "label name", func(content []byte) error {
 		name = content
 		return nil
 	})
 	if err != nil {
-		return list, err
+		return err
 	}
 	err = eachMessage(content, labelValue, "label value", func(content []byte) error {
 		value = content
 		return nil
 	})
 	if err != nil {
-		return list, err
+		return err
 	}
 	// The limits come before the copies.
 	if len(name) > label.MaxNameBytes || len(value) > label.MaxValueBytes {
 		name, value = name[:min(len(name), label.MaxNameBytes+1)], value[:min(len(value), label.MaxValueBytes+1)]
 	}
-	return label.Append(list, string(name), string(value))
+	return c.addLabel(s, string(name), string(value))
 }
 
 // eachMessage calls f with each field of this number, which holds bytes. Other fields are skipped.

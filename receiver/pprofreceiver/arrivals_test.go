@@ -1,0 +1,187 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// arrive begins an arrival of what is written to the pipe. Ending it early breaks the pipe.
+func (a *arrivals) arrive(t *testing.T) (*arrival, *io.PipeWriter) {
+	t.Helper()
+	from, to := io.Pipe()
+	one := &arrival{all: a, sender: from, expire: func() { _ = from.CloseWithError(errors.New("deadline")) }}
+	require.NoError(t, one.begin())
+	t.Cleanup(func() {
+		one.end()
+		_ = from.Close()
+	})
+	return one, to
+}
+
+// TestStalledBodiesGoFirst: when bodies that arrive have all that they may, those that have stood still for longest are
+// refused, however much they sent before, and one that goes on is not.
+func TestStalledBodiesGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &arrivals{limit: 10 * beginningBytes}
+		send := func(to io.Writer, size int) {
+			go func() { _, _ = to.Write(make([]byte, size)) }()
+		}
+		read := func(one *arrival, size int) error {
+			_, err := io.ReadFull(one, make([]byte, size))
+			return err
+		}
+		stalled, stalledSender := a.arrive(t)
+		active, activeSender := a.arrive(t)
+		send(stalledSender, 2*beginningBytes)
+		require.NoError(t, read(stalled, 2*beginningBytes))
+		send(activeSender, 2*beginningBytes)
+		require.NoError(t, read(active, 2*beginningBytes))
+		assert.EqualValues(t, 8*beginningBytes, a.held)
+
+		waiting := make(chan error)
+		go func() { waiting <- read(stalled, 1) }()
+		newcomer, newcomerSender := a.arrive(t)
+		send(newcomerSender, 2*beginningBytes)
+		require.NoError(t, read(newcomer, 2*beginningBytes))
+		err := <-waiting
+		assert.Equal(t, classMemory, classify(err), err)
+		assert.ErrorContains(t, err, "655360 bytes")
+		require.ErrorIs(t, stalled.whole(), err)
+
+		// A single byte is no sign of life; 64 KiB are.
+		send(newcomerSender, 1)
+		require.NoError(t, read(newcomer, 1))
+		send(activeSender, beginningBytes)
+		require.NoError(t, read(active, beginningBytes))
+		require.NoError(t, active.whole())
+		another, anotherSender := a.arrive(t)
+		send(anotherSender, 2*beginningBytes)
+		require.NoError(t, read(another, 2*beginningBytes), "6 parts are of one that is whole, 4 are free")
+		assert.Equal(t, classMemory, classify(newcomer.whole()))
+
+		// Those that are whole stay. Who comes then is refused.
+		require.NoError(t, another.whole())
+		last, lastSender := a.arrive(t)
+		send(lastSender, 1)
+		assert.Equal(t, classMemory, classify(read(last, 1)))
+		active.end()
+		another.end()
+		assert.Zero(t, a.held)
+		assert.Zero(t, a.incomplete.Len())
+	})
+}
+
+// TestBodyAboveShare: one that alone needs more than all bodies may have is refused for good.
+func TestBodyAboveShare(t *testing.T) {
+	a := &arrivals{limit: 3 * beginningBytes}
+	one, _ := a.arrive(t)
+	one.sender = zeros(10 * beginningBytes)
+	got, err := io.ReadAll(one)
+	assert.Equal(t, classTooLarge, classify(err), err)
+	assert.Less(t, len(got), 4*beginningBytes)
+	assert.Zero(t, a.held)
+}
+
+// TestBodyRate: what comes too slowly is refused at the moment from which on it is too slow.
+func TestBodyRate(t *testing.T) {
+	for bytesBefore, want := range map[int]time.Duration{1: rateGrace + 10*time.Millisecond, 200: rateGrace + 2*time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &arrivals{limit: 1 << 30, minRate: 100}
+			one, to := a.arrive(t)
+			time.Sleep(time.Hour) // It has not begun.
+			go func() { _, _ = to.Write(make([]byte, bytesBefore)) }()
+			_, err := io.ReadFull(one, make([]byte, bytesBefore))
+			require.NoError(t, err)
+			begin := time.Now()
+			_, err = one.Read(make([]byte, 1))
+			assert.Equal(t, classTooSlow, classify(err), err)
+			assert.ErrorContains(t, err, fmt.Sprintf("%d bytes of the body", bytesBefore))
+			assert.ErrorContains(t, err, "min_body_rate is 100")
+			assert.Equal(t, want, time.Since(begin))
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := &arrivals{limit: 1 << 30, minRate: 100}
+		one, to := a.arrive(t)
+		go func() {
+			for range 1000 {
+				_, _ = to.Write(make([]byte, 100))
+				time.Sleep(time.Second)
+			}
+			_ = to.Close()
+		}()
+		got, err := io.ReadAll(one)
+		require.NoError(t, err)
+		assert.Len(t, got, 100_000)
+		require.NoError(t, one.whole())
+		time.Sleep(time.Hour)
+		require.NoError(t, one.whole(), "it may wait for its place as long as it takes")
+	})
+}
+
+// TestStallingTenants has 64 connections send 64 kB and stall, each as another tenant, in a budget that they fill. Nobody
+// else waits.
+func TestStallingTenants(t *testing.T) {
+	r := runOn(t, withBudget(budget.New(8<<20, 5*time.Second)), func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 4, 2, 0
+	})
+	for i := range 64 {
+		r.raw(t, fmt.Sprintf("POST /v1/pprof HTTP/1.1\r\nHost: x\r\nX-Scope-OrgID: t%d\r\nContent-Length: 1000000\r\n\r\n%s", i, strings.Repeat("x", 64_000)))
+	}
+	body := plain(t, cpuProfile(1))
+	begin := time.Now()
+	for range 20 {
+		got := r.post(t, "/v1/pprof", body, tenantHeader, "honest")
+		require.Equal(t, http.StatusNoContent, got.status, got.text)
+	}
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Positive(t, r.refusals("memory_budget"), "they held all that they may")
+}
+
+// TestRefusedArrivalIsAnswered: who stood still reads why, by HTTP/1 and by HTTP/2.
+func TestRefusedArrivalIsAnswered(t *testing.T) {
+	r := runOn(t, withBudget(budget.New(4*beginningBytes, time.Second)), nil)
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	defer transport.CloseIdleConnections()
+	from, to := io.Pipe()
+	defer to.Close()
+	go func() { _, _ = to.Write([]byte("x")) }()
+	answer := make(chan *http.Response, 1)
+	go func() {
+		response, err := (&http.Client{Transport: transport}).Post(r.url+"/v1/pprof", "", from)
+		if assert.NoError(t, err) {
+			response.Body.Close()
+		}
+		answer <- response
+	}()
+	r.waitArriving(t, 1, 1)
+	conn := r.raw(t, unfinished(1000, 3))
+	response := <-answer
+	assert.Equal(t, 2, response.ProtoMajor)
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	assert.NotEmpty(t, response.Header.Get("Retry-After"))
+
+	r.waitArriving(t, 1, 3)
+	r.raw(t, unfinished(1000, 4))
+	text, err := io.ReadAll(conn)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "503 Service Unavailable")
+	assert.Contains(t, string(text), "stood still for longest")
+	r.assertRefusals(t, map[string]int64{"memory_budget": 2})
+}

@@ -1,0 +1,119 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"net/http"
+	"testing"
+
+	"github.com/golang/snappy"
+	"github.com/pierrec/lz4/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// encoders are the encodings that the APIs themselves do not know.
+var encoders = map[string]func(t *testing.T, content []byte) []byte{
+	"zlib":            func(t *testing.T, content []byte) []byte { return zlibOf(t, content) },
+	"deflate":         func(t *testing.T, content []byte) []byte { return zlibOf(t, content) },
+	"x-snappy-framed": snappyFramed,
+	"snappy":          func(_ *testing.T, content []byte) []byte { return snappy.Encode(nil, content) },
+	"lz4": func(t *testing.T, content []byte) []byte {
+		t.Helper()
+		var out bytes.Buffer
+		w := lz4.NewWriter(&out)
+		require.NoError(t, w.Apply(lz4.BlockSizeOption(lz4.Block4Mb)))
+		_, err := w.Write(content)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		return out.Bytes()
+	},
+}
+
+func snappyFramed(t *testing.T, content []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := snappy.NewBufferedWriter(&out)
+	_, err := w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+// TestEncodings takes each, and refuses what is broken, ends early, is empty, or becomes too large; the last within the
+// memory that is reserved.
+func TestEncodings(t *testing.T) {
+	profile := plain(t, cpuProfile(5))
+	const size = 64 << 20
+	bomb := make([]byte, size)
+	for encoding, encode := range encoders {
+		t.Run(encoding, func(t *testing.T) {
+			b := budget.New(1<<30, 0)
+			r := runOn(t, withBudget(b), nil)
+			send := func(body []byte) reply { return r.post(t, "/v1/pprof", body, "Content-Encoding", encoding) }
+			got := send(encode(t, profile))
+			require.Equal(t, http.StatusNoContent, got.status, got.text)
+			r.sink.one(t)
+
+			encoded := encode(t, profile)
+			for what, body := range map[string][]byte{"short": encoded[:len(encoded)/2], "other": []byte("no such thing"), "empty": encode(t, nil)} {
+				got := send(body)
+				assert.Equal(t, http.StatusBadRequest, got.status, "%s: %s", what, got.text)
+			}
+			r.assertRefusals(t, map[string]int64{"malformed": 3})
+			got = send(encode(t, bomb))
+			assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+			assert.Contains(t, got.text, "max_request_body_size, 20971520 bytes")
+			used, peak := b.Used()
+			assert.Zero(t, used)
+			assert.Less(t, peak, int64(128<<20))
+		})
+	}
+	r := run(t, nil)
+	got := r.post(t, "/v1/pprof", snappyFramed(t, profile), "Content-Encoding", "snappy")
+	assert.Equal(t, http.StatusNoContent, got.status, "older Collectors mean the frames: %s", got.text)
+}
+
+// TestEncodingNotAllowed refuses encodings that are switched off.
+func TestEncodingNotAllowed(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
+	body := plain(t, cpuProfile(1))
+	for encoding, encode := range encoders {
+		assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", encode(t, body), "Content-Encoding", encoding).status, encoding)
+	}
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
+}
+
+// FuzzDecode decodes any bytes by any encoding. The memory that is held is that of the result at least.
+func FuzzDecode(f *testing.F) {
+	for encoding, encode := range encoders {
+		f.Add(encode(&testing.T{}, []byte("content")), encoding)
+	}
+	f.Add([]byte("\xff\x06\x00\x00sNaPpY\x00"), "snappy")
+	f.Fuzz(func(t *testing.T, body []byte, encoding string) {
+		const limit = 1 << 20
+		cfg := defaultServerConfig()
+		cfg.HTTP.MaxRequestBodySize = limit
+		b := budget.New(1<<30, 0)
+		m := (&intake{budget: b}).newMemory(t.Context())
+		defer m.release()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+		require.NoError(t, err)
+		request.Header.Set("Content-Encoding", encoding)
+		decoded, err := (&server{cfg: &cfg}).decode(t.Context(), request, m, bytes.Clone(body))
+		if err != nil {
+			require.Contains(t, []class{classMalformed, classTooLarge}, classify(err), err)
+			return
+		}
+		if encoders[encoding] != nil {
+			require.LessOrEqual(t, len(decoded), limit)
+			require.GreaterOrEqual(t, used(b), int64(len(decoded)))
+			return
+		}
+		require.Equal(t, body, append([]byte{}, decoded...))
+	})
+}

@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+
+	"go.opentelemetry.io/collector/client"
+)
+
+// tenantHeader names the tenant of a request to Pyroscope, Loki and the like.
+const tenantHeader = "X-Scope-OrgID"
+
+// TenantFrom says what requests of one tenant have in common. Its values are TenantFromHeader, TenantFromAuth and
+// TenantFromAddress.
+type TenantFrom string
+
+const (
+	// TenantFromHeader is the header X-Scope-OrgID, which a sender can choose.
+	TenantFromHeader TenantFrom = "header"
+	// TenantFromAuth is who the authenticator says the client is.
+	TenantFromAuth TenantFrom = "auth"
+	// TenantFromAddress is the IP address of the client.
+	TenantFromAddress TenantFrom = "address"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (f *TenantFrom) UnmarshalText(text []byte) error {
+	switch word := TenantFrom(text); word {
+	case TenantFromHeader, TenantFromAuth, TenantFromAddress:
+		*f = word
+		return nil
+	default:
+		return fmt.Errorf("unknown tenant_from %q, known are %q, %q and %q", text, TenantFromHeader, TenantFromAuth, TenantFromAddress)
+	}
+}
+
+// of returns the tenant of a request.
+func (f TenantFrom) of(r *http.Request) string {
+	switch f {
+	case TenantFromAuth:
+		return authenticated(r)
+	case TenantFromAddress:
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			return r.RemoteAddr // It is a socket of Unix.
+		}
+		return host
+	default:
+		return r.Header.Get(tenantHeader)
+	}
+}
+
+// authenticated returns the client's name: its attribute subject (oidc) or username (basicauth). Other authenticators,
+// as that of bearer tokens, name nobody; for them it is the header that they have checked.
+func authenticated(r *http.Request) string {
+	if auth := client.FromContext(r.Context()).Auth; auth != nil {
+		for _, attribute := range []string{"subject", "username"} {
+			if name, _ := auth.GetAttribute(attribute).(string); name != "" {
+				return attribute + " " + name
+			}
+		}
+	}
+	return r.Header.Get("Authorization")
+}
+
+// withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With
+// include_metadata all headers travel, and nothing is to be done.
+func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
+	tenant := r.Header.Values(tenantHeader)
+	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {
+		return ctx
+	}
+	info := client.FromContext(ctx)
+	info.Metadata = client.NewMetadata(map[string][]string{tenantHeader: tenant})
+	return client.NewContext(ctx, info)
+}

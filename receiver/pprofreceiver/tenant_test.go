@@ -1,0 +1,68 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+)
+
+// attributes are what an authenticator says of a client.
+type attributes map[string]any
+
+func (a attributes) GetAttribute(name string) any { return a[name] }
+
+func (a attributes) GetAttributeNames() []string { return nil }
+
+func TestTenantFrom(t *testing.T) {
+	for _, c := range []struct {
+		from    TenantFrom
+		auth    client.AuthData
+		address string
+		want    string
+	}{
+		{from: TenantFromHeader, auth: attributes{"subject": "a"}, want: "said"},
+		{from: TenantFromAuth, auth: attributes{"subject": "a", "username": "b"}, want: "subject a"},
+		{from: TenantFromAuth, auth: attributes{"username": "b", "raw": "x"}, want: "username b"},
+		{from: TenantFromAuth, auth: attributes{"subject": []string{"a"}}, want: "Bearer token"},
+		{from: TenantFromAuth, want: "Bearer token"},
+		{from: TenantFromAddress, address: "192.0.2.1:77", want: "192.0.2.1"},
+		{from: TenantFromAddress, address: "[2001:db8::1]:77", want: "2001:db8::1"},
+		{from: TenantFromAddress, address: "@", want: "@"},
+	} {
+		request := httptest.NewRequest(http.MethodPost, "/", http.NoBody)
+		request.RemoteAddr = c.address
+		request.Header.Set(tenantHeader, "said")
+		request.Header.Set("Authorization", "Bearer token")
+		request = request.WithContext(client.NewContext(t.Context(), client.Info{Auth: c.auth}))
+		assert.Equal(t, c.want, c.from.of(request))
+	}
+}
+
+// TestTenantOfAddress: who says to be many tenants is one, by its address.
+func TestTenantOfAddress(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := run(t, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 3, 1, 10*time.Millisecond
+		s.TenantFrom = TenantFromAddress
+	})
+	r.sink.consume = func(context.Context) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
+	body := plain(t, cpuProfile(1))
+	first := r.postLater(t, "/v1/pprof", body, tenantHeader, "one")
+	<-entered
+	assert.Equal(t, http.StatusTooManyRequests, r.post(t, "/v1/pprof", body, tenantHeader, "another").status)
+	close(release)
+	require.Equal(t, http.StatusNoContent, (<-first).status)
+}
