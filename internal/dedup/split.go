@@ -41,7 +41,7 @@ const (
 // have repeated six times what the message holds: then each has a third of its content for itself. Together they are
 // never larger than eight times the message and 4 KiB for each part. The cost is linear in that.
 func Split(pd pprofile.Profiles, limits SplitLimits, take func(Part)) {
-	if fits(pd, limits) {
+	if Fits(pd, limits) {
 		take(Part{Profiles: pd, Last: max(pd.ProfileCount()-1, 0)})
 		return
 	}
@@ -65,13 +65,14 @@ func (e *TooLargeError) Error() string {
 // canonical, and is only read.
 func CheckSplit(pd pprofile.Profiles, maxBytes int) error {
 	limits := SplitLimits{MaxBytes: maxBytes}
-	if fits(pd, limits) {
+	if Fits(pd, limits) {
 		return nil
 	}
 	return newSplitter(pd, limits).run()
 }
 
-func fits(pd pprofile.Profiles, limits SplitLimits) bool {
+// Fits tells whether a message is within limits as it is.
+func Fits(pd pprofile.Profiles, limits SplitLimits) bool {
 	return (limits.MaxSamples <= 0 || pd.SampleCount() <= limits.MaxSamples) &&
 		(limits.MaxBytes <= 0 || (&pprofile.ProtoMarshaler{}).ProfilesSize(pd) <= limits.MaxBytes)
 }

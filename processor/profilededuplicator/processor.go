@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
@@ -25,6 +26,10 @@ type deduplicator struct {
 	onInvalid OnInvalid
 	next      xconsumer.Profiles
 	telemetry *telemetry
+	// perEvent says that each event becomes a sample.
+	perEvent bool
+	// budget is what messages are charged to that come without a reservation. It is set at the start.
+	budget *budget.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
 	// batching is nil unless messages are joined.
@@ -43,6 +48,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		onInvalid: cfg.OnInvalid,
 		next:      next,
 		telemetry: telemetry,
+		perEvent:  cfg.SampleShape == SampleShapePerEvent,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
 		ids := recent.New(section.TTL, section.MaxEntries, telemetry.evicted)
@@ -60,8 +66,11 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	return d, nil
 }
 
-// Start has nothing to do: timers run only while messages are held.
-func (d *deduplicator) Start(context.Context, component.Host) error { return nil }
+// Start finds the memory budget. Timers run only while messages are held.
+func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
+	d.budget, err = budget.Of(host)
+	return err
+}
 
 // Shutdown flushes what is held, until ctx ends.
 func (d *deduplicator) Shutdown(ctx context.Context) error {
@@ -93,12 +102,15 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
 		return d.hold(ctx, m)
 	}
+	events, err := d.reserve(ctx, true, d.eventsMemory(m.profiles))
+	if err != nil {
+		return d.refuse(ctx, m, err)
+	}
+	defer events.Release()
 	// A caller whose message is held gets no answer, so that what depends on its content is found out before.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
-		m.claim.Settle(recent.None)
-		d.telemetry.refused(ctx, refusedInvalid)
-		return badrequest.Errorf("%w", err)
+		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
 		return d.hold(ctx, m)
