@@ -20,6 +20,10 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
+// maxMessageBytes bounds the time that a message takes. Attributes can refer to one long text many times, which takes
+// little on the wire and in memory; all that reads the message reads the text each time.
+const maxMessageBytes = 512 << 20
+
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
 type deduplicator struct {
 	core      *dedup.Deduplicator
@@ -91,6 +95,10 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	m := incoming{profiles: pd, content: contentOf(pd)}
 	d.telemetry.incoming(ctx, m.content)
+	if m.content.bytes > maxMessageBytes {
+		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
+			"cannot take a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
+	}
 	if d.repeated != nil {
 		dropped, err := d.repeated.filter(ctx, &m)
 		if err != nil {
