@@ -208,7 +208,9 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	return nil
 }
 
-func (s *splitter) containers() [3]*container { return [...]*container{&s.resource, &s.scope, &s.profile} }
+func (s *splitter) containers() [3]*container {
+	return [...]*container{&s.resource, &s.scope, &s.profile}
+}
 
 // addAt counts what a sample adds to the part at hand.
 func (s *splitter) addAt(profile pprofile.Profile, at piece) {

@@ -42,12 +42,11 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) error {
 	memory := memoryOf(m.profiles) + d.eventsMemory(m.profiles)
 	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
 	if err != nil {
-		batches.makeRoom()
+		batches.makeRoom() //nolint:contextcheck // a batch outlives the call of each of its messages
 		return err
 	}
 	pd := ownCopy(m.profiles)
-	// A batch outlives the call of each of its messages.
-	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // see above
+	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // as above
 		profiles:    pd,
 		claim:       m.claim,
 		bytes:       m.content.bytes,

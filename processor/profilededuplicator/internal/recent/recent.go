@@ -59,25 +59,23 @@ const wait = time.Second
 //
 // Every claim must be settled.
 func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
-	var enough <-chan time.Time
-	for {
-		claim, repeated, other := r.try(ids)
-		if other == nil {
-			return claim, repeated, nil
-		}
-		if enough == nil {
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
-			enough = timer.C
-		}
+	claim, repeated, other := r.try(ids)
+	if other == nil {
+		return claim, repeated, nil
+	}
+	enough := time.NewTimer(wait)
+	defer enough.Stop()
+	for other != nil {
 		select {
 		case <-other.settled:
-		case <-enough:
+		case <-enough.C:
 			return nil, nil, fmt.Errorf("%w, also after %v", ErrInFlight, wait)
 		case <-ctx.Done():
 			return nil, nil, fmt.Errorf("%w: %w", ErrInFlight, context.Cause(ctx))
 		}
+		claim, repeated, other = r.try(ids)
 	}
+	return claim, repeated, nil
 }
 
 // try is Claim without waiting. It returns the claim that has one of ids in flight, if there is one.
