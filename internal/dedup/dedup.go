@@ -4,9 +4,9 @@
 package dedup
 
 import (
-	"sync"
-
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // Shape tells what samples look like afterwards.
@@ -70,7 +70,7 @@ type Stats struct {
 type Deduplicator struct {
 	opts     Options
 	dropKeys map[string]bool
-	pool     sync.Pool
+	kept     scratch.Keeper[work]
 }
 
 // New returns a Deduplicator with these options.
@@ -90,13 +90,13 @@ func New(opts Options) *Deduplicator {
 //
 // An error is an *[InvalidError], with Reject only; pd is then as it was.
 func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
-	w, _ := d.pool.Get().(*work)
+	w := d.kept.Get()
 	if w == nil {
 		w = &work{}
 	}
 	defer func() {
 		w.release()
-		d.pool.Put(w)
+		d.kept.Put(w, int(w.bytes()))
 	}()
 	w.begin(&d.opts, d.dropKeys, pd)
 	err := w.run()

@@ -89,7 +89,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 		whole, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
 		before := clone(whole)
 		most := rapid.IntRange(1, 5).Draw(t, "most samples")
-		for _, part := range dedup.Split(whole, most, 0) {
+		for _, part := range split(whole, most, 0) {
 			assert.LessOrEqual(t, part.SampleCount(), most)
 			requireCanonical(t, part)
 			assert.LessOrEqual(t, profiles(part), profiles(before))

@@ -59,7 +59,7 @@ func FuzzDeduplicate(f *testing.F) {
 		require.NoError(t, err)
 		assert.Zero(t, stats.Invalid)
 		require.Empty(t, profiletest.Diff(after, again))
-		parts := dedup.Split(again, 3, 0)
+		parts := split(again, 3, 0)
 		total := 0
 		for _, part := range parts {
 			total += part.SampleCount()

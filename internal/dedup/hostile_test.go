@@ -115,7 +115,7 @@ func TestManyParts(t *testing.T) {
 		samples.At(i).SetStackIndex(int32(d.StackTable().Len() - 1))
 	}
 	pd, _ = deduplicate(t, pd)
-	parts := dedup.Split(pd, 2, 0)
+	parts := split(pd, 2, 0)
 	require.Len(t, parts, n/2)
 	for _, part := range parts {
 		require.Equal(t, dedup.TableSizes{

@@ -108,7 +108,7 @@ func TestPartsOfAProfileWithoutIDHaveNone(t *testing.T) {
 		}
 		pd, _ = deduplicate(t, pd)
 		ids := map[pprofile.ProfileID]bool{}
-		parts := dedup.Split(pd, 1, 0)
+		parts := split(pd, 1, 0)
 		for _, part := range parts {
 			ids[part.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).ProfileID()] = true
 		}

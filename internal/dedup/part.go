@@ -3,64 +3,70 @@
 
 package dedup
 
-import (
-	"fmt"
-
-	"go.opentelemetry.io/collector/pdata/pprofile"
-)
+import "go.opentelemetry.io/collector/pdata/pprofile"
 
 // PartResources parts pd by resource: groups says for each resource which message it goes to, 0 to n-1, and take gets
-// these in order, each with only the entries that it needs. It goes on until take returns false.
+// these in order, each with only the entries that it needs. One is made at a time, until take returns false.
 //
 // pd need not be canonical, but a reference that leads nowhere is an error, before take is called. pd must not be
 // read-only; unless there is one group only, its content is moved and it must not be used any more.
 func PartResources(pd pprofile.Profiles, groups []int, n int, take func(group int, part pprofile.Profiles) bool) error {
-	_, err := partResources(pd, groups, 0, n, take)
-	return err
-}
-
-func partResources(pd pprofile.Profiles, groups []int, from, to int, take func(int, pprofile.Profiles) bool) (more bool, err error) {
-	if to-from <= 1 {
-		return take(from, pd), nil
+	if n <= 1 {
+		take(0, pd)
+		return nil
 	}
-	m := newMover()
-	shares := min(to-from, maxShares)
-	parts, partGroups := make([]pprofile.Profiles, shares), make([][]int, shares)
-	for i := range shares {
-		parts[i], partGroups[i] = m.resources(pd, groups, from+share(to-from, i, shares), from+share(to-from, i+1, shares))
-	}
-	if m.err != nil {
-		return false, fmt.Errorf("cannot part a message: %w", m.err)
-	}
-	for i := range shares {
-		part := parts[i]
-		parts[i] = pprofile.Profiles{} // What was taken is to be free.
-		more, err = partResources(part, partGroups[i], from+share(to-from, i, shares), from+share(to-from, i+1, shares), take)
-		if err != nil || !more {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// resources moves the resources of groups from to to-1 to a message of their own.
-func (m *mover) resources(pd pprofile.Profiles, groups []int, from, to int) (pprofile.Profiles, []int) {
-	m.begin(pd.Dictionary())
-	part := pprofile.NewProfiles()
-	var partGroups []int
+	s := newSelection(pd.Dictionary())
+	begin := s.mark()
+	members := make([][]int, n)
 	for i, resource := range pd.ResourceProfiles().All() {
-		if groups[i] < from || groups[i] >= to {
-			continue
+		members[groups[i]] = append(members[groups[i]], i)
+		s.addResource(resource)
+	}
+	if s.err != nil {
+		return s.fault()
+	}
+	s.goBack(begin)
+	for group := range n {
+		if !take(group, s.resources(pd, members[group])) {
+			return nil
 		}
-		partGroups = append(partGroups, groups[i])
-		toResource := part.ResourceProfiles().AppendEmpty()
-		resource.MoveTo(toResource)
-		for _, scope := range toResource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				m.rewrite(profile)
+		s.next()
+	}
+	return nil
+}
+
+func (s *selection) addResource(resource pprofile.ResourceProfiles) {
+	for _, scope := range resource.ScopeProfiles().All() {
+		for _, profile := range scope.Profiles().All() {
+			s.addHeader(profile)
+			samples := profile.Samples()
+			for k := range samples.Len() {
+				s.addSample(samples.At(k))
 			}
 		}
 	}
-	m.builder.WriteTo(part.Dictionary())
-	return part, partGroups
+}
+
+// resources moves resources to a message of their own.
+func (s *selection) resources(pd pprofile.Profiles, members []int) pprofile.Profiles {
+	for _, i := range members {
+		s.addResource(pd.ResourceProfiles().At(i))
+	}
+	part := pprofile.NewProfiles()
+	s.write(part.Dictionary())
+	part.ResourceProfiles().EnsureCapacity(len(members))
+	for _, i := range members {
+		resource := part.ResourceProfiles().AppendEmpty()
+		pd.ResourceProfiles().At(i).MoveTo(resource)
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				s.rewriteHeader(profile)
+				samples := profile.Samples()
+				for k := range samples.Len() {
+					s.rewriteSample(samples.At(k))
+				}
+			}
+		}
+	}
+	return part
 }

@@ -5,6 +5,7 @@ package dedup
 
 import (
 	"cmp"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -29,6 +30,13 @@ func (w *work) begin(opts *Options, dropKeys map[string]bool, pd pprofile.Profil
 func (w *work) release() {
 	w.pd = pprofile.Profiles{}
 	w.tables.Release()
+}
+
+// bytes is the size of the working memory.
+func (w *work) bytes() int64 {
+	s := &w.samples
+	return w.tables.Kept() + s.identities.Kept() + s.shapeless.Kept() +
+		4*int64(cap(s.key)+cap(s.stacks.uses)) + int64(cap(s.keepers))*int64(unsafe.Sizeof(pprofile.Sample{}))
 }
 
 // run looks at the whole message, then writes what has to change.
@@ -110,10 +118,10 @@ func (w *work) copy() {
 // handleInvalid does with the invalid profiles what the options say. It reports false when the message is to stay as it
 // is.
 func (w *work) handleInvalid() (goOn bool, err error) {
-	invalid := w.findInvalid()
+	first, invalid := w.findInvalid()
 	switch w.opts.OnInvalid {
 	case Reject:
-		return false, invalid[0]
+		return false, first
 	case Pass:
 		return false, nil
 	case DropProfile:
@@ -126,32 +134,35 @@ func (w *work) handleInvalid() (goOn bool, err error) {
 	return true, nil
 }
 
-// findInvalid returns what is wrong with the message, in its order, and counts it.
-func (w *work) findInvalid() (invalid []*InvalidError) {
+// findInvalid tells of each profile whether it is invalid, in the order of the message, and why the first one is. It
+// counts them.
+func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
+	invalid = make([]bool, 0, w.stats.ProfilesIn)
 	for at, scope := range checkedScopes(w.pd) {
 		for k, profile := range scope.Profiles().All() {
-			if err := cmp.Or(at.err, w.check(profile)); err != nil {
-				reason := reasonOf(err)
-				w.stats.Invalid[reason]++
-				invalid = append(invalid, &InvalidError{at.resource, at.scope, k, reason, err})
+			err := cmp.Or(at.err, w.check(profile))
+			invalid = append(invalid, err != nil)
+			if err == nil {
+				continue
+			}
+			reason := reasonOf(err)
+			w.stats.Invalid[reason]++
+			if first == nil {
+				first = &InvalidError{at.resource, at.scope, k, reason, err}
 			}
 		}
 	}
-	return invalid
+	return first, invalid
 }
 
-// removeProfiles removes the profiles that invalid names, in the order of the message.
-func removeProfiles(pd pprofile.Profiles, invalid []*InvalidError) {
-	for i, resource := range pd.ResourceProfiles().All() {
-		for j, scope := range resource.ScopeProfiles().All() {
-			k := -1
+// removeProfiles removes the profiles that are invalid.
+func removeProfiles(pd pprofile.Profiles, invalid []bool) {
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
 			scope.Profiles().RemoveIf(func(pprofile.Profile) bool {
-				k++
-				if len(invalid) == 0 || invalid[0].Resource != i || invalid[0].Scope != j || invalid[0].Profile != k {
-					return false
-				}
+				is := invalid[0]
 				invalid = invalid[1:]
-				return true
+				return is
 			})
 		}
 	}

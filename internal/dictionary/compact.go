@@ -4,7 +4,9 @@
 package dictionary
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -47,16 +49,22 @@ type Compactor struct {
 }
 
 // compaction is what is known of the entries of one table. An entry is known by its representative, the first entry
-// that is equal to it, or -1 if it is broken.
+// that is equal to it, or below zero if it is broken.
 type compaction struct {
 	table string
 	first []int32
 	used  []bool
 	to    []int32
 	kept  int
-	// faults tells why entries are broken; only where there are any.
+	// faults tells why entries are broken; only where there are any. Beyond some, an entry whose fault is like that of
+	// entry j has -1-j as its representative: an error for each of a million takes more memory than the message.
 	faults map[int32]error
+	// kinds has an entry of faults for each kind of error.
+	kinds map[reflect.Type]int32
 }
+
+// maxFaults is how many errors are kept for each table, about.
+const maxFaults = 100
 
 func (c *compaction) reset(table string, n int) {
 	c.table = table
@@ -65,6 +73,7 @@ func (c *compaction) reset(table string, n int) {
 	c.used = scratch.Zeroed(c.used, n)
 	c.to = scratch.Zeroed(c.to, n)
 	clear(c.faults)
+	clear(c.kinds)
 }
 
 // find returns the representative of entry i, below zero if the entry is broken or does not exist.
@@ -80,15 +89,38 @@ func (c *compaction) fault(i int32) error {
 	if i < 0 || int(i) >= len(c.first) {
 		return &IndexError{Table: c.table, Index: i, Len: len(c.first)}
 	}
-	return c.faults[i]
+	if err, kept := c.faults[i]; kept {
+		return err
+	}
+	return fmt.Errorf("%s %d is broken like %w", c.table, i, c.faults[-1-c.first[i]])
 }
 
 func (c *compaction) setBroken(i int, err error) {
 	if c.faults == nil {
-		c.faults = map[int32]error{}
+		c.faults, c.kinds = map[int32]error{}, map[reflect.Type]int32{}
+	}
+	kind := kindOf(err)
+	like, known := c.kinds[kind]
+	if known && len(c.faults) >= maxFaults {
+		c.first[i] = -1 - like
+		return
+	}
+	if !known {
+		c.kinds[kind] = int32(i)
 	}
 	c.faults[int32(i)] = fmt.Errorf("%s %d: %w", c.table, i, err)
 	c.first[i] = -1
+}
+
+// kindOf returns the type of the error that err began with.
+func kindOf(err error) reflect.Type {
+	for {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			return reflect.TypeOf(err)
+		}
+		err = cause
+	}
 }
 
 // use marks entry i as used.
@@ -143,7 +175,21 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 }
 
 // Release lets go of the dictionary.
-func (c *Compactor) Release() { c.source = pprofile.ProfilesDictionary{} }
+func (c *Compactor) Release() {
+	c.source = pprofile.ProfilesDictionary{}
+	for _, table := range c.tables() {
+		clear(table.faults)
+	}
+}
+
+// Kept is the memory that the Compactor takes up, whether it is in use or not.
+func (c *Compactor) Kept() int64 {
+	bytes := kept(c.dropped) + kept(c.index.slots) + kept(c.waiting) + kept(c.set) + kept(c.other)
+	for _, table := range c.tables() {
+		bytes += kept(table.first) + kept(table.used) + kept(table.to)
+	}
+	return bytes
+}
 
 func (c *Compactor) tables() []*compaction {
 	return []*compaction{&c.strings, &c.functions, &c.mappings, &c.locations, &c.stacks, &c.attributes, &c.links}

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
@@ -24,6 +25,8 @@ type message struct {
 	samples int
 	// memory is what the message is charged with.
 	memory int64
+	// reservation is its part of the memory budget.
+	reservation *budget.Reservation
 }
 
 // trigger is what ended a batch.
@@ -57,6 +60,16 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
+}
+
+// shrink gives back of the memory budget what is above so many bytes.
+func (b *batch) shrink(bytes int64) {
+	for i := range b.messages {
+		r := b.messages[i].reservation
+		kept := min(bytes, r.Bytes())
+		r.Shrink(kept)
+		bytes -= kept
+	}
 }
 
 // tenant is the batches of one combination of metadata. The lock of batches guards it.

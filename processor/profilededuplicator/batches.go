@@ -34,7 +34,7 @@ func (r *refusal) Unwrap() error { return r.err }
 // goes on collecting. A tenant without messages is forgotten.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch on, and gives up when ctx ends. It calls release for what is not held any more.
+	// flush passes a batch on, and gives up when ctx ends. It calls charge when less is held.
 	flush func(ctx context.Context, b *batch)
 	// maxFlushes is how many flushes one tenant may have under way.
 	maxFlushes int
@@ -165,6 +165,7 @@ func (b *batches) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
 	b.flush(client.NewContext(b.ctx, t.info), due)
+	due.shrink(0)
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,14 +177,19 @@ func (b *batches) run(due *batch) {
 	}
 }
 
-// reduce sets what a batch is charged with to what is still held of it, if that is less.
-func (b *batches) reduce(due *batch, memory int64) {
+// charge sets what a batch is charged with to what is held of it now.
+func (b *batches) charge(due *batch, memory int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if less := due.memory - memory; less > 0 {
-		b.held -= less
-		due.memory = memory
-	}
+	b.held += memory - due.memory
+	due.memory = memory
+}
+
+// makeRoom ends all batches.
+func (b *batches) makeRoom() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closeAll(triggerFull)
 }
 
 // holds returns what is charged, and how many tenants have messages.

@@ -5,8 +5,8 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
-	"errors"
 	"runtime"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/xconsumer"
@@ -15,7 +15,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
 // batching makes one message of many.
@@ -32,6 +31,8 @@ type batching struct {
 	logger    *zap.Logger
 	// slots bounds how many batches are worked on at a time, and so the memory that this takes.
 	slots chan struct{}
+	// warned says that a message above max_bytes was logged.
+	warned sync.Once
 }
 
 func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, telemetry *telemetry) *batching {
@@ -60,59 +61,49 @@ func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, t
 	return b
 }
 
-// hold adds a message to the batch of its tenant.
-func (d *deduplicator) hold(ctx context.Context, m incoming) error {
-	if m.profiles.ProfileCount() == 0 {
-		m.claim.Settle(recent.None)
-		d.telemetry.saved(ctx, m.content.bytes)
-		return nil
-	}
-	pd := ownCopy(m.profiles)
-	// A batch outlives the call of each of its messages.
-	err := d.batching.batches.add(originOf(ctx, d.batching.cfg.MetadataKeys), message{ //nolint:contextcheck // see above
-		profiles: pd,
-		claim:    m.claim,
-		bytes:    m.content.bytes,
-		samples:  pd.SampleCount(),
-		memory:   memoryOf(pd),
-	})
-	if reason := (*refusal)(nil); errors.As(err, &reason) {
-		m.claim.Settle(recent.None)
-		d.telemetry.refused(ctx, reason.reason)
-	}
-	return err
-}
-
 // flush passes a batch on, in as many messages as it needs.
 func (b *batching) flush(ctx context.Context, due *batch) {
 	b.slots <- struct{}{}
 	one := b.join(ctx, due)
-	parts := dedup.Split(one.profiles, b.cfg.MaxSamples, b.cfg.MaxBytes)
 	<-b.slots
 
-	contents, memory := make([]content, len(parts)), int64(0)
-	samples, bytes := 0, 0
-	for i, part := range parts {
-		contents[i] = contentOf(part)
-		samples += contents[i].samples
-		bytes += contents[i].bytes
-		memory += memoryOf(part)
+	memory := memoryOf(one.profiles)
+	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
+	if dedup.Fits(one.profiles, limits) {
+		due.shrink(memory)
+		memory = 0
+	} else {
+		due.shrink(workFactor * memory)
 	}
-	b.batches.reduce(due, memory)
+	samples, bytes := 0, 0
+	var lost []span
+	dedup.Split(one.profiles, limits, func(part dedup.Part) {
+		c := contentOf(part.Profiles)
+		samples += c.samples
+		bytes += c.bytes
+		b.batches.charge(due, memory+memoryOf(part.Profiles))
+		if b.cfg.MaxBytes > 0 && c.bytes > b.cfg.MaxBytes {
+			b.oversized(ctx, c.bytes)
+		}
+		if c.profiles > 0 && !b.deliver(ctx, part.Profiles, c) {
+			lost = append(lost, span{part.First, part.Last})
+		}
+	})
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)
 	b.telemetry.saved(ctx, due.bytes-bytes)
-
-	lost := make([]bool, len(parts))
-	for i, part := range parts {
-		parts[i] = pprofile.Profiles{}
-		if contents[i].profiles > 0 {
-			lost[i] = !b.deliver(ctx, part, contents[i])
-		}
-	}
-	arrived := one.arrived(contents, lost)
+	arrived := one.arrived(lost)
 	for _, m := range due.messages {
 		m.claim.Settle(arrived)
 	}
+}
+
+// oversized counts a message that goes on although it is above max_bytes.
+func (b *batching) oversized(ctx context.Context, bytes int) {
+	b.telemetry.oversized(ctx)
+	b.warned.Do(func() {
+		b.logger.Warn("A message goes on above batch::max_bytes: its parts would repeat too much. This is logged once; the metric oversized_messages counts all.",
+			zap.Int("bytes", bytes), zap.Int("max_bytes", b.cfg.MaxBytes))
+	})
 }
 
 // deliver passes a message on and tells whether it arrived.

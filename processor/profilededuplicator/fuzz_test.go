@@ -4,6 +4,7 @@
 package profilededuplicator
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -43,7 +45,9 @@ func FuzzConsume(f *testing.F) {
 				cfg.MergeProfiles.GetOrInsertDefault()
 			}
 		}))
-		require.NoError(t, p.ConsumeProfiles(t.Context(), clone(pd)))
+		err = p.ConsumeProfiles(t.Context(), clone(pd))
+		var tooLarge *dedup.TooLargeError
+		require.True(t, err == nil || batch && errors.As(err, &tooLarge), err)
 		require.NoError(t, p.Shutdown(t.Context()))
 		for _, out := range next.taken() {
 			require.NoError(t, profiletest.CheckOptions{
@@ -54,6 +58,8 @@ func FuzzConsume(f *testing.F) {
 			memory, tenants := p.Profiles.(*deduplicator).batching.batches.holds()
 			assert.Zero(t, memory)
 			assert.Zero(t, tenants)
+			used, _ := p.budget.Used()
+			assert.Zero(t, used)
 		}
 	})
 }

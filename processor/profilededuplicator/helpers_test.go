@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
@@ -22,6 +23,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
@@ -177,6 +179,32 @@ type fixture struct {
 	next      *sink
 	telemetry *componenttest.Telemetry
 	logs      *observer.ObservedLogs
+	// budget is what messages are charged to. Nothing of it is left when the processor has shut down.
+	budget *budget.Budget
+}
+
+// memoryHost is a host with a memory budget.
+type memoryHost struct {
+	component.Component
+	budget *budget.Budget
+}
+
+func (h *memoryHost) MemoryBudget() *budget.Budget { return h.budget }
+
+func (h *memoryHost) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h}
+}
+
+// exhausted returns a reservation of a budget of which others hold all but a byte.
+func exhausted(tb testing.TB) *budget.Reservation {
+	tb.Helper()
+	memory := budget.New(1<<30, time.Second)
+	others, err := memory.Reserve(tb.Context(), 1<<30-1)
+	require.NoError(tb, err)
+	tb.Cleanup(others.Release)
+	rest, err := memory.Reserve(tb.Context(), 1)
+	require.NoError(tb, err)
+	return rest
 }
 
 // start starts a processor that passes on to next. It is shut down at the end of the test.
@@ -186,17 +214,19 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	if change != nil {
 		change(cfg)
 	}
-	f := &fixture{next: next, telemetry: componenttest.NewTelemetry()}
+	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: budget.New(1<<30, time.Second)}
 	set := metadatatest.NewSettings(f.telemetry)
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger, f.logs = zap.New(core), logs
 	var err error
 	f.Profiles, err = NewFactory().CreateProfiles(tb.Context(), set, cfg, next)
 	require.NoError(tb, err)
-	require.NoError(tb, f.Start(tb.Context(), componenttest.NewNopHost()))
+	require.NoError(tb, f.Start(tb.Context(), &memoryHost{budget: f.budget}))
 	tb.Cleanup(func() {
 		// The context of the test is over by now.
 		assert.NoError(tb, f.Shutdown(context.Background()))
+		used, _ := f.budget.Used()
+		assert.Zero(tb, used, "what is not held is not charged")
 		assert.NoError(tb, f.telemetry.Shutdown(context.Background()))
 	})
 	return f

@@ -79,6 +79,20 @@ func profileMemory(profile pprofile.Profile) int {
 	return total
 }
 
+// eventsMemory estimates what a message takes in addition once each of its events is a sample.
+func eventsMemory(pd pprofile.Profiles) int64 {
+	total := 0
+	for profile := range profilesOf(pd) {
+		samples := profile.Samples()
+		for i := range samples.Len() {
+			if sample := samples.At(i); sample.TimestampsUnixNano().Len() > 1 {
+				total += sample.TimestampsUnixNano().Len() * (sampleBytes + 16 + 4*sample.AttributeIndices().Len())
+			}
+		}
+	}
+	return int64(total)
+}
+
 func mapMemory(attributes pcommon.Map) int {
 	total := 0
 	for key, value := range attributes.All() {

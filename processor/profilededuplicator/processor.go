@@ -15,9 +15,14 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
+
+// maxMessageBytes bounds the time that a message takes. Attributes can refer to one long text many times, which takes
+// little on the wire and in memory; all that reads the message reads the text each time.
+const maxMessageBytes = 512 << 20
 
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
 type deduplicator struct {
@@ -25,6 +30,10 @@ type deduplicator struct {
 	onInvalid OnInvalid
 	next      xconsumer.Profiles
 	telemetry *telemetry
+	// perEvent says that each event becomes a sample.
+	perEvent bool
+	// budget is what messages are charged to that come without a reservation. It is set at the start.
+	budget *budget.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
 	// batching is nil unless messages are joined.
@@ -43,6 +52,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		onInvalid: cfg.OnInvalid,
 		next:      next,
 		telemetry: telemetry,
+		perEvent:  cfg.SampleShape == SampleShapePerEvent,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
 		ids := recent.New(section.TTL, section.MaxEntries, telemetry.evicted)
@@ -60,8 +70,11 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	return d, nil
 }
 
-// Start has nothing to do: timers run only while messages are held.
-func (d *deduplicator) Start(context.Context, component.Host) error { return nil }
+// Start finds the memory budget. Timers run only while messages are held.
+func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
+	d.budget, err = budget.Of(host)
+	return err
+}
 
 // Shutdown flushes what is held, until ctx ends.
 func (d *deduplicator) Shutdown(ctx context.Context) error {
@@ -82,6 +95,10 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	m := incoming{profiles: pd, content: contentOf(pd)}
 	d.telemetry.incoming(ctx, m.content)
+	if m.content.bytes > maxMessageBytes {
+		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
+			"cannot take a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
+	}
 	if d.repeated != nil {
 		dropped, err := d.repeated.filter(ctx, &m)
 		if err != nil {
@@ -93,12 +110,15 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
 		return d.hold(ctx, m)
 	}
+	events, err := d.reserve(ctx, true, d.eventsMemory(m.profiles))
+	if err != nil {
+		return d.refuse(ctx, m, err)
+	}
+	defer events.Release()
 	// A caller whose message is held gets no answer, so that what depends on its content is found out before.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
-		m.claim.Settle(recent.None)
-		d.telemetry.refused(ctx, refusedInvalid)
-		return badrequest.Errorf("%w", err)
+		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
 		return d.hold(ctx, m)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
 func TestFactory(t *testing.T) {
@@ -239,4 +241,19 @@ func TestNothingLeft(t *testing.T) {
 			assert.Zero(t, next.calls())
 		})
 	}
+}
+
+// A text to which many attributes refer is small on the wire and in memory, but not to those who read it.
+func TestTextThatIsReadManyTimes(t *testing.T) {
+	text := strings.Repeat("x", 1<<20)
+	pd := upload("checkout", 1, 1)
+	list := pd.ResourceProfiles().At(0).Resource().Attributes().PutEmptySlice("list")
+	for range 600 {
+		list.AppendEmpty().SetStr(text)
+	}
+	f := start(t, &sink{}, nil)
+	err := f.ConsumeProfiles(t.Context(), pd)
+	require.ErrorContains(t, err, "bytes in protobuf, at most 536870912 are allowed")
+	assert.True(t, consumererror.IsPermanent(err))
+	metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
 }

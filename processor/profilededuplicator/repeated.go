@@ -17,17 +17,10 @@ type repeated struct {
 	keys []string
 }
 
-// filter removes the profiles of a message that were delivered before, in place unless it is read-only. The others are
-// claimed and must be settled when it is known what became of them.
+// filter removes the profiles of a message that were delivered before, or are held, in place unless it is read-only. The
+// others are claimed and must be settled when it is known what became of them.
 func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
-	tenant := originOf(ctx, r.keys).key
-	var ids []recent.ID
-	for profile := range profilesOf(m.profiles) {
-		if id, ok := recent.Of(tenant, m.profiles.Dictionary().StringTable(), profile); ok {
-			ids = append(ids, id)
-		}
-	}
-	claim, known, err := r.ids.Claim(ctx, ids)
+	claim, known, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
 	if err != nil {
 		return 0, err
 	}
@@ -44,14 +37,22 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 	return dropped, nil
 }
 
+// idsOf returns the ids of the profiles that have one.
+func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []recent.ID) {
+	namer := recent.NewNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
+	for profile := range profilesOf(pd) {
+		if id, ok := namer.Of(profile); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // among returns a function that tells whether a profile of pd has an id.
 func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(recent.ID) bool {
-	tenant := originOf(ctx, r.keys).key
 	has := map[recent.ID]bool{}
-	for profile := range profilesOf(pd) {
-		if id, ok := recent.Of(tenant, pd.Dictionary().StringTable(), profile); ok {
-			has[id] = true
-		}
+	for _, id := range r.idsOf(ctx, pd) {
+		has[id] = true
 	}
 	return func(id recent.ID) bool { return has[id] }
 }

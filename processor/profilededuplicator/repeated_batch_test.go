@@ -4,7 +4,6 @@
 package profilededuplicator
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -22,94 +21,49 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestHeldIsNotDelivered(t *testing.T) {
+// Who was told that the first is taken has its word for the second, too.
+func TestHeldIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		next := &sink{}
+		next := &sink{answer: refuse(5, errNotNow)}
 		f := start(t, next, repeatedOf(batchOf(nil)))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done.Load(), "the first may still be lost")
-		pass(time.Second)
-		require.True(t, second.done.Load())
-		require.NoError(t, second.err)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "and now it has arrived")
+		for range 64 {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "at once")
+		}
+		assert.Zero(t, next.calls())
+		pass(2 * time.Second)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "also while the next component refuses it")
+		pass(time.Hour)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "and when it has arrived")
 		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, 1, next.calls())
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+		assert.Equal(t, 6+1, next.calls(), "after the hour it is forgotten")
+		assert.Equal(t, map[string]int64{"checkout/1": 2}, next.totals())
 	})
 }
 
+// A batch that is lost takes the word back: who sends again now delivers.
 func TestBatchWithTheFirstIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, consumererror.NewPermanent(errNotNow))}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		pass(time.Second)
-		require.True(t, second.done.Load(), "it is held in the next batch")
-		require.NoError(t, second.err)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), together(upload("checkout", 1, 1), upload("checkout", 2, 1))))
 		pass(time.Second)
 		assert.Equal(t, []any{"permanent"}, f.lost())
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
+		pass(time.Second)
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1}, next.totals())
 	})
 }
 
-func TestBatchWithTheFirstIsRepeated(t *testing.T) {
+func TestShutdownWithHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		next := &sink{answer: refuse(2, errNotNow)}
+		next := &sink{answer: refuse(1, consumererror.NewPermanent(errNotNow))}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		second := send(t.Context(), f, upload("checkout", 1, 1))
-		pass(3 * time.Second)
-		assert.False(t, second.done.Load(), "two attempts have failed")
-		pass(time.Second)
-		require.True(t, second.done.Load())
-		require.NoError(t, second.err)
-		pass(time.Minute)
-		assert.Equal(t, 3, next.calls())
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+		require.NoError(t, f.Shutdown(t.Context()))
+		require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errStopped, "nobody is told that it arrived")
 	})
-}
-
-func TestSecondGoesAwayBeforeTheBatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		next := &sink{}
-		f := start(t, next, repeatedOf(batchOf(nil)))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		ctx, cancel := context.WithCancel(t.Context())
-		second := send(ctx, f, upload("checkout", 1, 1))
-		cancel()
-		synctest.Wait()
-		require.ErrorIs(t, second.err, context.Canceled)
-		pass(time.Second)
-		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-	})
-}
-
-func TestShutdownWithSecondWaiting(t *testing.T) {
-	for name, lost := range map[string]bool{"the first arrives": false, "the first is lost": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				next := &sink{}
-				if lost {
-					next.answer = refuse(1, consumererror.NewPermanent(errNotNow))
-				}
-				f := start(t, next, repeatedOf(batchOf(nil)))
-				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-				second := send(t.Context(), f, upload("checkout", 1, 1))
-				require.NoError(t, f.Shutdown(t.Context()))
-				synctest.Wait()
-				require.True(t, second.done.Load())
-				if lost {
-					require.ErrorIs(t, second.err, errStopped, "nobody is told that it arrived")
-					assert.Empty(t, next.totals())
-				} else {
-					require.NoError(t, second.err)
-					assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
-				}
-			})
-		})
-	}
 }
 
 // A message that is not held is not in flight.

@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
 // sending is a call that may have to wait.
@@ -131,7 +134,7 @@ func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
 		second := send(ctx, f, together(upload("checkout", 1, 1), upload("checkout", 2, 2)))
 		time.Sleep(2 * time.Second)
@@ -144,6 +147,29 @@ func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
 		g.reply(nil)
 		require.NoError(t, retry.err)
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, g.totals())
+	})
+}
+
+// However long the first takes, the others get their answer after a second: they hold places that others need.
+func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		f := start(t, &g.sink, repeatedOf(nil))
+		first := send(t.Context(), f, upload("checkout", 1, 1))
+		var others []*sending
+		for range 64 {
+			others = append(others, send(t.Context(), f, upload("checkout", 1, 1)))
+		}
+		pass(time.Second)
+		for _, other := range others {
+			require.True(t, other.done.Load())
+			require.ErrorIs(t, other.err, recent.ErrInFlight)
+			assert.False(t, consumererror.IsPermanent(other.err), "the sender may try again")
+		}
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(64, because("in_flight")), onlyValues()...)
+		pass(time.Hour)
+		g.reply(nil)
+		require.NoError(t, first.err)
 	})
 }
 

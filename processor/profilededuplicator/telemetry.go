@@ -24,6 +24,7 @@ const (
 	refusedTenants   = "tenants"
 	refusedInFlight  = "in_flight"
 	refusedStopped   = "stopped"
+	refusedBudget    = "memory_budget"
 
 	lostPermanent = "permanent"
 	lostRetries   = "retries"
@@ -132,6 +133,11 @@ func (t *telemetry) flushed(ctx context.Context, because trigger, messages, samp
 	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[because])
 	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[because])
 	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[because])
+}
+
+// oversized counts a message that is above max_bytes.
+func (t *telemetry) oversized(ctx context.Context) {
+	t.builder.ProcessorProfileDeduplicatorOversizedMessages.Add(ctx, 1, t.plain)
 }
 
 func (t *telemetry) retried(ctx context.Context) {

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -187,9 +188,9 @@ func TestMetricsOfRefusals(t *testing.T) {
 		require.Error(t, f.ConsumeProfiles(t.Context(), spoil(upload("checkout", 1, 1))))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, make([]int64, 1000)...)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		require.Error(t, f.ConsumeProfiles(ctx, upload("checkout", 3, 1)))
+		require.Error(t, f.ConsumeProfiles(budget.NewContext(t.Context(), exhausted(t)), upload("checkout", 8, 1)))
+		synctest.Wait()
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		require.Error(t, f.ConsumeProfiles(from(t.Context(), "x-tenant", "b"), upload("checkout", 4, 1)))
 		synctest.Wait()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 5, 1)))
@@ -198,7 +199,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 7, 1)))
 
 		var want []metricdata.DataPoint[int64]
-		for _, reason := range []string{"invalid", "too_large", "held_bytes", "tenants", "in_flight", "stopped"} {
+		for _, reason := range []string{"invalid", "too_large", "held_bytes", "memory_budget", "tenants", "stopped"} {
 			want = append(want, points(1, because(reason))...)
 		}
 		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, want, onlyValues()...)
@@ -245,8 +246,8 @@ func TestMetricsOfBatches(t *testing.T) {
 		metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(3*in.bytes-out.bytes)), onlyValues()...)
 
 		consume(25, 2)
-		large := upload("checkout", 3, 1)
-		large.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).OriginalPayload().FromRaw(make([]byte, 3000))
+		large := upload("checkout", 3, 1, 2, 3, 4, 5, 6)
+		large.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).OriginalPayload().FromRaw(make([]byte, 2800))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
 		synctest.Wait()
 		consume(1, 4)
@@ -255,8 +256,8 @@ func TestMetricsOfBatches(t *testing.T) {
 		for trigger, want := range map[string][4]int64{
 			"timeout":  {1, 3, 6, int64(out.bytes)},
 			"samples":  {1, 1, 25, int64(contentOf(next.taken()[1]).bytes + contentOf(next.taken()[2]).bytes)},
-			"bytes":    {1, 1, 1, int64(contentOf(next.taken()[3]).bytes)},
-			"shutdown": {1, 1, 1, int64(contentOf(next.taken()[4]).bytes)},
+			"bytes":    {1, 1, 6, int64(contentOf(next.taken()[3]).bytes + contentOf(next.taken()[4]).bytes)},
+			"shutdown": {1, 1, 1, int64(contentOf(next.taken()[5]).bytes)},
 			"full":     {},
 		} {
 			for i, name := range []string{"batch_messages", "batch_samples", "batch_bytes"} {

@@ -49,6 +49,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorOutgoingDictionaryEntries metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingProfiles          metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingSamples           metric.Int64Counter
+	ProcessorProfileDeduplicatorOversizedMessages         metric.Int64Counter
 	ProcessorProfileDeduplicatorProcessingDuration        metric.Float64Histogram
 	ProcessorProfileDeduplicatorRefusedMessages           metric.Int64Counter
 	ProcessorProfileDeduplicatorRememberedIds             metric.Int64ObservableGauge
@@ -268,6 +269,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_outgoing_samples",
 		metric.WithDescription("Samples that the next component took. [Alpha]"),
 		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorOversizedMessages, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_oversized_messages",
+		metric.WithDescription("Messages that went on above batch::max_bytes, because smaller ones would have repeated too much of each other. [Alpha]"),
+		metric.WithUnit("{message}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorProcessingDuration, err = builder.meter.Float64Histogram(

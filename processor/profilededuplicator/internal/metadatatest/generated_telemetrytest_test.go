@@ -52,6 +52,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingSamples.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorOversizedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorProcessingDuration.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRefusedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRepeatedProfiles.Add(context.Background(), 1)
@@ -118,6 +119,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorOversizedMessages(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorProcessingDuration(t, testTel,

@@ -7,11 +7,26 @@ import "time"
 
 // Claim is a number of ids whose profiles are in flight.
 type Claim struct {
-	ids     *IDs
-	has     []ID
+	ids *IDs
+	has []ID
+	// settled is closed when it is known what others are told of the ids: that the claim is over, or held.
 	settled chan struct{}
-	// over says that settled is closed. The lock of ids guards it, and has.
-	over bool
+	// over says that settled is closed, held that the sender was told of success. The lock of ids guards them, and has.
+	over, held bool
+}
+
+// Hold says that the sender is told of success now: who claims one of the ids need not wait, but has a repeated one. The
+// claim must be settled all the same. A claim that is nil has nothing to hold.
+func (c *Claim) Hold() {
+	if c == nil {
+		return
+	}
+	c.ids.mu.Lock()
+	defer c.ids.mu.Unlock()
+	if !c.over && !c.held {
+		c.held = true
+		close(c.settled)
+	}
 }
 
 // Settle ends the claim: the ids of which delivered is true are remembered as delivered, the others are unknown again.
@@ -42,7 +57,9 @@ func (c *Claim) settle(delivered func(ID) bool) (evicted int) {
 		}
 	}
 	c.has = nil
-	close(c.settled)
+	if !c.held {
+		close(c.settled)
+	}
 	return evicted
 }
 

@@ -15,28 +15,63 @@ import (
 // a capture. It is a cryptographic hash: the names are as long as a sender likes, and memory must be bounded.
 type ID [sha256.Size]byte
 
+// Namer makes the IDs of the profiles of one message. Text that many of them share is looked at once.
+type Namer struct {
+	tenant  []byte
+	strings pcommon.StringSlice
+	// long has the hashes of long names, by their index.
+	long map[int32][]byte
+	text []byte
+}
+
+// longText is the length from which on a text has its hash in its place.
+const longText = 256
+
+// NewNamer returns a Namer for a tenant and a table of strings.
+func NewNamer(tenant string, strings pcommon.StringSlice) *Namer {
+	return &Namer{tenant: appendText(nil, tenant), strings: strings}
+}
+
 // Of returns the ID of a profile, and false for a profile without id.
-func Of(tenant string, strings pcommon.StringSlice, profile pprofile.Profile) (ID, bool) {
+func (n *Namer) Of(profile pprofile.Profile) (ID, bool) {
 	id := profile.ProfileID()
 	if id.IsEmpty() {
 		return ID{}, false
 	}
-	text := make([]byte, 0, 256)
-	text = append(text, id[:]...)
-	text = appendText(text, tenant)
-	text = appendName(text, strings, profile.SampleType().TypeStrindex())
-	text = appendName(text, strings, profile.SampleType().UnitStrindex())
-	return sha256.Sum256(text), true
+	n.text = append(append(n.text[:0], id[:]...), n.tenant...)
+	n.appendName(profile.SampleType().TypeStrindex())
+	n.appendName(profile.SampleType().UnitStrindex())
+	return sha256.Sum256(n.text), true
 }
 
+// appendText appends a text with its length, or the hash of a long one.
 func appendText(to []byte, text string) []byte {
-	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
+	to = binary.AppendUvarint(to, uint64(len(text)))
+	if len(text) < longText {
+		return append(to, text...)
+	}
+	sum := sha256.Sum256([]byte(text))
+	return append(to, sum[:]...)
 }
 
 // appendName appends a string of the table. What is out of range counts as no name.
-func appendName(to []byte, strings pcommon.StringSlice, index int32) []byte {
-	if index < 0 || int(index) >= strings.Len() {
-		return appendText(to, "")
+func (n *Namer) appendName(index int32) {
+	if index < 0 || int(index) >= n.strings.Len() {
+		n.text = appendText(n.text, "")
+		return
 	}
-	return appendText(to, strings.At(int(index)))
+	name := n.strings.At(int(index))
+	if len(name) < longText {
+		n.text = appendText(n.text, name)
+		return
+	}
+	known, found := n.long[index]
+	if !found {
+		known = appendText(nil, name)
+		if n.long == nil {
+			n.long = map[int32][]byte{}
+		}
+		n.long[index] = known
+	}
+	n.text = append(n.text, known...)
 }

@@ -4,6 +4,7 @@
 package recent
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +19,7 @@ func of(tenant string, profileID byte, typ, unit string) (ID, bool) {
 	p.SetProfileID(pprofile.ProfileID{profileID})
 	p.SampleType().SetTypeStrindex(2)
 	p.SampleType().SetUnitStrindex(1)
-	return Of(tenant, pd.Dictionary().StringTable(), p)
+	return NewNamer(tenant, pd.Dictionary().StringTable()).Of(p)
 }
 
 func TestIDs(t *testing.T) {
@@ -38,6 +39,11 @@ func TestIDs(t *testing.T) {
 		{"tenant", 1, "cpu", "count"},
 		{"tenant", 1, "cpun", "anoseconds"},
 		{"tenantc", 1, "pu", "nanoseconds"},
+		{strings.Repeat("x", 1000), 1, "cpu", "nanoseconds"},
+		{strings.Repeat("x", 1001), 1, "cpu", "nanoseconds"},
+		{"tenant", 1, strings.Repeat("x", 1000), "nanoseconds"},
+		{"tenant", 1, strings.Repeat("x", 999) + "y", "nanoseconds"},
+		{"tenant", 1, "cpu", strings.Repeat("x", 1000)},
 	} {
 		id, ok := of(other.tenant, other.profile, other.typ, other.unit)
 		assert.True(t, ok)
@@ -57,6 +63,23 @@ func TestIndicesOutOfRange(t *testing.T) {
 	p.SetProfileID(pprofile.ProfileID{1})
 	p.SampleType().SetTypeStrindex(-1)
 	p.SampleType().SetUnitStrindex(1 << 30)
-	_, ok := Of("", pd.Dictionary().StringTable(), p)
+	_, ok := NewNamer("", pd.Dictionary().StringTable()).Of(p)
 	assert.True(t, ok)
+}
+
+// Profiles that share a long name do not cost a look at it each: a quarter of a terabyte does not end in a test's time.
+func TestLongNamesAreReadOnce(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StringTable().FromRaw([]string{"", strings.Repeat("x", 1<<20)})
+	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	p.SampleType().SetTypeStrindex(1)
+	namer := NewNamer(strings.Repeat("t", 1<<20), pd.Dictionary().StringTable())
+	seen := map[ID]bool{}
+	const n = 250_000
+	for i := range n {
+		p.SetProfileID(pprofile.ProfileID{1, byte(i), byte(i >> 8), byte(i >> 16)})
+		id, _ := namer.Of(p)
+		seen[id] = true
+	}
+	assert.Len(t, seen, n)
 }

@@ -5,6 +5,7 @@ package recent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,7 +17,8 @@ type IDs struct {
 	maxEntries int
 	evicted    func(n int)
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	// inFlight has those of held claims, too.
 	inFlight  map[ID]*Claim
 	delivered map[ID]*entry
 	// order has the delivered ones, the oldest first. Its own fields are no entry.
@@ -45,32 +47,43 @@ func (r *IDs) Len() int {
 	return len(r.delivered)
 }
 
-// Claim takes all ids that are unknown. repeated tells for each of ids whether it was delivered, or stands in ids
-// before. While one of them is in flight, Claim waits, holding none: so two that want the same ids cannot wait for each
-// other. An error says that ctx ended.
+// ErrInFlight says that it is not known yet whether a profile is a repeated one. The same claim may succeed later.
+var ErrInFlight = errors.New("cannot tell yet whether a profile is a repeated one: its first copy is on its way")
+
+// wait is how long a claim waits for others to be settled.
+const wait = time.Second
+
+// Claim takes all ids that are unknown. repeated tells for each of ids whether it is held or was delivered, or stands in
+// ids before. While one of them is in flight, Claim waits, holding none: so two that want the same ids cannot wait for
+// each other. After a second it gives up with [ErrInFlight], or before, with the error of ctx as well.
 //
 // Every claim must be settled.
 func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
-	for {
-		claim, repeated, other := r.try(ids)
-		if other == nil {
-			return claim, repeated, nil
-		}
+	claim, repeated, other := r.try(ids)
+	if other == nil {
+		return claim, repeated, nil
+	}
+	enough := time.NewTimer(wait)
+	defer enough.Stop()
+	for other != nil {
 		select {
 		case <-other.settled:
+		case <-enough.C:
+			return nil, nil, fmt.Errorf("%w, also after %v", ErrInFlight, wait)
 		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("cannot tell yet whether a profile is a repeated one, its first copy is on its way: %w",
-				context.Cause(ctx))
+			return nil, nil, fmt.Errorf("%w: %w", ErrInFlight, context.Cause(ctx))
 		}
+		claim, repeated, other = r.try(ids)
 	}
+	return claim, repeated, nil
 }
 
-// try is Claim without waiting. It returns the claim that has one of ids, if there is one.
+// try is Claim without waiting. It returns the claim that has one of ids in flight, if there is one.
 func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range ids {
-		if other := r.inFlight[id]; other != nil {
+		if other := r.inFlight[id]; other != nil && !other.held {
 			return nil, nil, other
 		}
 	}
@@ -82,7 +95,7 @@ func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 		if known := r.delivered[id]; known != nil {
 			repeated[i] = true
 			r.touch(known, now)
-		} else if r.inFlight[id] == claim {
+		} else if r.inFlight[id] != nil {
 			repeated[i] = true
 		} else {
 			r.inFlight[id] = claim

@@ -161,7 +161,7 @@ type waiter struct {
 	done     bool
 }
 
-func wait(ctx context.Context, r *IDs, ids ...ID) *waiter {
+func waitFor(ctx context.Context, r *IDs, ids ...ID) *waiter {
 	w := &waiter{}
 	go func() {
 		w.claim, w.repeated, w.err = r.Claim(ctx, ids)
@@ -175,7 +175,7 @@ func TestSecondWaitsAndFirstArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1))
-		second := wait(t.Context(), r, id(1), id(2))
+		second := waitFor(t.Context(), r, id(1), id(2))
 		assert.False(t, second.done)
 		assert.Equal(t, []bool{false}, known(t, r, id(2)), "one that waits holds nothing")
 		first.Settle(All)
@@ -191,8 +191,8 @@ func TestSecondWaitsAndFirstFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1))
-		second := wait(t.Context(), r, id(1))
-		third := wait(t.Context(), r, id(1))
+		second := waitFor(t.Context(), r, id(1))
+		third := waitFor(t.Context(), r, id(1))
 		first.Settle(None)
 		synctest.Wait()
 		require.NotEqual(t, second.done, third.done, "one of them has it now, the other waits on")
@@ -214,7 +214,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1))
 		ctx, cancel := context.WithCancelCause(t.Context())
-		second := wait(ctx, r, id(1), id(2))
+		second := waitFor(ctx, r, id(1), id(2))
 		cancel(errors.New("gone"))
 		synctest.Wait()
 		require.True(t, second.done)
@@ -225,6 +225,74 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
+// What keeps the first may last for hours: the second is told to come again.
+func TestWaitEndsAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		begin := time.Now()
+		second := waitFor(t.Context(), r, id(1), id(2))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, second.done)
+		require.ErrorIs(t, second.err, ErrInFlight)
+		assert.Equal(t, time.Second, time.Since(begin))
+		first.Settle(All)
+		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)))
+	})
+}
+
+// While others come and go, the second does not wait for longer.
+func TestWaitForSeveralEndsAfterASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		second := waitFor(t.Context(), r, id(1))
+		for range 3 {
+			time.Sleep(300 * time.Millisecond)
+			next := waitFor(t.Context(), r, id(1))
+			first.Settle(None)
+			synctest.Wait()
+			if second.done {
+				require.NoError(t, second.err)
+				first = second.claim
+				second = next
+			} else {
+				first = next.claim
+			}
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.True(t, second.done)
+		first.Settle(None)
+	})
+}
+
+func TestHeldIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		first, _ := claim(t, r, id(1))
+		waiting := waitFor(t.Context(), r, id(1))
+		first.Hold()
+		synctest.Wait()
+		require.True(t, waiting.done, "who waited gets its answer now")
+		assert.Equal(t, []bool{true}, waiting.repeated)
+		waiting.claim.Settle(None)
+		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "and who comes later at once")
+		assert.Zero(t, r.Len())
+		first.Settle(None)
+		assert.Equal(t, []bool{false}, known(t, r, id(1)), "what was lost may come again")
+
+		second, _ := claim(t, r, id(1))
+		second.Hold()
+		second.Hold()
+		second.Settle(All)
+		second.Hold()
+		assert.Equal(t, []bool{true}, known(t, r, id(1)))
+		(*Claim)(nil).Hold()
+	})
+}
+
 // Each has what another one wants.
 func TestNoDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -232,7 +300,7 @@ func TestNoDeadlock(t *testing.T) {
 		first, _ := claim(t, r, id(1), id(2))
 		var waiting []*waiter
 		for _, ids := range [][]ID{{id(2), id(3)}, {id(3), id(1)}, {id(1), id(2)}, {id(3), id(2), id(1)}} {
-			waiting = append(waiting, wait(t.Context(), r, ids...))
+			waiting = append(waiting, waitFor(t.Context(), r, ids...))
 		}
 		first.Settle(None)
 		delivered := 0
@@ -260,7 +328,7 @@ func TestEvictedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Hour, 1, func(int) {})
 		first, _ := claim(t, r, id(1), id(2))
-		second := wait(t.Context(), r, id(1))
+		second := waitFor(t.Context(), r, id(1))
 		first.Settle(All)
 		synctest.Wait()
 		require.True(t, second.done)

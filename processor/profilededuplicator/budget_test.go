@@ -1,0 +1,234 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
+)
+
+// used returns what is charged to the budget.
+func (f *fixture) used() int64 {
+	used, _ := f.budget.Used()
+	return used
+}
+
+// What is held is charged twice its memory until it goes on, whether its request has a reservation or none, and whatever
+// becomes of it.
+func TestHeldIsCharged(t *testing.T) {
+	for name, answer := range map[string]func(int, pprofile.Profiles) error{
+		"taken":   nil,
+		"refused": refuse(1, consumererror.NewPermanent(errNotNow)),
+		"late":    refuse(3, errNotNow),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, &sink{answer: answer}, batchOf(nil))
+				one := memoryOf(upload("checkout", 1, 1))
+				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+				assert.Equal(t, 2*one, f.used())
+
+				for i, reserved := range []int64{1, 2 * one, 100 * one} {
+					before := f.used()
+					request, err := f.budget.Reserve(t.Context(), reserved)
+					require.NoError(t, err)
+					require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
+					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not charged again")
+					request.Release()
+					assert.Equal(t, before+2*one, f.used(), "and not given back with the rest of the request")
+				}
+				pass(time.Minute)
+				assert.Zero(t, f.used())
+			})
+		})
+	}
+}
+
+// A message that others read, too, stays with its request. The copy is charged on top.
+func TestHeldCopyIsCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, &sink{}, batchOf(nil))
+		shared := upload("checkout", 1, 1)
+		shared.MarkReadOnly()
+		request, err := f.budget.Reserve(t.Context(), 5000)
+		require.NoError(t, err)
+		require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), shared))
+		assert.EqualValues(t, 5000, request.Bytes())
+		assert.Equal(t, 5000+2*memoryOf(shared), f.used())
+		request.Release()
+	})
+}
+
+// While a batch that is one message already waits for the next component, that message is charged once.
+func TestJoinedIsChargedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, &sink{answer: refuse(1000, errNotNow)}, batchOf(nil))
+		for id := range byte(10) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id, 1, 2, 3)))
+		}
+		before := f.used()
+		pass(2 * time.Second)
+		joined, _, _ := dedup.New(dedup.Options{}).Deduplicate(together(
+			upload("checkout", 0, 1, 2, 3), upload("checkout", 1, 1, 2, 3), upload("checkout", 2, 1, 2, 3), upload("checkout", 3, 1, 2, 3),
+			upload("checkout", 4, 1, 2, 3), upload("checkout", 5, 1, 2, 3), upload("checkout", 6, 1, 2, 3), upload("checkout", 7, 1, 2, 3),
+			upload("checkout", 8, 1, 2, 3), upload("checkout", 9, 1, 2, 3)))
+		assert.Equal(t, memoryOf(joined), f.used())
+		assert.Less(t, f.used(), before/2)
+		held, _ := f.Profiles.(*deduplicator).batching.batches.holds()
+		assert.Equal(t, f.used(), held)
+	})
+}
+
+func TestBudgetIsExhausted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		others, err := f.budget.Reserve(t.Context(), f.budget.Size()-f.used())
+		require.NoError(t, err)
+		begin := time.Now()
+		err = f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1))
+		require.ErrorIs(t, err, budget.ErrExhausted)
+		assert.False(t, consumererror.IsPermanent(err))
+		assert.Equal(t, time.Second, time.Since(begin))
+		synctest.Wait()
+		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "what is held goes on to make room")
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
+		others.Release()
+
+		request, err := budget.New(1000, time.Second).Reserve(t.Context(), 1)
+		require.NoError(t, err)
+		err = f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
+		require.ErrorIs(t, err, budget.ErrTooLarge)
+		assert.True(t, consumererror.IsPermanent(err))
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry,
+			append(points(1, because("memory_budget")), points(1, because("too_large"))...), onlyValues()...)
+	})
+}
+
+// The parts of a message are charged while they are sent.
+func TestPartsAreCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
+		batches := f.Profiles.(*deduplicator).batching.batches
+		next.answer = func(_ int, part pprofile.Profiles) error {
+			held, _ := batches.holds()
+			whole := memoryOf(upload("checkout", 1, 1, 2, 3, 4, 5, 6))
+			assert.Equal(t, whole+memoryOf(part), held)
+			assert.Equal(t, 2*whole, f.used())
+			return nil
+		}
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6)))
+		pass(time.Second)
+		assert.Equal(t, 3, next.calls())
+	})
+}
+
+// Samples of events are more than what came: with many attributes, the product of two lists.
+func TestEventsAreCharged(t *testing.T) {
+	events := func() pprofile.Profiles {
+		pd := upload("checkout", 1, 1)
+		sample := sampleOf(pd)
+		sample.Values().FromRaw(nil)
+		for i := range 200 {
+			addAttribute(pd, strings.Repeat("k", i+1), "value")
+			sample.TimestampsUnixNano().Append(uint64(1001 + i%5))
+		}
+		return pd
+	}
+	for name, batch := range map[string]func(*Config){"synchronous": func(*Config) {}, "batch": batchOf(nil)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, &sink{}, func(cfg *Config) {
+					cfg.SampleShape = SampleShapePerEvent
+					batch(cfg)
+				})
+				require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
+				pass(time.Second)
+				_, peak := f.budget.Used()
+				assert.GreaterOrEqual(t, peak, int64(200*(sampleBytes+8+4*200)))
+				assert.Equal(t, 200, f.next.taken()[0].SampleCount())
+
+				request, err := budget.New(50_000, time.Second).Reserve(t.Context(), 1)
+				require.NoError(t, err)
+				err = f.ConsumeProfiles(budget.NewContext(t.Context(), request), events())
+				require.ErrorIs(t, err, budget.ErrTooLarge)
+				assert.Len(t, f.next.taken(), 1)
+			})
+		})
+	}
+}
+
+// The row of a hostile sender: little on the wire, a message for each sample, each with the same long name.
+func TestSharedNameIsNotMultiplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hostile := func(name int) pprofile.Profiles {
+			pd := upload("checkout", 1, make([]int64, 1000)...)
+			pd.Dictionary().StringTable().SetAt(3, strings.Repeat("x", name))
+			for i := range 1000 {
+				pd.Dictionary().LocationTable().At(1 + i).Lines().At(0).SetFunctionIndex(1)
+				pd.Dictionary().LocationTable().At(1 + i).SetAddress(uint64(i))
+			}
+			return pd
+		}
+		next := &sink{}
+		f := start(t, next, batchOf(nil))
+		err := f.ConsumeProfiles(t.Context(), hostile(4<<20))
+		require.ErrorContains(t, err, "cannot part a message to batch::max_bytes: sample 0 of profile 0 needs a message of 41")
+		assert.True(t, consumererror.IsPermanent(err))
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+		pass(time.Second)
+		assert.Zero(t, next.calls())
+
+		in := contentOf(hostile(3_990_000)).bytes
+		require.Greater(t, in, 4_000_000)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), hostile(3_990_000)))
+		pass(time.Second)
+		total := 0
+		for _, part := range next.taken() {
+			total += contentOf(part).bytes
+		}
+		assert.LessOrEqual(t, total, 8*in+len(next.taken())*4096)
+		assert.LessOrEqual(t, next.calls(), 8)
+		assert.Empty(t, f.lost())
+	})
+}
+
+// What cannot be made smaller without repeating too much goes on, and is told of once.
+func TestOversizedMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes = 102_000 }))
+		for range 2 {
+			pd := upload("checkout", 1, make([]int64, 2000)...)
+			pd.Dictionary().StringTable().SetAt(3, strings.Repeat("x", 100_000))
+			for i := range 2000 {
+				pd.Dictionary().LocationTable().At(1 + i).Lines().At(0).SetFunctionIndex(1)
+				pd.Dictionary().LocationTable().At(1 + i).SetAddress(uint64(i))
+			}
+			require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+			pass(time.Second)
+		}
+		assert.Len(t, f.logs.FilterMessageSnippet("above batch::max_bytes").All(), 1)
+		oversized := int64(0)
+		for _, part := range next.taken() {
+			if contentOf(part).bytes > 102_000 {
+				oversized++
+			}
+		}
+		assert.Positive(t, oversized)
+		metadatatest.AssertEqualProcessorProfileDeduplicatorOversizedMessages(t, f.telemetry, points(oversized), onlyValues()...)
+	})
+}

@@ -1,0 +1,109 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+)
+
+// workFactor is how many times its memory a message is charged to the memory budget while it is held: joining a batch,
+// or parting it, takes up to as much again. When a batch has become one message, it is charged once.
+const workFactor = 2
+
+// hold adds a message to the batch of its tenant, or returns a *refusal.
+func (d *deduplicator) hold(ctx context.Context, m incoming) error {
+	if m.profiles.ProfileCount() == 0 {
+		m.claim.Settle(recent.None)
+		d.telemetry.saved(ctx, m.content.bytes)
+		return nil
+	}
+	if err := d.tryHold(ctx, m); err != nil {
+		return d.refuse(ctx, m, err)
+	}
+	m.claim.Hold()
+	return nil
+}
+
+func (d *deduplicator) tryHold(ctx context.Context, m incoming) error {
+	cfg, batches := &d.batching.cfg, d.batching.batches
+	if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
+		return &refusal{refusedTooLarge, badrequest.Errorf("cannot part a message to batch::max_bytes: %w", err)}
+	}
+	memory := memoryOf(m.profiles) + d.eventsMemory(m.profiles)
+	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
+	if err != nil {
+		batches.makeRoom() //nolint:contextcheck // a batch outlives the call of each of its messages
+		return err
+	}
+	pd := ownCopy(m.profiles)
+	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // as above
+		profiles:    pd,
+		claim:       m.claim,
+		bytes:       m.content.bytes,
+		samples:     pd.SampleCount(),
+		memory:      memory,
+		reservation: reservation,
+	})
+	if err != nil {
+		reservation.Release()
+	}
+	return err
+}
+
+// refuse counts a message that is not taken.
+func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error {
+	m.claim.Settle(recent.None)
+	if because := (*refusal)(nil); errors.As(err, &because) {
+		d.telemetry.refused(ctx, because.reason)
+	}
+	return err
+}
+
+// reserve returns a reservation of so many bytes. It takes over what the request has of the memory budget, as far as that
+// goes. If the message is shared, what the request has stays with it. An error is a *refusal.
+func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*budget.Reservation, error) {
+	request := budget.FromContext(ctx)
+	if request == nil {
+		reservation, err := d.budget.Reserve(ctx, bytes)
+		return reservation, refusalOf(err)
+	}
+	need := bytes
+	if shared {
+		need += request.Bytes()
+	}
+	if err := request.Grow(ctx, need); err != nil {
+		return nil, refusalOf(err)
+	}
+	return request.Take(bytes), nil
+}
+
+// refusalOf returns the *refusal of a message for which there is no memory.
+func refusalOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, budget.ErrTooLarge):
+		return &refusal{refusedTooLarge, badrequest.Errorf("cannot take a message: %w", err)}
+	default:
+		return &refusal{refusedBudget, fmt.Errorf("cannot take a message: %w", err)}
+	}
+}
+
+// eventsMemory returns what the samples of events will take, where each event becomes a sample. The receiver knows
+// nothing of that.
+func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
+	if !d.perEvent {
+		return 0
+	}
+	return eventsMemory(pd)
+}
