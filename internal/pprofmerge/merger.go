@@ -15,6 +15,10 @@ import (
 
 // Merger adds up pprofs. Make it with [New]. Not safe for concurrent use.
 type Merger struct {
+	// Reserve is asked, if it is set, before memory is taken, with the bytes that the sum and the pprof that is being added
+	// take then; and again and again in long work. Its error ends the work, and is returned.
+	Reserve func(bytes int64) error
+
 	header header
 	dict   *dictionary.Builder
 	// mappings are those of the sum. Wherever a mapping, a function or a string may be absent, 0 says so, and all others
@@ -26,6 +30,10 @@ type Merger struct {
 	// rows are the samples; each has len(header.types) values.
 	rows   dictionary.SampleTable
 	values []int64
+	// The sizes that no table tells.
+	stringBytes, lines, frames, labelsOfRows int
+	// cut is the most bytes of a string that are written, 0 for no bound.
+	cut int
 
 	payload payload
 }
@@ -38,6 +46,8 @@ type payload struct {
 	strings, functions, mappings, locations []int32
 	// columns are the positions of its values in the order of the sum, -1 for values that do not count.
 	columns []int
+	// base is set for a pprof that is subtracted.
+	base bool
 
 	stack, labelList []int32
 	lines            []dictionary.Line
@@ -70,9 +80,23 @@ func Check(pprof []byte) error { return new(payload).read(pprof) }
 // Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
 // count as 0. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something else than those before it. After an
 // error the Merger is of no more use.
-func (m *Merger) Add(pprof []byte, silent []int) error {
+func (m *Merger) Add(pprof []byte, silent []int) error { return m.add(pprof, silent, false) }
+
+// Subtract is Add for a pprof that the sum is compared with: its values count negative, and its samples have the label
+// [BaseLabel], by which google/pprof knows what percentages are of.
+func (m *Merger) Subtract(pprof []byte, silent []int) error { return m.add(pprof, silent, true) }
+
+// BaseLabel is the key of the label of samples that were subtracted. Its text is true.
+const BaseLabel = "pprof::base"
+
+func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 	p := &m.payload
+	p.base = base
 	if err := p.read(pprof); err != nil {
+		return err
+	}
+	more, extra := p.most(len(p.wire.SampleTypes)), p.bytes()
+	if err := m.grow(more, extra); err != nil {
 		return err
 	}
 	if err := m.addHeader(silent); err != nil {
@@ -83,6 +107,11 @@ func (m *Merger) Add(pprof []byte, silent []int) error {
 	}
 	var locations, values, labels uint32
 	for i := range p.wire.Samples {
+		if i%samplesPerStep == samplesPerStep-1 {
+			if err := m.grow(sizes{}, extra); err != nil {
+				return err
+			}
+		}
 		s := &p.wire.Samples[i]
 		if p.pick(p.wire.Values[values:s.ValuesEnd]) {
 			m.addSample(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
@@ -91,6 +120,9 @@ func (m *Merger) Add(pprof []byte, silent []int) error {
 	}
 	return nil
 }
+
+// samplesPerStep is how many samples are worked on before Reserve is asked whether to go on.
+const samplesPerStep = 4096
 
 // read fills the tables of a pprof, and checks all that it refers to.
 func (p *payload) read(pprof []byte) error {
@@ -126,6 +158,9 @@ func (p *payload) pick(values []int64) (some bool) {
 		if column >= 0 {
 			p.row[i] = values[column]
 			some = some || values[column] != 0
+			if p.base {
+				p.row[i] = -p.row[i]
+			}
 		}
 	}
 	return some
@@ -144,16 +179,32 @@ func (m *Merger) addSample(positions []uint64, labels []pprofwire.Label) {
 		p.stack = append(p.stack, location-1)
 	}
 	p.labelList = p.labelList[:0]
-	if len(labels) > 0 {
+	if len(labels) > 0 || p.base {
 		m.listLabels(labels)
 	}
-	row, added := m.rows.Index(dictionary.SampleIdentity{Stack: m.dict.Stack(p.stack)}, p.labelList)
+	m.addRow(m.stack(p.stack), p.labelList, p.row)
+}
+
+// stack returns the stack of the sum with these locations.
+func (m *Merger) stack(locations []int32) int32 {
+	before := m.dict.Len().Stacks
+	stack := m.dict.Stack(locations)
+	if int(stack) == before {
+		m.frames += len(locations)
+	}
+	return stack
+}
+
+// addRow adds values to the sample of a stack and labels.
+func (m *Merger) addRow(stack int32, labels []int32, values []int64) {
+	row, added := m.rows.Index(dictionary.SampleIdentity{Stack: stack}, labels)
 	if added {
-		m.values = append(m.values, p.row...)
+		m.values = append(m.values, values...)
+		m.labelsOfRows += len(labels)
 		return
 	}
-	sum := m.values[row*len(p.row):][:len(p.row)]
-	for i, v := range p.row {
+	sum := m.values[row*len(values):][:len(values)]
+	for i, v := range values {
 		sum[i] += v
 	}
 }
