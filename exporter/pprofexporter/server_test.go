@@ -183,7 +183,7 @@ func TestServerLimits(t *testing.T) {
 func TestServerPlaces(t *testing.T) {
 	cfg := newDefaultServerConfig()
 	cfg.MaxConcurrentRequests, cfg.ConcurrencyWait = 1, 10*time.Millisecond
-	p := newPages(&cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}))
+	p := newPages(&cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}), unlimited())
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	release, err := p.place(r)
 	require.NoError(t, err)
@@ -294,7 +294,7 @@ func TestServerListGoesOn(t *testing.T) {
 	seen := 0
 	for path := "/profiles"; path != ""; {
 		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		d.pages().handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		var all []recent.Series
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
 		seen += len(all)
@@ -305,7 +305,7 @@ func TestServerListGoesOn(t *testing.T) {
 	}
 	assert.Equal(t, seriesPerAnswer+1, seen)
 	w := httptest.NewRecorder()
-	d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	d.pages().handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 	page := w.Body.String()
 	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
 	assert.NotContains(t, page, "s02000")

@@ -167,7 +167,7 @@ func FuzzServer(f *testing.F) {
 	cfg := newDefaultServerConfig()
 	store := recent.New(recent.Limits{Memory: 1 << 20, PerSeries: 10}, func(recent.Reason) {})
 	store.Add(&recent.Entry{Service: "s", Type: "samples", Compressed: made(f, day, []string{"samples"}, 5), Inflated: 100, Begin: day, End: day})
-	handler := newPages(&cfg, store).handler()
+	handler := newPages(&cfg, store, unlimited()).handler()
 	f.Fuzz(func(t *testing.T, path string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 		target, err := r.URL.Parse(path)

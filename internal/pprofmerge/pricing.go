@@ -11,9 +11,9 @@ import (
 
 // Costs say what the parts of a sum cost to whoever gets it, in bytes of memory.
 type Costs struct {
-	// Sample is for each sample, Value for each of its values, Frame for each frame of its stack, and FrameLabel for each
-	// frame and label.
-	Sample, Value, Frame, FrameLabel int64
+	// Sample is for each sample, Value for each of its values, Label for each of its labels, and Frame for each frame of its
+	// stack.
+	Sample, Value, Label, Frame int64
 	// Line is for each line of each location that is reached, LineByte for each byte of the names that it has.
 	Line, LineByte int64
 	// Edge is for each pair of neighbours in stacks, EdgeByte for each byte of the names that both have.
@@ -120,11 +120,10 @@ func (p *pricing) forget() {
 func (p *pricing) add(stack int32, limit int64) bool {
 	p.newLocations, p.newEdges = p.newLocations[:0], p.newEdges[:0]
 	samples := int64(p.samples[stack])
-	frame := samples*p.costs.Frame + int64(p.labels[stack])*p.costs.FrameLabel
-	cost := samples * (p.costs.Sample + int64(len(p.header.types))*p.costs.Value)
+	cost := samples*(p.costs.Sample+int64(len(p.header.types))*p.costs.Value) + int64(p.labels[stack])*p.costs.Label
 	locations := p.dict.StackAt(stack)
 	for i, location := range locations {
-		cost += int64(p.framesAt(location))*frame + p.firstCost(location)
+		cost += int64(p.framesAt(location))*samples*p.costs.Frame + p.firstCost(location)
 		if i > 0 {
 			cost += p.edgeCost(edge{locations[i-1], location})
 		}
@@ -158,7 +157,11 @@ func (p *pricing) firstCost(location int32) int64 {
 	p.locations[location] = true
 	p.newLocations = append(p.newLocations, location)
 	lines := int64(p.framesAt(location))
-	return lines*p.costs.Line + (lines-1)*p.costs.Edge + p.text(location)*(p.costs.LineByte+2*p.costs.EdgeByte)
+	cost := lines*p.costs.Line + p.text(location)*p.costs.LineByte
+	if lines > 1 { // an edge between each of them and the next
+		cost += (lines-1)*p.costs.Edge + 2*p.text(location)*p.costs.EdgeByte
+	}
+	return cost
 }
 
 // edgeCost is what an edge costs where it comes for the first time.

@@ -45,7 +45,7 @@ type Reduction struct {
 
 // Reduce leaves of the sum what a view wants, without comments. Nothing can be added after it. It takes at most as much
 // memory as the sum again, for which it asks Reserve.
-func (m *Merger) Reduce(v View) (Reduction, error) {
+func (m *Merger) Reduce(v *View) (Reduction, error) {
 	n := m.sizes()
 	if err := m.grow(n, 0); err != nil {
 		return Reduction{}, err
@@ -58,10 +58,10 @@ func (m *Merger) Reduce(v View) (Reduction, error) {
 		}
 	}
 	r := Reduction{}
-	if err := m.cutStacks(&v, &r, n); err != nil {
+	if err := m.cutStacks(v, &r, n); err != nil {
 		return r, err
 	}
-	return r, m.keepHeaviest(&v, &r, n)
+	return r, m.keepHeaviest(v, &r, n)
 }
 
 // rebuild makes the table of samples anew. change returns the stack that a sample has then, or one below 0 for none, and

@@ -58,7 +58,7 @@ func reduced(t testingT, v pprofmerge.View, profiles ...*profile.Profile) (*prof
 	for _, p := range profiles {
 		require.NoError(t, m.Add(raw(t, p), nil))
 	}
-	r, err := m.Reduce(v)
+	r, err := m.Reduce(&v)
 	require.NoError(t, err)
 	written := m.Append(nil)
 	require.NoError(t, pprofmerge.Check(written))
@@ -110,11 +110,11 @@ func TestReduceCosts(t *testing.T) {
 		{pprofmerge.Costs{Sample: 1}, 2},
 		{pprofmerge.Costs{Value: 1}, 2},
 		{pprofmerge.Costs{Frame: 1}, 5},
-		{pprofmerge.Costs{FrameLabel: 1}, 5},
+		{pprofmerge.Costs{Label: 1}, 2},
 		{pprofmerge.Costs{Line: 1}, 3},
 		{pprofmerge.Costs{LineByte: 1}, 3},
 		{pprofmerge.Costs{Edge: 1}, 2},
-		{pprofmerge.Costs{Edge: 1, EdgeByte: 1}, 2 + 4 + 2*3},
+		{pprofmerge.Costs{Edge: 1, EdgeByte: 1}, 2 + 2*2},
 	} {
 		v := everything
 		v.Costs = test.costs
@@ -152,7 +152,7 @@ func TestSubtract(t *testing.T) {
 	require.NoError(t, m.Subtract(raw(t, stacked("a", "x", "a c")), nil))
 	v := everything
 	v.Labels, v.Remainder, v.Costs, v.MaxCost = false, true, pprofmerge.Costs{Sample: 1}, 3
-	r, err := m.Reduce(v)
+	r, err := m.Reduce(&v)
 	require.NoError(t, err)
 	assert.Equal(t, 2, r.LeftOut)
 	got, err := profile.ParseUncompressed(m.Append(nil))
@@ -177,7 +177,7 @@ func TestReduceOfDrawn(t *testing.T) {
 			RootFrames: rapid.IntRange(1, 4).Draw(t, "root"), LeafFrames: rapid.IntRange(1, 4).Draw(t, "leaf"),
 			Labels: rapid.Bool().Draw(t, "labels"), StringBytes: 1000, Remainder: true,
 			MaxCost: rapid.Int64Range(0, 100).Draw(t, "cost"),
-			Costs:   pprofmerge.Costs{Sample: 1, Value: 1, Frame: 2, FrameLabel: 1, Line: 1, LineByte: 1, Edge: 1, EdgeByte: 1},
+			Costs:   pprofmerge.Costs{Sample: 1, Value: 1, Frame: 2, Label: 1, Line: 1, LineByte: 1, Edge: 1, EdgeByte: 1},
 		}
 		got, r := reduced(t, v, p)
 		require.LessOrEqual(t, r.Cost, v.MaxCost)
@@ -208,7 +208,7 @@ func TestReserve(t *testing.T) {
 		}
 		v := everything
 		v.MaxCost, v.Costs = 0, pprofmerge.Costs{Sample: 1}
-		_, err := m.Reduce(v)
+		_, err := m.Reduce(&v)
 		return err
 	}
 	m, asked := pprofmerge.New(), 0

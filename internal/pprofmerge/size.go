@@ -7,13 +7,13 @@ import "math/bits"
 
 // sizes are the numbers of entries of a sum, or of what a payload can add to it.
 type sizes struct {
-	strings, stringBytes      int
-	functions, mappings       int
-	locations, lines          int
-	stacks, frames            int
-	rows, values              int
-	labels, labelsOfRows      int
-	comments                  int
+	strings, stringBytes int
+	functions, mappings  int
+	locations, lines     int
+	stacks, frames       int
+	rows, values         int
+	labels, labelsOfRows int
+	comments             int
 }
 
 // bytes is the most that the tables of so many entries take. Tables double, and are copied then, and an index has three
@@ -101,6 +101,9 @@ func (m *Merger) OutputBytes() int64 {
 		int64(n.functions)*(message+5*number) + int64(n.strings)*message + int64(n.stringBytes) +
 		int64(len(m.header.types)+1)*(message+2*number) + int64(n.comments)*number + 16*number
 }
+
+// Bytes is the most that the sum takes.
+func (m *Merger) Bytes() int64 { return m.sizes().bytes() }
 
 // grow asks for the memory that the sum takes with more entries, beside extra bytes.
 func (m *Merger) grow(more sizes, extra int64) error {
