@@ -73,10 +73,12 @@ func (b *Builder) Reset(expect Sizes) {
 	b.stacks.Reset(expect.Stacks)
 	b.attributeIndex.reset(expect.Attributes)
 	b.linkIndex.reset(expect.Links)
-	b.strings = slices.Grow(b.strings, expect.Strings)
-	b.functions = slices.Grow(b.functions, expect.Functions)
-	b.locations = slices.Grow(b.locations, expect.Locations)
-	b.lines = slices.Grow(b.lines, expect.Locations)
+	// Entry 0 of each table comes with them.
+	b.strings = slices.Grow(b.strings, expect.Strings+1)
+	b.functions = slices.Grow(b.functions, expect.Functions+1)
+	b.locations = slices.Grow(b.locations, expect.Locations+1)
+	b.linesEnds = slices.Grow(b.linesEnds, expect.Locations+1)
+	b.locationAttributes.ends = slices.Grow(b.locationAttributes.ends, expect.Locations+1)
 
 	b.String("")
 	b.Function(Function{})
@@ -87,8 +89,11 @@ func (b *Builder) Reset(expect Sizes) {
 	b.Link(Link{})
 }
 
-// ExpectFrames makes room for stacks of n locations together. It only saves growing.
-func (b *Builder) ExpectFrames(n int) { b.stacks.grow(n) }
+// ExpectParts makes room for locations of so many lines together, and stacks of so many frames. It only saves growing.
+func (b *Builder) ExpectParts(lines, frames int) {
+	b.lines = slices.Grow(b.lines, lines)
+	b.stacks.grow(frames)
+}
 
 // Len returns the lengths of the tables, entry 0 included.
 func (b *Builder) Len() Sizes {
@@ -102,6 +107,12 @@ func (b *Builder) Len() Sizes {
 		Links:      len(b.links),
 	}
 }
+
+// NumAttributes returns the number of attributes, entry 0 included.
+func (b *Builder) NumAttributes() int { return len(b.attributes) }
+
+// NumLinks returns the number of links, entry 0 included.
+func (b *Builder) NumLinks() int { return len(b.links) }
 
 // StringAt returns string i. It stays valid.
 func (b *Builder) StringAt(i int32) string { return b.strings[i] }

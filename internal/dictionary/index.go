@@ -19,10 +19,7 @@ const smallestIndex = 64
 
 // reset empties the index and makes room for n entries.
 func (x *hashIndex) reset(n int) {
-	size := smallestIndex
-	for size < 2*n {
-		size *= 2
-	}
+	size := indexSize(n)
 	if size > cap(x.slots) {
 		x.slots = make([]uint64, size)
 	} else {
@@ -30,6 +27,15 @@ func (x *hashIndex) reset(n int) {
 		clear(x.slots)
 	}
 	x.used = 0
+}
+
+// indexSize is the number of slots for n entries.
+func indexSize(n int) int {
+	size := smallestIndex
+	for size < 2*n {
+		size *= 2
+	}
+	return size
 }
 
 // first returns the first entry that may have the hash h, or -1, and the slot where it stands.

@@ -53,6 +53,7 @@ type ListTable struct {
 // Reset drops all lists and makes room for n.
 func (t *ListTable) Reset(n int) {
 	t.lists.reset()
+	t.lists.ends = slices.Grow(t.lists.ends, n+1)
 	t.index.reset(n)
 }
 

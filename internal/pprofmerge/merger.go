@@ -5,7 +5,6 @@ package pprofmerge
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
@@ -62,13 +61,11 @@ func New() *Merger {
 	return m
 }
 
-// noLimits takes all that fits into its bytes, which are bounded by who gives them.
-var noLimits = pprofwire.Limits{
-	Samples:            math.MaxInt32,
-	SampleTypes:        maxSampleTypes,
-	LocationsPerSample: math.MaxInt32,
-	LabelsPerSample:    math.MaxInt32,
-	StringBytes:        math.MaxInt32,
+// limits take all that fits into the bytes of a pprof, which are bounded by who gives them.
+func limits() pprofwire.Limits {
+	limits := pprofwire.NoLimits()
+	limits.SampleTypes = maxSampleTypes
+	return limits
 }
 
 // maxSampleTypes is more than any profiler has.
@@ -127,7 +124,7 @@ const samplesPerStep = 4096
 // read fills the tables of a pprof, and checks all that it refers to.
 func (p *payload) read(pprof []byte) error {
 	w := &p.wire
-	if err := w.Read(pprof, noLimits); err != nil {
+	if err := w.Read(pprof, limits()); err != nil {
 		return err
 	}
 	if _, err := p.refs.Resolve(w); err != nil {

@@ -30,9 +30,10 @@ func FuzzRead(f *testing.F) {
 			t.Skip("longer than it needs to be to reach all of the code")
 		}
 		before := bytes.Clone(raw)
+		checkCount(t, raw)
 		err := p.Read(raw, anySize)
 		require.Equal(t, before, raw, "the payload was changed")
-		require.LessOrEqual(t, tableBytes(&p), largestRatio*len(raw))
+		require.LessOrEqual(t, p.Bytes(), int64(largestRatio*len(raw)))
 		theirs, theirErr := profile.ParseUncompressed(raw)
 		if err != nil {
 			require.ErrorIs(t, err, ErrMalformed)
@@ -42,7 +43,6 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		checkTables(t, &p)
-		checkCount(t, &p, raw)
 		if theirErr == nil {
 			require.Len(t, p.Samples, len(theirs.Sample))
 			if theirs.CheckValid() == nil && bytes.Count(raw, []byte{11<<3 | wireBytes}) <= 1 {
@@ -52,20 +52,58 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkCount: what is counted beforehand is what is read then, and never more than the payload can hold.
-func checkCount(t *testing.T, p *Profile, raw []byte) {
+// checkCount holds what the count promises: what Read finds, also before it fails, is never more, and it is the same where
+// nothing is wrong. Tables that are new have exactly that size.
+func checkCount(t *testing.T, raw []byte) {
 	t.Helper()
-	want := counts{
-		samples: len(p.Samples), locationIDs: len(p.LocationIDs), values: len(p.Values), labels: len(p.Labels),
-		locations: len(p.Locations), lines: len(p.Lines), functions: len(p.Functions), strings: len(p.strings),
+	reserved := int64(0)
+	limits := NoLimits()
+	limits.Reserve = func(bytes int64) error {
+		require.GreaterOrEqual(t, bytes, reserved)
+		reserved = bytes
+		return nil
 	}
-	if p.UnknownFields == 0 {
-		require.Equal(t, want, count(raw, len(raw)))
+	var p Profile
+	err := p.Read(raw, limits)
+	n, countErr := count(raw, &limits)
+	if countErr != nil {
+		require.Error(t, err)
+		require.ErrorIs(t, countErr, ErrMalformed)
 		return
 	}
-	n := count(raw, len(raw))
-	require.LessOrEqual(t, n.locationIDs+n.values+n.labels+n.lines, len(raw))
-	require.LessOrEqual(t, n.samples, want.samples)
+	require.LessOrEqual(t, p.Kept(), n.bytes())
+	require.LessOrEqual(t, p.Kept(), reserved)
+	if err == nil {
+		require.Equal(t, n, p.counts())
+	}
+	require.NoError(t, limitsOf(n).readsAsFar(raw, err))
+
+	var repeats Profile
+	reserved = 0
+	require.Equal(t, err, repeats.ReadRepeats(raw, limits))
+	n.repeats = n.samples
+	require.LessOrEqual(t, repeats.Kept(), n.bytes())
+	require.LessOrEqual(t, repeats.Kept(), reserved)
+}
+
+// limitsOf are limits that just allow what was counted.
+func limitsOf(n counts) Limits {
+	limits := NoLimits()
+	limits.SampleTypes, limits.Samples, limits.Labels = n.sampleTypes, n.samples, n.labels
+	limits.Mappings, limits.Locations, limits.Lines = n.mappings, n.locations, n.lines
+	limits.Functions, limits.Strings, limits.Comments = n.functions, n.strings, n.comments
+	return limits
+}
+
+// readsAsFar tells whether raw is read under these limits as it is without any, by tables that have room enough, too.
+func (l Limits) readsAsFar(raw []byte, want error) error {
+	var p Profile
+	for range 2 {
+		if err := p.Read(raw, l); err != nil && (want == nil || err.Error() != want.Error()) {
+			return err
+		}
+	}
+	return nil
 }
 
 // stricter are the errors for what google/pprof passes over. Beside these, it takes the last of several period types,
@@ -74,6 +112,7 @@ var stricter = []string{
 	"varint of more than 64 bits",
 	"has a field of number 0",
 	"is longer than need be",
+	"has id 0, which is reserved",
 	// It does not look at the unit of a label that is a string.
 	"label ", "label.num_unit",
 }

@@ -5,24 +5,26 @@ package pprofwire
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // TestLimits reads payloads that reach a limit exactly, and by one more.
 func TestLimits(t *testing.T) {
 	ids := make([]uint64, 8)
 	for name, test := range map[string]struct {
-		limits Limits
-		build  func(n int) proto
-		at     int
-		says   string
+		limit func(*Limits)
+		build func(n int) proto
+		at    int
+		says  string
 	}{
 		"samples": {
-			limits: Limits{Samples: 3}, at: 3, says: "samples: 4, the limit is 3",
+			limit: func(l *Limits) { l.Samples = 3 }, at: 3, says: "samples: 4, the limit is 3",
 			build: func(n int) (m proto) {
 				for range n {
 					m = m.message(2, nil)
@@ -31,7 +33,7 @@ func TestLimits(t *testing.T) {
 			},
 		},
 		"sample types": {
-			limits: Limits{SampleTypes: 2}, at: 2, says: "sample types: 3, the limit is 2",
+			limit: func(l *Limits) { l.SampleTypes = 2 }, at: 2, says: "sample types: 3, the limit is 2",
 			build: func(n int) (m proto) {
 				for range n {
 					m = m.message(1, nil)
@@ -40,23 +42,23 @@ func TestLimits(t *testing.T) {
 			},
 		},
 		"packed locations": {
-			limits: Limits{LocationsPerSample: 4}, at: 4, says: "locations of sample 1: 5, the limit is 4",
+			limit: func(l *Limits) { l.LocationsPerSample = 4 }, at: 4, says: "locations of sample 1: 5, the limit is 4",
 			build: func(n int) proto {
 				return proto{}.message(2, proto{}.packed(1, ids[:4]...)).message(2, proto{}.packed(1, ids[:n]...))
 			},
 		},
 		"unpacked locations": {
-			limits: Limits{LocationsPerSample: 4}, at: 4, says: "locations of sample 0: 5, the limit is 4",
+			limit: func(l *Limits) { l.LocationsPerSample = 4 }, at: 4, says: "locations of sample 0: 5, the limit is 4",
 			build: func(n int) proto { return proto{}.message(2, proto{}.numbers(1, ids[:n]...)) },
 		},
 		"locations in several parts": {
-			limits: Limits{LocationsPerSample: 4}, at: 4, says: "locations of sample 0: 5, the limit is 4",
+			limit: func(l *Limits) { l.LocationsPerSample = 4 }, at: 4, says: "locations of sample 0: 5, the limit is 4",
 			build: func(n int) proto {
 				return proto{}.message(2, proto{}.packed(1, 7, 7).number(1, 7).packed(1, ids[:n-3]...))
 			},
 		},
 		"labels": {
-			limits: Limits{LabelsPerSample: 2}, at: 2, says: "labels of sample 1: 3, the limit is 2",
+			limit: func(l *Limits) { l.LabelsPerSample = 2 }, at: 2, says: "labels of sample 1: 3, the limit is 2",
 			build: func(n int) proto {
 				sample := proto{}
 				for range n {
@@ -65,38 +67,72 @@ func TestLimits(t *testing.T) {
 				return proto{}.message(2, proto{}.message(3, nil).message(3, nil)).message(2, sample)
 			},
 		},
+		"mappings": {
+			limit: func(l *Limits) { l.Mappings = 4 }, at: 4, says: "mappings: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(3, proto{}.number(1, 1)), n) },
+		},
+		"locations": {
+			limit: func(l *Limits) { l.Locations = 4 }, at: 4, says: "locations: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(4, proto{}.number(1, 1)), n) },
+		},
+		"functions": {
+			limit: func(l *Limits) { l.Functions = 4 }, at: 4, says: "functions: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(5, proto{}.number(1, 1)), n) },
+		},
+		"strings": {
+			limit: func(l *Limits) { l.Strings = 4 }, at: 3, says: "strings: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(6, nil), n) },
+		},
+		"comments": {
+			limit: func(l *Limits) { l.Comments = 4 }, at: 4, says: "comments: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.number(13, 0), n) },
+		},
+		"labels in all": {
+			limit: func(l *Limits) { l.Labels = 4 }, at: 4, says: "labels: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(2, proto{}.message(3, nil)), n) },
+		},
+		"lines": {
+			limit: func(l *Limits) { l.Lines = 4 }, at: 4, says: "lines: 5, the limit is 4",
+			build: func(n int) proto { return bytes.Repeat(proto{}.message(4, proto{}.number(1, 1).message(4, nil)), n) },
+		},
+		"packed comments": {
+			limit: func(l *Limits) { l.Comments = 4 }, at: 4, says: "comments: 5, the limit is 4",
+			build: func(n int) proto { return proto{}.packed(13, ids[:n]...) },
+		},
+		"lines of one location": {
+			limit: func(l *Limits) { l.LinesPerLocation = 2 }, at: 2, says: "lines of location 1: 3, the limit is 2",
+			build: func(n int) proto {
+				two := proto{}.number(1, 1).message(4, nil).message(4, nil)
+				return proto{}.message(4, two).message(4, proto{}.number(1, 1).with(bytes.Repeat(proto{}.message(4, nil), n)))
+			},
+		},
 		"bytes of a string": {
-			limits: Limits{StringBytes: 10}, at: 10, says: "bytes of string 2: 11, the limit is 10",
+			limit: func(l *Limits) { l.StringBytes = 10 }, at: 10, says: "bytes of string 2: 11, the limit is 10",
 			build: func(n int) proto { return proto{}.strings("1234567890", string(bytes.Repeat([]byte{'a'}, n))) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := anySize
-			for _, limit := range []struct{ to, from *int }{
-				{&limits.Samples, &test.limits.Samples},
-				{&limits.SampleTypes, &test.limits.SampleTypes},
-				{&limits.LocationsPerSample, &test.limits.LocationsPerSample},
-				{&limits.LabelsPerSample, &test.limits.LabelsPerSample},
-				{&limits.StringBytes, &test.limits.StringBytes},
-			} {
-				if *limit.from != 0 {
-					*limit.to = *limit.from
-				}
-			}
+			test.limit(&limits)
 			strings := proto{}.strings("")
-			var p Profile
+			var p, roomy Profile
 			require.NoError(t, p.Read(strings.with(test.build(test.at)), limits))
-			err := p.Read(strings.with(test.build(test.at+1)), limits)
-			require.ErrorIs(t, err, ErrTooLarge)
-			require.NotErrorIs(t, err, ErrMalformed)
-			require.ErrorContains(t, err, test.says)
+			above := strings.with(test.build(test.at + 1))
+			require.NoError(t, roomy.Read(above.with(above[2:]), anySize))
+			for _, p := range []*Profile{&p, &roomy} {
+				err := p.Read(above, limits)
+				require.ErrorIs(t, err, ErrTooLarge)
+				require.NotErrorIs(t, err, ErrMalformed)
+				require.ErrorContains(t, err, test.says)
+			}
 		})
 	}
 }
 
 // TestLimitsStopTheReading: what lies behind a limit is not put into the tables first.
 func TestLimitsStopTheReading(t *testing.T) {
-	limits := Limits{Samples: 10, SampleTypes: 10, LocationsPerSample: 10, LabelsPerSample: 10, StringBytes: 10}
+	limits := limitsOf(counts{sampleTypes: 10, samples: 10, labels: 10, mappings: 10, locations: 10, lines: 10, functions: 10, strings: 10, comments: 10})
+	limits.LocationsPerSample, limits.LabelsPerSample = 10, 10
 	many := make([]uint64, 100_000)
 	labels := proto{}
 	for range many {
@@ -114,7 +150,7 @@ func TestLimitsStopTheReading(t *testing.T) {
 	} {
 		var p Profile
 		require.ErrorIs(t, p.Read(raw, limits), ErrTooLarge, name)
-		assert.LessOrEqual(t, len(p.LocationIDs)+len(p.Labels)+len(p.Samples)+len(p.SampleTypes), 11, name)
+		assert.Zero(t, p.Kept(), name)
 	}
 }
 
@@ -128,63 +164,66 @@ func TestMemoryIsBounded(t *testing.T) {
 		"location ids": proto{}.message(2, proto{}.message(1, repeat(proto{1}))),
 		"values":       proto{}.message(2, proto{}.message(2, repeat(proto{1}))),
 		"labels":       proto{}.message(2, repeat(proto{}.message(3, nil))),
-		"mappings":     repeat(proto{}.message(3, nil)),
-		"locations":    repeat(proto{}.message(4, nil)),
-		"lines":        proto{}.message(4, repeat(proto{}.message(4, nil))),
-		"functions":    repeat(proto{}.message(5, nil)),
+		"mappings":     repeat(proto{}.message(3, proto{}.number(1, 1))),
+		"locations":    repeat(proto{}.message(4, proto{}.number(1, 1))),
+		"lines":        proto{}.message(4, proto{}.number(1, 1).with(repeat(proto{}.message(4, nil)))),
+		"functions":    repeat(proto{}.message(5, proto{}.number(1, 1))),
 		"comments":     proto{}.message(13, repeat(proto{0})),
 	} {
 		raw = proto{}.strings("").with(raw)
 		var p Profile
 		require.NoError(t, p.Read(raw, anySize), name)
-		assert.LessOrEqual(t, tableBytes(&p), largestRatio*len(raw), name)
-		assert.Greater(t, tableBytes(&p), len(raw), name)
+		assert.LessOrEqual(t, p.Kept(), int64(largestRatio*len(raw)), name)
+		assert.Greater(t, p.Kept(), int64(len(raw)), name)
 	}
 }
 
 // largestRatio is what Read promises: the tables take at most so many times the size of the payload.
 const largestRatio = 24
 
-// tableBytes is the size of what the tables hold.
-func tableBytes(p *Profile) int {
-	return sizeOf(p.SampleTypes) + sizeOf(p.Samples) + sizeOf(p.LocationIDs) + sizeOf(p.Values) + sizeOf(p.Labels) +
-		sizeOf(p.Mappings) + sizeOf(p.Locations) + sizeOf(p.Lines) + sizeOf(p.Functions) + sizeOf(p.Comments) + sizeOf(p.strings)
+// TestZeroIDs: entries without an id are refused while they are counted.
+func TestZeroIDs(t *testing.T) {
+	good := proto{}.strings("").message(3, proto{}.number(1, 1)).message(4, proto{}.number(1, 300)).message(5, proto{}.number(2, 0).number(1, 1))
+	var roomy Profile
+	require.NoError(t, roomy.Read(good.with(good), anySize))
+	for field, name := range map[protowire.Number]string{3: "mapping", 4: "location", 5: "function"} {
+		for _, entry := range []proto{nil, proto{}.number(1, 0), proto{}.number(2, 1), proto{}.number(99, 1), {8, 0x80, 0}} {
+			raw := good.message(field, entry)
+			want := fmt.Sprintf("malformed pprof: %s 1 has id 0, which is reserved", name)
+			var p Profile
+			require.EqualError(t, p.Read(raw, anySize), want)
+			assert.Zero(t, p.Kept())
+			require.EqualError(t, roomy.Read(raw, anySize), want)
+		}
+	}
 }
 
-func sizeOf[T any](s []T) int { return len(s) * int(unsafe.Sizeof(*new(T))) }
-
-// TestReserve: a large payload is counted, so that each table is taken in one piece and with little to spare.
-func TestReserve(t *testing.T) {
+// TestTablesAreTakenOnce: a payload is counted, so that each table is taken in one piece and with nothing to spare, and that
+// is asked for before.
+func TestTablesAreTakenOnce(t *testing.T) {
 	sample := proto{}.message(2, proto{}.message(1, []byte{1, 2, 0x80, 1}).number(1, 3).message(2, []byte{7}).number(2, 300).
 		message(3, proto{}.number(1, 1)).number(99, 5))
 	location := proto{}.message(4, proto{}.number(1, 1).message(4, proto{}.number(1, 1)).message(4, proto{}.number(1, 1)))
-	one := sample.with(sample).with(location).message(5, proto{}.number(1, 1)).message(6, []byte("text")).number(12, 300)
-	for len(one) < reserveAbove {
-		one = append(one, one...)
-	}
-	raw := proto{}.strings("").with(one)
+	one := sample.with(sample).with(location).message(5, proto{}.number(1, 1)).message(6, []byte("text")).number(12, 300).
+		message(3, proto{}.number(1, 1)).packed(13, 1, 1).message(1, nil)
+	raw := proto{}.strings("").with(bytes.Repeat(one, 1000))
 	var p Profile
-	require.NoError(t, p.Read(raw, anySize))
-	assert.True(t, p.reserved)
-	for name, table := range map[string][2]int{
-		"samples":      {len(p.Samples), cap(p.Samples)},
-		"location ids": {len(p.LocationIDs), cap(p.LocationIDs)},
-		"values":       {len(p.Values), cap(p.Values)},
-		"labels":       {len(p.Labels), cap(p.Labels)},
-		"locations":    {len(p.Locations), cap(p.Locations)},
-		"lines":        {len(p.Lines), cap(p.Lines)},
-		"functions":    {len(p.Functions), cap(p.Functions)},
-		"strings":      {len(p.strings), cap(p.strings)},
-	} {
-		assert.Greater(t, table[0], 1000, name)
-		assert.LessOrEqual(t, table[1], table[0]+table[0]/16, name)
+	var asked []int64
+	limits := anySize
+	limits.Reserve = func(bytes int64) error {
+		assert.Zero(t, p.Kept(), "before it is taken")
+		asked = append(asked, bytes)
+		return nil
 	}
+	require.NoError(t, p.Read(raw, limits))
+	assert.Equal(t, []int64{p.Bytes()}, asked)
+	assert.Equal(t, p.Bytes(), p.Kept())
+	assert.Len(t, p.Lines, 2000)
 
-	p.Reset()
-	assert.False(t, p.reserved)
-	few := anySize
-	few.Samples = 10
-	var bounded Profile
-	require.ErrorIs(t, bounded.Read(raw, few), ErrTooLarge)
-	assert.LessOrEqual(t, cap(bounded.LocationIDs), 100, "what is refused anyway takes no room")
+	none := errors.New("none left")
+	limits.Reserve = func(int64) error { return none }
+	require.NoError(t, p.Read(raw, limits), "there is room already")
+	p = Profile{}
+	require.ErrorIs(t, p.Read(raw, limits), none)
+	assert.Zero(t, p.Kept())
 }

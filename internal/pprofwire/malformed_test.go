@@ -62,11 +62,13 @@ func TestMalformed(t *testing.T) {
 		"labels that end":            {strings.with(proto{}.message(2, proto{3<<3 | 2, 9, 0})), []string{"field 3 of sample 0", "ends"}},
 		"locations packed, then cut": {strings.with(proto{}.message(2, proto{1<<3 | 2, 9, 0})), []string{"field 1 of sample 0", "ends"}},
 		"values packed, then cut":    {strings.with(proto{}.message(2, proto{2<<3 | 2, 9, 0})), []string{"field 2 of sample 0", "ends"}},
-		"lines that end":             {strings.with(proto{}.message(4, nil).message(4, proto{4<<3 | 2, 9, 0})), []string{"field 4 of location 1", "ends"}},
+		"lines that end":             {strings.with(proto{}.message(4, proto{}.number(1, 1)).message(4, proto{4<<3 | 2, 9, 0})), []string{"field 4 of location 1", "ends"}},
 	} {
 		t.Run(name, func(t *testing.T) { requireMalformed(t, test.raw, test.says...) })
 	}
 }
+
+func withID(m proto) proto { return proto{}.number(1, 1).with(m) }
 
 // wireFields lists the fields of each message: how to wrap the message in a Profile, how the text calls it, which
 // fields are numbers, which are messages or strings, and which may be both.
@@ -80,10 +82,10 @@ var wireFields = []struct {
 	{"ValueType", func(m proto) proto { return proto{}.message(11, m) }, []protowire.Number{1, 2}, nil, nil},
 	{"Sample", func(m proto) proto { return proto{}.message(2, m) }, nil, []protowire.Number{3}, []protowire.Number{1, 2}},
 	{"Label", func(m proto) proto { return proto{}.message(2, proto{}.message(3, m)) }, []protowire.Number{1, 2, 3, 4}, nil, nil},
-	{"Mapping", func(m proto) proto { return proto{}.message(3, m) }, []protowire.Number{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, nil, nil},
-	{"Location", func(m proto) proto { return proto{}.message(4, m) }, []protowire.Number{1, 2, 3, 5}, []protowire.Number{4}, nil},
-	{"Line", func(m proto) proto { return proto{}.message(4, proto{}.message(4, m)) }, []protowire.Number{1, 2, 3}, nil, nil},
-	{"Function", func(m proto) proto { return proto{}.message(5, m) }, []protowire.Number{1, 2, 3, 4, 5}, nil, nil},
+	{"Mapping", func(m proto) proto { return proto{}.message(3, withID(m)) }, []protowire.Number{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, nil, nil},
+	{"Location", func(m proto) proto { return proto{}.message(4, withID(m)) }, []protowire.Number{1, 2, 3, 5}, []protowire.Number{4}, nil},
+	{"Line", func(m proto) proto { return proto{}.message(4, withID(proto{}.message(4, m))) }, []protowire.Number{1, 2, 3}, nil, nil},
+	{"Function", func(m proto) proto { return proto{}.message(5, withID(m)) }, []protowire.Number{1, 2, 3, 4, 5}, nil, nil},
 }
 
 // TestWrongWireType gives every field of every message each wire type that is not its own.
@@ -142,8 +144,8 @@ func TestStringsThatDoNotExist(t *testing.T) {
 		{"label 1", []protowire.Number{1, 2, 4}, func(m proto) proto {
 			return proto{}.message(2, proto{}.message(3, nil)).message(2, proto{}.message(3, m))
 		}},
-		{"mapping 1", []protowire.Number{5, 6}, func(m proto) proto { return proto{}.message(3, nil).message(3, m) }},
-		{"function 1", []protowire.Number{2, 3, 4}, func(m proto) proto { return proto{}.message(5, nil).message(5, m) }},
+		{"mapping 1", []protowire.Number{5, 6}, func(m proto) proto { return proto{}.message(3, withID(nil)).message(3, withID(m)) }},
+		{"function 1", []protowire.Number{2, 3, 4}, func(m proto) proto { return proto{}.message(5, withID(nil)).message(5, withID(m)) }},
 		{"period_type", []protowire.Number{1, 2}, func(m proto) proto { return proto{}.message(11, m) }},
 		{"drop_frames", []protowire.Number{7}, func(m proto) proto { return m }},
 		{"keep_frames", []protowire.Number{8}, func(m proto) proto { return m }},

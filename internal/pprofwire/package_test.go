@@ -15,13 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // anySize are limits that nothing in these tests reaches.
-var anySize = Limits{
-	Samples:            math.MaxInt32,
-	SampleTypes:        math.MaxInt32,
-	LocationsPerSample: math.MaxInt32,
-	LabelsPerSample:    math.MaxInt32,
-	StringBytes:        math.MaxInt32,
-}
+var anySize = NoLimits()
 
 // proto is a protobuf message, put together by another library than the one under test.
 type proto []byte
@@ -89,6 +83,7 @@ func contentOf(p *Profile) content {
 		c.Strings = append(c.Strings, string(p.String(uint32(i))))
 	}
 	c.raw, c.strings, c.Repeats, c.repeats, c.finder = nil, nil, nil, nil, nil
+	c.total, c.counted, c.stringBytes = counts{}, false, 0
 	c.SampleTypes, c.Samples = copied(p.SampleTypes), copied(p.Samples)
 	c.LocationIDs, c.Values, c.Labels = copied(p.LocationIDs), copied(p.Values), copied(p.Labels)
 	c.Mappings, c.Functions, c.Comments = copied(p.Mappings), copied(p.Functions), copied(p.Comments)

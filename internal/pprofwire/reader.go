@@ -37,15 +37,22 @@ type Profile struct {
 	// UnknownFields counts the fields that were skipped.
 	UnknownFields int
 
-	raw      []byte
-	strings  []span
-	reserved bool
+	raw     []byte
+	strings []span
+	// stringBytes is the length of all strings.
+	stringBytes int
+	// total is what raw holds, when counted.
+	total   counts
+	counted bool
 	// repeats is finder while repeats are to be found, else nil.
 	repeats, finder *repeatFinder
 }
 
 // NumStrings returns the length of the string table.
 func (p *Profile) NumStrings() int { return len(p.strings) }
+
+// StringBytes returns the length of all strings together.
+func (p *Profile) StringBytes() int { return p.stringBytes }
 
 // String returns entry i of the string table as it stands on the wire: not checked to be UTF-8. It is borrowed from
 // the bytes given to Read. Every index in the tables is below NumStrings.
@@ -61,6 +68,31 @@ func (p *Profile) LinesAt(i int) []Line {
 		start = p.Locations[i-1].LinesEnd
 	}
 	return p.Lines[start:p.Locations[i].LinesEnd]
+}
+
+// counts returns the sizes of the tables.
+func (p *Profile) counts() counts {
+	return counts{
+		sampleTypes: len(p.SampleTypes), samples: len(p.Samples), locationIDs: len(p.LocationIDs), values: len(p.Values),
+		labels: len(p.Labels), mappings: len(p.Mappings), locations: len(p.Locations), lines: len(p.Lines),
+		functions: len(p.Functions), strings: len(p.strings), comments: len(p.Comments), repeats: len(p.Repeats),
+	}
+}
+
+// Bytes is the memory that the entries of the tables take up.
+func (p *Profile) Bytes() int64 {
+	n := p.counts()
+	return n.bytes()
+}
+
+// Kept is the memory that the tables take up, whether it is in use or not.
+func (p *Profile) Kept() int64 {
+	n := counts{
+		sampleTypes: cap(p.SampleTypes), samples: cap(p.Samples), locationIDs: cap(p.LocationIDs), values: cap(p.Values),
+		labels: cap(p.Labels), mappings: cap(p.Mappings), locations: cap(p.Locations), lines: cap(p.Lines),
+		functions: cap(p.Functions), strings: cap(p.strings), comments: cap(p.Comments), repeats: cap(p.Repeats),
+	}
+	return n.bytes()
 }
 
 // Reset empties the tables, lets go of the bytes that were read, and keeps its own memory for the next Read.
@@ -82,16 +114,14 @@ func (p *Profile) Reset() {
 	}
 }
 
-// Bytes is about the memory that the tables take up, whether they are in use or not.
-func (p *Profile) Bytes() int {
-	return 8*(cap(p.LocationIDs)+cap(p.Values)+cap(p.strings)) + 12*cap(p.Samples) + 8*cap(p.Repeats) + 24*(cap(p.Labels)+cap(p.Lines)) +
-		32*(cap(p.Locations)+cap(p.Functions)) + 48*cap(p.Mappings)
-}
-
 // Read fills the tables from raw, one profile.proto message without compression, and drops what they held. raw must
-// not change while the tables are in use. The tables take at most 24 times the size of raw.
+// not change while the tables are in use.
 //
-// The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number.
+// Before a table grows, the entries of raw are counted, once: what is above a limit, or has id 0, is refused then, and each
+// table is taken in its final size, after limits.Reserve has agreed. The tables take at most 24 times the size of raw.
+//
+// The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number; or it is that of
+// limits.Reserve.
 func (p *Profile) Read(raw []byte, limits Limits) error {
 	p.Reset()
 	return p.read(raw, &limits)
@@ -112,6 +142,12 @@ func (p *Profile) read(raw []byte, limits *Limits) error {
 		}
 		i = next
 	}
+	// Tables that had room enough were not counted.
+	if n := p.counts(); !p.counted {
+		if err := n.check(limits); err != nil {
+			return err
+		}
+	}
 	return p.checkReferences()
 }
 
@@ -126,7 +162,7 @@ func (p *Profile) read(raw []byte, limits *Limits) error {
 func (p *Profile) readField(i int, limits *Limits) (int, error) {
 	tag := p.raw[i]
 	if tag&7 != wireBytes || tag < 1<<3 || tag >= 14<<3 {
-		return p.readNumber(i)
+		return p.readNumber(i, limits)
 	}
 	start, end := message(p.raw, i+1)
 	if end < 0 {
@@ -136,36 +172,29 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 	var err error
 	switch tag >> 3 {
 	case 1:
-		if len(p.SampleTypes) >= limits.SampleTypes {
-			return 0, tooLarge("sample types", len(p.SampleTypes)+1, limits.SampleTypes)
-		}
 		var t ValueType
-		t, err = p.readValueType(b, ValueType{})
-		p.SampleTypes = append(p.SampleTypes, t)
+		if t, err = p.readValueType(b, ValueType{}); err == nil {
+			err = push(p, &p.SampleTypes, t, limits)
+		}
 	case 2:
-		if len(p.Samples) >= limits.Samples {
-			return 0, tooLarge("samples", len(p.Samples)+1, limits.Samples)
-		}
-		if len(b) > cap(p.LocationIDs)-len(p.LocationIDs) {
-			p.reserve(i, limits)
-		}
 		err = p.readSample(start, b, limits)
 	case 3:
-		err = p.readMapping(b)
+		err = p.readMapping(b, limits)
 	case 4:
-		err = p.readLocation(b)
+		err = p.readLocation(b, limits)
 	case 5:
-		err = p.readFunction(b)
+		err = p.readFunction(b, limits)
 	case 6:
 		if len(b) > limits.StringBytes {
 			return 0, tooLarge(fmt.Sprintf("bytes of string %d", len(p.strings)), len(b), limits.StringBytes)
 		}
-		p.strings = append(p.strings, span{uint32(start), uint32(end)})
+		p.stringBytes += len(b)
+		err = push(p, &p.strings, span{uint32(start), uint32(end)}, limits)
 	case 11:
 		p.HasPeriodType = true
 		p.PeriodType, err = p.readValueType(b, p.PeriodType)
 	case 13:
-		err = p.readPackedComments(b)
+		err = p.readPackedComments(b, limits)
 	default:
 		return 0, wrongWireType("Profile", int(tag>>3), wireBytes)
 	}
@@ -173,7 +202,7 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 }
 
 // readNumber reads a field of Profile that is a number, or one that is not known.
-func (p *Profile) readNumber(i int) (int, error) {
+func (p *Profile) readNumber(i int, limits *Limits) (int, error) {
 	tag := p.raw[i]
 	if tag&7 != wireVarint || tag < 7<<3 || tag == 11<<3 || tag >= 16<<3 {
 		return p.skipUnknown(p.raw, i, "Profile", 15)
@@ -199,7 +228,7 @@ func (p *Profile) readNumber(i int) (int, error) {
 	case 12:
 		p.Period = int64(v)
 	case 13:
-		err = p.addComment(v)
+		err = p.addComment(v, limits)
 	case 14:
 		p.DefaultSampleType, err = stringIndex("default_sample_type", v)
 	case 15:
@@ -208,13 +237,13 @@ func (p *Profile) readNumber(i int) (int, error) {
 	return next, err
 }
 
-func (p *Profile) readPackedComments(b []byte) error {
+func (p *Profile) readPackedComments(b []byte, limits *Limits) error {
 	for i := 0; i < len(b); {
 		v, next := uvarint(b, i)
 		if next < 0 {
 			return inField("Profile", 13, fault(next))
 		}
-		if err := p.addComment(v); err != nil {
+		if err := p.addComment(v, limits); err != nil {
 			return err
 		}
 		i = next
@@ -222,9 +251,11 @@ func (p *Profile) readPackedComments(b []byte) error {
 	return nil
 }
 
-func (p *Profile) addComment(v uint64) error {
+func (p *Profile) addComment(v uint64, limits *Limits) error {
 	index, err := stringIndex("comment", v)
-	p.Comments = append(p.Comments, index)
+	if err == nil {
+		err = push(p, &p.Comments, index, limits)
+	}
 	return err
 }
 

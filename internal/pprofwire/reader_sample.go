@@ -25,11 +25,11 @@ func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 		return err
 	}
 	end := p.nextSample()
-	if depth := int(end.LocationsEnd - start.LocationsEnd); depth > limits.LocationsPerSample {
-		return tooLarge(fmt.Sprintf("locations of sample %d", len(p.Samples)), depth, limits.LocationsPerSample)
+	depth, labels := int(end.LocationsEnd-start.LocationsEnd), int(end.LabelsEnd-start.LabelsEnd)
+	if err = limits.checkSample(len(p.Samples), depth, labels); err == nil {
+		err = push(p, &p.Samples, end, limits)
 	}
-	p.Samples = append(p.Samples, end)
-	return nil
+	return err
 }
 
 // nextSample returns where the parts of the next sample begin.
@@ -42,7 +42,7 @@ func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if tag&7 != wireBytes || tag < 1<<3 || tag >= 4<<3 {
-			next, err := p.readUnpacked(b, i)
+			next, err := p.readUnpacked(b, i, limits)
 			if err != nil {
 				return err
 			}
@@ -59,14 +59,11 @@ func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 		switch tag >> 3 {
 		case 1:
 			// A sample has no more locations than bytes; the sum with any limit might overflow.
-			err = p.readLocationIDs(b[start:end], int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)))
+			err = p.readLocationIDs(b[start:end], int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)), limits)
 		case 2:
-			err = p.readValues(b[start:end])
+			err = p.readValues(b[start:end], limits)
 		default:
-			if n := len(p.Labels) - int(sample.LabelsEnd); n >= limits.LabelsPerSample {
-				return tooLarge(fmt.Sprintf("labels of sample %d", len(p.Samples)), n+1, limits.LabelsPerSample)
-			}
-			err = p.readLabel(b[start:end])
+			err = p.readLabel(b[start:end], limits)
 		}
 		if err != nil {
 			return err
@@ -77,7 +74,7 @@ func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 }
 
 // readUnpacked reads an id or value that stands by itself, or a field that is not known.
-func (p *Profile) readUnpacked(b []byte, i int) (int, error) {
+func (p *Profile) readUnpacked(b []byte, i int, limits *Limits) (_ int, err error) {
 	tag := b[i]
 	if tag != 1<<3|wireVarint && tag != 2<<3|wireVarint {
 		return p.skipUnknown(b, i, "Sample", 3)
@@ -87,28 +84,33 @@ func (p *Profile) readUnpacked(b []byte, i int) (int, error) {
 		return 0, p.inSample(int(tag>>3), next)
 	}
 	if tag>>3 == 1 {
-		p.LocationIDs = append(p.LocationIDs, v)
+		err = push(p, &p.LocationIDs, v, limits)
 	} else {
-		p.Values = append(p.Values, int64(v))
+		err = push(p, &p.Values, int64(v), limits)
 	}
-	return next, nil
+	return next, err
 }
 
 func (p *Profile) inSample(field, position int) error {
 	return inField(fmt.Sprintf("sample %d", len(p.Samples)), field, fault(position))
 }
 
-// readLocationIDs reads packed ids until LocationIDs is one longer than limit at most; the caller tells of it.
-func (p *Profile) readLocationIDs(b []byte, limit int) error {
+// readLocationIDs reads packed ids until LocationIDs is one longer than most at most; the caller tells of it.
+func (p *Profile) readLocationIDs(b []byte, most int, limits *Limits) error {
 	n := len(p.LocationIDs)
-	most := min(len(b), max(limit+1-n, 0))
-	if most > cap(p.LocationIDs)-n {
+	room := min(len(b), max(most+1-n, 0))
+	if room > cap(p.LocationIDs)-n {
 		// Now it is worth while to know how many there are.
-		most = min(most, countVarints(b))
-		p.LocationIDs = slices.Grow(p.LocationIDs, most)
+		room = min(room, countVarints(b))
+		if room > cap(p.LocationIDs)-n {
+			if err := p.makeRoom(room, limits); err != nil {
+				return err
+			}
+		}
+		p.LocationIDs = slices.Grow(p.LocationIDs, room)
 	}
 	// While the garbage collector is at work, storing a slice is dear; storing its length is not.
-	ids := p.LocationIDs[n : n+most]
+	ids := p.LocationIDs[n : n+room]
 	i, k := 0, 0
 	for ; i < len(b) && k < len(ids); k++ {
 		v := uint64(b[i])
@@ -127,14 +129,14 @@ func (p *Profile) readLocationIDs(b []byte, limit int) error {
 		}
 		ids[k] = v
 	}
-	if i < len(b) && n+k <= limit {
+	if i < len(b) && n+k <= most {
 		return p.inSample(1, faultTruncated) // What is left is no whole id.
 	}
 	p.LocationIDs = p.LocationIDs[:n+k]
 	return nil
 }
 
-func (p *Profile) readValues(b []byte) error {
+func (p *Profile) readValues(b []byte, limits *Limits) (err error) {
 	for i := 0; i < len(b); {
 		v := uint64(b[i])
 		i++
@@ -143,7 +145,9 @@ func (p *Profile) readValues(b []byte) error {
 				return p.inSample(2, i)
 			}
 		}
-		p.Values = append(p.Values, int64(v))
+		if err = push(p, &p.Values, int64(v), limits); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -151,7 +155,7 @@ func (p *Profile) readValues(b []byte) error {
 // readLabel reads the bytes of one label.
 //
 //	int64 key = 1;  int64 str = 2;  int64 num = 3;  int64 num_unit = 4;
-func (p *Profile) readLabel(b []byte) error {
+func (p *Profile) readLabel(b []byte, limits *Limits) (err error) {
 	var l Label
 	for i := 0; i < len(b); {
 		tag := b[i]
@@ -187,8 +191,8 @@ func (p *Profile) readLabel(b []byte) error {
 			l.NumUnit = index
 		}
 	}
-	p.Labels = append(p.Labels, l)
-	return nil
+	err = push(p, &p.Labels, l, limits)
+	return err
 }
 
 // labelFields are the names of a label's fields by their numbers.

@@ -28,7 +28,7 @@ func (p *Profile) readValueType(b []byte, t ValueType) (ValueType, error) {
 //	uint64 memory_start = 2; int64 filename = 5;      bool has_filenames = 8;
 //	uint64 memory_limit = 3; int64 build_id = 6;      bool has_line_numbers = 9;
 //	                                                  bool has_inline_frames = 10;
-func (p *Profile) readMapping(b []byte) error {
+func (p *Profile) readMapping(b []byte, limits *Limits) error {
 	var m Mapping
 	err := p.readNumbers(b, "Mapping", 10, func(field int, v uint64) (err error) {
 		switch field {
@@ -55,7 +55,13 @@ func (p *Profile) readMapping(b []byte) error {
 		}
 		return err
 	})
-	p.Mappings = append(p.Mappings, m)
+	if err != nil {
+		return err
+	}
+	if m.ID == 0 {
+		return noID("mapping", len(p.Mappings))
+	}
+	err = push(p, &p.Mappings, m, limits)
 	return err
 }
 
@@ -87,8 +93,9 @@ func (p *Profile) readNumbers(b []byte, message string, known int, set func(fiel
 //
 //	uint64 id = 1;          uint64 address = 3;      bool is_folded = 5;
 //	uint64 mapping_id = 2;  repeated Line line = 4;
-func (p *Profile) readLocation(b []byte) error {
+func (p *Profile) readLocation(b []byte, limits *Limits) error {
 	var l Location
+	firstLine := len(p.Lines)
 	for i := 0; i < len(b); {
 		tag := b[i]
 		if tag == 4<<3|wireBytes {
@@ -96,7 +103,7 @@ func (p *Profile) readLocation(b []byte) error {
 			if end < 0 {
 				return p.inLocation(4, end)
 			}
-			if err := p.readLine(b[start:end]); err != nil {
+			if err := p.readLine(b[start:end], limits); err != nil {
 				return err
 			}
 			i = end
@@ -126,9 +133,16 @@ func (p *Profile) readLocation(b []byte) error {
 		}
 		i = next
 	}
+	if l.ID == 0 {
+		return noID("location", len(p.Locations))
+	}
 	l.LinesEnd = uint32(len(p.Lines))
-	p.Locations = append(p.Locations, l)
-	return nil
+	if err := limits.checkLocation(len(p.Locations), len(p.Lines)-firstLine); err != nil {
+		return err
+	}
+	var err error
+	err = push(p, &p.Locations, l, limits)
+	return err
 }
 
 func (p *Profile) inLocation(field, position int) error {
@@ -138,7 +152,7 @@ func (p *Profile) inLocation(field, position int) error {
 // readLine reads the bytes of one line.
 //
 //	uint64 function_id = 1;  int64 line = 2;  int64 column = 3;
-func (p *Profile) readLine(b []byte) error {
+func (p *Profile) readLine(b []byte, limits *Limits) (err error) {
 	var l Line
 	for i := 0; i < len(b); {
 		tag := b[i]
@@ -164,14 +178,14 @@ func (p *Profile) readLine(b []byte) error {
 		}
 		i = next
 	}
-	p.Lines = append(p.Lines, l)
-	return nil
+	err = push(p, &p.Lines, l, limits)
+	return err
 }
 
 // readFunction reads the bytes of one function.
 //
 //	uint64 id = 1;  int64 name = 2;  int64 system_name = 3;  int64 filename = 4;  int64 start_line = 5;
-func (p *Profile) readFunction(b []byte) error {
+func (p *Profile) readFunction(b []byte, limits *Limits) (err error) {
 	var f Function
 	for i := 0; i < len(b); {
 		tag := b[i]
@@ -187,7 +201,6 @@ func (p *Profile) readFunction(b []byte) error {
 		if next < 0 {
 			return inField(fmt.Sprintf("function %d", len(p.Functions)), int(tag>>3), fault(next))
 		}
-		var err error
 		switch tag >> 3 {
 		case 1:
 			f.ID = v
@@ -205,6 +218,9 @@ func (p *Profile) readFunction(b []byte) error {
 		}
 		i = next
 	}
-	p.Functions = append(p.Functions, f)
-	return nil
+	if f.ID == 0 {
+		return noID("function", len(p.Functions))
+	}
+	err = push(p, &p.Functions, f, limits)
+	return err
 }

@@ -97,9 +97,9 @@ func TestReadForms(t *testing.T) {
 			strings.with(proto{}.message(11, proto{}.number(1, 2).number(2, 2)).message(11, proto{}.number(1, 1))),
 		},
 		"zeros that are written": {
-			strings.with(proto{}.message(4, nil).message(1, nil).message(3, nil)),
-			strings.with(proto{}.message(4, proto{}.numbers(1, 0).number(2, 0).number(3, 0).number(5, 0)).
-				message(1, proto{}.number(1, 0)).message(3, proto{}.number(7, 0).number(10, 0)).
+			strings.with(proto{}.message(4, withID(nil)).message(1, nil).message(3, withID(nil))),
+			strings.with(proto{}.message(4, proto{}.numbers(1, 0, 1).number(2, 0).number(3, 0).number(5, 0)).
+				message(1, proto{}.number(1, 0)).message(3, withID(nil).number(7, 0).number(10, 0)).
 				number(7, 0).number(10, 0).number(12, 0)),
 		},
 		"a time of zero before the time": {
@@ -112,8 +112,8 @@ func TestReadForms(t *testing.T) {
 				raw(12<<3, 0x85, 0x80, 0),
 		},
 		"any number but 0 is true": {
-			strings.with(proto{}.message(3, proto{}.number(7, 1)).message(4, proto{}.number(5, 1))),
-			strings.with(proto{}.message(3, proto{}.number(7, 1<<63)).message(4, proto{}.number(5, 256))),
+			strings.with(proto{}.message(3, withID(nil).number(7, 1)).message(4, withID(nil).number(5, 1))),
+			strings.with(proto{}.message(3, withID(nil).number(7, 1<<63)).message(4, withID(nil).number(5, 256))),
 		},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, read(t, test.a), read(t, test.b)) })

@@ -63,7 +63,9 @@ func usualParts(b []byte) (locations, values int) {
 func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits) error {
 	locations, values := usualParts(b)
 	if locations == 0 {
-		p.Repeats = append(p.Repeats, Repeat{})
+		if err := push(p, &p.Repeats, Repeat{}, limits); err != nil {
+			return err
+		}
 		return p.readParts(b, sample, limits)
 	}
 	ids, labels := b[2:locations], b[values:]
@@ -71,11 +73,11 @@ func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits)
 	repeated := Repeat{0, last.sample}
 	if bytes.Equal(p.raw[known.start:known.end], ids) {
 		repeated.Locations = known.sample
-	} else if err := p.readLocationIDs(ids, int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b))); err != nil {
+	} else if err := p.readLocationIDs(ids, int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)), limits); err != nil {
 		return err
 	}
 	if values > locations {
-		if err := p.readValues(b[locations+2 : values]); err != nil {
+		if err := p.readValues(b[locations+2:values], limits); err != nil {
 			return err
 		}
 	}
@@ -96,8 +98,7 @@ func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits)
 	if repeated.Locations == 0 {
 		*known = p.knownPart(at+2, ids)
 	}
-	p.Repeats = append(p.Repeats, repeated)
-	return nil
+	return push(p, &p.Repeats, repeated, limits)
 }
 
 // knownPart returns a part of the sample that is being read, which stands at a position of the payload.
@@ -111,6 +112,8 @@ func (p *Profile) readAgain(b []byte, sample Sample, unknownFields int, limits *
 	p.Values = p.Values[:sample.ValuesEnd]
 	p.Labels = p.Labels[:sample.LabelsEnd]
 	p.UnknownFields = unknownFields
-	p.Repeats = append(p.Repeats, Repeat{})
+	if err := push(p, &p.Repeats, Repeat{}, limits); err != nil {
+		return err
+	}
 	return p.readParts(b, sample, limits)
 }

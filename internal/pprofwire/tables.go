@@ -51,20 +51,6 @@ type Function struct {
 	StartLine                  int64
 }
 
-// Limits bound what [Profile.Read] takes. All must be positive.
-type Limits struct {
-	// Samples is the number of samples of the payload.
-	Samples int
-	// SampleTypes is the number of sample types.
-	SampleTypes int
-	// LocationsPerSample is the depth of one stack.
-	LocationsPerSample int
-	// LabelsPerSample is the number of labels of one sample.
-	LabelsPerSample int
-	// StringBytes is the length of one string.
-	StringBytes int
-}
-
 // span is a part of the bytes read.
 type span struct {
 	start, end uint32

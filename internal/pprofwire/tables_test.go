@@ -13,7 +13,7 @@ import (
 func drawTables(t *rapid.T) content {
 	c := content{Strings: rapid.SliceOfN(rapid.String(), 1, 400).Draw(t, "strings")}
 	text := rapid.Uint32Max(uint32(len(c.Strings) - 1))
-	id := rapid.Uint64()
+	id, ownID := rapid.Uint64(), rapid.Uint64Min(1)
 	number := rapid.OneOf(rapid.SampledFrom([]int64{0, 1, 127, 128, math.MinInt64, math.MaxInt64, -1}), rapid.Int64())
 	flag := rapid.Bool()
 	valueType := rapid.Custom(func(t *rapid.T) ValueType {
@@ -22,7 +22,7 @@ func drawTables(t *rapid.T) content {
 	c.SampleTypes = listOf(valueType, 3).Draw(t, "sample types")
 	c.Mappings = listOf(rapid.Custom(func(t *rapid.T) Mapping {
 		return Mapping{
-			ID: id.Draw(t, "id"), Start: id.Draw(t, "start"), Limit: id.Draw(t, "limit"), Offset: id.Draw(t, "offset"),
+			ID: ownID.Draw(t, "id"), Start: id.Draw(t, "start"), Limit: id.Draw(t, "limit"), Offset: id.Draw(t, "offset"),
 			Filename: text.Draw(t, "file"), BuildID: text.Draw(t, "build id"),
 			HasFunctions: flag.Draw(t, "functions"), HasFilenames: flag.Draw(t, "filenames"),
 			HasLineNumbers: flag.Draw(t, "line numbers"), HasInlineFrames: flag.Draw(t, "inline frames"),
@@ -30,7 +30,7 @@ func drawTables(t *rapid.T) content {
 	}), 3).Draw(t, "mappings")
 	c.Functions = listOf(rapid.Custom(func(t *rapid.T) Function {
 		return Function{
-			ID: id.Draw(t, "id"), Name: text.Draw(t, "name"), SystemName: text.Draw(t, "system name"),
+			ID: ownID.Draw(t, "id"), Name: text.Draw(t, "name"), SystemName: text.Draw(t, "system name"),
 			Filename: text.Draw(t, "file"), StartLine: number.Draw(t, "start line"),
 		}
 	}), 3).Draw(t, "functions")
@@ -39,7 +39,7 @@ func drawTables(t *rapid.T) content {
 			return Line{FunctionID: id.Draw(t, "function"), Line: number.Draw(t, "line"), Column: number.Draw(t, "column")}
 		}), 40).Draw(t, "lines")...)
 		c.Locations = append(c.Locations, Location{
-			ID: id.Draw(t, "id"), MappingID: id.Draw(t, "mapping"), Address: id.Draw(t, "address"),
+			ID: ownID.Draw(t, "id"), MappingID: id.Draw(t, "mapping"), Address: id.Draw(t, "address"),
 			LinesEnd: uint32(len(c.Lines)), IsFolded: flag.Draw(t, "folded"),
 		})
 	}

@@ -22,8 +22,8 @@ type Resolver struct {
 }
 
 // Resolve makes the entries of p findable by id and follows every reference: what stands in p.LocationIDs is then no id
-// any more, but the position of the location in p.Locations. The error is pprofwire.ErrMalformed: an id
-// is 0, belongs to two entries that differ, or does not exist. A line without a function and a mapping that does not
+// any more, but the position of the location in p.Locations. The error is pprofwire.ErrMalformed: an id belongs to two
+// entries that differ, or does not exist. A line without a function and a mapping that does not
 // exist are none. repeated counts the entries that are given twice.
 func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
 	if repeated, err = r.index(p); err != nil {

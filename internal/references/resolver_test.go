@@ -83,7 +83,6 @@ func TestResolveRefuses(t *testing.T) {
 		{"a location that does not exist", func(p *pprofwire.Profile) { p.LocationIDs[2] = 5 }, "malformed pprof: sample 1: location id 5 does not exist"},
 		{"location 0", func(p *pprofwire.Profile) { p.LocationIDs[0] = 0 }, "malformed pprof: sample 0: location id 0 does not exist"},
 		{"a function that does not exist", func(p *pprofwire.Profile) { p.Lines[1].FunctionID = 6 }, "malformed pprof: location 1: function id 6 does not exist"},
-		{"an id of 0", func(p *pprofwire.Profile) { p.Mappings[0].ID = 0 }, "malformed pprof: mapping 0 has id 0, which is reserved"},
 		{"one id for two functions", func(p *pprofwire.Profile) { p.Functions[1].ID = p.Functions[0].ID }, "belongs to function 0, which has other content"},
 		{"one id for two locations", func(p *pprofwire.Profile) { p.Locations[2].ID = p.Locations[0].ID }, "belongs to location 0, which has other content"},
 	} {

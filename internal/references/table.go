@@ -16,6 +16,8 @@ type Table struct {
 	dense bool
 	array []int32
 	byID  map[uint64]int32
+	// most is the largest number of entries that byID has had.
+	most int
 }
 
 // reset prepares the table for n entries with ids up to largest; dense says that entry i has id i+1.
@@ -31,8 +33,8 @@ func (t *Table) reset(n int, largest uint64, dense bool) {
 		}
 		t.array = t.array[:largest+1]
 		clear(t.array)
-	case t.byID == nil:
-		t.byID = make(map[uint64]int32, n)
+	case n > t.most:
+		t.byID, t.most = make(map[uint64]int32, n), n
 	}
 }
 
@@ -70,9 +72,6 @@ func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j 
 	largest, dense := uint64(0), true
 	for i := range n {
 		v := id(i)
-		if v == 0 {
-			return 0, malformed("%s %d has id 0, which is reserved", name, i)
-		}
 		largest = max(largest, v)
 		dense = dense && v == uint64(i+1)
 	}

@@ -38,7 +38,7 @@ type Source struct {
 type DecodeStats struct {
 	// InflatedBytes is the size of the pprof after decompression.
 	InflatedBytes int
-	// MessageBytes is about what the message takes in memory.
+	// MessageBytes is about what the message takes in memory. It is more than its size on the wire.
 	MessageBytes int64
 	// Samples is the number of samples of the pprof, OTLPSamples that of the samples made.
 	Samples     int
@@ -99,25 +99,16 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeS
 }
 
 func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
-	raw := payload
-	if !inflate.Plain(payload) {
-		var err error
-		t.inflated, err = inflate.Append(t.inflated[:0], payload, d.opts.Limits.InflatedBytes)
-		if err != nil {
-			return pprofile.Profiles{}, DecodeStats{}, inflateError(err)
-		}
-		raw = t.inflated
-	}
-	if len(raw) > d.opts.Limits.InflatedBytes {
-		return pprofile.Profiles{}, DecodeStats{}, tooLarge("bytes of the payload", len(raw), d.opts.Limits.InflatedBytes)
-	}
-	if src.Reserve != nil {
-		if err := src.Reserve(int64(len(raw))); err != nil {
-			return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
-		}
-	}
 	t.begin(&d.opts, src)
-	if err := t.wire.Read(raw, d.opts.Limits.wire()); err != nil {
+	raw, err := t.inflate(payload)
+	if err != nil {
+		return pprofile.Profiles{}, DecodeStats{}, err
+	}
+	limits := d.opts.Limits.wire()
+	if src.Reserve != nil {
+		limits.Reserve = func(bytes int64) error { return t.claim.ask(t.claim.inflated + bytes) }
+	}
+	if err := t.wire.Read(raw, limits); err != nil {
 		if IsLegacy(raw) {
 			err = ErrNotPprof
 		}
@@ -126,4 +117,24 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	pd, err := t.translate(payload)
 	t.stats.InflatedBytes = len(raw)
 	return pd, t.stats, err
+}
+
+// inflate returns the plain form of the payload.
+func (t *decoding) inflate(payload []byte) ([]byte, error) {
+	limit := t.opts.Limits.InflatedBytes
+	if inflate.Plain(payload) {
+		if len(payload) > limit {
+			return nil, tooLarge("bytes of the payload", len(payload), limit)
+		}
+		return payload, nil
+	}
+	var err error
+	t.inflated, err = inflate.AppendReserving(t.inflated[:0], payload, limit, func(bytes int) error {
+		t.claim.inflated = max(t.claim.inflated, int64(bytes))
+		return t.claim.ask(t.claim.inflated)
+	})
+	if err != nil && t.claim.err == nil {
+		err = inflateError(err)
+	}
+	return t.inflated, err
 }

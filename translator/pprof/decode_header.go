@@ -108,11 +108,10 @@ func (t *decoding) appendText(attributes []int32, key string, value uint32) []in
 	if value == 0 {
 		return attributes
 	}
-	text := t.text(value)
-	if len(text) == 0 {
+	if len(t.wire.String(value)) == 0 {
 		return attributes
 	}
-	return append(attributes, t.dict.StringBytesAttribute(t.dict.String(key), 0, text))
+	return append(attributes, t.textAttribute(t.dict.String(key), value))
 }
 
 // addComments adds the comments as one attribute, an array.

@@ -98,6 +98,9 @@ func anyKeyTwice(refs []labelRef) bool {
 	return false
 }
 
+// keyBytes is what a key takes, but for its text.
+const keyBytes = 128
+
 // labelKey returns the position of a key and notes whether it is part of a link. Unlike all other references, a key of 0
 // means string 0 where that is not empty: Splunk's Python agent writes such tables.
 func (t *decoding) labelKey(i uint32) int32 {
@@ -110,6 +113,8 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if !known {
 		key = int32(len(l.keys))
 		name := string(text)
+		t.claim.need(keyBytes)
+		t.claim.grown += keyBytes
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
 		t.noteLinkKey(name, key)
@@ -149,11 +154,36 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 	if len(refs) == 1 {
 		l := refs[0].label
 		if l.Str != 0 {
-			return t.dict.StringBytesAttribute(key, 0, t.text(l.Str))
+			return t.textAttribute(key, l.Str)
 		}
-		return t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+		return t.intAttribute(key, l)
 	}
+	return t.listAttribute(key, refs)
+}
+
+func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
+	if !t.needAttribute(0, false) {
+		return 0
+	}
+	before := t.dict.NumAttributes()
+	attribute := t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+	t.noteAttribute(before, 0, false)
+	return attribute
+}
+
+// listAttribute makes one attribute of several labels of one key: an array of their values.
+func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 	unit, oneUnit := t.commonUnit(refs)
+	text, items := 0, int64(listItemBytes*len(refs))
+	for _, ref := range refs {
+		t.spendLong(ref.label.Str, ref.label.NumUnit)
+		text += len(t.wire.String(ref.label.Str)) + len(t.wire.String(ref.label.NumUnit))
+	}
+	t.claim.need(items)
+	if !t.needAttribute(text, false) {
+		return 0
+	}
+	before := t.dict.NumAttributes()
 	values := pcommon.NewValueSlice()
 	values.Slice().EnsureCapacity(len(refs))
 	for _, ref := range refs {
@@ -171,8 +201,16 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 			value.SetInt(ref.label.Num)
 		}
 	}
-	return t.dict.Attribute(key, t.string(unit), values)
+	attribute := t.dict.Attribute(key, t.string(unit), values)
+	if t.noteAttribute(before, text, false) {
+		t.claim.grown += items
+		t.message += items
+	}
+	return attribute
 }
+
+// listItemBytes is what an item of an array takes, but for its text.
+const listItemBytes = 200
 
 // kvValue and kvUnit are the keys of an array's items where the units of one label differ.
 const (
@@ -187,12 +225,20 @@ func (t *decoding) commonUnit(refs []labelRef) (unit uint32, ok bool) {
 		if ref.label.Str != 0 {
 			continue
 		}
-		if found && !bytes.Equal(t.unitText(ref.label.NumUnit), t.unitText(unit)) {
+		if found && !t.equalUnits(ref.label.NumUnit, unit) {
 			return 0, false
 		}
 		unit, found = ref.label.NumUnit, true
 	}
 	return unit, true
+}
+
+func (t *decoding) equalUnits(a, b uint32) bool {
+	if a == b {
+		return true
+	}
+	t.spendLong(a)
+	return t.claim.err == nil && bytes.Equal(t.unitText(a), t.unitText(b))
 }
 
 // unitText is text for a unit, where 0 says that there is none.

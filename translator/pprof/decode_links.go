@@ -32,10 +32,23 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})
 		}
-		return refs, t.dict.Link(found)
+		return refs, t.addLink(found)
 	}
 	return refs, 0
 }
+
+func (t *decoding) addLink(link dictionary.Link) int32 {
+	t.claim.need(dictionary.LinkBytes)
+	before := t.dict.NumLinks()
+	index := t.dict.Link(link)
+	if t.dict.NumLinks() > before {
+		t.claim.grown += dictionary.LinkBytes
+	}
+	return index
+}
+
+// maxIDText is more than any id has.
+const maxIDText = 64
 
 // otherLinkLabels are those in which an Encoder finds a link beside the default ones.
 var otherLinkLabels = DefaultLinkLabels()[1:]
@@ -87,7 +100,8 @@ func (t *decoding) idText(l *pprofwire.Label, names LinkLabels) string {
 	case l == nil:
 		return ""
 	case l.Str != 0:
-		return string(t.wire.String(l.Str))
+		text := t.wire.String(l.Str)
+		return string(text[:min(len(text), maxIDText)])
 	case names.Decimal:
 		return strconv.FormatUint(uint64(l.Num), 10)
 	default:

@@ -11,6 +11,9 @@ func (t *decoding) addSamples() {
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels))
 	var locations, values, labels uint32
 	for i := range w.Samples {
+		if t.claim.err != nil {
+			return
+		}
 		s := &w.Samples[i]
 		stack := t.addStack(w.LocationIDs[locations:s.LocationsEnd])
 		link := int32(0)

@@ -33,6 +33,11 @@ type decoding struct {
 	strings []int32
 	// mended holds the strings whose invalid bytes were replaced.
 	mended    map[uint32][]byte
+	// names holds the strings of their own that were made of strings of the payload.
+	names map[uint32]string
+	// texts holds for each string the attribute that it was the value of last; long ones stand in longTexts.
+	texts     []textAttribute
+	longTexts map[textKey]int32
 	functions []int32
 	mappings  []int32
 	// mappingReached tells of each mapping whether a location has it that a sample has.
@@ -48,24 +53,40 @@ type decoding struct {
 	zeros  []int64
 	slices []pprofile.SampleSlice
 	labels labelTranslation
+
+	claim claim
+	// samplesBytes is what the samples of the message take, message all of it but for the dictionary.
+	samplesBytes, message int64
+	// textBytes is the text in attributes so far.
+	textBytes int64
 }
 
-// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+// manyKeys is the number of label keys from which on their map is not used again.
+const manyKeys = 1000
+
+// release drops what refers to the caller's data and returns the size of the memory.
 func (t *decoding) release() (bytes int) {
-	t.src = Source{}
+	t.src, t.claim = Source{}, claim{}
 	t.wire.Reset()
 	clear(t.slices)
 	clear(t.types)
-	clear(t.mended)
+	clear(t.labels.keys)
+	t.mended, t.names, t.longTexts = nil, nil, nil
+	if len(t.labels.byName) > manyKeys {
+		t.labels.byName = nil
+	}
+	clear(t.labels.byName)
 	if t.dict != nil {
 		t.dict.Reset(dictionary.Sizes{})
 	}
-	return cap(t.inflated) + t.wire.Bytes()
+	return int(t.kept())
 }
 
 func (t *decoding) begin(opts *DecodeOptions, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = DecodeStats{}
+	t.claim = claim{reserve: src.Reserve}
+	t.samplesBytes, t.message, t.textBytes = 0, 0, 0
 	if t.dict == nil {
 		t.dict = dictionary.New()
 	}
@@ -84,30 +105,38 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 			t.stats.Repairs.NegativeTimes++
 		}
 	}
-	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
-	repeated, err := t.refs.Resolve(w)
-	t.stats.Repairs.RepeatedEntries = repeated
-	if err != nil {
-		return pprofile.Profiles{}, err
-	}
 	if err := t.nameTypes(); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	if err := t.countSamples(); err != nil {
 		return pprofile.Profiles{}, err
 	}
+	if err := t.plan(payload); err != nil {
+		return pprofile.Profiles{}, err
+	}
+	repeated, err := t.refs.Resolve(w)
+	t.stats.Repairs.RepeatedEntries = repeated
+	if err != nil {
+		return pprofile.Profiles{}, err
+	}
+	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
+	t.texts = scratch.Zeroed(t.texts, w.NumStrings())
 	t.dict.Reset(dictionary.Sizes{
 		Strings:   w.NumStrings(),
 		Functions: len(w.Functions),
 		Locations: len(w.Locations),
 		Stacks:    len(w.Samples),
 	})
-	t.dict.ExpectFrames(len(w.LocationIDs))
+	t.dict.ExpectParts(len(w.Lines), len(w.LocationIDs))
 	t.fillTables()
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
+	if t.claim.err != nil {
+		return pprofile.Profiles{}, t.claim.err
+	}
 	t.dict.WriteTo(pd.Dictionary())
+	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes()
 	return pd, nil
 }
 
@@ -124,6 +153,10 @@ func (t *decoding) string(i uint32) int32 {
 	return index
 }
 
+// mendedBytes is the most that noting a mended string takes, but for its text. That is up to three times as long, and there
+// may be two copies.
+const mendedBytes = 128
+
 // text returns string i of the payload as valid UTF-8. It may be borrowed from the payload.
 func (t *decoding) text(i uint32) []byte {
 	s := t.wire.String(i)
@@ -137,6 +170,11 @@ func (t *decoding) text(i uint32) []byte {
 		t.mended = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
+	t.claim.need(int64(6*len(s)) + mendedBytes)
+	if t.claim.err != nil {
+		return nil
+	}
+	t.claim.grown += int64(6*len(s)) + mendedBytes
 	t.mended[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	return t.mended[i]
 }

@@ -16,6 +16,11 @@ func (t *decoding) nameTypes() error {
 	w := &t.wire
 	t.types = t.types[:0]
 	for _, v := range w.SampleTypes {
+		// Each is hashed for the id of its profile.
+		t.spendLong(v.Type, v.Unit)
+		if t.claim.err != nil {
+			return t.claim.err
+		}
 		t.types = append(t.types, ValueType{t.name(v.Type), t.name(v.Unit)})
 	}
 	if len(t.types) == 0 {
@@ -46,14 +51,6 @@ func (t *decoding) nameTypes() error {
 	return nil
 }
 
-// name returns string i of the payload as a string of its own.
-func (t *decoding) name(i uint32) string {
-	if i == 0 {
-		return ""
-	}
-	return string(t.text(i))
-}
-
 // widestSample returns the largest number of values that a sample has.
 func (t *decoding) widestSample() int {
 	widest, start := 0, uint32(0)
@@ -71,7 +68,7 @@ func (t *decoding) countSamples() error {
 	w := &t.wire
 	t.counts = scratch.Zeroed(t.counts, len(t.types))
 	t.zeros = scratch.Zeroed(t.zeros, len(t.types))
-	start := uint32(0)
+	start, firstLabel := uint32(0), uint32(0)
 	for i := range w.Samples {
 		end := w.Samples[i].ValuesEnd
 		values := w.Values[start:end]
@@ -83,7 +80,13 @@ func (t *decoding) countSamples() error {
 		if len(values) != len(t.types) {
 			return malformed("sample %d has %d values, there are %d sample types", i, len(values), len(t.types))
 		}
-		t.countValues(values)
+		labels := w.Samples[i].LabelsEnd - firstLabel
+		firstLabel = w.Samples[i].LabelsEnd
+		carried := t.countValues(values)
+		t.samplesBytes += int64(carried) * sampleBytes
+		if labels > 0 {
+			t.samplesBytes += int64(carried) * (sampleAttributeBytes*int64(labels) + attributeListBytes)
+		}
 	}
 	total := 0
 	for _, n := range t.counts {
@@ -96,21 +99,17 @@ func (t *decoding) countSamples() error {
 	return nil
 }
 
-func (t *decoding) countValues(values []int64) {
-	if t.opts.KeepZeroValues {
-		for i := range values {
-			t.counts[i]++
-		}
-		return
-	}
-	carried := false
+// countValues returns the number of OTLP samples that a sample becomes.
+func (t *decoding) countValues(values []int64) (carried int) {
 	for i, v := range values {
-		if v != 0 {
+		if v != 0 || t.opts.KeepZeroValues {
 			t.counts[i]++
-			carried = true
+			carried++
 		}
 	}
-	if !carried {
+	if carried == 0 {
 		t.counts[t.order[0]]++
+		carried = 1
 	}
+	return carried
 }

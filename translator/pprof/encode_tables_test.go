@@ -120,7 +120,7 @@ func TestStringsOfTheGroup(t *testing.T) {
 func readWire(t *testing.T, raw []byte) *pprofwire.Profile {
 	t.Helper()
 	var wire pprofwire.Profile
-	require.NoError(t, wire.Read(raw, pprofwire.Limits{Samples: 99, SampleTypes: 99, LocationsPerSample: 99, LabelsPerSample: 99, StringBytes: 99}))
+	require.NoError(t, wire.Read(raw, pprofwire.NoLimits()))
 	return &wire
 }
 

@@ -8,7 +8,8 @@ import "github.com/otelpprof/otelpprof/internal/pprofwire"
 // Limits bound what one payload may cost. Each is checked before the memory that it bounds is taken. Zero or less
 // means the default of [DefaultLimits].
 type Limits struct {
-	// InflatedBytes is the size of the payload after all of its compression, nested compression included.
+	// InflatedBytes is the size of the payload after all of its compression, nested compression included. The text of
+	// attributes that labels, mappings and comments make of the strings has the same bound, however often they repeat them.
 	InflatedBytes int
 	// SampleTypes is the number of sample types, that is of OTLP profiles.
 	SampleTypes int
@@ -20,6 +21,16 @@ type Limits struct {
 	LabelsPerSample int
 	// StringBytes is the length of one string of the string table.
 	StringBytes int
+	// LinesPerLocation is the number of lines of one location.
+	LinesPerLocation int
+	// Labels, Mappings, Locations, Lines, Functions, Strings and Comments are the numbers of entries of the pprof.
+	Labels    int
+	Mappings  int
+	Locations int
+	Lines     int
+	Functions int
+	Strings   int
+	Comments  int
 }
 
 // DefaultLimits are generous for every known profiler and bound a hostile payload.
@@ -31,6 +42,14 @@ func DefaultLimits() Limits {
 		LocationsPerSample: 16_384,
 		LabelsPerSample:    1_024,
 		StringBytes:        4 << 20,
+		LinesPerLocation:   4_096,
+		Labels:             4_000_000,
+		Mappings:           65_536,
+		Locations:          1_000_000,
+		Lines:              4_000_000,
+		Functions:          1_000_000,
+		Strings:            2_000_000,
+		Comments:           10_000,
 	}
 }
 
@@ -47,6 +66,14 @@ func (l Limits) withDefaults() Limits {
 	set(&l.LocationsPerSample, defaults.LocationsPerSample)
 	set(&l.LabelsPerSample, defaults.LabelsPerSample)
 	set(&l.StringBytes, defaults.StringBytes)
+	set(&l.LinesPerLocation, defaults.LinesPerLocation)
+	set(&l.Labels, defaults.Labels)
+	set(&l.Mappings, defaults.Mappings)
+	set(&l.Locations, defaults.Locations)
+	set(&l.Lines, defaults.Lines)
+	set(&l.Functions, defaults.Functions)
+	set(&l.Strings, defaults.Strings)
+	set(&l.Comments, defaults.Comments)
 	return l
 }
 
@@ -57,6 +84,14 @@ func (l Limits) wire() pprofwire.Limits {
 		LocationsPerSample: l.LocationsPerSample,
 		LabelsPerSample:    l.LabelsPerSample,
 		StringBytes:        l.StringBytes,
+		LinesPerLocation:   l.LinesPerLocation,
+		Labels:             l.Labels,
+		Mappings:           l.Mappings,
+		Locations:          l.Locations,
+		Lines:              l.Lines,
+		Functions:          l.Functions,
+		Strings:            l.Strings,
+		Comments:           l.Comments,
 	}
 }
 

@@ -92,7 +92,7 @@ func (t *decoding) release() (bytes int) {
 
 // bytes is about the memory that is kept, without the dictionary's.
 func (t *decoding) bytes() int {
-	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.wire.Bytes() + 24*cap(t.strings) + 12*cap(t.stacks) + 8*cap(t.keys.stamps) +
+	return cap(t.body) + cap(t.decoded) + cap(t.inflated) + int(t.wire.Kept()) + 24*cap(t.strings) + 12*cap(t.stacks) + 8*cap(t.keys.stamps) +
 		t.events.bytes()
 }
 

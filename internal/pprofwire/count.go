@@ -1,0 +1,162 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofwire
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
+
+// counts are the numbers of entries of a payload, table by table.
+type counts struct {
+	sampleTypes, samples, locationIDs, values, labels int
+	mappings, locations, lines, functions             int
+	strings, comments, repeats                        int
+}
+
+// bytes is the memory of tables with so many entries.
+func (n *counts) bytes() int64 {
+	return int64(n.sampleTypes)*sizeOf[ValueType]() + int64(n.samples)*sizeOf[Sample]() + int64(n.locationIDs+n.values)*8 +
+		int64(n.labels)*sizeOf[Label]() + int64(n.mappings)*sizeOf[Mapping]() + int64(n.locations)*sizeOf[Location]() +
+		int64(n.lines)*sizeOf[Line]() + int64(n.functions)*sizeOf[Function]() + int64(n.strings)*sizeOf[span]() +
+		int64(n.comments)*4 + int64(n.repeats)*sizeOf[Repeat]()
+}
+
+func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
+
+// count walks over the tags of a payload and returns the size of each table, or the error for what limits do not allow and
+// for entries without an id. It counts up to the first field that it cannot step over: Read tells what is wrong there, and
+// before that place it finds no more entries than were counted.
+func count(raw []byte, limits *Limits) (n counts, err error) {
+	for i := 0; i < len(raw) && err == nil; {
+		tag, start, end := field(raw, i)
+		if end < 0 {
+			break
+		}
+		b := raw[start:end]
+		switch tag {
+		case 1<<3 | wireBytes:
+			n.sampleTypes++
+		case 2<<3 | wireBytes:
+			err = n.countSample(b, limits)
+		case 3<<3 | wireBytes:
+			err = checkID(b, "mapping", n.mappings)
+			n.mappings++
+		case 4<<3 | wireBytes:
+			err = n.countLocation(b, limits)
+		case 5<<3 | wireBytes:
+			err = checkID(b, "function", n.functions)
+			n.functions++
+		case 6<<3 | wireBytes:
+			n.strings++
+		case 13<<3 | wireVarint:
+			n.comments++
+		case 13<<3 | wireBytes:
+			n.comments += countVarints(b)
+		}
+		i = end
+	}
+	if err == nil {
+		err = n.check(limits)
+	}
+	return n, err
+}
+
+// field returns the tag of the field that begins at b[i], and where its content begins and ends. end is below 0 for what is
+// no field.
+func field(b []byte, i int) (tag uint64, start, end int) {
+	tag, start = uvarint(b, i)
+	if start < 0 {
+		return 0, 0, start
+	}
+	if tag&7 == wireBytes {
+		start, end = message(b, start)
+		return tag, start, end
+	}
+	return tag, start, skip(b, start, int(tag&7))
+}
+
+func (n *counts) countSample(b []byte, limits *Limits) error {
+	ids, labels := 0, 0
+	for i := 0; i < len(b); {
+		tag, start, end := field(b, i)
+		if end < 0 {
+			break
+		}
+		switch tag {
+		case 1<<3 | wireVarint:
+			ids++
+		case 1<<3 | wireBytes:
+			ids += countVarints(b[start:end])
+		case 2<<3 | wireVarint:
+			n.values++
+		case 2<<3 | wireBytes:
+			n.values += countVarints(b[start:end])
+		case 3<<3 | wireBytes:
+			labels++
+		}
+		i = end
+	}
+	n.samples++
+	n.locationIDs += ids
+	n.labels += labels
+	return limits.checkSample(n.samples-1, ids, labels)
+}
+
+func (n *counts) countLocation(b []byte, limits *Limits) error {
+	if err := checkID(b, "location", n.locations); err != nil {
+		return err
+	}
+	lines := 0
+	for i := 0; i < len(b); {
+		tag, _, end := field(b, i)
+		if end < 0 {
+			break
+		}
+		if tag == 4<<3|wireBytes {
+			lines++
+		}
+		i = end
+	}
+	n.locations++
+	n.lines += lines
+	return limits.checkLocation(n.locations-1, lines)
+}
+
+// checkID refuses an entry whose id, field 1, is 0 or missing. All producers write it first.
+func checkID(b []byte, table string, i int) error {
+	if len(b) >= 2 && b[0] == 1<<3|wireVarint && b[1]&0x7f != 0 {
+		return nil
+	}
+	id := uint64(0)
+	for i := 0; i < len(b); {
+		tag, start, end := field(b, i)
+		if end < 0 {
+			return nil // Read tells what is wrong.
+		}
+		if tag == 1<<3|wireVarint {
+			id, _ = uvarint(b, start)
+		}
+		i = end
+	}
+	if id == 0 {
+		return noID(table, i)
+	}
+	return nil
+}
+
+func noID(table string, i int) error { return malformed("%s %d has id 0, which is reserved", table, i) }
+
+// countVarints counts the bytes that end a varint: those below 0x80.
+func countVarints(b []byte) (n int) {
+	const tops = 0x8080808080808080
+	for ; len(b) >= 8; b = b[8:] {
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(b) & tops)
+	}
+	for _, c := range b {
+		n += int(^c >> 7)
+	}
+	return n
+}
