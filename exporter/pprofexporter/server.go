@@ -141,10 +141,17 @@ func (d *serverDestination) consume(ctx context.Context, pd pprofile.Profiles) e
 			tenant = values[0]
 		}
 	}
-	// A repetition would hold profiles twice: a request that was begun is done to its end.
+	// A repetition would hold profiles twice: a request that was begun is done to its end. One that found no memory for its
+	// first profile comes again.
 	ctx = context.WithoutCancel(ctx)
+	begun := false
 	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
-		return d.hold(ctx, payload, tenant)
+		err := d.hold(ctx, payload, tenant)
+		if _, lost := errors.AsType[*refusal](err); err != nil && !lost && (begun || errors.Is(err, budget.ErrTooLarge)) {
+			err = &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
+		}
+		begun = true
+		return err
 	})
 	for _, r := range refusals {
 		d.telemetry.refused(ctx, r)
@@ -160,14 +167,17 @@ func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, ten
 			err: fmt.Errorf("cannot hold a profile of %d bytes, max_request_size is %d", size, d.cfg.MaxRequestSize),
 		}
 	}
-	release, err := d.reserve(ctx, holdCost*int64(len(payload.Pprof)))
+	reservation, err := d.budget.Reserve(ctx, holdCost*int64(len(payload.Pprof)))
 	if err != nil {
-		return &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: fmt.Errorf("cannot hold a profile: %w", err)}
+		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
-	defer release()
+	defer reservation.Release()
 	e, err := entryOf(&payload, tenant, time.Now())
 	if err == nil && d.foreign {
-		err = pprofmerge.Check(payload.Pprof)
+		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error { return reservation.Grow(ctx, bytes) })
+	}
+	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrTooLarge) {
+		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
 	if err != nil {
 		return &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
@@ -184,13 +194,3 @@ func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, ten
 
 // holdCost is how many times its size a profile takes while it is compressed and its head is read.
 const holdCost = 3
-
-// reserve reserves bytes beside those of the request, if that has a reservation.
-func (d *serverDestination) reserve(ctx context.Context, bytes int64) (release func(), err error) {
-	if request := budget.FromContext(ctx); request != nil {
-		before := request.Bytes()
-		return func() { request.Shrink(before) }, request.Grow(ctx, before+bytes)
-	}
-	own, err := d.budget.Reserve(ctx, bytes)
-	return own.Release, err
-}

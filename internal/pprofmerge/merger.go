@@ -71,8 +71,11 @@ func limits() pprofwire.Limits {
 // maxSampleTypes is more than any profiler has.
 const maxSampleTypes = 256
 
-// Check tells what is wrong with a pprof that Add could not take.
-func Check(pprof []byte) error { return new(payload).read(pprof) }
+// Check tells what is wrong with a pprof that Add could not take. reserve, if it is not nil, is asked before memory is taken,
+// with the bytes that the check takes then.
+func Check(pprof []byte, reserve func(bytes int64) error) error {
+	return new(payload).read(pprof, reserve)
+}
 
 // Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
 // count as 0. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something else than those before it. After an
@@ -89,7 +92,7 @@ const BaseLabel = "pprof::base"
 func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 	p := &m.payload
 	p.base = base
-	if err := p.read(pprof); err != nil {
+	if err := p.read(pprof, func(bytes int64) error { return m.grow(sizes{}, bytes) }); err != nil {
 		return err
 	}
 	more, extra := p.most(len(p.wire.SampleTypes)), p.bytes()
@@ -121,11 +124,21 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 // samplesPerStep is how many samples are worked on before Reserve is asked whether to go on.
 const samplesPerStep = 4096
 
-// read fills the tables of a pprof, and checks all that it refers to.
-func (p *payload) read(pprof []byte) error {
+// read fills the tables of a pprof, and checks all that it refers to. reserve is asked for all memory of the payload.
+func (p *payload) read(pprof []byte, reserve func(bytes int64) error) error {
 	w := &p.wire
-	if err := w.Read(pprof, limits()); err != nil {
+	limits := limits()
+	if reserve != nil {
+		kept := p.kept()
+		limits.Reserve = func(bytes int64) error { return reserve(kept + bytes) }
+	}
+	if err := w.Read(pprof, limits); err != nil {
 		return err
+	}
+	if reserve != nil {
+		if err := reserve(p.bytes()); err != nil {
+			return err
+		}
 	}
 	if _, err := p.refs.Resolve(w); err != nil {
 		return err

@@ -61,7 +61,7 @@ func reduced(t testingT, v pprofmerge.View, profiles ...*profile.Profile) (*prof
 	r, err := m.Reduce(&v)
 	require.NoError(t, err)
 	written := m.Append(nil)
-	require.NoError(t, pprofmerge.Check(written))
+	require.NoError(t, pprofmerge.Check(written, nil))
 	got, err := profile.ParseUncompressed(written)
 	require.NoError(t, err)
 	require.NoError(t, got.CheckValid())

@@ -3,7 +3,11 @@
 
 package pprofmerge
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/otelpprof/otelpprof/internal/references"
+)
 
 // sizes are the numbers of entries of a sum, or of what a payload can add to it.
 type sizes struct {
@@ -21,7 +25,7 @@ type sizes struct {
 func (n sizes) bytes() int64 {
 	const (
 		growth    = 3
-		indexSlot = 32
+		indexSlot = 48
 	)
 	return int64(n.strings)*(16*growth+indexSlot) + int64(n.stringBytes) + int64(n.stringBytes)/4 +
 		int64(n.functions)*(24*growth+indexSlot) + int64(n.mappings)*(72*growth+128) +
@@ -61,26 +65,25 @@ func (m *Merger) sizes() sizes {
 // most returns what the payload can add to a sum with so many sample types.
 func (p *payload) most(types int) sizes {
 	w := &p.wire
-	n := sizes{
-		strings: w.NumStrings(), functions: len(w.Functions), mappings: len(w.Mappings),
+	return sizes{
+		strings: w.NumStrings(), stringBytes: w.StringBytes(), functions: len(w.Functions), mappings: len(w.Mappings),
 		locations: len(w.Locations), lines: len(w.Lines),
 		stacks: len(w.Samples), frames: len(w.LocationIDs),
 		rows: len(w.Samples), values: len(w.Samples) * types,
 		labels: len(w.Labels), labelsOfRows: len(w.Labels) + len(w.Samples), // a sample to subtract has one more
 		comments: len(w.Comments),
 	}
-	for i := range n.strings {
-		n.stringBytes += len(w.String(uint32(i)))
-	}
-	return n
 }
 
-// bytes is what the tables of the payload take while it is added, apart from those of its wire form.
+// kept is the memory that the payload has from the pprof before it.
+func (p *payload) kept() int64 {
+	return p.wire.Kept() + p.refs.Kept() + 4*int64(cap(p.strings)+cap(p.functions)+cap(p.mappings)+cap(p.locations))
+}
+
+// bytes is the most that the payload takes while it is added: what it has, and what it needs more.
 func (p *payload) bytes() int64 {
 	w := &p.wire
-	const tableOfIDs = 64 // where the ids are not those from 1 on
-	entries := int64(len(w.Functions) + len(w.Mappings) + len(w.Locations))
-	return int64(w.Bytes()) + 4*int64(w.NumStrings()) + (4+tableOfIDs)*entries
+	return p.kept() + references.Bytes(w) + 4*int64(w.NumStrings()+len(w.Functions)+len(w.Mappings)+len(w.Locations))
 }
 
 // OutputBytes is the most that Append appends.
