@@ -32,7 +32,7 @@ type ServerConfig struct {
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
 	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
 	MaxRequestSize int64 `mapstructure:"max_request_size"`
-	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 100663296). The lightest stacks become one.
+	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 67108864). The lightest stacks become one.
 	MaxPageMemory int64 `mapstructure:"max_page_memory"`
 	// MaxDepth is how many frames of a stack a page shows (default: 512). Those in the middle become one.
 	MaxDepth int `mapstructure:"max_depth"`
@@ -64,7 +64,7 @@ func newDefaultServerConfig() ServerConfig {
 		MaxAge:                time.Hour,
 		MaxProfilesPerSeries:  1000,
 		MaxRequestSize:        64 << 20,
-		MaxPageMemory:         96 << 20,
+		MaxPageMemory:         64 << 20,
 		MaxDepth:              512,
 		MaxConcurrentRequests: 2,
 		ConcurrencyWait:       5 * time.Second,

@@ -41,6 +41,7 @@ type serverDestination struct {
 	telemetry *telemetry
 	store     *recent.Store
 	budget    *budget.Budget
+	pages     *pages
 	// foreign says that pprofs may be such as others wrote.
 	foreign bool
 
@@ -77,8 +78,8 @@ func (d *serverDestination) start(ctx context.Context, host component.Host) erro
 	if d.budget, err = budget.Of(host); err != nil {
 		return err
 	}
-	pages := newPages(d.cfg, d.store, d.budget)
-	server, err := d.cfg.HTTP.ToServer(ctx, host.GetExtensions(), d.settings, pages.handler())
+	d.pages = newPages(d.cfg, d.store, d.budget)
+	server, err := d.cfg.HTTP.ToServer(ctx, host.GetExtensions(), d.settings, d.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
 	}
@@ -90,7 +91,7 @@ func (d *serverDestination) start(ctx context.Context, host component.Host) erro
 		return errors.Join(err, listener.Close())
 	}
 	d.http, d.address = server, listener.Addr()
-	pages.hosts = allowedHosts(d.cfg, d.address)
+	d.pages.hosts = allowedHosts(d.cfg, d.address)
 	d.settings.Logger.Info("Profiles can be looked at.", zap.String("url", "http://"+d.address.String()+d.cfg.PathPrefix+"/"))
 	running, stop := context.WithCancel(context.Background())
 	d.stop = stop

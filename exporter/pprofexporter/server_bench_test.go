@@ -75,7 +75,7 @@ func TestServerManyServices(t *testing.T) {
 	assert.LessOrEqual(t, taken, int64(limit*12/10))
 	for _, path := range []string{"/", "/profiles", "/profiles/service-999/type-3-1", "/view/service-999/type-3-1/flamegraph"} {
 		w := httptest.NewRecorder()
-		d.pages().handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		require.Equal(t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
 	}
 	runtime.KeepAlive(d)
@@ -87,7 +87,7 @@ func TestServerManyServices(t *testing.T) {
 func BenchmarkServerPages(b *testing.B) {
 	d := newHolding(b, 256<<20)
 	push(b, d, 3)
-	handler := d.pages().handler()
+	handler := d.pages.handler()
 	for _, page := range [][2]string{
 		{"list", "/"},
 		{"json", "/profiles"},
@@ -118,12 +118,10 @@ func newHolding(tb testing.TB, memory int64) holding {
 	d, err := newServerDestination(exportertest.NewNopSettings(metadata.Type), cfg)
 	require.NoError(tb, err)
 	d.budget = unlimited()
+	d.pages = newPages(d.cfg, d.store, d.budget)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
 	return holding{d}
 }
-
-// pages answer for what is held.
-func (h holding) pages() *pages { return newPages(h.cfg, h.store, h.budget) }
 
 func (h holding) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	return h.consume(ctx, pd)

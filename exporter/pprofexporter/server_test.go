@@ -294,7 +294,7 @@ func TestServerListGoesOn(t *testing.T) {
 	seen := 0
 	for path := "/profiles"; path != ""; {
 		w := httptest.NewRecorder()
-		d.pages().handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		var all []recent.Series
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
 		seen += len(all)
@@ -305,7 +305,7 @@ func TestServerListGoesOn(t *testing.T) {
 	}
 	assert.Equal(t, seriesPerAnswer+1, seen)
 	w := httptest.NewRecorder()
-	d.pages().handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
 	page := w.Body.String()
 	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
 	assert.NotContains(t, page, "s02000")

@@ -111,7 +111,7 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, c
 	if err := work.Context.Err(); err != nil {
 		return nil, err
 	}
-	status, body, err := viewer.Render(r, shown, page, p.notice(w.Header(), &reduction), limit)
+	status, body, err := viewer.Render(r, shown, page, p.notice(w.Header(), &reduction), limit+viewer.PageBytes)
 	if err == nil && status != http.StatusOK {
 		err = fail(status, "%s", body)
 	}
