@@ -163,7 +163,7 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, err := w.Write(body) //nolint:gosec // an attachment that no browser shows
+	_, err := w.Write(body)
 	return err
 }
 
@@ -186,17 +186,7 @@ const leastWork = 256 << 10
 // given back when the answer is written.
 func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
 	work := &merge.Work{Context: r.Context()}
-	body, err := func() ([]byte, error) {
-		release, err := p.place(r)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork); err != nil {
-			return nil, err
-		}
-		return answer(work)
-	}()
+	body, err := p.worked(r, work, answer)
 	defer work.Reservation.Release()
 	if err != nil {
 		return err
@@ -205,6 +195,19 @@ func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error
 		return err
 	}
 	return write(body)
+}
+
+// worked makes an answer while it has a place and a reservation. The place is given back.
+func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Work) ([]byte, error)) (body []byte, err error) {
+	release, err := p.place(r)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork); err != nil {
+		return nil, err
+	}
+	return answer(work)
 }
 
 // place waits for a place among the requests that merge. Release gives it back.

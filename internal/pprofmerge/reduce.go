@@ -61,7 +61,8 @@ func (m *Merger) Reduce(v *View) (Reduction, error) {
 	if err := m.cutStacks(v, &r, n); err != nil {
 		return r, err
 	}
-	return r, m.keepHeaviest(v, &r, n)
+	err := m.keepHeaviest(v, &r, n)
+	return r, err
 }
 
 // rebuild makes the table of samples anew. change returns the stack that a sample has then, or one below 0 for none, and
@@ -142,7 +143,8 @@ func (m *Merger) withoutMiddle(stack []int32, v *View) []int32 {
 		root--
 		frames += m.framesAt(stack[root])
 	}
-	kept := append(m.payload.stack[:0], stack[:leaf]...)
+	kept := m.payload.stack[:0]
+	kept = append(kept, stack[:leaf]...)
 	if v.Remainder && leaf < root {
 		kept = append(kept, m.standIn(GapFunction))
 	}

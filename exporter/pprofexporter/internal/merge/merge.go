@@ -148,7 +148,7 @@ func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra i
 	if raw, err = written(w, merger, raw); err != nil {
 		return nil, reduction, err
 	}
-	merger = nil //nolint:ineffassign,wastedassign // so that it is garbage while a page is made
+	merger = nil //nolint:wastedassign // so that it is garbage while a page is made
 	if err := w.Keep(int64(cap(raw)) + reduction.Cost + extra); err != nil {
 		return nil, reduction, err
 	}
