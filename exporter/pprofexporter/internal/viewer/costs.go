@@ -14,7 +14,7 @@ const NameBytes = 1024
 // CostsOf returns what the parts of a profile cost on a page, in bytes of memory at its peak with what is garbage by then:
 // from the bytes of the profile until the page is there. They are measured, see TestCosts.
 func CostsOf(page string) pprofmerge.Costs {
-	costs := pprofmerge.Costs{Sample: 850, Value: 40, Label: 1500, Frame: 270, Line: 1700, LineByte: 18}
+	costs := pprofmerge.Costs{Sample: 900, Value: 40, Label: 1500, Frame: 300, Line: 1700, LineByte: 18}
 	switch page {
 	case "top":
 		costs.Sample, costs.Frame, costs.Line, costs.Edge = 450, 60, 2600, 350
