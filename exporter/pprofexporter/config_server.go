@@ -21,7 +21,10 @@ type ServerConfig struct {
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
 	// PathPrefix comes before every path (default: none).
 	PathPrefix string `mapstructure:"path_prefix"`
-	// MaxMemory bounds the profiles held, compressed as they are, in bytes (default: 268435456).
+	// AllowedHosts are the names that a request may use for the server. Without any, a server on the loopback address takes
+	// the names of that and of its endpoint, all others take every name.
+	AllowedHosts []string `mapstructure:"allowed_hosts"`
+	// MaxMemory bounds the profiles held, compressed as they are, in bytes (default: 67108864).
 	MaxMemory int64 `mapstructure:"max_memory"`
 	// MaxAge is how long a profile is held after it came (default: 1h). 0 is for ever.
 	MaxAge time.Duration `mapstructure:"max_age"`
@@ -29,6 +32,10 @@ type ServerConfig struct {
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
 	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
 	MaxRequestSize int64 `mapstructure:"max_request_size"`
+	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 67108864). The lightest stacks become one.
+	MaxPageMemory int64 `mapstructure:"max_page_memory"`
+	// MaxDepth is how many frames of a stack a page shows (default: 512). Those in the middle become one.
+	MaxDepth int `mapstructure:"max_depth"`
 	// MaxConcurrentRequests is how many requests merge profiles at a time (default: 2).
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 	// ConcurrencyWait is how long a request above that number waits (default: 5s).
@@ -53,10 +60,12 @@ func newDefaultServerConfig() ServerConfig {
 	http.WriteTimeout = time.Minute
 	return ServerConfig{
 		HTTP:                  http,
-		MaxMemory:             256 << 20,
+		MaxMemory:             64 << 20,
 		MaxAge:                time.Hour,
 		MaxProfilesPerSeries:  1000,
 		MaxRequestSize:        64 << 20,
+		MaxPageMemory:         64 << 20,
+		MaxDepth:              512,
 		MaxConcurrentRequests: 2,
 		ConcurrencyWait:       5 * time.Second,
 		Tenant:                TenantConfig{Header: "X-Scope-OrgID"},
@@ -86,6 +95,8 @@ func (c *ServerConfig) Validate() error {
 		"max_memory":              c.MaxMemory,
 		"max_profiles_per_series": int64(c.MaxProfilesPerSeries),
 		"max_request_size":        c.MaxRequestSize,
+		"max_page_memory":         c.MaxPageMemory,
+		"max_depth":               int64(c.MaxDepth),
 		"max_concurrent_requests": int64(c.MaxConcurrentRequests),
 	} {
 		if value < 1 {

@@ -20,12 +20,18 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// expiryInterval is how often old profiles are looked for.
-const expiryInterval = 10 * time.Second
+const (
+	// expiryInterval is how often old profiles are looked for.
+	expiryInterval = 10 * time.Second
+	// shutdownWait is how long a shutdown waits for answers. A page that is being drawn cannot be interrupted: it ends by
+	// itself, later.
+	shutdownWait = 3 * time.Second
+)
 
 // serverDestination holds the most recent profiles and serves them.
 type serverDestination struct {
@@ -34,6 +40,7 @@ type serverDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	store     *recent.Store
+	budget    *budget.Budget
 	pages     *pages
 	// foreign says that pprofs may be such as others wrote.
 	foreign bool
@@ -61,13 +68,17 @@ func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestinatio
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		store:     store,
-		pages:     newPages(server, store),
 		foreign:   cfg.PreferOriginalPayload,
 	}, nil
 }
 
 // start listens. Requests are served from then on.
 func (d *serverDestination) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // what it starts outlives it
+	var err error
+	if d.budget, err = budget.Of(host); err != nil {
+		return err
+	}
+	d.pages = newPages(d.cfg, d.store, d.budget)
 	server, err := d.cfg.HTTP.ToServer(ctx, host.GetExtensions(), d.settings, d.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
@@ -80,10 +91,12 @@ func (d *serverDestination) start(ctx context.Context, host component.Host) erro
 		return errors.Join(err, listener.Close())
 	}
 	d.http, d.address = server, listener.Addr()
+	d.pages.hosts = allowedHosts(d.cfg, d.address)
 	d.settings.Logger.Info("Profiles can be looked at.", zap.String("url", "http://"+d.address.String()+d.cfg.PathPrefix+"/"))
-	expiring, stop := context.WithCancel(context.Background())
+	running, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	d.running.Go(func() { d.expire(expiring) })
+	server.BaseContext = func(net.Listener) context.Context { return running }
+	d.running.Go(func() { d.expire(running) })
 	d.running.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
@@ -111,10 +124,12 @@ func (d *serverDestination) shutdown(ctx context.Context) error {
 	if d.http == nil {
 		return nil
 	}
-	d.stop()
-	err := d.http.Shutdown(ctx)
+	waiting, cancel := context.WithTimeout(ctx, shutdownWait)
+	defer cancel()
+	err := d.http.Shutdown(waiting)
+	d.stop() // Requests end, but for what cannot be interrupted.
 	if err != nil {
-		err = errors.Join(err, d.http.Close())
+		err = d.http.Close()
 	}
 	d.running.Wait()
 	return err
@@ -127,10 +142,17 @@ func (d *serverDestination) consume(ctx context.Context, pd pprofile.Profiles) e
 			tenant = values[0]
 		}
 	}
-	// Nothing here waits, and a repetition would hold profiles twice: a request that was begun is done to its end.
+	// A repetition would hold profiles twice: a request that was begun is done to its end. One that found no memory for its
+	// first profile comes again.
 	ctx = context.WithoutCancel(ctx)
+	begun := false
 	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
-		return d.hold(ctx, payload, tenant)
+		err := d.hold(ctx, payload, tenant)
+		if _, lost := errors.AsType[*refusal](err); err != nil && !lost && (begun || errors.Is(err, budget.ErrTooLarge)) {
+			err = &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
+		}
+		begun = true
+		return err
 	})
 	for _, r := range refusals {
 		d.telemetry.refused(ctx, r)
@@ -146,9 +168,17 @@ func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, ten
 			err: fmt.Errorf("cannot hold a profile of %d bytes, max_request_size is %d", size, d.cfg.MaxRequestSize),
 		}
 	}
+	reservation, err := d.budget.Reserve(ctx, holdCost*int64(len(payload.Pprof)))
+	if err != nil {
+		return fmt.Errorf("cannot hold a profile: %w", err)
+	}
+	defer reservation.Release()
 	e, err := entryOf(&payload, tenant, time.Now())
 	if err == nil && d.foreign {
-		err = pprofmerge.Check(payload.Pprof)
+		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error { return reservation.Grow(ctx, bytes) })
+	}
+	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrTooLarge) {
+		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
 	if err != nil {
 		return &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
@@ -162,3 +192,6 @@ func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, ten
 	d.telemetry.kept(ctx, payload)
 	return nil
 }
+
+// holdCost is how many times its size a profile takes while it is compressed and its head is read.
+const holdCost = 3

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
@@ -56,7 +57,10 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 	return e, nil
 }
 
-// segment makes of a name one that can stand in a path: a browser would resolve dots.
+// maxSegment is the length of the name of a service or type. Names stand on the list many times.
+const maxSegment = 512
+
+// segment makes of a name one that can stand in a path: a browser would resolve dots. One that is too long is cut.
 func segment(name, unknown string) string {
 	switch name {
 	case "":
@@ -64,5 +68,12 @@ func segment(name, unknown string) string {
 	case ".", "..":
 		return name + "_"
 	}
-	return name
+	if len(name) <= maxSegment {
+		return name
+	}
+	end := maxSegment
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
 }

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
 // serving is an exporter with the destination server.
@@ -128,3 +129,6 @@ func totals(t *testing.T, data []byte) []int64 {
 }
 
 var day = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// unlimited is a budget that all fits in.
+func unlimited() *budget.Budget { return budget.New(1<<40, 0) }

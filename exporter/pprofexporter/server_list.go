@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 //go:embed list.html
@@ -53,19 +52,53 @@ func (p *pages) list(r *http.Request) (all []recent.Series, next string) {
 // serveSeries answers with the list as JSON. A header has the address of those that follow.
 func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	all, next := p.list(r)
-	body, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
 	}
-	return write(w, r, "application/json", body)
+	return p.listing(w, r, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
 }
 
 // serveList answers with the page of all series.
 func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	all, next := p.list(r)
+	return p.listing(w, r, all, "text/html; charset=utf-8", func() ([]byte, error) {
+		var body bytes.Buffer
+		err := listTemplate.Execute(&body, map[string]any{
+			"Rows": p.rows(all), "Next": next, "Begin": r.URL.RawQuery == "",
+		})
+		return body.Bytes(), err
+	})
+}
+
+// What a series takes while it is listed, beside its names, and how many times the length of those: escaped, in six links.
+const (
+	seriesBytes = 4 << 10
+	namesCost   = 64
+)
+
+// listing reserves memory for the series of an answer, makes it and writes it.
+func (p *pages) listing(w http.ResponseWriter, r *http.Request, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
+	size := int64(leastWork)
+	for _, s := range all {
+		size += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type))
+	}
+	reservation, err := p.budget.Reserve(r.Context(), size)
+	if err != nil {
+		return err
+	}
+	defer reservation.Release()
+	body, err := answer()
+	if err != nil {
+		return fmt.Errorf("cannot make the list: %w", err)
+	}
+	if body, err = encoded(w, r, body); err != nil {
+		return err
+	}
+	reservation.Shrink(int64(cap(body)))
+	return write(w, contentType, body)
+}
+
+func (p *pages) rows(all []recent.Series) []listed {
 	rows := make([]listed, len(all))
 	for i, s := range all {
 		rows[i] = listed{
@@ -83,28 +116,22 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 			rows[i].PGO = address("pgo", s.Service)
 		}
 	}
-	var body bytes.Buffer
-	if err := listTemplate.Execute(&body, map[string]any{
-		"Rows": rows, "Next": next, "Begin": r.URL.RawQuery == "",
-	}); err != nil {
-		return fmt.Errorf("cannot make the list: %w", err)
-	}
-	return write(w, r, "text/html; charset=utf-8", body.Bytes())
+	return rows
 }
 
-// write writes an answer, compressed for those who take that.
-func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) error {
-	w.Header().Set("Content-Type", contentType)
+// encoded returns the body of an answer, compressed for those who take that.
+func encoded(w http.ResponseWriter, r *http.Request, body []byte) ([]byte, error) {
 	if !takesGzip(r) {
-		_, err := w.Write(body) //nolint:gosec // HTML of a template that escapes, or JSON
-		return err
+		return body, nil
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	compressor := gzip.NewWriter(w)
-	if _, err := compressor.Write(body); err != nil {
-		return err
-	}
-	return compressor.Close()
+	return pprof.AppendGzip(nil, body, 0)
+}
+
+func write(w http.ResponseWriter, contentType string, body []byte) error {
+	w.Header().Set("Content-Type", contentType)
+	_, err := w.Write(body)
+	return err
 }
 
 func takesGzip(r *http.Request) bool {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -26,8 +28,11 @@ const answerLevel = 1
 
 // pages answer requests.
 type pages struct {
-	cfg   *ServerConfig
-	store *recent.Store
+	cfg    *ServerConfig
+	store  *recent.Store
+	budget *budget.Budget
+	// hosts are the names that requests may use, nil for all.
+	hosts map[string]bool
 	// places has one element for each request that merges.
 	places chan struct{}
 	// start makes the tags of answers differ from those of an earlier run.
@@ -35,8 +40,8 @@ type pages struct {
 	now   func() time.Time
 }
 
-func newPages(cfg *ServerConfig, store *recent.Store) *pages {
-	p := &pages{cfg: cfg, store: store, places: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
+func newPages(cfg *ServerConfig, store *recent.Store, bytes *budget.Budget) *pages {
+	p := &pages{cfg: cfg, store: store, budget: bytes, places: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
 	_, _ = rand.Read(p.start[:]) // never fails
 	return p
 }
@@ -66,9 +71,9 @@ func (p *pages) handler() http.Handler {
 	}
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
-		return mux
+		return p.guarded(mux)
 	}
-	return http.StripPrefix(p.cfg.PathPrefix, mux)
+	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
 }
 
 // answering sets what all answers have, and answers errors as go tool pprof shows them.
@@ -85,10 +90,8 @@ func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handle
 		if err == nil || r.Context().Err() != nil {
 			return
 		}
-		status := http.StatusInternalServerError
-		if known, found := errors.AsType[*failure](err); found {
-			status = known.status
-		}
+		status := statusOf(err)
+		header.Set("Content-Security-Policy", policyPlain)
 		header.Del("ETag")
 		header.Del("Content-Encoding")
 		header.Del("Content-Disposition")
@@ -100,6 +103,20 @@ func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handle
 		w.WriteHeader(status)
 		_, _ = fmt.Fprintln(w, err) // the client may be gone
 	})
+}
+
+// statusOf is the status of the answer that tells of an error.
+func statusOf(err error) int {
+	known, found := errors.AsType[*failure](err)
+	switch {
+	case found:
+		return known.status
+	case errors.Is(err, budget.ErrExhausted):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusInternalServerError
 }
 
 // The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
@@ -127,17 +144,19 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen) {
 		return nil
 	}
-	body, err := p.inPlace(r, func() ([]byte, error) {
-		merged, err := merge.Profiles(r.Context(), chosen)
+	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
 			return nil, unmerged(err)
 		}
+		// What is gzipped is not larger, but for what surrounds it.
+		if err := work.Keep(2*int64(cap(merged)) + leastWork); err != nil {
+			return nil, err
+		}
 		return pprof.AppendGzip(nil, merged, answerLevel)
+	}, func(body []byte) error {
+		return writeProfile(w, "profile.pb.gz", body)
 	})
-	if err != nil {
-		return err
-	}
-	return writeProfile(w, "profile.pb.gz", body)
 }
 
 func writeProfile(w http.ResponseWriter, name string, body []byte) error {
@@ -150,23 +169,45 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 
 // unmerged makes an answer of an error of merging.
 func unmerged(err error) error {
-	switch {
-	case errors.Is(err, merge.ErrDiffers):
+	if errors.Is(err, merge.ErrDiffers) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
-	case errors.Is(err, merge.ErrInvalid):
-		return fail(http.StatusUnprocessableEntity, "%v", err)
+	}
+	if errors.Is(err, budget.ErrTooLarge) {
+		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
 	}
 	return err
 }
 
-// inPlace makes an answer while it has a place. Writing it comes after that: a client may take its time.
-func (p *pages) inPlace(r *http.Request, answer func() ([]byte, error)) ([]byte, error) {
+// leastWork is what a request reserves before it begins.
+const leastWork = 256 << 10
+
+// inPlace makes an answer while it has a place among the requests that merge, and then writes it: a client may take its
+// time. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
+// given back when the answer is written.
+func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
+	work := &merge.Work{Context: r.Context()}
+	body, err := p.worked(r, work, answer)
+	defer work.Reservation.Release()
+	if err != nil {
+		return err
+	}
+	if err := work.Keep(int64(cap(body))); err != nil {
+		return err
+	}
+	return write(body)
+}
+
+// worked makes an answer while it has a place and a reservation. The place is given back.
+func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Work) ([]byte, error)) (body []byte, err error) {
 	release, err := p.place(r)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return answer()
+	if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork); err != nil {
+		return nil, err
+	}
+	return answer(work)
 }
 
 // place waits for a place among the requests that merge. Release gives it back.

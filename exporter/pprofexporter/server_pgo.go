@@ -4,7 +4,6 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -37,18 +36,13 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, chosen) {
 		return nil
 	}
-	body, err := p.inPlace(r, func() ([]byte, error) {
-		merged, err := merge.Parsed(r.Context(), chosen)
+	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork)
 		if err != nil {
 			return nil, unmerged(err)
 		}
-		return merge.PGO(merged, depth, maxPGOSize)
+		return merge.PGO(shown, maxPGOSize)
+	}, func(body []byte) error {
+		return writeProfile(w, "default.pgo", body)
 	})
-	if errors.Is(err, merge.ErrNoStartLines) {
-		return fail(http.StatusUnprocessableEntity, "%v", err)
-	}
-	if err != nil {
-		return err
-	}
-	return writeProfile(w, "default.pgo", body)
 }

@@ -183,7 +183,7 @@ func TestServerLimits(t *testing.T) {
 func TestServerPlaces(t *testing.T) {
 	cfg := newDefaultServerConfig()
 	cfg.MaxConcurrentRequests, cfg.ConcurrencyWait = 1, 10*time.Millisecond
-	p := newPages(&cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}))
+	p := newPages(&cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}), unlimited())
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	release, err := p.place(r)
 	require.NoError(t, err)

@@ -33,6 +33,7 @@ func TestServerViews(t *testing.T) {
 		tag := response.Header.Get("ETag")
 		response, _ = s.get(t, "/"+page+"/a%2Fb/samples?window=1h", "If-None-Match", tag)
 		assert.Equal(t, http.StatusNotModified, response.StatusCode)
+		assert.Equal(t, policyViewer, response.Header.Get("Content-Security-Policy"), "a browser takes it for the page that it has")
 	}
 	response, body := s.get(t, "/diff/other/samples?base_service=a%2Fb")
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
@@ -40,16 +41,19 @@ func TestServerViews(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Regexp(t, `"?Cum"?:4|\b4\b`, string(body), "9 less 5")
 	for path, want := range map[string]int{
-		"/diff/other/samples":                        http.StatusBadRequest,
-		"/diff/other/samples?base_service=none":      http.StatusNotFound,
-		"/view/other/samples/source?f=.":             http.StatusNotFound,
-		"/view/other/samples/disasm?f=.":             http.StatusNotFound,
-		"/view/other/samples/saveconfig?config=x":    http.StatusNotFound,
-		"/view/other/samples/graph":                  http.StatusNotFound,
-		"/view/other/samples/download":               http.StatusNotFound,
-		"/view/other/samples/top?n=x":                http.StatusBadRequest,
-		"/view/other/samples/flamegraph?window=x":    http.StatusBadRequest,
-		"/view/other/samples/flamegraph?base_from=x": http.StatusBadRequest,
+		"/diff/other/samples":                                     http.StatusBadRequest,
+		"/diff/other/samples?base_service=none":                   http.StatusNotFound,
+		"/view/other/samples/source?f=.":                          http.StatusNotFound,
+		"/view/other/samples/disasm?f=.":                          http.StatusNotFound,
+		"/view/other/samples/saveconfig?config=x":                 http.StatusNotFound,
+		"/view/other/samples/graph":                               http.StatusNotFound,
+		"/view/other/samples/download":                            http.StatusNotFound,
+		"/view/other/samples/top?n=x":                             http.StatusBadRequest,
+		"/view/other/samples/flamegraph?window=x":                 http.StatusBadRequest,
+		"/view/other/samples/flamegraph?base_from=x":              http.StatusBadRequest,
+		"/view/other/samples/top?f=(a{100}){10}":                  http.StatusBadRequest,
+		"/view/other/samples/top?tf=" + strings.Repeat("a", 3000): http.StatusBadRequest,
+		"/view/other/samples/top?" + strings.Repeat("a=b&", 3000): http.StatusRequestURITooLong,
 		"/source":       http.StatusNotFound,
 		"/debug/pprof/": http.StatusNotFound,
 	} {
@@ -167,7 +171,7 @@ func FuzzServer(f *testing.F) {
 	cfg := newDefaultServerConfig()
 	store := recent.New(recent.Limits{Memory: 1 << 20, PerSeries: 10}, func(recent.Reason) {})
 	store.Add(&recent.Entry{Service: "s", Type: "samples", Compressed: made(f, day, []string{"samples"}, 5), Inflated: 100, Begin: day, End: day})
-	handler := newPages(&cfg, store).handler()
+	handler := newPages(&cfg, store, unlimited()).handler()
 	f.Fuzz(func(t *testing.T, path string) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 		target, err := r.URL.Parse(path)

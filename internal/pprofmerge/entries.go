@@ -22,9 +22,19 @@ func (m *Merger) string(i uint32) int32 {
 func (m *Merger) anyString(i uint32) int32 {
 	p := &m.payload
 	if p.strings[i] == 0 {
-		p.strings[i] = m.dict.StringBytes(p.wire.String(i)) + 1
+		p.strings[i] = m.newString(p.wire.String(i)) + 1
 	}
 	return p.strings[i] - 1
+}
+
+// newString returns the string of the sum with these bytes.
+func (m *Merger) newString(text []byte) int32 {
+	before := m.dict.Len().Strings
+	i := m.dict.StringBytes(text)
+	if int(i) == before {
+		m.stringBytes += len(text)
+	}
+	return i
 }
 
 // mappingKey is what makes two mappings the same, wherever they were loaded.
@@ -74,10 +84,20 @@ func (m *Merger) location(position int) int32 {
 	for _, line := range p.wire.LinesAt(position) {
 		p.lines = append(p.lines, dictionary.Line{Function: m.function(line.FunctionID), Line: line.Line, Column: line.Column})
 	}
+	var attributes []int32
 	if from.IsFolded {
-		return m.dict.Location(location, p.lines, folded)
+		attributes = folded
 	}
-	return m.dict.Location(location, p.lines, nil)
+	return m.newLocation(location, p.lines, attributes)
+}
+
+func (m *Merger) newLocation(location dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
+	before := m.dict.Len().Locations
+	i := m.dict.Location(location, lines, attributes)
+	if int(i) == before {
+		m.lines += len(lines)
+	}
+	return i
 }
 
 // function returns the function of the sum, counted from 1, for the one with an id of the payload.
@@ -109,7 +129,8 @@ const (
 	labelParts
 )
 
-// listLabels fills labelList with the labels of a sample: by their key, those of one key in their order.
+// listLabels fills labelList with the labels of a sample: by their key, those of one key in their order. A sample that is
+// subtracted has one more.
 func (m *Merger) listLabels(labels []pprofwire.Label) {
 	p := &m.payload
 	for i := range labels {
@@ -125,9 +146,18 @@ func (m *Merger) listLabels(labels []pprofwire.Label) {
 		}
 		p.labelList = append(p.labelList, m.labels.Index(parts[:]))
 	}
+	if p.base {
+		p.labelList = append(p.labelList, m.baseLabel())
+	}
 	if len(p.labelList) > 1 {
 		slices.SortStableFunc(p.labelList, func(a, b int32) int {
 			return cmp.Compare(m.labels.At(a)[labelKey], m.labels.At(b)[labelKey])
 		})
 	}
+}
+
+// baseLabel returns the label of samples that are subtracted.
+func (m *Merger) baseLabel() int32 {
+	parts := [labelParts]int32{labelKey: m.newString([]byte(BaseLabel)), labelText: m.newString([]byte("true")) + 1}
+	return m.labels.Index(parts[:])
 }

@@ -14,6 +14,10 @@ import (
 
 // Merger adds up pprofs. Make it with [New]. Not safe for concurrent use.
 type Merger struct {
+	// Reserve is asked, if it is set, before memory is taken, with the bytes that the sum and the pprof that is being added
+	// take then; and again and again in long work. Its error ends the work, and is returned.
+	Reserve func(bytes int64) error
+
 	header header
 	dict   *dictionary.Builder
 	// mappings are those of the sum. Wherever a mapping, a function or a string may be absent, 0 says so, and all others
@@ -25,6 +29,10 @@ type Merger struct {
 	// rows are the samples; each has len(header.types) values.
 	rows   dictionary.SampleTable
 	values []int64
+	// The sizes that no table tells.
+	stringBytes, lines, frames, labelsOfRows int
+	// cut is the most bytes of a string that are written, 0 for no bound.
+	cut int
 
 	payload payload
 }
@@ -37,6 +45,8 @@ type payload struct {
 	strings, functions, mappings, locations []int32
 	// columns are the positions of its values in the order of the sum, -1 for values that do not count.
 	columns []int
+	// base is set for a pprof that is subtracted.
+	base bool
 
 	stack, labelList []int32
 	lines            []dictionary.Line
@@ -61,15 +71,32 @@ func limits() pprofwire.Limits {
 // maxSampleTypes is more than any profiler has.
 const maxSampleTypes = 256
 
-// Check tells what is wrong with a pprof that Add could not take.
-func Check(pprof []byte) error { return new(payload).read(pprof) }
+// Check tells what is wrong with a pprof that Add could not take. reserve, if it is not nil, is asked before memory is taken,
+// with the bytes that the check takes then.
+func Check(pprof []byte, reserve func(bytes int64) error) error {
+	return new(payload).read(pprof, reserve)
+}
 
 // Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
 // count as 0. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something else than those before it. After an
 // error the Merger is of no more use.
-func (m *Merger) Add(pprof []byte, silent []int) error {
+func (m *Merger) Add(pprof []byte, silent []int) error { return m.add(pprof, silent, false) }
+
+// Subtract is Add for a pprof that the sum is compared with: its values count negative, and its samples have the label
+// [BaseLabel], by which google/pprof knows what percentages are of.
+func (m *Merger) Subtract(pprof []byte, silent []int) error { return m.add(pprof, silent, true) }
+
+// BaseLabel is the key of the label of samples that were subtracted. Its text is true.
+const BaseLabel = "pprof::base"
+
+func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 	p := &m.payload
-	if err := p.read(pprof); err != nil {
+	p.base = base
+	if err := p.read(pprof, func(bytes int64) error { return m.grow(sizes{}, bytes) }); err != nil {
+		return err
+	}
+	more, extra := p.most(len(p.wire.SampleTypes)), p.bytes()
+	if err := m.grow(more, extra); err != nil {
 		return err
 	}
 	if err := m.addHeader(silent); err != nil {
@@ -80,6 +107,11 @@ func (m *Merger) Add(pprof []byte, silent []int) error {
 	}
 	var locations, values, labels uint32
 	for i := range p.wire.Samples {
+		if i%samplesPerStep == samplesPerStep-1 {
+			if err := m.grow(sizes{}, extra); err != nil {
+				return err
+			}
+		}
 		s := &p.wire.Samples[i]
 		if p.pick(p.wire.Values[values:s.ValuesEnd]) {
 			m.addSample(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
@@ -89,11 +121,24 @@ func (m *Merger) Add(pprof []byte, silent []int) error {
 	return nil
 }
 
-// read fills the tables of a pprof, and checks all that it refers to.
-func (p *payload) read(pprof []byte) error {
+// samplesPerStep is how many samples are worked on before Reserve is asked whether to go on.
+const samplesPerStep = 4096
+
+// read fills the tables of a pprof, and checks all that it refers to. reserve is asked for all memory of the payload.
+func (p *payload) read(pprof []byte, reserve func(bytes int64) error) error {
 	w := &p.wire
-	if err := w.Read(pprof, limits()); err != nil {
+	limits := limits()
+	if reserve != nil {
+		kept := p.kept()
+		limits.Reserve = func(bytes int64) error { return reserve(kept + bytes) }
+	}
+	if err := w.Read(pprof, limits); err != nil {
 		return err
+	}
+	if reserve != nil {
+		if err := reserve(p.bytes()); err != nil {
+			return err
+		}
 	}
 	if _, err := p.refs.Resolve(w); err != nil {
 		return err
@@ -123,6 +168,9 @@ func (p *payload) pick(values []int64) (some bool) {
 		if column >= 0 {
 			p.row[i] = values[column]
 			some = some || values[column] != 0
+			if p.base {
+				p.row[i] = -p.row[i]
+			}
 		}
 	}
 	return some
@@ -141,16 +189,32 @@ func (m *Merger) addSample(positions []uint64, labels []pprofwire.Label) {
 		p.stack = append(p.stack, location-1)
 	}
 	p.labelList = p.labelList[:0]
-	if len(labels) > 0 {
+	if len(labels) > 0 || p.base {
 		m.listLabels(labels)
 	}
-	row, added := m.rows.Index(dictionary.SampleIdentity{Stack: m.dict.Stack(p.stack)}, p.labelList)
+	m.addRow(m.stack(p.stack), p.labelList, p.row)
+}
+
+// stack returns the stack of the sum with these locations.
+func (m *Merger) stack(locations []int32) int32 {
+	before := m.dict.Len().Stacks
+	stack := m.dict.Stack(locations)
+	if int(stack) == before {
+		m.frames += len(locations)
+	}
+	return stack
+}
+
+// addRow adds values to the sample of a stack and labels.
+func (m *Merger) addRow(stack int32, labels []int32, values []int64) {
+	row, added := m.rows.Index(dictionary.SampleIdentity{Stack: stack}, labels)
 	if added {
-		m.values = append(m.values, p.row...)
+		m.values = append(m.values, values...)
+		m.labelsOfRows += len(labels)
 		return
 	}
-	sum := m.values[row*len(p.row):][:len(p.row)]
-	for i, v := range p.row {
+	sum := m.values[row*len(values):][:len(values)]
+	for i, v := range values {
 		sum[i] += v
 	}
 }

@@ -44,7 +44,7 @@ func sum(t testingT, profiles ...*profile.Profile) (*profile.Profile, error) {
 		}
 	}
 	written := m.Append(nil)
-	require.NoError(t, pprofmerge.Check(written))
+	require.NoError(t, pprofmerge.Check(written, nil))
 	assert.Equal(t, written, m.Append(nil), "writing changes nothing")
 	merged, err := profile.ParseUncompressed(written)
 	require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestRefused(t *testing.T) {
 		"too many values": append([]byte{0x12, 0x02, 0x10, 0x09}, 0x32, 0x00),
 	} {
 		require.ErrorIs(t, pprofmerge.New().Add(payload, nil), pprofwire.ErrMalformed, name)
-		require.ErrorIs(t, pprofmerge.Check(payload), pprofwire.ErrMalformed, name)
+		require.ErrorIs(t, pprofmerge.Check(payload, nil), pprofwire.ErrMalformed, name)
 	}
 }
 
@@ -274,7 +274,7 @@ func FuzzMerge(f *testing.F) {
 			return
 		}
 		written := m.Append(nil)
-		require.NoError(t, pprofmerge.Check(written))
+		require.NoError(t, pprofmerge.Check(written, nil))
 		again := pprofmerge.New()
 		require.NoError(t, again.Add(written, nil))
 		require.Equal(t, written, again.Append(nil), "the sum of one that was made is the same")

@@ -5,6 +5,7 @@ package pprofmerge
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
@@ -25,6 +26,7 @@ type writing struct {
 
 // Append appends the sum, not compressed, to dst. The same pprofs in the same order make the same bytes.
 func (m *Merger) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, int(m.OutputBytes()))
 	sizes := m.dict.Len()
 	w := &writing{
 		Merger:      m,
@@ -47,9 +49,22 @@ func (m *Merger) Append(dst []byte) []byte {
 	w.writeFunctions()
 	w.writeHeader()
 	for _, s := range w.stringList {
-		w.out = pprofwire.AppendString(w.out, m.dict.StringAt(s))
+		w.out = pprofwire.AppendString(w.out, w.shortened(m.dict.StringAt(s)))
 	}
 	return w.out
+}
+
+// shortened returns a string of at most cut bytes, if there is such a bound.
+func (w *writing) shortened(s string) string {
+	if w.cut == 0 || len(s) <= w.cut {
+		return s
+	}
+	const mark = "…"
+	end := w.cut - len(mark)
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + mark
 }
 
 // valuesOf returns the values of a row without those of types that are gone, in the memory of kept. None is one of zeros

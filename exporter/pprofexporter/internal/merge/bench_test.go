@@ -63,7 +63,7 @@ func BenchmarkWindow(b *testing.B) {
 		b.Run("profile="+name+"/op=otelpprof", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := Profiles(b.Context(), entries)
+				_, err := Profiles(&Work{Context: b.Context()}, entries)
 				require.NoError(b, err)
 			}
 		})

@@ -4,6 +4,7 @@
 package merge
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -28,6 +31,9 @@ func own(tb testing.TB, name string) []byte {
 	return data
 }
 
+// whole is a view of all.
+var whole = pprofmerge.View{RootFrames: 1 << 30, Labels: true, StringBytes: 1 << 30, MaxCost: 1 << 60}
+
 // What is merged is the sum of what is held; of gauges the latest of each instance counts.
 func TestProfiles(t *testing.T) {
 	data := own(t, "heap.pb.gz") // alloc_objects, alloc_space, inuse_objects, inuse_space
@@ -38,7 +44,7 @@ func TestProfiles(t *testing.T) {
 		at := time.Unix(int64(100-i), 0) // the first of each is the latest
 		entries = append(entries, &recent.Entry{Compressed: data, Attributes: []recent.Attribute{{Name: "pod", Value: instance}}, Begin: at, End: at, Gauges: []int{2, 3}})
 	}
-	got, err := Parsed(t.Context(), entries)
+	got, _, err := View(&Work{Context: t.Context()}, entries, nil, &whole, 0)
 	require.NoError(t, err)
 	want := totals(one)
 	for i, times := range []int64{5, 5, 2, 2} {
@@ -59,36 +65,56 @@ func totals(p *profile.Profile) []int64 {
 func TestProfilesEndsWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Profiles(ctx, []*recent.Entry{{Compressed: own(t, "cpu.pb.gz")}})
+	_, err := Profiles(&Work{Context: ctx}, []*recent.Entry{{Compressed: own(t, "cpu.pb.gz")}})
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = Profiles(t.Context(), []*recent.Entry{{Compressed: []byte("no")}, {}})
+	work := &Work{Context: t.Context()}
+	_, err = Profiles(work, []*recent.Entry{{Compressed: []byte("no")}, {}})
 	require.ErrorContains(t, err, "cannot merge a profile that is held")
-	_, err = Parsed(t.Context(), []*recent.Entry{{Compressed: []byte("no")}})
+	_, _, err = View(work, []*recent.Entry{{Compressed: []byte("no")}}, nil, &whole, 0)
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
 func TestDifference(t *testing.T) {
-	data := own(t, "cpu.pb.gz")
-	a, err := profile.ParseData(data)
-	require.NoError(t, err)
-	b, err := profile.ParseData(data)
-	require.NoError(t, err)
-	b.Scale(0.5)
-	got, err := Difference(a, b)
+	work := &Work{Context: t.Context()}
+	a, b := &recent.Entry{Compressed: own(t, "cpu.pb.gz")}, &recent.Entry{Compressed: own(t, "cpu.pb.gz")}
+	got, _, err := View(work, []*recent.Entry{a, a}, []*recent.Entry{b}, &whole, 0)
 	require.NoError(t, err)
 	var total, base int64
 	for _, s := range got.Sample {
-		if s.HasLabel("pprof::base", "true") {
+		if s.HasLabel(pprofmerge.BaseLabel, "true") {
 			base += s.Value[0]
 		} else {
 			total += s.Value[0]
 		}
 	}
-	assert.Positive(t, total)
 	assert.Negative(t, base)
-	other := &profile.Profile{SampleType: []*profile.ValueType{{Type: "x", Unit: "y"}}}
-	_, err = Difference(a.Copy(), other)
+	assert.Equal(t, -2*base, total)
+	_, _, err = View(work, []*recent.Entry{a}, []*recent.Entry{{Compressed: own(t, "heap.pb.gz")}}, &whole, 0)
 	require.ErrorIs(t, err, ErrDiffers)
+}
+
+// The reservation is never below what the work has taken, ends as what is left, and its budget is a bound.
+func TestWorkReserves(t *testing.T) {
+	var raw bytes.Buffer
+	require.NoError(t, many(20_000).WriteUncompressed(&raw))
+	entry := func() *recent.Entry {
+		return &recent.Entry{Compressed: recent.Compress(raw.Bytes()), Inflated: raw.Len()}
+	}
+	bytes := budget.New(1<<40, 0)
+	reservation, err := bytes.Reserve(t.Context(), 1)
+	require.NoError(t, err)
+	work := &Work{Context: t.Context(), Reservation: reservation}
+	merged, err := Profiles(work, []*recent.Entry{entry(), entry()})
+	require.NoError(t, err)
+	assert.EqualValues(t, cap(merged), reservation.Bytes())
+	_, peak := bytes.Used()
+	assert.Greater(t, peak, int64(3*raw.Len()))
+
+	reservation.Release()
+	small, err := budget.New(peak/2, 0).Reserve(t.Context(), 1)
+	require.NoError(t, err)
+	_, err = Profiles(&Work{Context: t.Context(), Reservation: small}, []*recent.Entry{entry(), entry()})
+	require.ErrorIs(t, err, budget.ErrTooLarge)
 }
 
 // many is a CPU profile of many stacks.
@@ -106,10 +132,10 @@ func many(samples int) *profile.Profile {
 
 // Of a file that is too large the lightest stacks go.
 func TestPGOIsBounded(t *testing.T) {
-	whole, err := PGO(many(2000), 5, 1<<20)
+	whole, err := PGO(many(2000), 1<<20)
 	require.NoError(t, err)
 	limit := len(whole) / 3
-	part, err := PGO(many(2000), 5, limit)
+	part, err := PGO(many(2000), limit)
 	require.NoError(t, err)
 	assert.LessOrEqual(t, len(part), limit)
 	assert.Greater(t, len(part), limit/2)
@@ -118,9 +144,9 @@ func TestPGOIsBounded(t *testing.T) {
 	for _, s := range p.Sample {
 		assert.Greater(t, s.Value[0], int64(2000-len(p.Sample)))
 	}
-	none, err := PGO(many(10), 5, 1)
+	none, err := PGO(many(10), 1)
 	require.NoError(t, err, "a limit that nothing fits in ends too")
 	assert.NotEmpty(t, none)
-	_, err = PGO(&profile.Profile{}, 5, 1)
+	_, err = PGO(&profile.Profile{}, 1)
 	require.ErrorIs(t, err, ErrNoStartLines)
 }

@@ -7,43 +7,43 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
 // ErrNoStartLines says that a profile does not know where its functions begin, without which go build takes none.
 var ErrNoStartLines = errors.New("no function of the CPU profiles has a start line; go build -pgo needs them. Go programs of 1.20 and later send them")
 
-// PGO writes the profile that go build -pgo wants: no labels, of each stack the depth frames at the leaf, and no more than
-// limit bytes, for which the lightest samples go.
-func PGO(p *profile.Profile, depth, limit int) ([]byte, error) {
+// PGOView is what PGO wants: no labels, and of each stack the depth frames at the leaf. Costs are what google/pprof takes to
+// read and write it, as measured.
+func PGOView(depth int, maxCost int64) *pprofmerge.View {
+	return &pprofmerge.View{
+		LeafFrames: depth, StringBytes: math.MaxInt32, MaxCost: maxCost,
+		Costs: pprofmerge.Costs{Sample: 700, Value: 60, Frame: 60, Line: 1000, LineByte: 8},
+	}
+}
+
+// PGO writes the profile that go build -pgo wants, in no more than limit bytes, for which the lightest samples go.
+func PGO(p *profile.Profile, limit int) ([]byte, error) {
 	if !hasStartLines(p) {
 		return nil, ErrNoStartLines
 	}
-	for _, s := range p.Sample {
-		s.Label, s.NumLabel, s.NumUnit = nil, nil, nil
-		if len(s.Location) > depth {
-			s.Location = s.Location[:depth]
-		}
-	}
-	p.Comments = nil
-	merged, err := profile.Merge([]*profile.Profile{p}) // adds up the stacks that are equal now
-	if err != nil {
-		return nil, err
-	}
-	last := len(merged.SampleType) - 1
-	slices.SortStableFunc(merged.Sample, func(a, b *profile.Sample) int { return cmp.Compare(b.Value[last], a.Value[last]) })
+	last := len(p.SampleType) - 1
+	slices.SortStableFunc(p.Sample, func(a, b *profile.Sample) int { return cmp.Compare(b.Value[last], a.Value[last]) })
 	for {
 		var out bytes.Buffer
-		if err := merged.Compact().Write(&out); err != nil {
+		if err := p.Compact().Write(&out); err != nil {
 			return nil, err
 		}
-		if out.Len() <= limit || len(merged.Sample) == 0 {
+		if out.Len() <= limit || len(p.Sample) == 0 {
 			return out.Bytes(), nil
 		}
 		fraction := 0.9 * float64(limit) / float64(out.Len())
-		merged.Sample = merged.Sample[:int(fraction*float64(len(merged.Sample)))]
+		p.Sample = p.Sample[:int(fraction*float64(len(p.Sample)))]
 	}
 }
 

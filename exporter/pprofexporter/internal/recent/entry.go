@@ -6,7 +6,10 @@ package recent
 import (
 	"cmp"
 	"container/list"
+	"crypto/sha256"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,13 +47,18 @@ type Attribute struct{ Name, Value string }
 
 func (e *Entry) key() key { return key{tenant: e.Tenant, service: e.Service, profileType: e.Type} }
 
+// Instance is a digest of the attributes of a resource.
+type Instance [sha256.Size]byte
+
 // Instance tells the sources of a service from each other.
-func (e *Entry) Instance() string {
-	var text strings.Builder
+func (e *Entry) Instance() (instance Instance) {
+	digest := sha256.New()
 	for _, a := range e.Attributes {
-		text.WriteString(a.Name + "\x00" + a.Value + "\x00")
+		_, _ = digest.Write(strconv.AppendInt(nil, int64(len(a.Name)), 10))
+		_, _ = io.WriteString(digest, ":"+a.Name+"="+a.Value+"\x00")
 	}
-	return text.String()
+	digest.Sum(instance[:0])
+	return instance
 }
 
 // attribute returns the value of an attribute.

@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
 	"regexp"
@@ -32,6 +33,9 @@ var (
 	saving = regexp.MustCompile(`<a [^>]*id="save-config"[^>]*>[^<]*</a>\s*<hr>`)
 )
 
+// ErrTooLarge says that a page is larger than it may be.
+var ErrTooLarge = errors.New("the page is too large")
+
 var (
 	errNoFiles   = errors.New("files are not opened here")
 	errNoNetwork = errors.New("nothing is fetched here")
@@ -42,8 +46,12 @@ var (
 var creating sync.Mutex
 
 // Render answers a request for a page with what it says about p: a status, and HTML or, with another status than 200, the
-// text of an error. p belongs to the viewer then.
-func Render(r *http.Request, p *profile.Profile, page string) (status int, body []byte, err error) {
+// text of an error. p belongs to the viewer then. notice, if there is one, is a text on the page. A page of more than limit
+// bytes is the error [ErrTooLarge]. Rendering cannot be ended early: what it takes is to be bounded before, by [CostsOf].
+func Render(r *http.Request, p *profile.Profile, page, notice string, limit int64) (status int, body []byte, err error) {
+	if !cheap(p.DropFrames) || !cheap(p.KeepFrames) {
+		p.DropFrames, p.KeepFrames = "", ""
+	}
 	handlers, err := handlersOf(p)
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot make the page: %w", err)
@@ -52,32 +60,51 @@ func Render(r *http.Request, p *profile.Profile, page string) (status int, body 
 	if handler == nil || !slices.Contains(Pages, page) {
 		return 0, nil, fmt.Errorf("cannot make the page: there is none of the name %q", page)
 	}
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
+	answer := &recorder{header: http.Header{}, status: http.StatusOK, limit: limit}
 	handler.ServeHTTP(answer, r)
-	return answer.status, adapt(answer.body), nil
+	if answer.tooLarge {
+		return 0, nil, fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, limit)
+	}
+	if answer.status != http.StatusOK {
+		return answer.status, answer.body, nil
+	}
+	return answer.status, adapt(answer.body, notice), nil
 }
 
 //go:embed dark.css
 var style []byte
 
-// adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style.
-func adapt(page []byte) []byte {
+// errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
+const errorsOfPage = `<div id="errors">`
+
+// adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style
+// and the notice.
+func adapt(page []byte, notice string) []byte {
+	if notice != "" {
+		shown := `<div id="notice">` + html.EscapeString(notice) + `</div>` + errorsOfPage
+		page = bytes.Replace(page, []byte(errorsOfPage), []byte(shown), 1)
+	}
 	page = links.ReplaceAll(page, nil)
 	page = saving.ReplaceAll(page, []byte(`<a id="save-config" hidden></a>`))
 	page = bytes.Replace(page, []byte(`<a href="./">pprof</a>`), []byte(`<a href="../../../" title="All profiles">pprof</a>`), 1)
 	return bytes.Replace(page, []byte("</head>"), append(bytes.Clone(style), "</head>"...), 1)
 }
 
-// recorder keeps an answer.
+// recorder keeps an answer, up to a limit.
 type recorder struct {
-	header http.Header
-	status int
-	body   []byte
+	header   http.Header
+	status   int
+	body     []byte
+	limit    int64
+	tooLarge bool
 }
 
 func (r *recorder) Header() http.Header    { return r.header }
 func (r *recorder) WriteHeader(status int) { r.status = status }
 func (r *recorder) Write(data []byte) (int, error) {
+	if r.tooLarge = r.tooLarge || int64(len(r.body)+len(data)) > r.limit; r.tooLarge {
+		return 0, ErrTooLarge
+	}
 	r.body = append(r.body, data...)
 	return len(data), nil
 }

@@ -1,0 +1,50 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"fmt"
+	"net/url"
+	"regexp/syntax"
+)
+
+// patterns are the parameters of google/pprof that are regular expressions.
+var patterns = []string{"f", "i", "h", "s", "sf", "prunefrom", "tf", "ti", "ts", "th"}
+
+// maxPattern is the number of steps of a regular expression that one byte of a name can cost.
+const maxPattern = 2000
+
+// CheckQuery tells what is wrong with the parameters of a page: regular expressions that cost too much.
+func CheckQuery(values url.Values) error {
+	for _, name := range patterns {
+		if !cheap(values.Get(name)) {
+			return fmt.Errorf("the regular expression %s=%.40q has more than %d steps", name, values.Get(name), maxPattern)
+		}
+	}
+	return nil
+}
+
+// WantsLabels tells whether the parameters of a page ask for samples by their labels.
+func WantsLabels(values url.Values) bool { return values.Get("tf") != "" || values.Get("ti") != "" }
+
+// cheap tells whether a regular expression is small, also when its repetitions are written out. One that is not valid is
+// for google/pprof to refuse.
+func cheap(pattern string) bool {
+	if len(pattern) > maxPattern {
+		return false
+	}
+	expression, err := syntax.Parse(pattern, syntax.Perl)
+	return err != nil || steps(expression) <= maxPattern
+}
+
+func steps(expression *syntax.Regexp) int {
+	n := 1 + len(expression.Rune)
+	for _, part := range expression.Sub {
+		n += steps(part)
+	}
+	if expression.Op == syntax.OpRepeat {
+		n *= max(expression.Min, expression.Max, 1)
+	}
+	return min(n, maxPattern+1)
+}
