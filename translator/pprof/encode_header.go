@@ -14,11 +14,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// writeHeader writes all that is not a table. Only what the group says counts, never another profile's.
-func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) {
-	if g.key.periodType != (typeIndices{}) {
-		t.out = pprofwire.AppendPeriodType(t.out, t.valueType(g.key.periodType))
-	}
+// The most that the header takes without its comments, and that a comment and a type take.
+const (
+	maxHeaderBytes  = 4*6 + 3*11 + 6
+	maxCommentBytes = 5
+	maxTypeBytes    = 2 + 6 + 6
+)
+
+// writeHeader writes all that is not a table to the tail. Only what the group says counts, never another profile's.
+func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) error {
+	periodType := t.valueType(g.key.periodType)
 	h := pprofwire.Header{
 		TimeNanos:     nanos(g.key.time),
 		DurationNanos: nanos(g.key.duration),
@@ -53,7 +58,14 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 			h.Comments = append(h.Comments, t.localText(comment))
 		}
 	}
-	t.out = pprofwire.AppendHeader(t.out, h)
+	if err := t.tailRoom(maxTypeBytes + maxHeaderBytes + maxCommentBytes*len(h.Comments)); err != nil {
+		return err
+	}
+	if g.key.periodType != (typeIndices{}) {
+		t.tail = pprofwire.AppendPeriodType(t.tail, periodType)
+	}
+	t.tail = pprofwire.AppendHeader(t.tail, h)
+	return nil
 }
 
 func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }
