@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/xexporter"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // NewFactory returns the factory of the pprof exporter.
@@ -31,14 +32,24 @@ func NewFactory() xexporter.Factory {
 func createDefaultConfig() component.Config {
 	return &Config{
 		TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig(),
-		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
+		QueueConfig:   configoptional.Some(newDefaultQueueConfig()),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File:          configoptional.Default(newDefaultFileConfig()),
 		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
 		Server:        configoptional.Default(newDefaultServerConfig()),
+		MaxPprofBytes: pprof.DefaultPprofBytes,
 		Timestamps:    TimestampsTotal,
 		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}
+}
+
+// newDefaultQueueConfig bounds the queue by bytes: how large a request is, its senders choose.
+func newDefaultQueueConfig() exporterhelper.QueueBatchConfig {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.Sizer = exporterhelper.RequestSizerTypeBytes
+	queue.QueueSize = 64 << 20
+	queue.NumConsumers = 4
+	return queue
 }
 
 func createProfiles(ctx context.Context, set exporter.Settings, config component.Config) (xexporter.Profiles, error) {

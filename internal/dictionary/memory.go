@@ -3,39 +3,18 @@
 
 package dictionary
 
-import "github.com/otelpprof/otelpprof/internal/scratch"
+import "unsafe"
 
-// The functions of this file return how many bytes of memory are held for the next use, texts apart.
+func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
-// MemoryBytes returns the size of the tables.
-func (b *Builder) MemoryBytes() int {
-	return scratch.Bytes(b.strings) + b.stringIndex.memoryBytes() + b.chunk.Cap() +
-		scratch.Bytes(b.functions) + b.functionIndex.memoryBytes() +
-		scratch.Bytes(b.mappings) + b.mappingAttributes.memoryBytes() + b.mappingIndex.memoryBytes() +
-		scratch.Bytes(b.locations) + scratch.Bytes(b.lines) + scratch.Bytes(b.linesEnds) +
-		b.locationAttributes.memoryBytes() + b.locationIndex.memoryBytes() +
-		b.stacks.MemoryBytes() +
-		scratch.Bytes(b.attributes) + b.attributeIndex.memoryBytes() +
-		scratch.Bytes(b.links) + b.linkIndex.memoryBytes()
+// Kept is the memory that the tables take up, whether it is in use or not.
+func (b *Builder) Kept() int64 {
+	return kept(b.strings) + kept(b.functions) + kept(b.mappings) + kept(b.locations) + kept(b.lines) + kept(b.linesEnds) +
+		kept(b.attributes) + kept(b.links) + b.mappingAttributes.kept() + b.locationAttributes.kept() + b.stacks.lists.kept() +
+		kept(b.stringIndex.slots) + kept(b.functionIndex.slots) + kept(b.mappingIndex.slots) + kept(b.locationIndex.slots) +
+		kept(b.stacks.index.slots) + kept(b.attributeIndex.slots) + kept(b.linkIndex.slots)
 }
 
-// MemoryBytes returns the size of what the Importer notes.
-func (im *Importer) MemoryBytes() int {
-	bytes := scratch.Bytes(im.lines) + scratch.Bytes(im.indices) + scratch.Bytes(im.stack)
-	for _, r := range []*remap{&im.strings, &im.functions, &im.mappings, &im.locations, &im.stacks, &im.attributes, &im.links} {
-		bytes += scratch.Bytes(r.to)
-	}
-	return bytes
-}
+func (l *lists) kept() int64 { return kept(l.items) + kept(l.ends) }
 
-// MemoryBytes returns the size of the table.
-func (t *SampleTable) MemoryBytes() int {
-	return scratch.Bytes(t.samples) + t.attributes.memoryBytes() + t.index.memoryBytes()
-}
-
-// MemoryBytes returns the size of the table.
-func (t *ListTable) MemoryBytes() int { return t.lists.memoryBytes() + t.index.memoryBytes() }
-
-func (l *lists) memoryBytes() int { return scratch.Bytes(l.items) + scratch.Bytes(l.ends) }
-
-func (x *hashIndex) memoryBytes() int { return scratch.Bytes(x.slots) }
+func kept[T any](s []T) int64 { return int64(cap(s)) * sizeOf[T]() }

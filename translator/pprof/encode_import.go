@@ -91,7 +91,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 	t.memory = allowance{reserve: reserve}
 	t.written, t.wasted = 0, 0
 	t.outTaken, t.joining.rowsTaken, t.joining.attributesTaken, t.labels.itemsTaken = 0, 0, 0, 0
-	if err := t.memory.take(max(t.memoryBytes(), tablesMemory(pd))); err != nil {
+	if err := t.memory.take(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}
 	source := pd.Dictionary()
@@ -114,7 +114,7 @@ func (t *encoding) release() (bytes int) {
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
-	return t.memoryBytes()
+	return t.kept()
 }
 
 // groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles.

@@ -97,10 +97,10 @@ func tablesMemory(pd pprofile.Profiles) int {
 		linkMemory*source.LinkTable().Len() + entryMemory*entries + profileMemory*profiles
 }
 
-// memoryBytes returns how much memory the encoding holds for the next message.
-func (t *encoding) memoryBytes() int {
+// kept is the memory that the encoding takes up, whether it is in use or not.
+func (t *encoding) kept() int {
 	j, l, s := &t.joining, &t.locals, &t.source
-	bytes := t.dict.MemoryBytes() + t.importer.MemoryBytes() + t.sets.MemoryBytes() + j.rows.MemoryBytes() +
+	bytes := int(t.dict.Kept()+t.importer.Kept()+t.sets.Kept()+j.rows.Kept()) +
 		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.mostProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
 		cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks.list) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
