@@ -51,10 +51,13 @@ const (
 	claimEncoder = iota
 	claimGzip
 	claimBody
+	claimCopy
 	claimParts
 )
 
-// claim begins the claim of a request, which must be released. The context carries its reservation.
+type claimKey struct{}
+
+// claim begins the claim of a request, which must be released. The context carries it.
 func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
 	c := &claim{}
 	if m.waits {
@@ -64,7 +67,7 @@ func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
 		c.reservation, _ = m.budget.Reserve(ctx, 0) // nothing cannot be refused
 	}
 	c.before = c.reservation.Bytes()
-	return budget.NewContext(ctx, c.reservation), c
+	return context.WithValue(ctx, claimKey{}, c), c
 }
 
 // reserve returns what asks for the memory of a part, with the number of bytes that it takes by then. An error that is
@@ -91,10 +94,13 @@ func (c *claim) reserve(ctx context.Context, part int) func(bytes int64) error {
 // release gives back what the request took.
 func (c *claim) release() { c.reservation.Shrink(c.before) }
 
-// reserveCopy asks for the memory of a copy of a message beside what its request has.
+// reserveCopy asks for the memory of a copy of a message for the claim of the context, if it has one.
 func reserveCopy(ctx context.Context, pd pprofile.Profiles) error {
-	reservation := budget.FromContext(ctx)
-	return reservation.Grow(ctx, reservation.Bytes()+messageBytes(pd))
+	c, has := ctx.Value(claimKey{}).(*claim)
+	if !has {
+		return nil
+	}
+	return c.reserve(ctx, claimCopy)(messageBytes(pd))
 }
 
 // messageBytes is about how much memory a message takes: its fields, and for each entry what holds it.

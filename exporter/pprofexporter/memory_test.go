@@ -212,14 +212,15 @@ func TestMemoryOfHTTP(t *testing.T) {
 // TestNoMemoryForACopy: then all of the request is repeated, and what was written is known again.
 func TestNoMemoryForACopy(t *testing.T) {
 	b := budget.New(enough, time.Millisecond)
-	r, err := b.Reserve(t.Context(), enough)
+	_, err := b.Reserve(t.Context(), enough)
 	require.NoError(t, err)
+	ctx, claim := (&memory{budget: b}).claim(t.Context())
+	defer claim.release()
 	pd := request(t, cpu(t, "a"), cpu(t, "b"))
-	_, _, err = deliverTo(budget.NewContext(t.Context(), r), pd, failing("b"))
+	_, _, err = deliverTo(ctx, pd, failing("b"))
 	assert.Equal(t, errDisk, err)
 	parcels := newParcels(pd)
 	parcels.done(position{})
-	assert.Equal(t, errDisk, parcels.rest(budget.NewContext(t.Context(), r), errDisk))
+	assert.Equal(t, errDisk, parcels.rest(ctx, errDisk))
 	assert.Equal(t, int64(enough), used(b))
 }
-

@@ -30,7 +30,9 @@ func AppendSeries(dst []byte, labels []series.Label, profile []byte, id [16]byte
 }
 
 // SeriesBytes returns how many bytes AppendSeries appends.
-func SeriesBytes(labels []series.Label, profile []byte) int { return fieldBytes(messageBytes(labels, profile)) }
+func SeriesBytes(labels []series.Label, profile []byte) int {
+	return fieldBytes(messageBytes(labels, profile))
+}
 
 func messageBytes(labels []series.Label, profile []byte) int {
 	bytes := fieldBytes(sampleBytes(profile))
@@ -40,7 +42,9 @@ func messageBytes(labels []series.Label, profile []byte) int {
 	return bytes
 }
 
-func pairBytes(label series.Label) int { return fieldBytes(len(label.Name)) + fieldBytes(len(label.Value)) }
+func pairBytes(label series.Label) int {
+	return fieldBytes(len(label.Name)) + fieldBytes(len(label.Value))
+}
 
 func sampleBytes(profile []byte) int { return fieldBytes(len(profile)) + fieldBytes(uuidBytes) }
 
