@@ -33,6 +33,11 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		h.DefaultSampleType = t.localText(name.AsString())
 	}
 	for _, p := range g.profiles {
+		for _, a := range t.sets.At(p.comments) {
+			if err := t.labels.takeItems(t.dict.AttributeAt(a)); err != nil {
+				return err
+			}
+		}
 		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
 			break
 		}

@@ -23,7 +23,7 @@ type labelWriter struct {
 	encoded []byte
 	places  places
 	sample  []byte
-	// items counts those of the arrays in encoded.
+	// items counts those of the arrays that the pprof has.
 	items, itemsTaken int
 }
 
@@ -64,15 +64,21 @@ func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 // encode writes what an attribute becomes to its place.
 func (w *labelWriter) encode(a int32) (place, error) {
 	attribute := w.t.dict.AttributeAt(a)
-	if attribute.Kind == pcommon.ValueTypeSlice {
-		w.items += attribute.Value.Slice().Len()
-		if err := w.t.memory.takeUpTo(&w.itemsTaken, itemMemory*w.items); err != nil {
-			return place{}, err
-		}
+	if err := w.takeItems(attribute); err != nil {
+		return place{}, err
 	}
 	start := len(w.encoded)
 	w.appendAttribute(attribute)
 	return w.places.set(a, start, len(w.encoded)), nil
+}
+
+// takeItems takes the memory of the texts of an array's items.
+func (w *labelWriter) takeItems(a dictionary.Attribute) error {
+	if a.Kind != pcommon.ValueTypeSlice {
+		return nil
+	}
+	w.items += a.Value.Slice().Len()
+	return w.t.memory.takeUpTo(&w.itemsTaken, itemMemory*w.items)
 }
 
 const (
