@@ -31,6 +31,8 @@ type Config struct {
 	// Server holds the most recent pprofs for others to fetch and to look at.
 	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
 
+	// MaxPprofBytes bounds the pprofs that one request becomes, all together and before compression (default: 67108864).
+	MaxPprofBytes int `mapstructure:"max_pprof_bytes"`
 	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
 	Timestamps Timestamps `mapstructure:"timestamps"`
 	// LinkLabels names the labels that the link of a sample to a span becomes.
@@ -92,7 +94,26 @@ func (c *Config) Validate() error {
 	if c.LinkLabels.Trace == "" {
 		err = errors.Join(err, errors.New("link_labels::trace must not be empty"))
 	}
-	return err
+	if c.MaxPprofBytes < 1 {
+		err = errors.Join(err, fmt.Errorf("max_pprof_bytes must be above 0, it is %d", c.MaxPprofBytes))
+	}
+	return errors.Join(err, c.validateQueue())
+}
+
+// leastQueueBytes is more than a queue of requests has requests, and less than a queue of bytes must have.
+const leastQueueBytes = 1 << 20
+
+// validateQueue finds a size that was meant as a number of requests.
+func (c *Config) validateQueue() error {
+	if !c.QueueConfig.HasValue() {
+		return nil
+	}
+	queue := c.QueueConfig.Get()
+	if queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < leastQueueBytes {
+		return fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, it is %d: set sending_queue::sizer to requests or items for another unit",
+			leastQueueBytes, queue.QueueSize)
+	}
+	return nil
 }
 
 // destinationNames are the sections that are destinations.
@@ -112,6 +133,7 @@ func (c *Config) destinations() []string {
 // encodeOptions are the options of the translator.
 func (c *Config) encodeOptions() pprof.EncodeOptions {
 	return pprof.EncodeOptions{
+		PprofBytes:            c.MaxPprofBytes,
 		TimestampLabels:       c.Timestamps == TimestampsLabel,
 		LinkLabels:            pprof.LinkLabels{Trace: c.LinkLabels.Trace, Span: c.LinkLabels.Span},
 		ResourceComments:      c.ResourceComments,

@@ -44,7 +44,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &Config{
 		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 5 * time.Second},
-		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
+		QueueConfig:   configoptional.Some(newDefaultQueueConfig()),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File: configoptional.Some(FileConfig{
 			Directory:        "/var/lib/profiles",
@@ -53,11 +53,16 @@ func TestConfigDefaults(t *testing.T) {
 			FileMode:         "0640",
 			DirectoryMode:    "0750",
 		}),
-		HTTP:       configoptional.Default(newDefaultHTTPConfig()),
-		Server:     configoptional.Default(newDefaultServerConfig()),
-		Timestamps: TimestampsTotal,
-		LinkLabels: LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
+		Server:        configoptional.Default(newDefaultServerConfig()),
+		MaxPprofBytes: 64 << 20,
+		Timestamps:    TimestampsTotal,
+		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}, cfg)
+	queue := cfg.QueueConfig.Get()
+	assert.Equal(t, exporterhelper.RequestSizerTypeBytes, queue.Sizer)
+	assert.Equal(t, int64(64<<20), queue.QueueSize)
+	assert.Equal(t, 4, queue.NumConsumers)
 }
 
 func TestConfigAll(t *testing.T) {
@@ -73,6 +78,7 @@ func TestConfigAll(t *testing.T) {
 		DirectoryMode:    "0755",
 	}, cfg.File.Get())
 	assert.Equal(t, pprof.EncodeOptions{
+		PprofBytes:            1_000_000,
 		TimestampLabels:       true,
 		LinkLabels:            pprof.LinkLabels{Trace: "trace id", Span: "span id"},
 		ResourceComments:      true,
@@ -123,6 +129,8 @@ func TestConfigRefuses(t *testing.T) {
 		"unknown option":                           "has invalid keys: rotate",
 		"negative timeout":                         "timeout value must be greater than or equal to 0",
 		"empty queue":                              "`queue_size` must be positive",
+		"queue of few bytes":                       "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",
+		"no bytes of pprofs":                       "max_pprof_bytes must be above 0, it is 0",
 	}
 	for entry, want := range wants {
 		_, err := load(t, "bad.yaml", entry)

@@ -53,8 +53,9 @@ func deliver(
 			resource = fault.Resource
 		}
 		switch {
+		case errors.Is(err, pprof.ErrNotReserved):
 		case err != nil:
-			err = &refusal{reason: refusedInvalid, profiles: 1, err: err}
+			err = refusalOf(err)
 		case ctx.Err() != nil:
 			err = fmt.Errorf("cannot go on with the request: %w", context.Cause(ctx))
 		default:
@@ -65,7 +66,7 @@ func deliver(
 		}
 		lost, isLost := errors.AsType[*refusal](err)
 		if !isLost {
-			return before(refusals, resource), rest(err, pd, resource)
+			return before(refusals, resource), rest(ctx, err, pd, resource)
 		}
 		lost.resource = resource
 		refusals = append(refusals, lost)
@@ -95,9 +96,20 @@ func before(refusals []*refusal, resource int) []*refusal {
 	return refusals
 }
 
-// rest makes an error that has pd's profiles from this resource on repeated. Nothing is copied where these are all.
-func rest(err error, pd pprofile.Profiles, resource int) error {
-	if resource == 0 {
+// refusalOf is the refusal of a profile that the encoder has an error for.
+func refusalOf(err error) *refusal {
+	reason := refusedInvalid
+	if errors.Is(err, pprof.ErrTooLarge) {
+		reason = refusedTooLarge
+	}
+	return &refusal{reason: reason, profiles: 1, err: err}
+}
+
+// rest makes an error that has pd's profiles from this resource on repeated. Nothing is copied where these are all, and
+// where there is no memory for a copy: all are repeated then. The copy takes the place of pd, so that its memory is only
+// reserved until it is made.
+func rest(ctx context.Context, err error, pd pprofile.Profiles, resource int) error {
+	if resource == 0 || reserveCopy(ctx, pd) != nil {
 		return err
 	}
 	remaining := pprofile.NewProfiles()

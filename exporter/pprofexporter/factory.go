@@ -5,18 +5,22 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
 	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // NewFactory returns the factory of the pprof exporter.
@@ -31,14 +35,24 @@ func NewFactory() xexporter.Factory {
 func createDefaultConfig() component.Config {
 	return &Config{
 		TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig(),
-		QueueConfig:   configoptional.Some(exporterhelper.NewDefaultQueueConfig()),
+		QueueConfig:   configoptional.Some(newDefaultQueueConfig()),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File:          configoptional.Default(newDefaultFileConfig()),
 		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
 		Server:        configoptional.Default(newDefaultServerConfig()),
+		MaxPprofBytes: pprof.DefaultPprofBytes,
 		Timestamps:    TimestampsTotal,
 		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
 	}
+}
+
+// newDefaultQueueConfig bounds the queue by bytes: how large a request is, its senders choose.
+func newDefaultQueueConfig() exporterhelper.QueueBatchConfig {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.Sizer = exporterhelper.RequestSizerTypeBytes
+	queue.QueueSize = 64 << 20
+	queue.NumConsumers = 4
+	return queue
 }
 
 func createProfiles(ctx context.Context, set exporter.Settings, config component.Config) (xexporter.Profiles, error) {
@@ -58,17 +72,37 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	if err != nil {
 		return nil, err
 	}
-	return &shutdownOnce{Profiles: profiles}, nil
+	e := &profilesExporter{Profiles: profiles}
+	if cfg.QueueConfig.HasValue() && cfg.QueueConfig.Get().Sizer == exporterhelper.RequestSizerTypeBytes {
+		e.queueBytes = cfg.QueueConfig.Get().QueueSize
+	}
+	return e, nil
 }
 
-// shutdownOnce makes a second Shutdown harmless; the helper's would panic.
-type shutdownOnce struct {
+// profilesExporter mends what the helper does.
+type profilesExporter struct {
 	xexporter.Profiles
-	once sync.Once
-	err  error
+	// queueBytes is the size of a queue that is bounded by bytes.
+	queueBytes int64
+	once       sync.Once
+	err        error
 }
 
-func (s *shutdownOnce) Shutdown(ctx context.Context) error {
-	s.once.Do(func() { s.err = s.Profiles.Shutdown(ctx) })
-	return s.err
+// ConsumeProfiles refuses for good what is larger than the queue. The helper would have it repeated for ever.
+func (e *profilesExporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	err := e.Profiles.ConsumeProfiles(ctx, pd)
+	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
+		return err
+	}
+	sizer := pprofile.ProtoMarshaler{}
+	if size := int64(sizer.ProfilesSize(pd)); size > e.queueBytes {
+		err = consumererror.NewPermanent(fmt.Errorf("request has %d bytes, sending_queue::queue_size is %d: %w", size, e.queueBytes, err))
+	}
+	return err
+}
+
+// Shutdown may be called again; the helper's would panic.
+func (e *profilesExporter) Shutdown(ctx context.Context) error {
+	e.once.Do(func() { e.err = e.Profiles.Shutdown(ctx) })
+	return e.err
 }

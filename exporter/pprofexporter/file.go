@@ -26,6 +26,7 @@ type fileDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
+	memory    memory
 
 	// Both are set by start.
 	store  *filestore.Store
@@ -60,10 +61,14 @@ func newFileDestination(set exporter.Settings, cfg *Config) (*fileDestination, e
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
+		memory:    newMemory(cfg),
 	}, nil
 }
 
 func (d *fileDestination) start(_ context.Context, host component.Host) error {
+	if err := d.memory.start(host); err != nil {
+		return err
+	}
 	store, err := filestore.Open(d.options) //nolint:contextcheck // its removal of old files outlives the start
 	if err != nil {
 		return err
@@ -84,8 +89,11 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
-		return d.write(ctx, payload)
+	ctx, claim := d.memory.claim(ctx)
+	defer claim.release()
+	payloads := d.encoder.AllReserving(pd, claim.reserve(ctx, claimEncoder))
+	refusals, err := deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+		return d.write(ctx, payload, claim)
 	})
 	for _, r := range refusals {
 		d.telemetry.refused(ctx, r)
@@ -97,20 +105,25 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 }
 
 // write writes one file. Its error is a refusal if the same would happen again.
-func (d *fileDestination) write(ctx context.Context, payload pprof.Payload) error {
+func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, claim *claim) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
 		Time:        payload.Time,
 	}, d.store.FoldsCase())
-	result, err := d.store.Write(name, payload.Pprof)
+	result, err := d.store.Write(name, payload.Pprof, claim.reserve(ctx, claimGzip))
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		d.health.ok()
 		return nil
+	case claim.err != nil:
+		return err
+	case errors.Is(err, pprof.ErrTooLarge):
+		return &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
 	}
 	reason := failedOther
 	switch filestore.ClassOf(err) {

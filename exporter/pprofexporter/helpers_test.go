@@ -77,7 +77,15 @@ type fixture struct {
 
 func newFixture(t *testing.T, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{directory: t.TempDir(), host: newRecorder(), telemetry: componenttest.NewTelemetry()}
+	host := newRecorder()
+	f := newFixtureAt(t, host, change)
+	f.host = host
+	return f
+}
+
+func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixture {
+	t.Helper()
+	f := &fixture{directory: t.TempDir(), telemetry: componenttest.NewTelemetry()}
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
@@ -89,7 +97,7 @@ func newFixture(t *testing.T, change func(*Config)) *fixture {
 	var err error
 	f.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(f.telemetry), cfg)
 	require.NoError(t, err)
-	require.NoError(t, f.Start(t.Context(), f.host))
+	require.NoError(t, f.Start(t.Context(), host))
 	ctx := context.WithoutCancel(t.Context()) // which is over when Cleanup begins
 	t.Cleanup(func() {
 		assert.NoError(t, f.Shutdown(ctx))

@@ -30,6 +30,7 @@ type httpDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
+	memory    memory
 	rejected  onceEach
 
 	// Both are set by start.
@@ -39,7 +40,8 @@ type httpDestination struct {
 
 // sender makes requests of payloads.
 type sender interface {
-	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal.
+	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal, or else one
+	// after which the payload is to be repeated.
 	add(batch *outgoing, payload *pprof.Payload) (*http.Request, error)
 	// flush returns the request of what was added since the last one, or none.
 	flush(batch *outgoing) (*http.Request, error)
@@ -63,6 +65,7 @@ func newHTTPDestination(set exporter.Settings, cfg *Config) (*httpDestination, e
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
+		memory:    newMemory(cfg),
 	}, nil
 }
 
@@ -78,6 +81,9 @@ func newSender(cfg *HTTPConfig) (sender, error) {
 }
 
 func (d *httpDestination) start(ctx context.Context, host component.Host) error {
+	if err := d.memory.start(host); err != nil {
+		return err
+	}
 	client, err := d.cfg.Client.ToClient(ctx, host.GetExtensions(), d.settings)
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP client: %w", err)
@@ -99,17 +105,28 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
-	batch := &outgoing{tenant: d.tenant(ctx)}
+	ctx, claim := d.memory.claim(ctx)
+	defer claim.release()
+	batch := &outgoing{tenant: d.tenant(ctx), reserve: claim.reserve(ctx, claimBody), reserveGzip: claim.reserve(ctx, claimGzip)}
 	parcels := newParcels(pd)
-	for payload, err := range d.encoder.All(pd) {
+	var later error // there is no memory; what was added is sent all the same
+	for payload, err := range d.encoder.AllReserving(pd, claim.reserve(ctx, claimEncoder)) {
+		if errors.Is(err, pprof.ErrNotReserved) {
+			later = err
+			break
+		}
 		if fault, found := errors.AsType[*pprof.ProfileError](err); found {
-			parcels.refuse(&refusal{reason: refusedInvalid, profiles: 1, err: err}, positionOf(fault))
+			parcels.refuse(refusalOf(err), positionOf(fault))
 			continue
 		}
 		request, err := d.format.add(batch, &payload)
 		if refused, found := errors.AsType[*refusal](err); found {
 			parcels.refuse(refused, positionsOf(&payload)...)
 			continue
+		}
+		if err != nil {
+			later = err
+			break
 		}
 		if err := d.send(ctx, request, batch, parcels); err != nil {
 			return d.finish(ctx, parcels, err)
@@ -118,6 +135,9 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	request, err := d.format.flush(batch)
 	if err == nil {
 		err = d.send(ctx, request, batch, parcels)
+	}
+	if err == nil {
+		err = later
 	}
 	return d.finish(ctx, parcels, err)
 }
@@ -172,7 +192,7 @@ func (d *httpDestination) finish(ctx context.Context, parcels *parcels, err erro
 		if len(parcels.refusals) > 0 {
 			d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(parcels.refusals)))
 		}
-		return parcels.rest(err)
+		return parcels.rest(ctx, err)
 	case len(parcels.refusals) > 0:
 		return consumererror.NewPermanent(joined(parcels.refusals))
 	}

@@ -74,10 +74,10 @@ func (c *common) labels(payload *pprof.Payload) series.Labels {
 	return series.Of(payload.Resource.Attributes(), c.cfg.Labels.Max, c.cfg.Labels.First)
 }
 
-func (c *common) gzip(payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzip(nil, payload.Pprof, c.cfg.CompressionLevel)
+func (c *common) gzip(batch *outgoing, payload *pprof.Payload) ([]byte, error) {
+	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, c.cfg.CompressionLevel, batch.reserveGzip)
 	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
+		return nil, wanting(err, payload)
 	}
 	return body, nil
 }
@@ -111,7 +111,7 @@ func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
 }
 
 func (s *rawSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
-	body, err := s.gzip(payload)
+	body, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}

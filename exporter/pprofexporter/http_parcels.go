@@ -5,6 +5,8 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
@@ -52,9 +54,10 @@ func (p *parcels) refuse(r *refusal, positions ...position) {
 	p.done(positions...)
 }
 
-// rest makes an error that has the profiles repeated that are not handled, and no others.
-func (p *parcels) rest(err error) error {
-	if len(p.handled) == 0 {
+// rest makes an error that has the profiles repeated that are not handled, and no others. Where there is no memory for a
+// copy of them, all are repeated.
+func (p *parcels) rest(ctx context.Context, err error) error {
+	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {
 		return err
 	}
 	remaining := pprofile.NewProfiles()
@@ -80,7 +83,10 @@ func (p *parcels) rest(err error) error {
 
 // outgoing is what the next request consists of.
 type outgoing struct {
-	tenant    string
+	tenant string
+	// reserve and reserveGzip ask for the memory of bodies and of compressed pprofs.
+	reserve, reserveGzip func(bytes int64) error
+
 	body      []byte
 	positions []position
 	contents  []content
@@ -108,7 +114,32 @@ func (o *outgoing) note(payload *pprof.Payload, dropped int) {
 	o.lost.Timestamps += payload.Lost.Timestamps
 }
 
-func (o *outgoing) reset() { *o = outgoing{tenant: o.tenant} }
+func (o *outgoing) reset() {
+	*o = outgoing{tenant: o.tenant, reserve: o.reserve, reserveGzip: o.reserveGzip}
+}
+
+// room makes room for so many bytes more in the body.
+func (o *outgoing) room(bytes int, payload *pprof.Payload) error {
+	if cap(o.body)-len(o.body) >= bytes {
+		return nil
+	}
+	size := max(2*cap(o.body), len(o.body)+bytes)
+	if err := o.reserve(int64(cap(o.body) + size)); err != nil {
+		return wanting(err, payload)
+	}
+	grown := make([]byte, len(o.body), size)
+	copy(grown, o.body)
+	o.body = grown
+	return nil
+}
+
+// wanting is the error of a payload that memory is wanting for: a refusal if there can never be enough.
+func wanting(err error, payload *pprof.Payload) error {
+	if errors.Is(err, pprof.ErrTooLarge) {
+		return &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
+	}
+	return err
+}
 
 // maxOnce bounds what onceEach remembers. Beyond it nothing is a first time.
 const maxOnce = 1000

@@ -33,16 +33,20 @@ func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	if err != nil {
 		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
 	}
-	compressed, err := s.gzip(payload)
+	compressed, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
+	config := series.SampleTypeConfig(payload.ProfileType, head.Types)
+	if err := batch.room(len(compressed)+len(config)+formBytes, payload); err != nil {
+		return nil, err
+	}
+	body := bytes.NewBuffer(batch.body)
+	form := multipart.NewWriter(body)
 	// Writing to a buffer cannot fail.
 	part, _ := form.CreateFormFile("profile", "profile.pprof")
 	_, _ = part.Write(compressed)
-	if config := series.SampleTypeConfig(payload.ProfileType, head.Types); config != nil {
+	if config != nil {
 		part, _ = form.CreateFormFile("sample_type_config", "sample_type_config.json")
 		_, _ = part.Write(config)
 	}
@@ -53,6 +57,9 @@ func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	batch.note(payload, labels.Dropped)
 	return s.request(target.String(), body.Bytes(), form.FormDataContentType(), payload)
 }
+
+// formBytes is more than the headers and boundaries of a form take.
+const formBytes = 2 << 10
 
 func (s *ingestSender) flush(*outgoing) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
 
@@ -91,7 +98,7 @@ func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request
 	if err != nil {
 		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
 	}
-	compressed, err := s.gzip(payload)
+	compressed, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
 	}
@@ -104,10 +111,13 @@ func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request
 		list = append(list, series.Label{Name: series.Spy, Value: labels.Profiler})
 	}
 	slices.SortFunc(list, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
+	if err := batch.room(pushv1.SeriesBytes(list, compressed), payload); err != nil {
+		return nil, err
+	}
+	batch.body = pushv1.AppendSeries(batch.body, list, compressed, identity(*payload))
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}
-	batch.body = pushv1.AppendSeries(batch.body, list, compressed, identity(*payload))
 	batch.note(payload, labels.Dropped)
 	if len(batch.contents) < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
 		return nil, nil //nolint:nilnil // it waits for more

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
@@ -124,7 +125,15 @@ type pushing struct {
 
 func newPushing(t *testing.T, url string, change func(*Config)) *pushing {
 	t.Helper()
-	p := &pushing{telemetry: componenttest.NewTelemetry(), host: newRecorder()}
+	host := newRecorder()
+	p := newPushingAt(t, host, url, change)
+	p.host = host
+	return p
+}
+
+func newPushingAt(t *testing.T, host component.Host, url string, change func(*Config)) *pushing {
+	t.Helper()
+	p := &pushing{telemetry: componenttest.NewTelemetry()}
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
@@ -138,7 +147,7 @@ func newPushing(t *testing.T, url string, change func(*Config)) *pushing {
 	var err error
 	p.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(p.telemetry), cfg)
 	require.NoError(t, err)
-	require.NoError(t, p.Start(t.Context(), p.host))
+	require.NoError(t, p.Start(t.Context(), host))
 	t.Cleanup(func() {
 		assert.NoError(t, p.Shutdown(context.WithoutCancel(t.Context())))
 		assert.NoError(t, p.telemetry.Shutdown(context.WithoutCancel(t.Context())))

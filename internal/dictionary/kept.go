@@ -13,7 +13,9 @@ func (im *Importer) Kept() int64 {
 }
 
 // Kept is the memory that the table takes up, whether it is in use or not.
-func (t *SampleTable) Kept() int64 { return kept(t.samples) + t.attributes.kept() + kept(t.index.slots) }
+func (t *SampleTable) Kept() int64 {
+	return kept(t.samples) + t.attributes.kept() + kept(t.index.slots)
+}
 
 // Kept is the memory that the table takes up, whether it is in use or not.
 func (t *ListTable) Kept() int64 { return t.lists.kept() + kept(t.index.slots) }

@@ -75,11 +75,6 @@ func (b *Builder) Kept() int64 {
 		kept(b.stacks.index.slots) + kept(b.attributeIndex.slots) + kept(b.linkIndex.slots)
 }
 
-// Kept is the memory that the table takes up, whether it is in use or not.
-func (t *SampleTable) Kept() int64 {
-	return kept(t.samples) + t.attributes.kept() + kept(t.index.slots)
-}
-
 func (l *lists) kept() int64 { return kept(l.items) + kept(l.ends) }
 
 func kept[T any](s []T) int64 { return int64(cap(s)) * sizeOf[T]() }

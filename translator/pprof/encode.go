@@ -5,6 +5,7 @@ package pprof
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -84,15 +85,38 @@ func NewEncoder(opts EncodeOptions) *Encoder {
 // All yields one payload per group of profiles: profiles of one scope with equal time, duration, period and attributes,
 // and different sample types. A profile that cannot be written yields a *[ProfileError] and costs only itself; the
 // iteration goes on. pd is only read.
-func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] {
+func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] { return e.AllReserving(pd, nil) }
+
+// AllReserving is [Encoder.All] that asks reserve before it takes memory, with all bytes that the message then takes: the
+// working memory and the pprof. The number never falls. Where the error of reserve is [ErrTooLarge], the profiles that
+// need the memory are refused. Any other error ends the iteration with a *[ProfileError] of the first profile that was not
+// written. It is [ErrNotReserved], and that of reserve.
+func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) error) iter.Seq2[Payload, error] {
 	return func(yield func(Payload, error) bool) {
 		t := e.memory.Get()
 		if t == nil {
 			t = newEncoding()
 		}
-		t.begin(&e.opts, pd.Dictionary())
-		t.encode(pd, yield)
+		if err := t.begin(&e.opts, pd, reserve); err != nil {
+			refuseAll(pd, err, yield)
+		} else {
+			t.encode(pd, yield)
+		}
 		e.memory.Put(t, t.release())
+	}
+}
+
+// refuseAll yields an error for each profile, or one where nothing more is to be tried.
+func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool) {
+	for i, resource := range pd.ResourceProfiles().All() {
+		for j, scope := range resource.ScopeProfiles().All() {
+			for k, profile := range scope.Profiles().All() {
+				fault := &ProfileError{Resource: i, Scope: j, Profile: k, ProfileID: profile.ProfileID(), Err: err}
+				if !yield(Payload{}, fault) || errors.Is(err, ErrNotReserved) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -128,28 +152,40 @@ func (t *encoding) encodeScope(
 	}
 	for i := range t.groups {
 		g := &t.groups[i]
-		for _, fault := range t.joinGroup(g) {
+		first := g.profiles[:1]
+		payload, faults := t.encodeGroup(g, resource, scope)
+		if t.memory.err != nil {
+			g.profiles = first
+			yield(Payload{}, &g.faults(t.memory.err)[0])
+			return false
+		}
+		for _, fault := range faults {
 			if !yield(Payload{}, &fault) {
 				return false
 			}
 		}
-		if len(g.profiles) == 0 {
-			continue
-		}
-		payload, err := t.writeGroup(g, resource, scope)
-		if err == nil {
-			if !yield(payload, nil) {
-				return false
-			}
-			continue
-		}
-		for _, fault := range g.faults(err) {
-			if !yield(Payload{}, &fault) {
-				return false
-			}
+		if len(g.profiles) > 0 && !yield(payload, nil) {
+			return false
 		}
 	}
 	return true
+}
+
+// encodeGroup joins and writes a group. The profiles that cannot be written are taken out of it.
+func (t *encoding) encodeGroup(
+	g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope,
+) (payload Payload, faults []ProfileError) {
+	faults = t.joinGroup(g, scope)
+	if len(g.profiles) == 0 {
+		return Payload{}, faults
+	}
+	payload, err := t.writeGroup(g, resource, scope)
+	if err != nil {
+		t.wasted += t.work()
+		faults = append(faults, g.faults(err)...)
+		g.profiles = nil
+	}
+	return payload, faults
 }
 
 // faults are those of all profiles of a group that cannot be written.

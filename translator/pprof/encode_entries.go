@@ -10,9 +10,17 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// writeEntries writes the locations, functions and mappings that were reached and returns how many of their attributes
-// pprof has no place for.
-func (t *encoding) writeEntries() (lost int) {
+// The most that entries take in a pprof.
+const (
+	maxMappingBytes  = 3 + 6 + 3*11 + 6 + 6 + 4*2
+	maxLocationBytes = 6 + 6 + 6 + 11 + 2
+	maxLineBytes     = 2 + 6 + 11 + 11
+	maxFunctionBytes = 2 + 6 + 3*6 + 11
+)
+
+// writeEntries writes the locations, functions and mappings that were reached to the tail, and returns how many of their
+// attributes pprof has no place for.
+func (t *encoding) writeEntries() (lost int, err error) {
 	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
 	// takes the first for the main binary.
 	locations := t.locals.locations.list
@@ -22,26 +30,50 @@ func (t *encoding) writeEntries() (lost int) {
 		}
 	}
 	for _, m := range t.locals.numberMappings() {
+		if err := t.tailRoom(maxMappingBytes); err != nil {
+			return 0, err
+		}
 		lost += t.writeMapping(m)
 	}
 	for i, l := range locations {
-		lost += t.writeLocation(l, uint64(i+1))
+		n, err := t.writeLocation(l, uint64(i+1))
+		if err != nil {
+			return 0, err
+		}
+		lost += n
 	}
 	for i, f := range t.locals.functions.list {
+		if err := t.tailRoom(maxFunctionBytes); err != nil {
+			return 0, err
+		}
 		t.writeFunction(f, uint64(i+1))
 	}
-	return lost
+	return lost, nil
+}
+
+// tailRoom makes room for so many bytes in the tail, if it can be large enough to hold them.
+func (t *encoding) tailRoom(bytes int) (err error) {
+	if cap(t.tail)-len(t.tail) >= bytes {
+		return nil
+	}
+	if err := t.fits(t.joining.size + len(t.tail)); err != nil {
+		return err
+	}
+	t.tail, err = room(&t.memory, t.tail, bytes)
+	return err
 }
 
 // writeLocation writes a location; location 0 is one that says nothing.
-func (t *encoding) writeLocation(l int32, id uint64) (lost int) {
+func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	wire := pprofwire.Location{ID: id}
 	t.wireLines = t.wireLines[:0]
+	bytes := maxLocationBytes
 	if l != 0 {
 		location := t.source.locations.At(int(l))
 		wire.Address, wire.MappingID = location.Address(), t.locals.mappingID(location.MappingIndex())
 		wire.IsFolded, lost = t.isFolded(location.AttributeIndices())
 		lines := location.Lines()
+		bytes += maxLineBytes * lines.Len()
 		for i := range lines.Len() {
 			line := lines.At(i)
 			t.wireLines = append(t.wireLines, pprofwire.Line{
@@ -51,8 +83,11 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int) {
 			})
 		}
 	}
-	t.out = pprofwire.AppendLocation(t.out, wire, t.wireLines)
-	return lost
+	if err := t.tailRoom(bytes); err != nil {
+		return 0, err
+	}
+	t.tail = pprofwire.AppendLocation(t.tail, wire, t.wireLines)
+	return lost, nil
 }
 
 func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost int) {
@@ -77,7 +112,7 @@ func (t *encoding) writeFunction(f int32, id uint64) {
 		wire.Filename = t.sourceString(function.FilenameStrindex())
 		wire.StartLine = function.StartLine()
 	}
-	t.out = pprofwire.AppendFunction(t.out, wire)
+	t.tail = pprofwire.AppendFunction(t.tail, wire)
 }
 
 func (t *encoding) writeMapping(m int32) (lost int) {
@@ -94,7 +129,7 @@ func (t *encoding) writeMapping(m int32) (lost int) {
 			lost++
 		}
 	}
-	t.out = pprofwire.AppendMapping(t.out, wire)
+	t.tail = pprofwire.AppendMapping(t.tail, wire)
 	return lost
 }
 

@@ -15,11 +15,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// writeHeader writes all that is not a table. Only what the group says counts, never another profile's.
-func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) {
-	if g.key.periodType != (typeIndices{}) {
-		t.out = pprofwire.AppendPeriodType(t.out, t.valueType(g.key.periodType))
-	}
+// The most that the header takes without its comments, and that a comment and a type take.
+const (
+	maxHeaderBytes  = 4*6 + 3*11 + 6
+	maxCommentBytes = 5
+	maxTypeBytes    = 2 + 6 + 6
+)
+
+// writeHeader writes all that is not a table to the tail. Only what the group says counts, never another profile's.
+func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) error {
+	periodType := t.valueType(g.key.periodType)
 	h := pprofwire.Header{
 		TimeNanos:     nanos(g.key.time),
 		DurationNanos: nanos(g.key.duration),
@@ -29,6 +34,11 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		h.DefaultSampleType = t.localText(attributevalue.Text(name))
 	}
 	for _, p := range g.profiles {
+		for _, a := range t.sets.At(p.comments) {
+			if err := t.labels.takeItems(t.dict.AttributeAt(a)); err != nil {
+				return err
+			}
+		}
 		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
 			break
 		}
@@ -54,7 +64,14 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 			h.Comments = append(h.Comments, t.localText(comment))
 		}
 	}
-	t.out = pprofwire.AppendHeader(t.out, h)
+	if err := t.tailRoom(maxTypeBytes + maxHeaderBytes + maxCommentBytes*len(h.Comments)); err != nil {
+		return err
+	}
+	if g.key.periodType != (typeIndices{}) {
+		t.tail = pprofwire.AppendPeriodType(t.tail, periodType)
+	}
+	t.tail = pprofwire.AppendHeader(t.tail, h)
+	return nil
 }
 
 func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }

@@ -18,12 +18,15 @@ import (
 // encoding is the working memory of one translation, used again by the next.
 //
 // The order of work: profiles are put into groups; the samples of a group are joined, and each entry that they reach is
-// checked and gets its pprof id on its first use; then the group is written.
+// checked and gets its pprof id on its first use. All of that takes memory in proportion to the message: a stack, and
+// what an attribute becomes, stand there once, however many samples have them. Then the size of the pprof is known, and it
+// is written if it fits.
 //
 // Strings, attributes and links are imported into dict, which joins what is equal by value. Stacks and what they are
 // made of are told apart by their index, which makes no difference where each stands in its table once.
 type encoding struct {
 	opts     *EncodeOptions
+	memory   allowance
 	dict     *dictionary.Builder
 	importer dictionary.Importer
 	source   sourceTables
@@ -34,8 +37,15 @@ type encoding struct {
 	sets    dictionary.ListTable
 	faults  []ProfileError
 	joining joining
+	// mostProfiles is the length of the longest scope since the maps were made.
+	mostProfiles int
 
-	out       []byte
+	// written is the size of the pprofs of the message so far, wasted that of the work on those that were refused.
+	written, wasted int
+
+	// out is the pprof, tail what follows its samples up to the strings.
+	out, tail []byte
+	outTaken  int
 	locals    locals
 	labels    labelWriter
 	wireLines []pprofwire.Line
@@ -77,8 +87,16 @@ func newEncoding() *encoding {
 	return &encoding{dict: dictionary.New(), open: map[groupKey]int{}, turns: map[typeKey]int{}}
 }
 
-func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary) {
+// begin prepares for another message. Its error is that of reserve.
+func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error) error {
 	t.opts = opts
+	t.memory = allowance{reserve: reserve}
+	t.written, t.wasted = 0, 0
+	t.outTaken, t.joining.rowsTaken, t.joining.attributesTaken, t.labels.itemsTaken = 0, 0, 0, 0
+	if err := t.memory.take(max(t.kept(), tablesMemory(pd))); err != nil {
+		return err
+	}
+	source := pd.Dictionary()
 	t.dict.Reset(dictionary.Sizes{
 		Strings:    source.StringTable().Len(),
 		Attributes: source.AttributeTable().Len(),
@@ -87,16 +105,18 @@ func (t *encoding) begin(opts *EncodeOptions, source pprofile.ProfilesDictionary
 	t.importer.Reset(t.dict, source)
 	t.source.reset(source, &t.importer)
 	t.labels.begin(t)
+	return nil
 }
 
-// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+// release drops what refers to the caller's data and returns the size of the memory.
 func (t *encoding) release() (bytes int) {
-	clear(t.groups)
-	clear(t.faults)
+	clear(t.groups[:cap(t.groups)])
+	clear(t.faults[:cap(t.faults)])
+	t.memory = allowance{}
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
-	return cap(t.out) + cap(t.joining.packed) + 8*cap(t.joining.values)
+	return t.kept()
 }
 
 // groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles. scopeErr is what is wrong
@@ -107,6 +127,7 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 	clear(t.open)
 	clear(t.turns)
 	t.sets.Reset(0)
+	t.mostProfiles = max(t.mostProfiles, profiles.Len())
 	t.groups, t.faults = t.groups[:0], t.faults[:0]
 	for i, profile := range profiles.All() {
 		key, imported, err := t.importHeader(profile)

@@ -5,22 +5,28 @@ package pprof
 
 import (
 	"fmt"
-	"slices"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // joining brings the samples of a group's profiles together by their identity. Row i has one value per profile of the
-// group and the packed ids of its locations.
+// group.
 type joining struct {
-	rows      dictionary.SampleTable
-	width     int
-	values    []int64
-	packed    []byte
-	packedEnd []int
+	rows   dictionary.SampleTable
+	width  int
+	values []int64
+	// order is the profile of the group for each pprof sample type.
+	order []int
+	// packed holds the packed ids of the locations of stacks, at their places.
+	packed []byte
+	stacks places
+	// size is the most that the samples take in the pprof, without their values.
+	size int
+	// rowBytes is the memory of the rows. rowsTaken and attributesTaken are the bytes that were asked for.
+	rowBytes, rowsTaken, attributesTaken int
 	// lostTimestamps counts the timestamps that are summed away.
 	lostTimestamps int
 
@@ -28,19 +34,15 @@ type joining struct {
 	event      []int32
 }
 
-// packedAt returns the packed location ids of row i.
-func (j *joining) packedAt(i int) []byte {
-	start := 0
-	if i > 0 {
-		start = j.packedEnd[i-1]
-	}
-	return j.packed[start:j.packedEnd[i]]
-}
+// maxWaste bounds the work on profiles that are refused for their size, in multiples of what may be written. Beyond it all
+// further profiles of the message are refused at once.
+const maxWaste = 16
 
 // joinGroup joins the samples of a group. Profiles that cannot be written are taken out of the group and returned as
 // faults.
-func (t *encoding) joinGroup(g *group) (faults []ProfileError) {
-	if t.tryJoin(g) == nil {
+func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faults []ProfileError) {
+	err := t.tryJoin(g, scope)
+	if err == nil {
 		return nil
 	}
 	// One profile at least is broken. Find all that are, each tried alone, and join the others anew.
@@ -49,7 +51,7 @@ func (t *encoding) joinGroup(g *group) (faults []ProfileError) {
 	var good []groupedProfile
 	for i := range all {
 		g.profiles = all[i : i+1]
-		if err := t.tryJoin(g); err != nil {
+		if err := t.tryJoin(g, scope); err != nil {
 			faults = append(faults, ProfileError{Profile: all[i].position, ProfileID: all[i].source.ProfileID(), Err: err})
 		} else {
 			good = append(good, all[i])
@@ -59,24 +61,56 @@ func (t *encoding) joinGroup(g *group) (faults []ProfileError) {
 	if len(good) == 0 {
 		return faults
 	}
-	if err := t.tryJoin(g); err != nil { // each was joined before, so it is together that they are too large
+	// Each was joined, so it is together that they are too large, if they are.
+	if len(good) < len(all) {
+		err = t.tryJoin(g, scope)
+	}
+	if err != nil {
 		faults = append(faults, g.faults(err)...)
 		g.profiles = nil
 	}
 	return faults
 }
 
-func (t *encoding) tryJoin(g *group) error {
+// tryJoin joins the samples of a group.
+func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
+	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
+		return tooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+	}
+	err := t.join(g, scope)
+	if err != nil {
+		t.wasted += t.work()
+	}
+	return err
+}
+
+// work returns how much was done for a pprof that is not written, in bytes.
+func (t *encoding) work() int {
+	j := &t.joining
+	return len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
+}
+
+func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j := &t.joining
 	most := 0
 	for i := range g.profiles {
 		most = max(most, g.profiles[i].source.Samples().Len())
 	}
+	j.rowBytes = rowMemory / 4 * most // the index
+	if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes); err != nil {
+		return err
+	}
 	j.rows.Reset(most)
 	j.width = len(g.profiles)
-	j.values, j.packed, j.packedEnd = j.values[:0], j.packed[:0], j.packedEnd[:0]
-	j.lostTimestamps = 0
+	j.values, j.packed, t.tail = j.values[:0], j.packed[:0], t.tail[:0]
+	j.stacks.begin(t.source.stacks.Len())
+	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
+	t.labels.beginPayload(t.dict.Len().Attributes)
+	j.order = sampleTypeOrder(scope, len(g.profiles))
+	for _, position := range j.order {
+		t.valueType(g.profiles[position].sampleType) // they have the first strings
+	}
 	for column := range g.profiles {
 		if err := t.joinProfile(g, column); err != nil {
 			return err
@@ -137,6 +171,10 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int, perEvent int64
 func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdentity, column int, perEvent int64) error {
 	j := &t.joining
 	values := sample.Values()
+	attributes := t.dict.Len().Attributes + sample.TimestampsUnixNano().Len()
+	if err := t.memory.takeUpTo(&j.attributesTaken, attributeMemory*attributes); err != nil {
+		return err
+	}
 	for i, at := range sample.TimestampsUnixNano().All() {
 		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
 		j.event = dictionary.SortSet(append(append(j.event[:0], j.attributes...), label), 0)
@@ -160,46 +198,10 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 	j := &t.joining
 	row, added := j.rows.Index(id, attributes)
 	if added {
-		if err := t.packStack(id.Stack); err != nil {
+		if err := t.beginRow(id, attributes); err != nil {
 			return err
-		}
-		if size := len(j.packed) + 8*(len(j.values)+j.width); size > t.opts.PprofBytes {
-			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
-		}
-		for range j.width {
-			j.values = append(j.values, 0)
 		}
 	}
 	j.values[row*j.width+column] += value
-	return nil
-}
-
-// packStack checks a stack and all that it reaches, and packs the ids of its locations for a new row.
-func (t *encoding) packStack(stack int32) error {
-	j := &t.joining
-	if stack != 0 {
-		if stack < 0 || int(stack) >= t.source.stacks.Len() {
-			return &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
-		}
-		locations := t.source.stacks.At(int(stack)).LocationIndices()
-		n := locations.Len()
-		if size := len(j.packed) + n; size > t.opts.PprofBytes {
-			return tooLarge("bytes of the pprof", size, t.opts.PprofBytes)
-		}
-		packed, numbers := slices.Grow(j.packed, pprofwire.MaxIDBytes*n), &t.locals.locations
-		for i := range n {
-			location := locations.At(i)
-			id, known := numbers.find(location)
-			if !known {
-				if err := t.source.checkLocation(location); err != nil {
-					return fmt.Errorf("stack %d: %w", stack, err)
-				}
-				id = numbers.local(location)
-			}
-			packed = pprofwire.AppendID(packed, id)
-		}
-		j.packed = packed
-	}
-	j.packedEnd = append(j.packedEnd, len(j.packed))
 	return nil
 }

@@ -20,19 +20,17 @@ type labelWriter struct {
 	// links are the pairs of labels in which a sample may say its link already, with the indices of their keys.
 	links []attributeLink
 	// encoded holds labels as written, at the places of their attributes.
-	encoded    []byte
-	generation uint32
-	places     []labelPlace
-	sample     []byte
+	encoded []byte
+	places  places
+	sample  []byte
+	// items counts those of the arrays that the pprof has.
+	items, itemsTaken int
 }
 
 type attributeLink struct {
 	names       LinkLabels
 	trace, span int32
 }
-
-// labelPlace is the place of an attribute's labels in labelWriter.encoded, good for one payload.
-type labelPlace struct{ generation, start, end uint32 }
 
 // begin prepares for another message.
 func (w *labelWriter) begin(t *encoding) {
@@ -45,28 +43,57 @@ func (w *labelWriter) begin(t *encoding) {
 
 // beginPayload prepares for another pprof, whose strings have other indices.
 func (w *labelWriter) beginPayload(attributes int) {
-	w.encoded = w.encoded[:0]
-	w.generation++
-	if w.generation == 0 { // all generations were used
-		clear(w.places)
-		w.generation = 1
-	}
-	if attributes > len(w.places) {
-		w.places = append(w.places, make([]labelPlace, attributes-len(w.places))...)
-	}
+	w.encoded, w.items = w.encoded[:0], 0
+	w.places.begin(attributes)
 }
 
-// write returns the labels of a sample, valid until the next call.
+// size returns the number of bytes that the labels of attributes take.
+func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
+	for _, a := range attributes {
+		at, known := w.places.find(a)
+		if !known {
+			if at, err = w.encode(a); err != nil {
+				return 0, err
+			}
+		}
+		bytes += at.bytes()
+	}
+	return bytes, nil
+}
+
+// encode writes what an attribute becomes to its place.
+func (w *labelWriter) encode(a int32) (place, error) {
+	attribute := w.t.dict.AttributeAt(a)
+	if err := w.takeItems(attribute); err != nil {
+		return place{}, err
+	}
+	start := len(w.encoded)
+	w.appendAttribute(attribute)
+	return w.places.set(a, start, len(w.encoded)), nil
+}
+
+// takeItems takes the memory of the texts of an array's items.
+func (w *labelWriter) takeItems(a dictionary.Attribute) error {
+	if a.Kind != pcommon.ValueTypeSlice {
+		return nil
+	}
+	w.items += a.Value.Slice().Len()
+	return w.t.memory.takeUpTo(&w.itemsTaken, itemMemory*w.items)
+}
+
+const (
+	// maxLabelBytes is the most that a label with a string takes.
+	maxLabelBytes = 2 + 6 + 6
+	// maxLinkBytes is the most that a link becomes: two labels and their strings.
+	maxLinkBytes = 2*maxLabelBytes + 2 + 32 + 2 + 16
+)
+
+// write returns the labels of a sample of which size was asked, valid until the next call.
 func (w *labelWriter) write(link int32, attributes []int32) []byte {
 	w.sample = w.sample[:0]
 	for _, a := range attributes {
-		place := &w.places[a]
-		if place.generation != w.generation {
-			start := len(w.encoded)
-			w.appendAttribute(w.t.dict.AttributeAt(a))
-			*place = labelPlace{w.generation, uint32(start), uint32(len(w.encoded))}
-		}
-		w.sample = append(w.sample, w.encoded[place.start:place.end]...)
+		at, _ := w.places.find(a)
+		w.sample = append(w.sample, w.encoded[at.start:at.end]...)
 	}
 	if link != 0 {
 		w.appendLink(w.t.dict.LinkAt(link), attributes)

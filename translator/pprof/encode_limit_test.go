@@ -65,7 +65,7 @@ func TestPprofBytes(t *testing.T) {
 			positions := map[int]bool{}
 			for _, fault := range faults {
 				require.ErrorIs(t, fault, pprof.ErrTooLarge)
-				require.ErrorContains(t, fault, "bytes of the pprof: ")
+				require.ErrorContains(t, fault, "bytes of the pprofs of a message: ")
 				require.ErrorContains(t, fault, fmt.Sprintf(", the limit is %d", limit))
 				positions[fault.Profile] = true
 			}

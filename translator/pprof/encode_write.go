@@ -4,6 +4,8 @@
 package pprof
 
 import (
+	"math/bits"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
@@ -28,29 +30,70 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 		payload.OTLPSamples += p.source.Samples().Len()
 	}
 	payload.Samples = t.joining.rows.Len()
-	if original, ok := t.original(g); ok {
-		payload.Pprof = original
-		return payload, nil
+	found, err := t.original(g)
+	if err == nil && !found {
+		payload.Lost.Timestamps = t.joining.lostTimestamps
+		payload.Lost.Attributes, err = t.write(g, resource, scope)
 	}
-	payload.Lost.Timestamps = t.joining.lostTimestamps
-	order := sampleTypeOrder(scope, len(g.profiles))
-	t.out = t.out[:0]
-	t.writeSampleTypes(g, order)
-	if err := t.writeSamples(order); err != nil {
+	if err != nil {
 		return Payload{}, err
 	}
-	payload.Lost.Attributes = t.writeEntries()
-	t.writeHeader(g, resource, scope)
-	for _, s := range t.locals.stringList() {
-		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
-	}
+	t.written += len(t.out)
 	payload.Pprof = t.out
 	return payload, nil
 }
 
+// write writes a group to out, once it is known how much that is, and returns how many attributes are lost.
+func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (lost int, err error) {
+	if lost, err = t.writeEntries(); err != nil {
+		return 0, err
+	}
+	if err := t.writeHeader(g, resource, scope); err != nil {
+		return 0, err
+	}
+	size := t.size()
+	if err := t.fits(size); err != nil {
+		return 0, err
+	}
+	if cap(t.out) < size {
+		if err := t.memory.takeUpTo(&t.outTaken, size); err != nil {
+			return 0, err
+		}
+		t.out = make([]byte, 0, size)
+	}
+	t.out = t.out[:0]
+	t.writeSampleTypes(g)
+	t.writeSamples()
+	t.out = append(t.out, t.tail...)
+	for _, s := range t.locals.stringList() {
+		t.out = pprofwire.AppendString(t.out, t.dict.StringAt(s))
+	}
+	return lost, nil
+}
+
+// size returns the most that the group takes whose tail is written. Only the strings of links, which joining.size has, do
+// not have their numbers yet.
+func (t *encoding) size() int {
+	j, names := &t.joining, t.opts.LinkLabels
+	size := j.size + maxTypeBytes*j.width + len(t.tail)
+	for _, v := range j.values {
+		size += (bits.Len64(uint64(v)|1) + 6) / 7
+	}
+	strings := t.locals.strings.list
+	size += maxStringBytes*(1+len(strings)+2) + len(names.Trace) + len(names.Span)
+	for _, s := range strings {
+		size += len(t.dict.StringAt(s))
+	}
+	return size
+}
+
+// maxStringBytes is the most that a string takes beside its text.
+const maxStringBytes = 1 + 5
+
 // writeSampleTypes writes the sample types in pprof's order. A lone type without a name that has no sample stands for a
 // pprof that had none.
-func (t *encoding) writeSampleTypes(g *group, order []int) {
+func (t *encoding) writeSampleTypes(g *group) {
+	order := t.joining.order
 	if len(order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
 		return
 	}
@@ -60,22 +103,18 @@ func (t *encoding) writeSampleTypes(g *group, order []int) {
 }
 
 // writeSamples writes the joined samples with their values in pprof's order.
-func (t *encoding) writeSamples(order []int) error {
+func (t *encoding) writeSamples() {
 	j := &t.joining
-	t.labels.beginPayload(t.dict.Len().Attributes)
-	inOrder := make([]int64, len(order))
+	inOrder := make([]int64, j.width)
 	for row := range j.rows.Len() {
 		id, attributes := j.rows.At(row)
 		values := j.values[row*j.width : (row+1)*j.width]
-		for i, position := range order {
+		for i, position := range j.order {
 			inOrder[i] = values[position]
 		}
-		t.out = pprofwire.AppendSample(t.out, j.packedAt(row), inOrder, t.labels.write(id.Link, attributes))
-		if len(t.out) > t.opts.PprofBytes {
-			return tooLarge("bytes of the pprof", len(t.out), t.opts.PprofBytes)
-		}
+		stack, _ := j.stacks.find(id.Stack)
+		t.out = pprofwire.AppendSample(t.out, j.packed[stack.start:stack.end], inOrder, t.labels.write(id.Link, attributes))
 	}
-	return nil
 }
 
 // profileType is the name that a client gave the profile, else the default sample type: OTLP's first.
@@ -89,22 +128,30 @@ func (t *encoding) profileType(g *group) string {
 	return t.dict.StringAt(g.profiles[0].sampleType.name)
 }
 
-// original returns the payload that the group was made of, where it is wanted and at hand.
-func (t *encoding) original(g *group) ([]byte, bool) {
+// original writes the payload that the group was made of to out, where it is wanted and at hand.
+func (t *encoding) original(g *group) (found bool, err error) {
 	if !t.opts.PreferOriginalPayload {
-		return nil, false
+		return false, nil
 	}
+	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
 	for _, p := range g.profiles {
 		if p.source.OriginalPayloadFormat() != originalPayloadFormat {
 			continue
 		}
-		var err error
-		t.out, err = inflate.Append(t.out[:0], p.source.OriginalPayload().AsRaw(), DefaultLimits().InflatedBytes)
+		payload := p.source.OriginalPayload()
+		take := func(bytes int) error { return t.memory.takeUpTo(&t.outTaken, payload.Len()+bytes) }
+		if err := take(0); err != nil {
+			return false, err
+		}
+		t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, take)
+		if t.memory.err != nil {
+			return false, err
+		}
 		if err == nil && isPprof(t.out) {
-			return t.out, true
+			return true, nil
 		}
 	}
-	return nil, false
+	return false, nil
 }
 
 // isPprof tells whether a payload is one in truth, not by its name only.

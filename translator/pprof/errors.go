@@ -11,13 +11,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// The classes of errors that [Decoder.Decode] returns; test with errors.Is. All are permanent: the same payload fails
-// again.
+// The classes of errors that [Decoder.Decode] returns; test with errors.Is. All but ErrNotReserved are permanent: the same
+// payload fails again.
 var (
 	// ErrMalformed says that the payload breaks the format. The text names the field and the number that is wrong.
 	ErrMalformed = pprofwire.ErrMalformed
 	// ErrTooLarge says that a limit was exceeded. The text names the limit, its value and what was found.
 	ErrTooLarge = pprofwire.ErrTooLarge
+	// ErrNotReserved says that the memory that a message needs was not to be had. It is of [Encoder.AllReserving], and is the
+	// only class that is not permanent.
+	ErrNotReserved = errors.New("memory not reserved")
 	// ErrNotPprof says that the payload is something else: one of the older text or binary formats of profiles.
 	ErrNotPprof = errors.New("not a pprof in profile.proto form")
 )

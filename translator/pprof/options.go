@@ -131,13 +131,14 @@ type DecodeOptions struct {
 }
 
 // DefaultPprofBytes is the default of [EncodeOptions.PprofBytes].
-const DefaultPprofBytes = 256 << 20
+const DefaultPprofBytes = 64 << 20
 
 // EncodeOptions configure an [Encoder]. The zero value is the default.
 type EncodeOptions struct {
-	// PprofBytes bounds one pprof before compression: its stacks, 8 bytes for each value, and its labels. In a message a
-	// long stack stands once, in a pprof with each of its samples, so that a small message can stand for a huge pprof.
-	// Zero or less means DefaultPprofBytes.
+	// PprofBytes bounds all pprofs of one message together, before compression. In a message a long stack stands once, in
+	// a pprof with each of its samples, and a name once, in each pprof again, so that a small message can stand for huge
+	// pprofs. A pprof that does not fit beside those before it is refused before it is written, and so is one whose values
+	// alone take as much with 8 bytes each. Zero or less means DefaultPprofBytes.
 	PprofBytes int
 	// TimestampLabels writes one sample per timestamp, with the num label "timestamp" in nanoseconds. Without it the
 	// values of a sample are summed and its timestamps left out.

@@ -40,7 +40,7 @@ func writeUntilKilled() {
 	for writer := range 4 {
 		wait.Go(func() {
 			for i := 0; ; i++ {
-				if _, err := s.Write(fmt.Sprintf("s%d/t/%d-%d.pb.gz", i%5, writer, i), content(i)); err != nil {
+				if _, err := s.Write(fmt.Sprintf("s%d/t/%d-%d.pb.gz", i%5, writer, i), content(i), nil); err != nil {
 					panic(err)
 				}
 			}
@@ -102,7 +102,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 	for writer := range 3 {
 		wait.Go(func() {
 			for i := range 25 {
-				_, err := s.Write(fmt.Sprintf("s%d/t/%d.pb.gz", writer, i), content(i))
+				_, err := s.Write(fmt.Sprintf("s%d/t/%d.pb.gz", writer, i), content(i), nil)
 				assert.NoError(t, err)
 			}
 		})

@@ -41,14 +41,14 @@ func TestFullDisk(t *testing.T) {
 	written := 0
 	for ; err == nil; written++ {
 		require.Less(t, written, 10)
-		_, err = s.Write(fmt.Sprintf("a/b/%d.pb.gz", written), noise(50_000, uint64(written)))
+		_, err = s.Write(fmt.Sprintf("a/b/%d.pb.gz", written), noise(50_000, uint64(written)), nil)
 	}
 	written--
 	require.Equal(t, ClassFull, ClassOf(err), "%v", err)
 	assert.Len(t, tree(t, directory), written, "and no temporary file")
 
 	require.NoError(t, os.Remove(below(directory, "a/b/0.pb.gz")))
-	_, err = s.Write(fmt.Sprintf("a/b/%d.pb.gz", written), noise(50_000, uint64(written)))
+	_, err = s.Write(fmt.Sprintf("a/b/%d.pb.gz", written), noise(50_000, uint64(written)), nil)
 	require.NoError(t, err)
 	assert.Len(t, tree(t, directory), written)
 }
@@ -57,13 +57,13 @@ func TestReadOnlyDisk(t *testing.T) {
 	directory := smallDisk(t)
 	s := newStore(t, newOptions(t, directory))
 	require.NoError(t, syscall.Mount("", directory, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	_, err := s.Write("a/b/c.pb.gz", []byte("profile"))
+	_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 	require.Error(t, err)
 	assert.Equal(t, ClassDenied, ClassOf(err), "%v", err)
 	_, err = Open(newOptions(t, directory))
 	require.ErrorContains(t, err, "cannot write to")
 	require.NoError(t, syscall.Mount("", directory, "", syscall.MS_REMOUNT, ""))
-	_, err = s.Write("a/b/c.pb.gz", []byte("profile"))
+	_, err = s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 	require.NoError(t, err)
 }
 
@@ -75,7 +75,7 @@ func TestForbiddenDirectory(t *testing.T) {
 	s := newStore(t, options)
 	require.NoError(t, os.Chmod(options.Directory, 0o500))
 	defer os.Chmod(options.Directory, 0o700)
-	_, err := s.Write("a/b/c.pb.gz", []byte("profile"))
+	_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 	require.Error(t, err)
 	assert.Equal(t, ClassDenied, ClassOf(err), "%v", err)
 	assert.NotContains(t, err.Error(), "blocked")

@@ -178,7 +178,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 		return nil
 	})
 	what := fmt.Sprintf("step %d, lasting %t, %v", step, lasting, cause)
-	first, err := s.Write("a/b/c.pb.gz", content(step))
+	first, err := s.Write("a/b/c.pb.gz", content(step), nil)
 	operations := faulty.steps
 	switch {
 	case err != nil:
@@ -188,7 +188,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 		assert.Equal(t, operations[step-1] == "remove", troubles == 1, what)
 	}
 	faulty.set(nil)
-	second, err := s.Write("a/b/c.pb.gz", content(step))
+	second, err := s.Write("a/b/c.pb.gz", content(step), nil)
 	require.NoError(t, err, what)
 	assert.NotEqual(t, first.Written(), second.Written(), "%s: the file is written once", what)
 	left := tree(t, options.Directory)
@@ -220,7 +220,7 @@ func TestOrderOfOperations(t *testing.T) {
 		{"lstat", "sync directory"}, // the same again
 	} {
 		faulty.set(nil)
-		_, err := s.Write("a/b/c.pb.gz", []byte("profile"))
+		_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, faulty.steps)
 	}
@@ -239,7 +239,7 @@ func TestWithoutLinks(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 16 {
 		wait.Go(func() {
-			_, err := s.Write("a/b/same.pb.gz", fmt.Appendf(nil, "profile %d", i/2))
+			_, err := s.Write("a/b/same.pb.gz", fmt.Appendf(nil, "profile %d", i/2), nil)
 			assert.NoError(t, err)
 		})
 	}

@@ -52,7 +52,7 @@ func TestNamesThatLeaveTheDirectory(t *testing.T) {
 	for _, name := range []string{
 		"../outside/x.pb.gz", "../x.pb.gz", "a/../../outside/x.pb.gz", outside + "/x.pb.gz", "a/b/../../../x.pb.gz", "a/\x00/x.pb.gz",
 	} {
-		_, err := s.Write(name, []byte("profile"))
+		_, err := s.Write(name, []byte("profile"), nil)
 		require.Error(t, err, name)
 		unharmed(t, outside)
 	}
@@ -74,11 +74,11 @@ func TestLinksInTheWay(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			options, outside := plant(t, test.links)
 			s := newStore(t, options)
-			_, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"))
+			_, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil)
 			require.ErrorIs(t, err, ErrBlocked)
 			assert.Equal(t, ClassBlocked, ClassOf(err))
 			unharmed(t, outside)
-			_, err = s.Write("other/cpu/x.pb.gz", []byte("profile"))
+			_, err = s.Write("other/cpu/x.pb.gz", []byte("profile"), nil)
 			assert.NoError(t, err, "others are not affected")
 		})
 	}
@@ -89,9 +89,9 @@ func TestLinksAtTheName(t *testing.T) {
 	for _, target := range []string{"OUTSIDE/secret.pb.gz", "../../../outside/secret.pb.gz", "OUTSIDE/new.pb.gz", "../../same/t/x.pb.gz"} {
 		options, outside := plant(t, map[string]string{"checkout/cpu/x.pb.gz": target})
 		s := newStore(t, options)
-		_, err := s.Write("same/t/x.pb.gz", []byte("profile"))
+		_, err := s.Write("same/t/x.pb.gz", []byte("profile"), nil)
 		require.NoError(t, err)
-		result, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"))
+		result, err := s.Write("checkout/cpu/x.pb.gz", []byte("profile"), nil)
 		require.NoError(t, err)
 		assert.True(t, result.Renamed)
 		info, err := os.Lstat(below(options.Directory, result.Name))
@@ -105,13 +105,13 @@ func TestLinksAtTheName(t *testing.T) {
 func TestBothNamesTaken(t *testing.T) {
 	options, outside := plant(t, nil)
 	s := newStore(t, options)
-	_, err := s.Write("a/b/x.pb.gz", []byte("one"))
+	_, err := s.Write("a/b/x.pb.gz", []byte("one"), nil)
 	require.NoError(t, err)
-	second, err := s.Write("a/b/x.pb.gz", []byte("two"))
+	second, err := s.Write("a/b/x.pb.gz", []byte("two"), nil)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(below(options.Directory, second.Name)))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.pb.gz"), below(options.Directory, second.Name)))
-	_, err = s.Write("a/b/x.pb.gz", []byte("two"))
+	_, err = s.Write("a/b/x.pb.gz", []byte("two"), nil)
 	require.ErrorIs(t, err, ErrBlocked)
 	unharmed(t, outside)
 }
@@ -124,13 +124,13 @@ func TestThingsInTheWay(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(below(options.Directory, "pipe"), 0o600))
 	require.NoError(t, syscall.Mkfifo(below(options.Directory, "a/b/pipe.pb.gz"), 0o600))
 	for _, name := range []string{"file/cpu/x.pb.gz", "pipe/cpu/x.pb.gz"} {
-		_, err := s.Write(name, []byte("profile"))
+		_, err := s.Write(name, []byte("profile"), nil)
 		require.ErrorIs(t, err, ErrBlocked, name)
 	}
-	result, err := s.Write("a/b/pipe.pb.gz", []byte("profile"))
+	result, err := s.Write("a/b/pipe.pb.gz", []byte("profile"), nil)
 	require.NoError(t, err, "a pipe must not block the reader")
 	assert.True(t, result.Renamed)
-	_, err = s.Write("a/b/"+strings.Repeat("x", 300)+".pb.gz", []byte("profile"))
+	_, err = s.Write("a/b/"+strings.Repeat("x", 300)+".pb.gz", []byte("profile"), nil)
 	assert.Equal(t, ClassBlocked, ClassOf(err), "a name that the file system does not take: %v", err)
 	unharmed(t, outside)
 }
@@ -143,7 +143,7 @@ func TestRetentionStaysInside(t *testing.T) {
 	options.Depth = 5
 	s := newStore(t, options)
 	for _, name := range []string{"a/b/1.pb.gz", "a/b/2.pb.gz", "a/b/3.pb.gz"} {
-		_, err := s.Write(name, []byte("profile"))
+		_, err := s.Write(name, []byte("profile"), nil)
 		require.NoError(t, err)
 	}
 	retention := newRetention(s)

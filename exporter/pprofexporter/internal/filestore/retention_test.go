@@ -32,7 +32,7 @@ func age(t *testing.T, options Options, name string, ago time.Duration) {
 // write writes a file and makes it that old.
 func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
 	t.Helper()
-	result, err := s.Write(name, []byte(name))
+	result, err := s.Write(name, []byte(name), nil)
 	require.NoError(t, err)
 	age(t, s.options, name, ago)
 	return result.Size
@@ -240,7 +240,7 @@ func TestCountDuringWalk(t *testing.T) {
 		// The walk has one of the directories before it, and has read the names in the other.
 		s := <-opened
 		for _, name := range []string{"a/b/new.pb.gz", "z/b/new.pb.gz"} {
-			_, err := s.Write(name, []byte("profile"))
+			_, err := s.Write(name, []byte("profile"), nil)
 			assert.NoError(t, err)
 		}
 	})

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // temporaryPrefix begins the names of files that are being written. They end unlike the files that are kept.
@@ -62,7 +64,7 @@ type Store struct {
 	current directory
 
 	holdings holdings
-	buffers  sync.Pool
+	buffers  scratch.Keeper[[]byte]
 	foldCase bool
 
 	stop func() // ends the removal and waits for it

@@ -92,7 +92,7 @@ func inflate(t *testing.T, path string) string {
 func TestWrite(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "made", "by the store")
 	s := newStore(t, newOptions(t, directory))
-	result, err := s.Write("checkout/cpu/one.pb.gz", []byte("profile one"))
+	result, err := s.Write("checkout/cpu/one.pb.gz", []byte("profile one"), nil)
 	require.NoError(t, err)
 	info, err := os.Stat(below(directory, "checkout/cpu/one.pb.gz"))
 	require.NoError(t, err)
@@ -108,14 +108,14 @@ func TestWrite(t *testing.T) {
 func TestWriteAgain(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
-	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"))
+	_, err := s.Write("a/b/one.pb.gz", []byte("profile one"), nil)
 	require.NoError(t, err)
 	before, err := os.Stat(below(options.Directory, "a/b/one.pb.gz"))
 	require.NoError(t, err)
 
 	options.Level = 9
 	for _, s := range []*Store{s, newStore(t, options)} {
-		result, err := s.Write("a/b/one.pb.gz", []byte("profile one"))
+		result, err := s.Write("a/b/one.pb.gz", []byte("profile one"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, Result{Name: "a/b/one.pb.gz"}, result)
 	}
@@ -133,7 +133,7 @@ func TestWriteOtherContent(t *testing.T) {
 	contents := []string{"one", "two", "one and more", "on", "", strings.Repeat("three", 50_000), strings.Repeat("three", 50_001)}
 	for range 2 {
 		for i, content := range contents {
-			result, err := s.Write("a/b/same.pb.gz", []byte(content))
+			result, err := s.Write("a/b/same.pb.gz", []byte(content), nil)
 			require.NoError(t, err)
 			assert.Equal(t, i > 0, result.Renamed)
 			assert.Equal(t, content, inflate(t, below(options.Directory, result.Name)))
@@ -155,7 +155,7 @@ func TestWriteBesideForeignFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/text.pb.gz"), []byte("no gzip"), 0o600))
 	require.NoError(t, os.WriteFile(below(options.Directory, "a/b/half.pb.gz"), []byte("\x1f\x8b\x08\x00"), 0o600))
 	for _, name := range []string{"a/b/directory.pb.gz", "a/b/text.pb.gz", "a/b/half.pb.gz"} {
-		result, err := s.Write(name, []byte("profile"))
+		result, err := s.Write(name, []byte("profile"), nil)
 		require.NoError(t, err)
 		assert.True(t, result.Renamed)
 		assert.Equal(t, "profile", inflate(t, below(options.Directory, result.Name)))
@@ -178,7 +178,7 @@ func TestWriteConcurrently(t *testing.T) {
 			for round := range rounds {
 				// Two writers at a time write the same, four write other content under the same name.
 				name := fmt.Sprintf("s%d/t/%d.pb.gz", round%7, round)
-				result, err := s.Write(name, fmt.Appendf(nil, "%d of pair %d", round, writer/2))
+				result, err := s.Write(name, fmt.Appendf(nil, "%d of pair %d", round, writer/2), nil)
 				assert.NoError(t, err)
 				if result.Written() {
 					written.Add(1)
@@ -203,10 +203,10 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
 			s := newStore(t, options)
-			_, err := s.Write("checkout/cpu/one.pb.gz", []byte("one"))
+			_, err := s.Write("checkout/cpu/one.pb.gz", []byte("one"), nil)
 			require.NoError(t, err)
 			require.NoError(t, os.RemoveAll(below(options.Directory, test.remove)))
-			_, err = s.Write("checkout/cpu/two.pb.gz", []byte("two"))
+			_, err = s.Write("checkout/cpu/two.pb.gz", []byte("two"), nil)
 			require.NoError(t, err)
 			assert.Equal(t, map[string]string{"checkout/cpu/two.pb.gz": "two"}, tree(t, options.Directory))
 		})
@@ -227,7 +227,7 @@ func TestDirectoriesRemovedConcurrently(t *testing.T) {
 	})
 	for i := range 300 {
 		name := fmt.Sprintf("a/b/%d.pb.gz", i)
-		_, err := s.Write(name, []byte("profile"))
+		_, err := s.Write(name, []byte("profile"), nil)
 		require.NoError(t, err)
 		old <- name
 	}
@@ -251,7 +251,7 @@ func TestWriteAfterClose(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	_, err = s.Write("a/b/c.pb.gz", []byte("profile"))
+	_, err = s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 	require.ErrorIs(t, err, fs.ErrClosed)
 	assert.Equal(t, ClassOther, ClassOf(err))
 }

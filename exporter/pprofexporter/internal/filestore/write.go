@@ -18,12 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-const (
-	// maxAttempts bounds how often a write begins anew because others remove directories or take names under it.
-	maxAttempts = 5
-	// maxPooled is the largest buffer that is kept for the next write.
-	maxPooled = 4 << 20
-)
+// maxAttempts bounds how often a write begins anew because others remove directories or take names under it.
+const maxAttempts = 5
 
 // errTaken says that something else stands at a name.
 var errTaken = errors.New("the name is taken")
@@ -44,13 +40,16 @@ func (r Result) Written() bool { return r.Size > 0 }
 // Write stores a pprof, gzipped, under name: a path with slashes that ends in [pathname.Suffix]. When it returns nil the
 // file is on disk. A write that failed may be repeated: it goes on where it was. Result tells what was done also when
 // there is an error, which can be: a file is there, but not yet safe from a power cut.
-func (s *Store) Write(name string, pprof []byte) (Result, error) {
+//
+// reserve is asked before memory is taken, with all bytes that the write then takes; nil asks nobody. Its error ends the
+// write and is part of the error returned.
+func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
 	if !fs.ValidPath(name) {
 		return Result{}, fmt.Errorf("cannot write %q: %w: no relative path without dots", name, ErrBlocked)
 	}
-	result, err := s.writeAs(name, pprof)
+	result, err := s.writeAs(name, pprof, reserve)
 	if errors.Is(err, errTaken) {
-		result, err = s.writeAs(pathname.WithSuffix(name, sha256.Sum256(pprof)), pprof)
+		result, err = s.writeAs(pathname.WithSuffix(name, sha256.Sum256(pprof)), pprof, reserve)
 		result.Renamed = true
 	}
 	if errors.Is(err, errTaken) {
@@ -63,13 +62,13 @@ func (s *Store) Write(name string, pprof []byte) (Result, error) {
 }
 
 // writeAs writes to this name or returns errTaken. It begins anew as long as others interfere.
-func (s *Store) writeAs(name string, pprof []byte) (Result, error) {
+func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
 	result := Result{Name: name}
 	var d directory
 	var err error
 	for again, attempt := true, 0; again && attempt < maxAttempts; attempt++ {
 		d = s.directory()
-		result.Size, err = s.tryWrite(d, name, pprof)
+		result.Size, err = s.tryWrite(d, name, pprof, reserve)
 		switch {
 		case result.Written():
 			again = false
@@ -90,7 +89,7 @@ func (s *Store) writeAs(name string, pprof []byte) (Result, error) {
 }
 
 // tryWrite returns the size of the file that it made, 0 if there was nothing to do.
-func (s *Store) tryWrite(d directory, name string, pprof []byte) (int64, error) {
+func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(bytes int64) error) (int64, error) {
 	parent := path.Dir(name)
 	same, err := holds(d, name, pprof)
 	switch {
@@ -101,7 +100,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte) (int64, error) 
 	case !isAbsent(err):
 		return 0, err
 	}
-	temporary, size, err := s.writeTemporary(d, parent, pprof)
+	temporary, size, err := s.writeTemporary(d, parent, pprof, reserve)
 	if err != nil {
 		return 0, err
 	}
@@ -116,17 +115,15 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte) (int64, error) 
 }
 
 // writeTemporary writes the gzipped pprof to a temporary file, which is on disk when it returns.
-func (s *Store) writeTemporary(d directory, parent string, data []byte) (name string, size int64, err error) {
-	buffer, _ := s.buffers.Get().(*[]byte)
+func (s *Store) writeTemporary(
+	d directory, parent string, data []byte, reserve func(bytes int64) error,
+) (name string, size int64, err error) {
+	buffer := s.buffers.Get()
 	if buffer == nil {
 		buffer = new([]byte)
 	}
-	defer func() {
-		if cap(*buffer) <= maxPooled {
-			s.buffers.Put(buffer)
-		}
-	}()
-	if *buffer, err = pprof.AppendGzip((*buffer)[:0], data, s.options.Level); err != nil {
+	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
+	if *buffer, err = pprof.AppendGzipReserving((*buffer)[:0], data, s.options.Level, reserve); err != nil {
 		return "", 0, err
 	}
 	name = s.temporary(parent)

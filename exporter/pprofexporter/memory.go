@@ -1,0 +1,120 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// memory is where a destination reserves what its requests take.
+type memory struct {
+	budget *budget.Budget
+	// waits says that the caller waits for the answer, so that its reservation, if it has one, is that of the request. Out of
+	// a queue the context still carries the reservation of a caller who has long released it.
+	waits bool
+}
+
+func newMemory(cfg *Config) memory {
+	if !cfg.QueueConfig.HasValue() {
+		return memory{waits: true}
+	}
+	queue := cfg.QueueConfig.Get()
+	return memory{waits: queue.WaitForResult && !queue.Batch.HasValue()}
+}
+
+func (m *memory) start(host component.Host) (err error) {
+	m.budget, err = budget.Of(host)
+	return err
+}
+
+// claim is what the work on one request takes of the budget, by parts.
+type claim struct {
+	reservation *budget.Reservation
+	// before is what the reservation had for the caller.
+	before int64
+	parts  [claimParts]int64
+	// err is the reason why memory was not to be had. The request may be repeated.
+	err error
+}
+
+// The parts of a claim.
+const (
+	claimEncoder = iota
+	claimGzip
+	claimBody
+	claimCopy
+	claimParts
+)
+
+type claimKey struct{}
+
+// claim begins the claim of a request, which must be released. The context carries it.
+func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
+	c := &claim{}
+	if m.waits {
+		c.reservation = budget.FromContext(ctx)
+	}
+	if c.reservation == nil {
+		c.reservation, _ = m.budget.Reserve(ctx, 0) // nothing cannot be refused
+	}
+	c.before = c.reservation.Bytes()
+	return context.WithValue(ctx, claimKey{}, c), c
+}
+
+// reserve returns what asks for the memory of a part, with the number of bytes that it takes by then. An error that is
+// [pprof.ErrTooLarge] says that it can never have them. After any other the request may be repeated.
+func (c *claim) reserve(ctx context.Context, part int) func(bytes int64) error {
+	return func(bytes int64) error {
+		total := c.before + bytes - c.parts[part]
+		for _, taken := range c.parts {
+			total += taken
+		}
+		err := c.reservation.Grow(ctx, total)
+		switch {
+		case err == nil:
+			c.parts[part] = bytes
+			return nil
+		case errors.Is(err, budget.ErrTooLarge):
+			return fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
+		}
+		c.err = err
+		return err
+	}
+}
+
+// release gives back what the request took.
+func (c *claim) release() { c.reservation.Shrink(c.before) }
+
+// reserveCopy asks for the memory of a copy of a message for the claim of the context, if it has one.
+func reserveCopy(ctx context.Context, pd pprofile.Profiles) error {
+	c, has := ctx.Value(claimKey{}).(*claim)
+	if !has {
+		return nil
+	}
+	return c.reserve(ctx, claimCopy)(messageBytes(pd))
+}
+
+// messageBytes is about how much memory a message takes: its fields, and for each entry what holds it.
+func messageBytes(pd pprofile.Profiles) int64 {
+	const entryBytes = 160
+	d := pd.Dictionary()
+	entries := pd.SampleCount() + d.StackTable().Len() + d.LocationTable().Len() + d.FunctionTable().Len() +
+		d.MappingTable().Len() + d.AttributeTable().Len() + d.LinkTable().Len() + d.StringTable().Len()
+	for _, resource := range pd.ResourceProfiles().All() {
+		entries += 2 + resource.ScopeProfiles().Len()
+		for _, scope := range resource.ScopeProfiles().All() {
+			entries += 2 * scope.Profiles().Len()
+		}
+	}
+	sizer := pprofile.ProtoMarshaler{}
+	return int64(2*sizer.ProfilesSize(pd) + entryBytes*entries)
+}

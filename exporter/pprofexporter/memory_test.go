@@ -1,0 +1,226 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofexporter
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// budgetHost is a host with an extension that has the budget.
+type budgetHost struct {
+	*recorder
+	budget *budget.Budget
+}
+
+func (h *budgetHost) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h}
+}
+
+func (h *budgetHost) Start(context.Context, component.Host) error { return nil }
+func (h *budgetHost) Shutdown(context.Context) error              { return nil }
+func (h *budgetHost) MemoryBudget() *budget.Budget                { return h.budget }
+
+func newBudgetHost(size int64, wait time.Duration) *budgetHost {
+	return &budgetHost{recorder: newRecorder(), budget: budget.New(size, wait)}
+}
+
+func used(b *budget.Budget) int64 {
+	bytes, _ := b.Used()
+	return bytes
+}
+
+// enough is more than a small request takes with the memory of the compression.
+const enough = 8 << 20
+
+// TestMemoryIsReserved while a request is written, and given back then.
+func TestMemoryIsReserved(t *testing.T) {
+	host := newBudgetHost(enough, time.Millisecond)
+	f := newFixtureAt(t, host, nil)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	now, peak := host.budget.Used()
+	assert.Zero(t, now)
+	assert.Greater(t, peak, int64(1<<20))
+	assert.Equal(t, map[string]int{"a": 1}, f.services(t))
+}
+
+// TestMemoryIsExhausted: others have it, so that the sender is told to come again.
+func TestMemoryIsExhausted(t *testing.T) {
+	for _, held := range []int64{enough, enough - 512<<10} { // nothing is left, or enough for all but the compression
+		host := newBudgetHost(enough, time.Millisecond)
+		f := newFixtureAt(t, host, nil)
+		other, err := host.budget.Reserve(t.Context(), held)
+		require.NoError(t, err)
+		err = f.ConsumeProfiles(t.Context(), cpu(t, "a"))
+		require.ErrorIs(t, err, budget.ErrExhausted)
+		assert.False(t, consumererror.IsPermanent(err))
+		assert.Empty(t, host.statuses(), "the disk is well")
+		assert.Equal(t, held, used(host.budget))
+		other.Release()
+		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+		assert.Equal(t, map[string]int{"a": 1}, f.services(t))
+	}
+}
+
+// TestMemoryIsNeverEnough: what needs more than there is in all is refused and counted.
+func TestMemoryIsNeverEnough(t *testing.T) {
+	for _, size := range []int64{1000, 1 << 20} { // too little for the encoder, and for the compression
+		host := newBudgetHost(size, time.Millisecond)
+		f := newFixtureAt(t, host, nil)
+		pd := cpu(t, "a")
+		err := f.ConsumeProfiles(t.Context(), pd)
+		require.ErrorIs(t, err, budget.ErrTooLarge)
+		assert.True(t, consumererror.IsPermanent(err))
+		profiles := int64(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().Len())
+		metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, points(profiles, because("too_large")), onlyValues()...)
+		assert.Empty(t, host.statuses())
+		assert.Zero(t, used(host.budget))
+	}
+}
+
+// TestMemoryOfTheCaller: without a queue the reservation of the request grows. A second one could wait for it.
+func TestMemoryOfTheCaller(t *testing.T) {
+	host := newBudgetHost(enough, time.Hour)
+	f := newFixtureAt(t, host, nil)
+	callers, err := host.budget.Reserve(t.Context(), 4<<20)
+	require.NoError(t, err)
+	other, err := host.budget.Reserve(t.Context(), 4<<20-1)
+	require.NoError(t, err)
+	time.AfterFunc(10*time.Millisecond, other.Release)
+	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), cpu(t, "a")))
+	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")
+}
+
+// TestMemoryBehindAQueue: the caller has its answer and has released its reservation, which the queue's context still
+// carries. The request is repeated until there is memory, and is not lost.
+func TestMemoryBehindAQueue(t *testing.T) {
+	host := newBudgetHost(enough, time.Millisecond)
+	f := newFixtureAt(t, host, func(cfg *Config) {
+		cfg.QueueConfig = configoptional.Some(newDefaultQueueConfig())
+		cfg.RetryConfig.Enabled = true
+		cfg.RetryConfig.InitialInterval = time.Millisecond
+	})
+	callers, err := host.budget.Reserve(t.Context(), enough)
+	require.NoError(t, err)
+	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), cpu(t, "a")))
+	time.Sleep(20 * time.Millisecond)
+	assert.Empty(t, f.files(t))
+	callers.Release()
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 && used(host.budget) == 0 }, patience, time.Millisecond)
+	assert.Zero(t, callers.Bytes())
+}
+
+// TestMaxPprofBytes: a request of few bytes that stands for many is refused, and counted; others of it go on.
+func TestMaxPprofBytes(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) { cfg.MaxPprofBytes = 100_000 })
+	pd := repeating(10_000, 50)
+	small := pd.ResourceProfiles().AppendEmpty()
+	small.Resource().Attributes().PutStr("service.name", "b")
+	small.ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	err := f.ConsumeProfiles(t.Context(), pd)
+	require.ErrorContains(t, err, "the limit is 100000")
+	assert.True(t, consumererror.IsPermanent(err))
+	metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+	assert.Equal(t, map[string]int{"b": 1}, f.services(t))
+}
+
+// repeating is a request of so many samples that have one stack of so many locations.
+func repeating(locations, samples int) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().Append("", "n")
+	d.MappingTable().AppendEmpty()
+	d.FunctionTable().AppendEmpty()
+	d.LinkTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	d.LocationTable().AppendEmpty()
+	d.LocationTable().AppendEmpty().SetAddress(1)
+	d.StackTable().AppendEmpty()
+	indices := make([]int32, locations)
+	for i := range indices {
+		indices[i] = 1
+	}
+	d.StackTable().AppendEmpty().LocationIndices().FromRaw(indices)
+	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	for i := range samples {
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(1)
+		a.Value().SetInt(int64(i))
+		s := p.Samples().AppendEmpty()
+		s.SetStackIndex(1)
+		s.Values().Append(1)
+		s.AttributeIndices().Append(int32(i + 1))
+	}
+	return pd
+}
+
+// TestQueueOfBytes: a request that is larger than the queue is refused for good.
+func TestQueueOfBytes(t *testing.T) {
+	f := newFixture(t, func(cfg *Config) {
+		queue := newDefaultQueueConfig()
+		queue.QueueSize = leastQueueBytes
+		cfg.QueueConfig = configoptional.Some(queue)
+	})
+	large := cpu(t, "a")
+	large.Dictionary().StringTable().Append(string(make([]byte, leastQueueBytes)))
+	err := f.ConsumeProfiles(t.Context(), large)
+	require.ErrorContains(t, err, "sending_queue::queue_size is 1048576")
+	assert.True(t, consumererror.IsPermanent(err))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "b")))
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, patience, time.Millisecond)
+}
+
+// TestMemoryOfHTTP: what fits is sent, the rest comes again.
+func TestMemoryOfHTTP(t *testing.T) {
+	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
+		t.Run(string(format), func(t *testing.T) {
+			s := newSink(t, nil)
+			host := newBudgetHost(enough, time.Millisecond)
+			p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
+			other, err := host.budget.Reserve(t.Context(), enough-512<<10)
+			require.NoError(t, err)
+			pd := request(t, cpu(t, "a"), cpu(t, "b"))
+			err = p.ConsumeProfiles(t.Context(), pd)
+			require.ErrorIs(t, err, budget.ErrExhausted)
+			assert.False(t, consumererror.IsPermanent(err))
+			assert.Empty(t, s.requests())
+			other.Release()
+			require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
+			bodies := 0
+			for _, request := range s.requests() {
+				bodies += bytes.Count(request.body, []byte{0x1f, 0x8b, 0x08})
+			}
+			assert.Equal(t, 2, bodies)
+			assert.Zero(t, used(host.budget))
+		})
+	}
+}
+
+// TestNoMemoryForACopy: then all of the request is repeated, and what was written is known again.
+func TestNoMemoryForACopy(t *testing.T) {
+	b := budget.New(enough, time.Millisecond)
+	_, err := b.Reserve(t.Context(), enough)
+	require.NoError(t, err)
+	ctx, claim := (&memory{budget: b}).claim(t.Context())
+	defer claim.release()
+	pd := request(t, cpu(t, "a"), cpu(t, "b"))
+	_, _, err = deliverTo(ctx, pd, failing("b"))
+	assert.Equal(t, errDisk, err)
+	parcels := newParcels(pd)
+	parcels.done(position{})
+	assert.Equal(t, errDisk, parcels.rest(ctx, errDisk))
+	assert.Equal(t, int64(enough), used(b))
+}

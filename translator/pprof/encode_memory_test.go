@@ -1,0 +1,232 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package pprof_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// allocated returns how many bytes do allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// longStack returns a message with one stack of n locations.
+func longStack(n int) (*message, int32) {
+	m := newMessage()
+	location := m.dict.Location(dictionary.Location{Address: 1}, nil, nil)
+	return m, m.dict.Stack(slices.Repeat([]int32{location}, n))
+}
+
+// TestSizeIsKnownBeforehand: a stack that many samples have is found out before it is written for each of them.
+func TestSizeIsKnownBeforehand(t *testing.T) {
+	m, stack := longStack(900_000)
+	p := m.profile("a/1")
+	for i := range 1000 {
+		m.sample(p, stack, []int64{1}, m.attribute("n", i, ""))
+	}
+	pd := m.done()
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	var err error
+	bytes := allocated(func() {
+		for _, err = range encoder.All(pd) {
+		}
+	})
+	require.ErrorIs(t, err, pprof.ErrTooLarge)
+	assert.ErrorContains(t, err, fmt.Sprintf("the limit is %d", 64<<20))
+	assert.Less(t, bytes, uint64(16<<20), "not much more than the stack itself")
+}
+
+// TestProfilesCountTogether: what each profile of a message repeats counts for all of them, and those that fit are written.
+func TestProfilesCountTogether(t *testing.T) {
+	m, stack := longStack(10_000)
+	for i := range 200 {
+		p := m.profile("a/1")
+		p.SetTime(pcommon.Timestamp(i + 1))
+		m.sample(p, stack, []int64{1})
+	}
+	last := m.profile("a/1")
+	m.sample(last, 0, []int64{7})
+	all, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: 1 << 20})
+	written := 0
+	for _, one := range all {
+		written += len(one.Pprof)
+	}
+	assert.LessOrEqual(t, written, 1<<20)
+	assert.Greater(t, written, 1<<20-20_000)
+	assert.Len(t, faults, 201-len(all))
+	assert.Equal(t, []int{200}, all[len(all)-1].Positions, "what is small enough goes on")
+	for i, fault := range faults {
+		require.ErrorIs(t, fault, pprof.ErrTooLarge)
+		assert.Equal(t, len(all)-1+i, fault.Profile)
+	}
+}
+
+// TestRefusalsCostLittle: profiles that nearly fit cannot be tried without end.
+func TestRefusalsCostLittle(t *testing.T) {
+	m, stack := longStack(60_000)
+	for i := range 5000 {
+		p := m.profile("a/1")
+		p.SetTime(pcommon.Timestamp(i + 1))
+		m.sample(p, stack, []int64{1}, m.attribute("n", i, ""))
+		m.sample(p, stack, []int64{1}, m.attribute("n", -i-1, ""))
+	}
+	_, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: 100_000})
+	require.Len(t, faults, 5000)
+	assert.ErrorContains(t, faults[0], "bytes of the pprofs of a message: ")
+	assert.ErrorContains(t, faults[4999], "bytes of pprofs that are too large: ")
+}
+
+// largeMessage has n strings, functions, locations and samples, in two profiles.
+func largeMessage(n int) pprofile.Profiles {
+	m := newMessage()
+	for at := range 2 {
+		p := m.profile("a/1")
+		p.SetTime(pcommon.Timestamp(at + 1))
+		for i := range n / 2 {
+			name := fmt.Sprintf("function %d of %d", i, at)
+			m.sample(p, m.stack(name), []int64{1}, m.attribute("label "+name, name, ""))
+		}
+	}
+	return m.done()
+}
+
+// TestEncoderKeepsLittle: what one large message took is garbage soon.
+func TestEncoderKeepsLittle(t *testing.T) {
+	const n = 60_000
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	heap := func() uint64 {
+		for range 3 {
+			runtime.GC()
+		}
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	small := groupsOf(1)
+	pprofsOf(t, encoder, small)
+	large := largeMessage(n)
+	before := heap()
+	count := 0
+	for _, err := range encoder.All(large) {
+		require.NoError(t, err)
+		count++
+	}
+	require.Equal(t, 2, count)
+	assert.Less(t, heap(), before+1<<20)
+	runtime.KeepAlive(large)
+	pprofsOf(t, encoder, small)
+	runtime.KeepAlive(encoder)
+}
+
+// TestReserveIsAskedBeforehand: what is allocated was agreed to, within what garbage adds, and the number never falls.
+func TestReserveIsAskedBeforehand(t *testing.T) {
+	messages := map[string]pprofile.Profiles{"large": largeMessage(20_000), "groups": groupsOf(2000)}
+	for _, file := range profiletest.OwnPprofs(t) {
+		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(file.Bytes(t), pprof.Source{})
+		require.NoError(t, err)
+		messages[file.Name] = pd
+	}
+	for name, pd := range messages {
+		most := int64(0)
+		encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+		bytes := allocated(func() {
+			for _, err := range encoder.AllReserving(pd, func(bytes int64) error {
+				assert.GreaterOrEqual(t, bytes, most)
+				most = bytes
+				return nil
+			}) {
+				require.NoError(t, err)
+			}
+		})
+		assert.Less(t, bytes, uint64(2*most), name)
+		assert.Less(t, most, 60*int64(len(marshalled(t, pd)))+1<<20, name)
+	}
+}
+
+var errBusy = errors.New("busy")
+
+// TestReserveRefuses at each number of bytes: the iteration ends with the first profile that was not written, which the
+// error names.
+func TestReserveRefuses(t *testing.T) {
+	pd := largeMessage(2000)
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
+	for limit := int64(0); ; limit += 64 << 10 {
+		var written []int
+		var fault *pprof.ProfileError
+		for payload, err := range encoder.AllReserving(pd, func(bytes int64) error {
+			if bytes > limit {
+				return errBusy
+			}
+			return nil
+		}) {
+			require.Nil(t, fault, "nothing comes after it")
+			if err == nil {
+				written = append(written, payload.Positions...)
+				continue
+			}
+			require.ErrorAs(t, err, &fault)
+			require.ErrorIs(t, err, pprof.ErrNotReserved)
+			require.ErrorIs(t, err, errBusy)
+		}
+		if fault == nil {
+			require.Equal(t, []int{0, 1}, written)
+			return
+		}
+		require.Equal(t, len(written), fault.Profile)
+		require.Equal(t, pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(fault.Profile).ProfileID(), fault.ProfileID)
+	}
+}
+
+// TestReserveNeverEnough: where the answer is that there can never be enough, only the profile that needs it is refused.
+func TestReserveNeverEnough(t *testing.T) {
+	m, stack := longStack(100_000)
+	m.sample(m.profileIn(m.scope(), "a/1"), stack, []int64{1})
+	m.profile("b/1").SetTime(9)
+	pd := m.done()
+	var refused, written []int
+	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).AllReserving(pd, func(bytes int64) error {
+		if bytes > 256<<10 {
+			return fmt.Errorf("%w: %d", pprof.ErrTooLarge, bytes)
+		}
+		return nil
+	}) {
+		if err == nil {
+			written = append(written, payload.Positions...)
+			continue
+		}
+		require.ErrorIs(t, err, pprof.ErrTooLarge)
+		require.NotErrorIs(t, err, pprof.ErrNotReserved)
+		var fault *pprof.ProfileError
+		require.ErrorAs(t, err, &fault)
+		refused = append(refused, fault.Profile)
+	}
+	assert.Equal(t, []int{0}, refused)
+	assert.Equal(t, []int{1}, written)
+	all := 0
+	for _, err := range pprof.NewEncoder(pprof.EncodeOptions{}).AllReserving(pd, func(int64) error { return pprof.ErrTooLarge }) {
+		require.ErrorIs(t, err, pprof.ErrTooLarge)
+		all++
+	}
+	assert.Equal(t, 2, all)
+}
