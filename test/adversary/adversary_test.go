@@ -14,15 +14,16 @@ import (
 // TestAdversary sends each body to each configuration that takes it, in containers of some sizes.
 func TestAdversary(t *testing.T) {
 	e := extentOf(t)
+	if path := recordPath(); path != "" {
+		t.Cleanup(func() { writeDocuments(t, path) }) // when all that is parallel has ended
+	}
 	for _, s := range e.configurations {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			for _, mib := range e.sizes {
 				t.Run(fmt.Sprintf("%dMiB", mib), func(t *testing.T) { e.attackAll(t, s, mib) })
 			}
 		})
-	}
-	if path := recordPath(); path != "" {
-		writeDocuments(t, path)
 	}
 }
 
@@ -60,10 +61,7 @@ func (e extent) end(t *testing.T, p *process) {
 
 // attackWith sends a body as often as the extent says.
 func (e extent) attackWith(t *testing.T, p *process, b body) {
-	var wire []byte
-	if b.wire != nil {
-		wire = b.wire()
-	}
+	wire := b.bytes()
 	times := e.times
 	if b.to == scraped {
 		times = []int{hostileTargets}
@@ -99,7 +97,9 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 	}
 	took := time.Since(begin)
 	p.waitHonest()
-	p.waitIdle()
+	if answers.accepted {
+		p.waitIdle()
+	}
 	peak, killed := p.watch.largest()
 	faults, slowest := p.takeFaults()
 

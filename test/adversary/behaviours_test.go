@@ -55,7 +55,7 @@ func (p *process) upload(ctx context.Context, wire []byte) (status, answer strin
 func lookAtDeepProfile(ctx context.Context, p *process, times int, patience time.Duration, requests []string) *tally {
 	var answers tally
 	status, answer := p.upload(ctx, deepProfile())
-	answers.add("upload "+status, answer)
+	answers.add(status, answer)
 	time.Sleep(time.Second) // until the exporter has it
 	var viewers sync.WaitGroup
 	for i := range times {

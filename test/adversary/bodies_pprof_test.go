@@ -58,7 +58,7 @@ func pprofTables() []body {
 	}
 	add("mappings", func() content { return withIDs(pprofMapping, 8_000_000) })
 	add("locations", func() content { return withIDs(pprofLocation, 8_000_000) })
-	add("functions", func() content { return withIDs(pprofFunction, 8_000_000, 0x10, 3) })
+	add("functions", func() content { return withIDs(pprofFunction, 6_500_000, 0x10, 3) })
 	add("lines-of-one-location", func() content {
 		return field(pprofLocation, number(1, 1), filling(empty(locationLine), inflatedBytes))
 	})

@@ -20,6 +20,9 @@ const honestTenant = "honest"
 // startHonest starts the honest clients of a process: one that uploads, and one that looks at a page where there are any.
 func (p *process) startHonest(t *testing.T) []*honest {
 	t.Helper()
+	if p.unserved {
+		return nil
+	}
 	ctx := context.WithoutCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	tenant := []string{"X-Scope-OrgID", honestTenant}

@@ -25,16 +25,18 @@ type shipped struct {
 	name  string
 	files []string
 	more  []string
+	// unserved says that no client can be served: config/kafka-front.yaml keeps nothing, and its broker is not there.
+	unserved bool
 }
 
-// configurations are all that can run without a broker of Kafka: config/kafka-back.yaml listens to nothing else, and
-// config/kafka-front.yaml does not start without one. Their receivers, processors and limits are those of the others.
+// configurations are all that listen to something: config/kafka-back.yaml only asks a broker of Kafka.
 var configurations = []shipped{
 	{name: "gateway", files: []string{"config/gateway.yaml"}},
 	{name: "splunk", files: []string{"config/splunk.yaml"}},
 	{name: "agent", files: []string{"config/agent.yaml"}},
 	{name: "demo", files: []string{"config/demo.yaml"}},
 	{name: "scrape", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings}},
+	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}, unserved: true},
 	// Without a cluster there is nobody to ask for the names of pods.
 	{name: "kubernetes", files: []string{"deploy/kubernetes/base/config.yaml"}, more: []string{withoutCluster}},
 	{

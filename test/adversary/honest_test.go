@@ -27,7 +27,9 @@ type honest struct {
 	what    string
 	attempt func(ctx context.Context) error
 
-	stop   context.CancelFunc
+	stop context.CancelFunc
+	// now begins the next round at once.
+	now    chan struct{}
 	ended  sync.WaitGroup
 	mu     sync.Mutex
 	begun  time.Time // of the last round that has ended
@@ -37,12 +39,13 @@ type honest struct {
 
 func startHonest(ctx context.Context, what string, attempt func(context.Context) error) *honest {
 	ctx, cancel := context.WithCancel(ctx)
-	h := &honest{what: what, attempt: attempt, stop: cancel}
+	h := &honest{what: what, attempt: attempt, stop: cancel, now: make(chan struct{}, 1)}
 	h.ended.Go(func() {
 		for ctx.Err() == nil {
 			h.round(ctx)
 			select {
 			case <-ctx.Done():
+			case <-h.now:
 			case <-time.After(honestEvery):
 			}
 		}
@@ -102,6 +105,10 @@ func (h *honest) wait(running func() bool) {
 		h.mu.Unlock()
 		if served {
 			return
+		}
+		select {
+		case h.now <- struct{}{}:
+		default:
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

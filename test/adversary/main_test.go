@@ -40,7 +40,7 @@ func extentOf(t *testing.T) extent {
 	t.Helper()
 	mode := os.Getenv(modeVariable)
 	if mode == "" {
-		t.Skip(modeVariable + " is not set: run `make adversary`, which takes hours, or with ADVERSARY=ci minutes")
+		t.Skip(modeVariable + " is not set: run `make adversary-ci`, which takes minutes, or `make adversary`, which takes hours")
 	}
 	e, known := extents[mode]
 	require.True(t, known, "%s is %q, it must be ci or full", modeVariable, mode)

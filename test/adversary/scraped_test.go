@@ -110,7 +110,7 @@ func answering(answer func(s *targets) http.HandlerFunc) attack {
 		for p.targets.asked.Load() < until && p.running.Running() && within.Err() == nil {
 			sleep(within)
 		}
-		answers.add("scraped", "")
+		answers.add("200", "") // what it makes of the answers, it tells nobody
 		if n := p.targets.strayed.Load(); n > 0 {
 			answers.fault("%d requests to another port", n)
 		}

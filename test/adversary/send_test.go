@@ -28,6 +28,8 @@ type attack func(ctx context.Context, p *process, times int) *tally
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
+	// accepted tells whether there was a success: what was taken may take memory later.
+	accepted bool
 	// first is the text of the first refusal.
 	first string
 	// faults are answers that must not be.
@@ -41,7 +43,9 @@ func (a *tally) add(status, text string) {
 		a.counts = map[string]int{}
 	}
 	a.counts[status]++
-	if a.first == "" {
+	success := strings.HasPrefix(status, "2") || status == "gRPC 0"
+	a.accepted = a.accepted || success
+	if a.first == "" && !success {
 		a.first = fmt.Sprintf("%.160q", strings.TrimSpace(text))
 	}
 }
