@@ -28,6 +28,7 @@ func TestAdversary(t *testing.T) {
 }
 
 func (e extent) attackAll(t *testing.T, s shipped, mib int) {
+	t.Helper()
 	p := newProcess(t, s, mib)
 	for _, b := range bodies() {
 		if !p.takes(b) {
@@ -61,6 +62,7 @@ func (e extent) end(t *testing.T, p *process) {
 
 // attackWith sends a body as often as the extent says.
 func (e extent) attackWith(t *testing.T, p *process, b body) {
+	t.Helper()
 	wire := b.bytes()
 	times := e.times
 	if b.to == scraped {
@@ -91,7 +93,7 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 	begin := time.Now()
 	var answers *tally
 	if b.attack != nil {
-		answers = b.attack(t.Context(), p, times)
+		answers = b.attack(t.Context(), p, wire, times)
 	} else {
 		answers = send(t.Context(), p, b, wire, times)
 	}

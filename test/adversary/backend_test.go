@@ -26,7 +26,7 @@ func startBackend(t *testing.T, address string) *backend {
 	b := &backend{}
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), Protocols: protocols} //nolint:gosec // the gateway under test is its only client
+	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), Protocols: protocols}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	done := make(chan struct{})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +18,8 @@ import (
 // behaviours are attacks that are more than a body: what a client does with its connection, or between requests.
 func behaviours() []body {
 	looking := func(name string, patience time.Duration, requests ...string) body {
-		return body{name: name, to: pages, alone: true, wire: deepProfile, attack: func(ctx context.Context, p *process, times int) *tally {
-			return lookAtDeepProfile(ctx, p, times, patience, requests)
+		return body{name: name, to: pages, alone: true, wire: deepProfile, attack: func(ctx context.Context, p *process, wire []byte, times int) *tally {
+			return lookAt(ctx, p, wire, times, patience, requests)
 		}}
 	}
 	return []body{
@@ -51,12 +52,12 @@ func (p *process) upload(ctx context.Context, wire []byte) (status, answer strin
 	return request(ctx, "http://"+p.listening(otlpHTTP)+logsPath, []string{"Content-Type", "application/x-protobuf"}, profilingLogs(service, record).plain())
 }
 
-// lookAtDeepProfile uploads it and asks for pages; a client leaves when its patience is over.
-func lookAtDeepProfile(ctx context.Context, p *process, times int, patience time.Duration, requests []string) *tally {
+// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over.
+func lookAt(ctx context.Context, p *process, wire []byte, times int, patience time.Duration, requests []string) *tally {
 	var answers tally
-	status, answer := p.upload(ctx, deepProfile())
-	answers.add(status, answer)
-	time.Sleep(time.Second) // until the exporter has it
+	status, answer := p.upload(ctx, wire)
+	answers.add("upload "+status, answer)
+	p.waitListed(ctx)
 	var viewers sync.WaitGroup
 	for i := range times {
 		viewers.Go(func() {
@@ -71,6 +72,18 @@ func lookAtDeepProfile(ctx context.Context, p *process, times int, patience time
 	}
 	viewers.Wait()
 	return &answers
+}
+
+// waitListed waits until the exporter lists a hostile profile, if it takes one.
+func (p *process) waitListed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		if _, list := get(ctx, "http://"+p.listening(pages)+"/", ""); strings.Contains(list, "hostile") {
+			return
+		}
+		sleep(ctx)
+	}
 }
 
 func get(ctx context.Context, url, host string) (status, text string) {
@@ -88,11 +101,11 @@ func get(ctx context.Context, url, host string) (status, text string) {
 	if err != nil {
 		return broken(err), err.Error()
 	}
-	return fmt.Sprint(response.StatusCode), string(answer)
+	return strconv.Itoa(response.StatusCode), string(answer)
 }
 
 // rebind asks for pages as a browser does that was told that another name is this host.
-func rebind(ctx context.Context, p *process, times int) *tally {
+func rebind(ctx context.Context, p *process, _ []byte, times int) *tally {
 	var answers tally
 	for range times {
 		status, text := get(ctx, "http://"+p.listening(pages)+"/", "evil.example")
@@ -106,7 +119,7 @@ func rebind(ctx context.Context, p *process, times int) *tally {
 
 // stall sends 64 kB of a large body on each connection, and nothing more for a while.
 func stall(path, contentType string) attack {
-	return func(ctx context.Context, p *process, times int) *tally {
+	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		address := p.listening(pprofServer)
 		if path == profilesPath {
@@ -135,9 +148,8 @@ func stall(path, contentType string) attack {
 
 // repeatID fills the queue of a backend that is away, and then sends one upload again and again, as clients do that get no
 // answer.
-func repeatID(ctx context.Context, p *process, times int) *tally {
+func repeatID(ctx context.Context, p *process, wire []byte, times int) *tally {
 	for i := range 20 {
-		wire := gzipped(join(profile(), onlySample(number(sampleLabel, uint64(i)))))
 		request(ctx, fmt.Sprintf("http://%s/v1/pprof?service.name=other%d", p.listening(pprofServer), i), nil, wire)
 	}
 	time.Sleep(2 * time.Second)
@@ -147,7 +159,7 @@ func repeatID(ctx context.Context, p *process, times int) *tally {
 		senders.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, 2*servedWithin)
 			defer cancel()
-			status, text := request(ctx, "http://"+p.listening(pprofServer)+"/v1/pprof?service.name=hostile", nil, gzipped(profile()))
+			status, text := request(ctx, "http://"+p.listening(pprofServer)+"/v1/pprof?service.name=hostile", nil, wire)
 			answers.add(status, text)
 			if status == noAnswer {
 				answers.fault("no answer within %s", 2*servedWithin)

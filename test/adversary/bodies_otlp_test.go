@@ -3,7 +3,11 @@
 
 package adversary
 
-import "google.golang.org/protobuf/encoding/protowire"
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
 
 const (
 	// otlpBytes is a little less than an HTTP server of the Collector takes, grpcBytes than one of gRPC.
@@ -36,8 +40,8 @@ func otlpCall(name, path string, message func() content) body {
 
 // nestedIn puts content into a field of a message in a field of a message, from the outermost number on.
 func nestedIn(c content, numbers ...protowire.Number) content {
-	for i := len(numbers) - 1; i >= 0; i-- {
-		c = field(numbers[i], c)
+	for _, number := range slices.Backward(numbers) {
+		c = field(number, c)
 	}
 	return c
 }

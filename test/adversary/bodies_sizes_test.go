@@ -83,13 +83,13 @@ func locations(times int) content {
 	})
 }
 
-// distinctStacks are samples of which each has the same deep stack, but for its leaf.
+// distinctStacks are samples of which each has the same deep stack, but for its root: a tree has no node for two of them.
 func distinctStacks(samples, depth int) content {
 	rest := ids(depth).plain()
 	var stack []byte
 	return join(head("f"), field(pprofFunction, number(1, 1), number(2, 3)), locations(depth+samples),
 		counting(samples, func(to []byte, i int) []byte {
-			stack = append(protowire.AppendVarint(stack[:0], uint64(depth+i+1)), rest...)
+			stack = protowire.AppendVarint(append(stack[:0], rest...), uint64(depth+i+1))
 			return appendField(to, pprofSample, appendField([]byte{0x12, 1, 1}, sampleLocation, stack))
 		}))
 }

@@ -32,7 +32,9 @@ func profilingLogs(resource content, records ...content) content {
 // splunkRecords are log records that claim to be of an agent.
 func splunkRecords() []body {
 	service := func() content { return field(1, textField(1, "service.name"), field(2, textField(1, "hostile"))) }
-	pprofRecord := func(c content) content { return profilingRecord("pprof-gzip-base64", text(base64Text(gzipped(c)))) }
+	// What is behind the base64 is known by its first bytes, and zstd makes these smaller.
+	pprofRecord := func(c content) content { return profilingRecord("pprof-gzip-base64", text(base64Text(zstandard(c)))) }
+	gzipRecord := func(c content) content { return profilingRecord("pprof-gzip-base64", text(base64Text(gzipped(c)))) }
 	ofTwoLayers := func(name string, c func() content) body {
 		return splunkOnly(otlp(name, logsPath, func() content { return profilingLogs(service(), pprofRecord(c())) }))
 	}
@@ -41,16 +43,15 @@ func splunkRecords() []body {
 			return profilingLogs(service(), profilingRecord("text", join(text("\"main\" #1\n   java.lang.Thread.State: RUNNABLE\n"), lines())))
 		}))
 	}
-	labelled := func(c content) content { return field(pprofSample, c) }
 	return []body{
-		ofTwoLayers("splunk-empty-mappings", emptyMappings),
+		splunkOnly(otlp("splunk-empty-mappings", logsPath, func() content { return profilingLogs(service(), gzipRecord(emptyMappings())) })),
 		ofTwoLayers("splunk-empty-locations", func() content { return join(head(), onlySample(), filling(empty(pprofLocation), inflatedBytes)) }),
 		ofTwoLayers("splunk-empty-samples", func() content { return filling(empty(pprofSample), inflatedBytes) }),
 		ofTwoLayers("splunk-empty-strings", func() content { return filling(empty(pprofString), inflatedBytes) }),
 		ofTwoLayers("splunk-lines-of-one-location", func() content {
 			return field(pprofLocation, number(1, 1), filling(empty(locationLine), inflatedBytes))
 		}),
-		ofTwoLayers("splunk-empty-labels", func() content { return labelled(filling(empty(sampleLabel), inflatedBytes)) }),
+		ofTwoLayers("splunk-empty-labels", func() content { return field(pprofSample, filling(empty(sampleLabel), inflatedBytes)) }),
 		ofTwoLayers("splunk-deep-distinct-stacks", func() content { return distinctStacks(1000, 10_000) }),
 		ofTwoLayers("splunk-valid-63-mib", func() content { return validProfile(950_000) }),
 		splunkOnly(otlpCall("splunk-grpc-empty-mappings", logsCall, func() content { return profilingLogs(service(), pprofRecord(emptyMappings())) })),
@@ -58,7 +59,7 @@ func splunkRecords() []body {
 			return profilingLogs(service(), repeat(pprofRecord(emptyMappings()).plain(), 100))
 		})),
 		splunkOnly(otlp("splunk-gzip-bomb", logsPath, func() content {
-			return profilingLogs(service(), pprofRecord(repeat(make([]byte, 1024), 1<<20)))
+			return profilingLogs(service(), gzipRecord(repeat(make([]byte, 1024), 1<<20)))
 		})),
 		splunkOnly(otlp("splunk-long-base64", logsPath, func() content {
 			return profilingLogs(service(), profilingRecord("pprof-gzip-base64", filling([]byte("GgAaABoA"), otlpBytes)))

@@ -15,7 +15,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-const honestTenant = "honest"
+const (
+	honestTenant = "honest"
+	tenantHeader = "X-Scope-OrgID"
+)
 
 // startHonest starts the honest clients of a process: one that uploads, and one that looks at a page where there are any.
 func (p *process) startHonest(t *testing.T) []*honest {
@@ -25,15 +28,14 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	}
 	ctx := context.WithoutCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	tenant := []string{"X-Scope-OrgID", honestTenant}
 	var all []*honest
 	switch {
 	case p.listening(pprofServer) != "":
 		url := "http://" + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
-		all = append(all, startHonest(ctx, "upload", uploading(client, url, tenant, captured(t, "pprof", "cpu.pb.gz"))))
+		all = append(all, startHonest(ctx, "upload", uploading(client, url, []string{tenantHeader, honestTenant}, captured(t, "pprof", "cpu.pb.gz"))))
 	case p.listening(otlpHTTP) != "":
 		url := "http://" + p.listening(otlpHTTP) + "/v1/logs?upload=%d"
-		headers := append(tenant, "Content-Type", "application/x-protobuf")
+		headers := []string{tenantHeader, honestTenant, "Content-Type", "application/x-protobuf"}
 		logs := captured(t, "splunk", "splunk-otel-js", "v4.7.2-mixed-cpu-1-http.pb")
 		all = append(all, startHonest(ctx, "log record", uploading(client, url, headers, logs)))
 	case p.targets != nil:
@@ -68,5 +70,3 @@ func (p *process) takeFaults() (faults []string, slowest time.Duration) {
 	}
 	return faults, slowest
 }
-
-func removeAll(directory string) error { return os.RemoveAll(directory) }

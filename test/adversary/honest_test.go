@@ -141,7 +141,7 @@ func looking(client *http.Client, url string) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		request.Header.Set("X-Scope-OrgID", honestTenant)
+		request.Header.Set(tenantHeader, honestTenant)
 		return succeed(client, request)
 	}
 }

@@ -20,8 +20,6 @@ type extent struct {
 	sizes, times []int
 	// together is how many bodies are sent to one process.
 	together int
-	// restart says that each process is started again with the queue that it leaves.
-	restart bool
 }
 
 const (

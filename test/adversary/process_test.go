@@ -6,7 +6,9 @@ package adversary
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +61,7 @@ func (p *process) start(t *testing.T, settings string) {
 	}
 	configs := p.configs
 	if settings != "" {
-		configs = append(configs[:len(configs):len(configs)], settings)
+		configs = append(slices.Clip(configs), settings)
 	}
 	var err error
 	p.running, err = gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{
@@ -118,19 +120,18 @@ func (p *process) restart(t *testing.T) {
 func (p *process) clean(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"queue", "profiles"} {
-		require.NoError(t, removeAll(filepath.Join(p.directory, name)))
+		require.NoError(t, os.RemoveAll(filepath.Join(p.directory, name)))
 	}
 }
 
-// fatal is what a process said before it died.
+// fatal is what a process said before it died: the line that says why, or the last ones.
 func (p *process) fatal() string {
 	log := p.running.Log()
 	for _, word := range []string{"fatal error:", "panic:"} {
 		if i := strings.Index(log, word); i >= 0 {
-			return log[i:min(len(log), i+300)]
+			line, _, _ := strings.Cut(log[i:], "\n")
+			return line
 		}
 	}
-	return tail(log)
+	return log[max(0, len(log)-1000):]
 }
-
-func tail(log string) string { return log[max(0, len(log)-1000):] }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func replaceTable(t *testing.T, path, table string) {
 	require.True(t, found, "%s has no %s", path, tableBegin)
 	_, after, found := strings.Cut(rest, tableEnd)
 	require.True(t, found, "%s has no %s", path, tableEnd)
-	require.NoError(t, os.WriteFile(path, []byte(before+tableBegin+table+tableEnd+after), 0o644)) //nolint:gosec // a document
+	require.NoError(t, os.WriteFile(path, []byte(before+tableBegin+table+tableEnd+after), 0o644))
 }
 
 // bodyTable has a row for each body: the largest peak of all configurations, and the answers to the first that was measured.
@@ -73,7 +74,7 @@ func mebibytes(n int) string {
 }
 
 func thousands(n int) string {
-	text := fmt.Sprint(n)
+	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
 		text = text[:i] + "," + text[i:]
 	}

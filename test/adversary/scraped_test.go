@@ -57,7 +57,7 @@ func startTargets(t *testing.T, address string) *targets {
 // serve listens until the test ends.
 func serve(t *testing.T, address string, handler http.HandlerFunc) {
 	t.Helper()
-	server := &http.Server{Handler: handler} //nolint:gosec // the gateway under test is its only client
+	server := &http.Server{Handler: handler}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	done := make(chan struct{})
@@ -98,7 +98,7 @@ func (s *targets) honestFiles(directory string) func(context.Context) error {
 
 // answering is an attack by the answers of targets, until each has been asked again.
 func answering(answer func(s *targets) http.HandlerFunc) attack {
-	return func(ctx context.Context, p *process, times int) *tally {
+	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		before := p.targets.answer.Load()
 		defer p.targets.answer.Store(before)

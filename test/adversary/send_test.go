@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +23,7 @@ import (
 const answerWithin = 60 * time.Second
 
 // attack is what is done so many times at once; it returns what came back.
-type attack func(ctx context.Context, p *process, times int) *tally
+type attack func(ctx context.Context, p *process, wire []byte, times int) *tally
 
 // tally counts answers by what they say.
 type tally struct {
@@ -43,7 +44,7 @@ func (a *tally) add(status, text string) {
 		a.counts = map[string]int{}
 	}
 	a.counts[status]++
-	success := strings.HasPrefix(status, "2") || status == "gRPC 0"
+	success := strings.HasPrefix(strings.TrimPrefix(status, "upload "), "2") || status == "gRPC 0"
 	a.accepted = a.accepted || success
 	if a.first == "" && !success {
 		a.first = fmt.Sprintf("%.160q", strings.TrimSpace(text))
@@ -76,7 +77,7 @@ func send(ctx context.Context, p *process, b body, wire []byte, times int) *tall
 		senders.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, answerWithin)
 			defer cancel()
-			status, text := request(ctx, "http://"+p.listening(b.to)+b.path, append(b.headers, "X-Scope-OrgID", fmt.Sprintf("hostile%d", i)), wire)
+			status, text := request(ctx, "http://"+p.listening(b.to)+b.path, append(slices.Clip(b.headers), tenantHeader, fmt.Sprintf("hostile%d", i)), wire)
 			answers.add(status, text)
 			if status == noAnswer {
 				answers.fault("no answer within %s", answerWithin)
@@ -118,14 +119,14 @@ func request(ctx context.Context, url string, headers []string, wire []byte) (st
 		return broken(err), err.Error()
 	}
 	if !grpc {
-		return fmt.Sprint(response.StatusCode), string(answer)
+		return strconv.Itoa(response.StatusCode), string(answer)
 	}
 	for _, header := range []http.Header{response.Trailer, response.Header} {
 		if code := header.Get("Grpc-Status"); code != "" {
 			return "gRPC " + code, header.Get("Grpc-Message")
 		}
 	}
-	return fmt.Sprint(response.StatusCode), string(answer)
+	return strconv.Itoa(response.StatusCode), string(answer)
 }
 
 // broken tells a time that was over from a connection that was closed before all was sent, as servers do that refuse.
