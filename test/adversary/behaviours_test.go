@@ -34,7 +34,7 @@ func behaviours() []body {
 		{name: "slow-senders-of-otlp", to: otlpHTTP, attack: stall(profilesPath, "application/x-protobuf")},
 		{
 			name: "repeated-id-in-a-held-batch", to: pprofServer, only: "gateway", away: true, path: "/v1/pprof?service.name=hostile",
-			settings: "yaml:exporters::otlp_grpc::sending_queue::queue_size: 3000", wire: func() []byte { return gzipped(profile()) }, attack: repeatID,
+			settings: fullQueue, wire: func() []byte { return gzipped(smallProfile()) }, attack: repeatID,
 		},
 	}
 }
@@ -146,13 +146,17 @@ func stall(path, contentType string) attack {
 	}
 }
 
+// fullQueue is a queue that a few small batches fill.
+const fullQueue = "yaml:{exporters: {otlp_grpc: {sending_queue: {queue_size: 3000, num_consumers: 1}}}, " +
+	"processors: {profile_deduplicator: {batch: {timeout: 50ms}}}}"
+
 // repeatID fills the queue of a backend that is away, and then sends one upload again and again, as clients do that get no
 // answer.
 func repeatID(ctx context.Context, p *process, wire []byte, times int) *tally {
-	for i := range 20 {
+	for i := range 30 {
 		request(ctx, fmt.Sprintf("http://%s/v1/pprof?service.name=other%d", p.listening(pprofServer), i), nil, wire)
+		time.Sleep(100 * time.Millisecond)
 	}
-	time.Sleep(2 * time.Second)
 	var answers tally
 	var senders sync.WaitGroup
 	for range times {

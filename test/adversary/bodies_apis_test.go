@@ -36,7 +36,7 @@ func ingestBodies() []body {
 		asBody("ingest-empty-mappings", func() []byte { return gzipped(emptyMappings()) }),
 		asBody("ingest-long-name", func() []byte { return zstandard(longName(4<<20-16, 1000)) }),
 		atForm("ingest-form-empty-mappings", "/ingest?name=hostile", "", func() []byte {
-			return form(part("profile", "profile.pprof", mappings()), part("prev_profile", "profile.pprof", mappings())).plain()
+			return form(part("profile", "profile.pprof", mappings())).plain()
 		}),
 		atForm("ingest-form-zstd-63-mib", "/ingest?name=hostile", "zstd", func() []byte {
 			return zstandard(form(part("profile", "profile.pprof", emptyMappings())))
@@ -45,11 +45,11 @@ func ingestBodies() []body {
 			types := join(text("{"), counting(500_000, func(to []byte, i int) []byte {
 				return fmt.Appendf(to, `"type%d":{"units":"u","display-name":"d","aggregation":"sum"},`, i)
 			}), text(`"z":{}}`))
-			return gzipped(form(part("profile", "profile.pprof", literal(gzipped(profile()))), part("sample_type_config", "types.json", types)))
+			return gzipped(form(part("profile", "profile.pprof", literal(gzipped(smallProfile()))), part("sample_type_config", "types.json", types)))
 		}),
 		atForm("ingest-form-deep-sample-types", "/ingest?name=hostile", "gzip", func() []byte {
 			deep := join(repeat([]byte(`{"a":`), 5_000_000), text("1"), repeat([]byte("}"), 5_000_000))
-			return gzipped(form(part("profile", "profile.pprof", literal(gzipped(profile()))), part("sample_type_config", "types.json", deep)))
+			return gzipped(form(part("profile", "profile.pprof", literal(gzipped(smallProfile()))), part("sample_type_config", "types.json", deep)))
 		}),
 		atForm("ingest-form-many-parts", "/ingest?name=hostile", "zstd", func() []byte {
 			return zstandard(form(filling(part("profile", "profile.pprof", nil).plain(), 60<<20)))
@@ -80,17 +80,17 @@ func datadogBodies() []body {
 			return form(attachment(zstandard(longName(4<<20-16, 1000)), 15), plainEvent()).plain()
 		}),
 		atForm("datadog-event-long-tags", path, "gzip", func() []byte {
-			return gzipped(form(attachment(gzipped(profile()), 1), event(join(text(`{"tags_profiler":"`), repeat([]byte(`k:v,`), 1_000_000), text(`"}`)))))
+			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"tags_profiler":"`), repeat([]byte(`k:v,`), 1_000_000), text(`"}`)))))
 		}),
 		atForm("datadog-event-ignored-escapes", path, "gzip", func() []byte {
-			return gzipped(form(attachment(gzipped(profile()), 1), event(join(text(`{"ignored":"`), filling([]byte("\\u0000"), 60<<20), text(`"}`)))))
+			return gzipped(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"ignored":"`), filling([]byte("\\u0000"), 60<<20), text(`"}`)))))
 		}),
 		atForm("datadog-event-deep", path, "zstd", func() []byte {
-			return zstandard(form(attachment(gzipped(profile()), 1), event(join(text(`{"info":`), repeat([]byte("["), 2_000_000), repeat([]byte("]"), 2_000_000), text("}")))))
+			return zstandard(form(attachment(gzipped(smallProfile()), 1), event(join(text(`{"info":`), repeat([]byte("["), 2_000_000), repeat([]byte("]"), 2_000_000), text("}")))))
 		}),
 		atForm("datadog-many-events", path, "zstd", func() []byte {
 			one := event(text(`{"tags_profiler":"` + strings.Repeat("key:value,", 20) + `"}`)).plain()
-			return zstandard(form(attachment(gzipped(profile()), 1), repeat(one, 200_000)))
+			return zstandard(form(attachment(gzipped(smallProfile()), 1), repeat(one, 200_000)))
 		}),
 		atForm("datadog-many-ignored-parts", path, "zstd", func() []byte {
 			return zstandard(form(filling(part("x", "x.bin", nil).plain(), 60<<20)))

@@ -60,7 +60,7 @@ func pushBodies() []body {
 		call("push-empty-labels", pushPath, "zstd", func() []byte { return zstandard(field(1, filling(empty(callLabels), inflatedBytes))) }),
 		call("push-empty-samples", pushPath, "zstd", func() []byte { return zstandard(field(1, filling(empty(callSamples), inflatedBytes))) }),
 		call("push-million-labels", pushPath, "zstd", func() []byte {
-			return zstandard(pushMessage(1, repeat(callLabel("k", "v").plain(), 1_000_000), gzipped(profile()), 1))
+			return zstandard(pushMessage(1, repeat(callLabel("k", "v").plain(), 1_000_000), gzipped(smallProfile()), 1))
 		}),
 		call("push-unknown-groups", pushPath, "zstd", func() []byte {
 			return zstandard(join(filling([]byte{0x9b, 0x06}, 30<<20), filling([]byte{0x9c, 0x06}, 30<<20)))

@@ -76,10 +76,10 @@ func splunkRecords() []body {
 			return profilingLogs(service(), filling(record, otlpBytes))
 		})),
 		splunkOnly(otlp("splunk-deep-service-name", logsPath, func() content {
-			return profilingLogs(deepAttribute("service.name", deepArray(1_000_000)), pprofRecord(profile()))
+			return profilingLogs(deepAttribute("service.name", deepArray(1_000_000)), pprofRecord(smallProfile()))
 		})),
 		splunkOnly(otlp("splunk-deep-other-attribute", logsPath, func() content {
-			return profilingLogs(deepAttribute("host.name", deepMap(1_000_000)), pprofRecord(profile()))
+			return profilingLogs(deepAttribute("host.name", deepMap(1_000_000)), pprofRecord(smallProfile()))
 		})),
 		splunkOnly(otlp("splunk-deep-body", logsPath, func() content {
 			return profilingLogs(service(), field(2, field(5, literal(deepArray(1_700_000)))))

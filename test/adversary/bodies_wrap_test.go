@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// profile is a small one that is valid.
-func profile() content {
+// smallProfile is a small one that is valid.
+func smallProfile() content {
 	return join(head("main.work"), oneFrame(), onlySample(number(sampleLocation, 1)))
 }
 
@@ -46,7 +46,7 @@ func pprofWrappings() []body {
 		atPprof("pprof-zstd-empty-frames", func() []byte { return repeat(zstandard(literal([]byte{0})), 500_000).plain() }),
 		atPprof("pprof-zstd-skippable-frames", func() []byte {
 			skipped := []byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0}
-			return join(repeat(skipped, 2_000_000), literal(zstandard(profile()))).plain()
+			return join(repeat(skipped, 2_000_000), literal(zstandard(smallProfile()))).plain()
 		}),
 		atPprof("pprof-zstd-window-of-512-mib", func() []byte {
 			return zstandard(emptyMappings(), zstd.WithWindowSize(zstd.MaxWindowSize))

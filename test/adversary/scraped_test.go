@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
@@ -22,7 +24,7 @@ import (
 const hostileTargets = 8
 
 // scrapeSettings make rounds short.
-const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, profiles: [heap], seconds: 1}"
+const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, profiles: [goroutine]}"
 
 // targets are programs that are scraped.
 type targets struct {
@@ -39,14 +41,16 @@ func startTargets(t *testing.T, address string) *targets {
 	free, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
 	s := &targets{hostile: address, honest: free[0], elsewhere: free[1]}
-	heap := captured(t, "pprof", "heap.pb.gz")
-	good := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(heap) })
+	parsed, err := profile.ParseData(captured(t, "pprof", "goroutine.pb.gz"))
+	require.NoError(t, err)
+	good := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		now := parsed.Copy()
+		now.TimeNanos = time.Now().UnixNano()
+		_ = now.Write(w)
+	})
 	s.answer.Store(&good)
 	serve(t, s.honest, good)
-	serve(t, s.elsewhere, func(w http.ResponseWriter, _ *http.Request) {
-		s.strayed.Add(1)
-		_, _ = w.Write(heap)
-	})
+	serve(t, s.elsewhere, func(http.ResponseWriter, *http.Request) { s.strayed.Add(1) })
 	serve(t, s.hostile, func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
 		(*s.answer.Load())(w, r)
