@@ -5,6 +5,7 @@ package adversary
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,7 +75,9 @@ func (e extent) attackWith(t *testing.T, p *process, b body) {
 			if b.away {
 				p.backend.away.Store(true)
 			}
-			p.bodies = append(p.bodies, b.name)
+			if !slices.Contains(p.bodies, b.name) {
+				p.bodies = append(p.bodies, b.name)
+			}
 			p.attack(t, b, wire, n)
 			if !p.running.Running() {
 				p.stop(t) // It is dead; the next body gets another one, with what it left.

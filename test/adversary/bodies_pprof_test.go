@@ -16,6 +16,7 @@ const (
 	pprofLocation   = 4
 	pprofFunction   = 5
 	pprofString     = 6
+	pprofTime       = 9
 	pprofComment    = 13
 
 	sampleLocation = 1

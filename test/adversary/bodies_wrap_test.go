@@ -10,9 +10,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// smallProfile is a small one that is valid.
+// smallProfile is valid, and says when it was taken: its id is the same whenever it is sent.
 func smallProfile() content {
-	return join(head("main.work"), oneFrame(), onlySample(number(sampleLocation, 1)))
+	const taken = 1_795_241_154_000_000_000
+	return join(head("main.work"), oneFrame(), onlySample(number(sampleLocation, 1)), number(pprofTime, taken))
 }
 
 // emptyMappings is the body that the others of this file wrap.

@@ -54,7 +54,9 @@ func (a *tally) add(status, text string) {
 func (a *tally) fault(format string, values ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.faults = append(a.faults, fmt.Sprintf(format, values...))
+	if fault := fmt.Sprintf(format, values...); !slices.Contains(a.faults, fault) {
+		a.faults = append(a.faults, fault)
+	}
 }
 
 // String is such as "413 ×7, 503".
