@@ -1,0 +1,175 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// behaviours are attacks that are more than a body: what a client does with its connection, or between requests.
+func behaviours() []body {
+	looking := func(name string, patience time.Duration, requests ...string) body {
+		return body{name: name, to: pages, alone: true, wire: deepProfile, attack: func(ctx context.Context, p *process, wire []byte, times int) *tally {
+			return lookAt(ctx, p, wire, times, patience, requests)
+		}}
+	}
+	return []body{
+		looking("pages-flamegraph", answerWithin, "view/hostile/cpu/flamegraph"),
+		looking("pages-top", answerWithin, "view/hostile/cpu/top"),
+		looking("pages-peek", answerWithin, "view/hostile/cpu/peek?f=."),
+		looking("pages-diff", answerWithin, "view/hostile/cpu/flamegraph?base_service=hostile&base_type=cpu"),
+		looking("pages-merged-profile", answerWithin, "profiles/hostile/cpu"),
+		looking("pages-abandoned", time.Second, "view/hostile/cpu/flamegraph", "view/hostile/cpu/top"),
+		{name: "pages-of-another-host", to: pages, attack: rebind},
+		{name: "slow-senders", to: pprofServer, attack: stall("/v1/pprof", "application/octet-stream")},
+		{name: "slow-senders-of-otlp", to: otlpHTTP, attack: stall(profilesPath, "application/x-protobuf")},
+		{
+			name: "repeated-id-in-a-held-batch", to: pprofServer, only: "gateway", away: true, path: "/v1/pprof?service.name=hostile",
+			settings: fullQueue, wire: func() []byte { return gzipped(smallProfile()) }, attack: repeatID,
+		},
+	}
+}
+
+// deepProfile is small on the wire and has many deep stacks.
+func deepProfile() []byte { return zstandard(distinctStacks(1000, 10_000)) }
+
+// upload sends a profile of the service "hostile" to whatever takes profiles.
+func (p *process) upload(ctx context.Context, wire []byte) (status, answer string) {
+	if address := p.listening(pprofServer); address != "" {
+		return request(ctx, "http://"+address+"/v1/pprof?service.name=hostile", nil, wire)
+	}
+	record := profilingRecord("pprof-gzip-base64", text(base64Text(wire)))
+	service := field(1, textField(1, "service.name"), field(2, textField(1, "hostile")))
+	return request(ctx, "http://"+p.listening(otlpHTTP)+logsPath, []string{"Content-Type", "application/x-protobuf"}, profilingLogs(service, record).plain())
+}
+
+// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over.
+func lookAt(ctx context.Context, p *process, wire []byte, times int, patience time.Duration, requests []string) *tally {
+	var answers tally
+	status, answer := p.upload(ctx, wire)
+	answers.add("upload "+status, answer)
+	p.waitListed(ctx)
+	var viewers sync.WaitGroup
+	for i := range times {
+		viewers.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			status, text := get(ctx, "http://"+p.listening(pages)+"/"+requests[i%len(requests)], "")
+			answers.add(status, text)
+			if status == noAnswer && patience == answerWithin {
+				answers.fault("no page within %s", patience)
+			}
+		})
+	}
+	viewers.Wait()
+	return &answers
+}
+
+// waitListed waits until the exporter lists a hostile profile, if it takes one.
+func (p *process) waitListed(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+	defer cancel()
+	for ctx.Err() == nil {
+		if _, list := get(ctx, "http://"+p.listening(pages)+"/", ""); strings.Contains(list, "hostile") {
+			return
+		}
+		sleep(ctx)
+	}
+}
+
+func get(ctx context.Context, url, host string) (status, text string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err.Error(), ""
+	}
+	request.Host = host
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return broken(err), err.Error()
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))
+	if err != nil {
+		return broken(err), err.Error()
+	}
+	return strconv.Itoa(response.StatusCode), string(answer)
+}
+
+// rebind asks for pages as a browser does that was told that another name is this host.
+func rebind(ctx context.Context, p *process, _ []byte, times int) *tally {
+	var answers tally
+	for range times {
+		status, text := get(ctx, "http://"+p.listening(pages)+"/", "evil.example")
+		answers.add(status, text)
+		if status == "200" {
+			answers.fault("a page for the host evil.example")
+		}
+	}
+	return &answers
+}
+
+// stall sends 64 kB of a large body on each connection, and nothing more for a while.
+func stall(path, contentType string) attack {
+	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
+		var answers tally
+		address := p.listening(pprofServer)
+		if path == profilesPath {
+			address = p.listening(otlpHTTP)
+		}
+		var senders sync.WaitGroup
+		for i := range times {
+			senders.Go(func() {
+				connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+				if err != nil {
+					answers.add(cutOff, err.Error())
+					return
+				}
+				defer connection.Close()
+				head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nX-Scope-OrgID: slow%d\r\nContent-Length: 20000000\r\n\r\n",
+					path, address, contentType, i)
+				_, err = io.WriteString(connection, head+strings.Repeat("\x1a\x00", 33_000))
+				time.Sleep(10 * time.Second)
+				answers.add("stalled", fmt.Sprint(err))
+			})
+		}
+		senders.Wait()
+		return &answers
+	}
+}
+
+// fullQueue is a queue that a few small batches fill.
+const fullQueue = "yaml:{exporters: {otlp_grpc: {sending_queue: {queue_size: 3000, num_consumers: 1}}}, " +
+	"processors: {profile_deduplicator: {batch: {timeout: 50ms}}}}"
+
+// repeatID fills the queue of a backend that is away, and then sends one upload again and again, as clients do that get no
+// answer.
+func repeatID(ctx context.Context, p *process, wire []byte, times int) *tally {
+	for i := range 30 {
+		request(ctx, fmt.Sprintf("http://%s/v1/pprof?service.name=other%d", p.listening(pprofServer), i), nil, wire)
+		time.Sleep(100 * time.Millisecond)
+	}
+	var answers tally
+	var senders sync.WaitGroup
+	for range times {
+		senders.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, 2*servedWithin)
+			defer cancel()
+			status, text := request(ctx, "http://"+p.listening(pprofServer)+"/v1/pprof?service.name=hostile", nil, wire)
+			answers.add(status, text)
+			if status == noAnswer {
+				answers.fault("no answer within %s", 2*servedWithin)
+			}
+		})
+	}
+	senders.Wait()
+	return &answers
+}

@@ -1,0 +1,90 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+const (
+	logsPath    = "/v1/logs"
+	tracesPath  = "/v1/traces"
+	metricsPath = "/v1/metrics"
+	logsCall    = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
+	tracesCall  = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+	metricsCall = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+)
+
+// deepArray is a value that holds a list that holds a value, so many times, and a text.
+func deepArray(depth int) []byte { return deep(depth, []protowire.Number{5, 1}) }
+
+// deepMap is a value that holds a list of keys with values.
+func deepMap(depth int) []byte { return deep(depth, []protowire.Number{6, 1, 2}) }
+
+// deep wraps an empty value in fields, from the outermost number on. It is written from its end.
+func deep(depth int, numbers []protowire.Number) []byte {
+	reversed := []byte("x\x01\x0a")
+	for range depth {
+		for _, number := range slices.Backward(numbers) {
+			head := protowire.AppendVarint(protowire.AppendTag(nil, number, protowire.BytesType), uint64(len(reversed)))
+			slices.Reverse(head)
+			reversed = append(reversed, head...)
+		}
+	}
+	slices.Reverse(reversed)
+	return reversed
+}
+
+// deepAttribute is an attribute with such a value.
+func deepAttribute(key string, value []byte) content {
+	return field(1, textField(1, key), field(2, literal(value)))
+}
+
+// deepJSON is a value of OTLP in JSON.
+func deepJSON(depth int) content {
+	return join(repeat([]byte(`{"arrayValue":{"values":[`), depth), text(`{"stringValue":"x"}`), repeat([]byte("]}}"), depth))
+}
+
+// otlpDeep are values within values. A million of them ended the process where they were written as a text, more already
+// where they were read.
+func otlpDeep() []body {
+	message := func(attribute content) content {
+		return join(field(1, field(1, attribute), field(2, profileOf(samplesOf(1)))), dictionaryOf(attributesOf(1), field(stackTable, indices(1))))
+	}
+	uncompressed := func(name string, c func() content) body {
+		b := otlp(name, profilesPath, nil)
+		b.wire, b.headers = func() []byte { return c().plain() }, b.headers[:2]
+		return b
+	}
+	json := func(key string) content {
+		return join(text(`{"resourceProfiles":[{"resource":{"attributes":[{"key":"`+key+`","value":`), deepJSON(500_000),
+			text(`}]},"scopeProfiles":[{"profiles":[{"samples":[{"values":[1]}]}]}]}]}`))
+	}
+	away := func(name string, depth int) body {
+		b := otlp(name, profilesPath, func() content { return message(deepAttribute("host.name", deepArray(depth))) })
+		b.away = true
+		return b
+	}
+	return []body{
+		uncompressed("otlp-deep-service-name-uncompressed", func() content { return message(deepAttribute("service.name", deepArray(1_000_000))) }),
+		otlp("otlp-deep-service-name", profilesPath, func() content { return message(deepAttribute("service.name", deepArray(1_000_000))) }),
+		otlp("otlp-deep-other-attribute", profilesPath, func() content { return message(deepAttribute("host.name", deepArray(1_000_000))) }),
+		otlp("otlp-deep-map", profilesPath, func() content { return message(deepAttribute("service.name", deepMap(1_000_000))) }),
+		otlp("otlp-deep-1700000", profilesPath, func() content { return message(deepAttribute("service.name", deepArray(1_700_000))) }),
+		otlp("otlp-deep-10000", profilesPath, func() content { return message(deepAttribute("service.name", deepArray(10_000))) }),
+		otlp("otlp-deep-dictionary-attribute", profilesPath, func() content {
+			attribute := field(6, number(1, 3), field(2, literal(deepArray(1_000_000))))
+			return join(resourceOf(profileOf(samplesOf(1))), dictionaryOf(attribute, field(stackTable, indices(1))))
+		}),
+		otlpCall("otlp-grpc-deep-service-name", profilesCall, func() content { return message(deepAttribute("service.name", deepArray(400_000))) }),
+		otlpJSON("otlp-json-deep-service-name", profilesPath, func() content { return json("service.name") }),
+		otlpJSON("otlp-json-deep-unknown-field", profilesPath, func() content {
+			return join(text(`{"unknown":`), repeat([]byte("["), 8_000_000), repeat([]byte("]"), 8_000_000), text("}"))
+		}),
+		away("otlp-deep-in-the-queue-10000", 10_000),
+		away("otlp-deep-in-the-queue-1000000", 1_000_000),
+	}
+}

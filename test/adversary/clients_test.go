@@ -1,0 +1,72 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+const (
+	honestTenant = "honest"
+	tenantHeader = "X-Scope-OrgID"
+)
+
+// startHonest starts the honest clients of a process: one that uploads, and one that looks at a page where there are any.
+func (p *process) startHonest(t *testing.T) []*honest {
+	t.Helper()
+	if p.unserved {
+		return nil
+	}
+	ctx := context.WithoutCancel(t.Context())
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var all []*honest
+	switch {
+	case p.listening(pprofServer) != "":
+		url := "http://" + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
+		all = append(all, startHonest(ctx, "upload", uploading(client, url, []string{tenantHeader, honestTenant}, captured(t, "pprof", "cpu.pb.gz"))))
+	case p.listening(otlpHTTP) != "":
+		url := "http://" + p.listening(otlpHTTP) + "/v1/logs?upload=%d"
+		headers := []string{tenantHeader, honestTenant, "Content-Type", "application/x-protobuf"}
+		logs := captured(t, "splunk", "splunk-otel-js", "v4.7.2-mixed-cpu-1-http.pb")
+		all = append(all, startHonest(ctx, "log record", uploading(client, url, headers, logs)))
+	case p.targets != nil:
+		all = append(all, startHonest(ctx, "scraped target", p.targets.honestFiles(p.directory)))
+	}
+	if address := p.listening(pages); address != "" {
+		all = append(all, startHonest(ctx, "page", looking(client, "http://"+address+"/")))
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func captured(t *testing.T, elements ...string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(profiletest.Testdata(t, elements...))
+	require.NoError(t, err)
+	return content
+}
+
+// waitHonest waits until each honest client has been served by a round that began now.
+func (p *process) waitHonest() {
+	for _, h := range p.honest {
+		h.wait(p.running.Running)
+	}
+}
+
+// takeFaults returns what honest clients met since the last time, and how long the slowest waited.
+func (p *process) takeFaults() (faults []string, slowest time.Duration) {
+	for _, h := range p.honest {
+		more, slow := h.take()
+		faults, slowest = append(faults, more...), max(slowest, slow)
+	}
+	return faults, slowest
+}

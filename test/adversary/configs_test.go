@@ -1,0 +1,150 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+const root = "../.."
+
+// shipped is a configuration that is shipped: its files, one on top of the other, and what has to differ here.
+type shipped struct {
+	name  string
+	files []string
+	more  []string
+	// unserved says that no client can be served: config/kafka-front.yaml keeps nothing, and its broker is not there.
+	unserved bool
+}
+
+// configurations are all that listen to something: config/kafka-back.yaml only asks a broker of Kafka.
+var configurations = []shipped{
+	{name: "gateway", files: []string{"config/gateway.yaml"}},
+	{name: "splunk", files: []string{"config/splunk.yaml"}},
+	{name: "agent", files: []string{"config/agent.yaml"}},
+	{name: "demo", files: []string{"config/demo.yaml"}},
+	{name: "scrape", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings}},
+	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}, unserved: true},
+	// Without a cluster there is nobody to ask for the names of pods.
+	{name: "kubernetes", files: []string{"deploy/kubernetes/base/config.yaml"}, more: []string{withoutCluster}},
+	{
+		name: "single", files: []string{"deploy/kubernetes/base/config.yaml", "deploy/kubernetes/overlays/single/single.yaml"},
+		more: []string{withoutCluster},
+	},
+}
+
+const withoutCluster = "yaml:service::pipelines::profiles::processors: [memory_limiter, profile_deduplicator]"
+
+var (
+	addressIn = regexp.MustCompile(`(?:127\.0\.0\.1|localhost|\$\{env:MY_POD_IP\}):(\d{4,5})`)
+	portIn    = regexp.MustCompile(`\bport: (\d{4})\b`)
+	stateIn   = regexp.MustCompile(`/var/lib/otelcol-pprof/`)
+)
+
+// resolved is a configuration with free addresses, whose files are in a directory of its own.
+type resolved struct {
+	shipped
+	directory string
+	configs   []string
+	// byPort are the addresses that stand for those of the files.
+	byPort map[string]string
+	// text is that of all files.
+	text string
+}
+
+// resolve gives a configuration free addresses and a container of so many MiB.
+func (s shipped) resolve(t *testing.T, mib int) *resolved {
+	t.Helper()
+	r := &resolved{shipped: s, directory: t.TempDir(), byPort: map[string]string{}}
+	for i, file := range s.files {
+		content, err := os.ReadFile(filepath.Join(root, file))
+		require.NoError(t, err)
+		text := addressIn.ReplaceAllStringFunc(string(content), func(address string) string {
+			return r.address(t, address[strings.LastIndexByte(address, ':')+1:])
+		})
+		text = portIn.ReplaceAllStringFunc(text, func(setting string) string {
+			_, port, err := net.SplitHostPort(r.address(t, strings.TrimPrefix(setting, "port: ")))
+			require.NoError(t, err)
+			return "port: " + port
+		})
+		text = stateIn.ReplaceAllString(text, "./")
+		path := filepath.Join(r.directory, fmt.Sprintf("config-%d.yaml", i))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		r.configs = append(r.configs, path)
+		r.text += text
+	}
+	r.configs = append(r.configs, s.more...)
+	if strings.Contains(r.text, "memory_limiter:") {
+		r.configs = append(r.configs, fmt.Sprintf("yaml:processors: {memory_limiter: {limit_mib: %d, spike_limit_mib: %d}}", mib*75/100, mib*20/100))
+	}
+	return r
+}
+
+// address is the free address that stands for a port of the files.
+func (r *resolved) address(t *testing.T, port string) string {
+	t.Helper()
+	if r.byPort[port] == "" {
+		free, err := gateway.FreeAddresses(t.Context(), 1)
+		require.NoError(t, err)
+		r.byPort[port] = free[0]
+	}
+	return r.byPort[port]
+}
+
+// listening is the address of a listener, "" where the configuration has none.
+func (r *resolved) listening(to listener) string {
+	if to == scraped && r.name != "scrape" {
+		return ""
+	}
+	return r.byPort[map[listener]string{pprofServer: "4040", otlpGRPC: "4317", otlpHTTP: "4318", pages: "4041", scraped: "6060"}[to]]
+}
+
+// backend is the address that OTLP is sent to, "" where nothing is.
+func (r *resolved) backend(t *testing.T) string {
+	t.Helper()
+	if strings.Contains(r.text, "${env:BACKEND_ENDPOINT}") {
+		return r.address(t, "4320")
+	}
+	return r.byPort["4320"]
+}
+
+func (r *resolved) health() string {
+	for _, port := range []string{"4042", "13133"} {
+		if address := r.byPort[port]; address != "" {
+			return "http://" + address
+		}
+	}
+	return ""
+}
+
+// queued tells whether something stays on disk when the process ends.
+func (r *resolved) queued() bool { return strings.Contains(r.text, "storage: file_storage") }
+
+// takes tells whether a body can be sent to a configuration.
+func (r *resolved) takes(b body) bool {
+	if b.only != "" && b.only != r.name || r.listening(b.to) == "" || b.away && !r.queued() {
+		return false
+	}
+	return !b.splunk || strings.Contains(r.text, "splunk_log_profile:")
+}
+
+func chosen(names ...string) (all []shipped) {
+	for _, s := range configurations {
+		if slices.Contains(names, s.name) {
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,142 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// content is a message as runs of bytes, so that one of many megabytes takes little memory here.
+type content []run
+
+// run is a unit that comes so many times. With each, the unit differs with its index, and is appended to a buffer.
+type run struct {
+	unit  []byte
+	each  func(buffer []byte, i int) []byte
+	times int
+}
+
+func literal(b []byte) content { return content{{unit: b, times: 1}} }
+
+func text(s string) content { return literal([]byte(s)) }
+
+func repeat(unit []byte, times int) content { return content{{unit: unit, times: times}} }
+
+// filling repeats a unit until it takes so many bytes.
+func filling(unit []byte, size int) content { return repeat(unit, size/len(unit)) }
+
+// counting is units that differ.
+func counting(times int, each func(buffer []byte, i int) []byte) content {
+	return content{{each: each, times: times}}
+}
+
+func join(parts ...content) (all content) {
+	for _, part := range parts {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func (r run) size() (n int) {
+	if r.each == nil {
+		return len(r.unit) * r.times
+	}
+	var buffer []byte
+	for i := range r.times {
+		buffer = r.each(buffer[:0], i)
+		n += len(buffer)
+	}
+	return n
+}
+
+func (c content) size() (n int) {
+	for _, r := range c {
+		n += r.size()
+	}
+	return n
+}
+
+// chunkBytes is how much is written at a time.
+const chunkBytes = 64 << 10
+
+// writeTo writes to a writer that does not fail.
+func (c content) writeTo(w io.Writer) {
+	buffer := make([]byte, 0, chunkBytes)
+	for _, r := range c {
+		for i := range r.times {
+			if r.each != nil {
+				buffer = r.each(buffer, i)
+			} else {
+				buffer = append(buffer, r.unit...)
+			}
+			if len(buffer) >= chunkBytes {
+				_, _ = w.Write(buffer)
+				buffer = buffer[:0]
+			}
+		}
+	}
+	_, _ = w.Write(buffer)
+}
+
+// plain returns the bytes as they are.
+func (c content) plain() []byte {
+	var out bytes.Buffer
+	c.writeTo(&out)
+	return out.Bytes()
+}
+
+// field is a field of a protobuf message that holds bytes, a text or a message.
+func field(number protowire.Number, parts ...content) content {
+	value := join(parts...)
+	head := protowire.AppendTag(nil, number, protowire.BytesType)
+	return join(literal(protowire.AppendVarint(head, uint64(value.size()))), value)
+}
+
+func textField(number protowire.Number, s string) content { return field(number, text(s)) }
+
+// number is a field that holds a varint.
+func number(field protowire.Number, value uint64) content {
+	return literal(appendNumber(nil, field, value))
+}
+
+func appendNumber(to []byte, field protowire.Number, value uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), value)
+}
+
+// appendField appends a field of bytes, a text or a message, without the memory that field takes.
+func appendField(to []byte, field protowire.Number, value []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), value)
+}
+
+// empty is a field that holds an empty message.
+func empty(number protowire.Number) []byte {
+	return append(protowire.AppendTag(nil, number, protowire.BytesType), 0)
+}
+
+func gzipped(c content) []byte {
+	var out bytes.Buffer
+	writer := gzip.NewWriter(&out)
+	c.writeTo(writer)
+	_ = writer.Close() // A buffer takes everything.
+	return out.Bytes()
+}
+
+func zstandard(c content, options ...zstd.EOption) []byte {
+	var out bytes.Buffer
+	writer, err := zstd.NewWriter(&out, append([]zstd.EOption{zstd.WithEncoderConcurrency(1)}, options...)...)
+	if err != nil {
+		panic(err)
+	}
+	c.writeTo(writer)
+	_ = writer.Close()
+	return out.Bytes()
+}
+
+func base64Text(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

@@ -1,0 +1,137 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+const (
+	// stopsWithin is how long a process may take to end after SIGTERM, and staysFor how long it must live once started.
+	stopsWithin = 10 * time.Second
+	staysFor    = 3 * time.Second
+	// tooMuch is the part of the container's memory at which a process is killed here.
+	tooMuch = 1.5
+)
+
+// process is a configuration in a container of a size, and the process that runs it at the time.
+type process struct {
+	*resolved
+	mib     int
+	backend *backend
+	targets *targets
+
+	running *gateway.Gateway
+	watch   *watch
+	honest  []*honest
+	// bodies are the names of those that were sent to it.
+	bodies []string
+}
+
+func newProcess(t *testing.T, s shipped, mib int) *process {
+	t.Helper()
+	p := &process{resolved: s.resolve(t, mib), mib: mib}
+	if address := p.resolved.backend(t); address != "" {
+		p.backend = startBackend(t, address)
+	}
+	if address := p.listening(scraped); address != "" {
+		p.targets = startTargets(t, address)
+		p.configs = append(p.configs, p.targets.settings())
+	}
+	return p
+}
+
+// start runs the process, unless it runs.
+func (p *process) start(t *testing.T, settings string) {
+	t.Helper()
+	if p.running != nil {
+		return
+	}
+	configs := p.configs
+	if settings != "" {
+		configs = append(slices.Clip(configs), settings)
+	}
+	var err error
+	p.running, err = gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{
+		Binary: distribution(t), Configs: configs, HealthURL: p.health(), Directory: p.directory,
+		Environment: []string{
+			fmt.Sprintf("GOMEMLIMIT=%dMiB", p.mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + p.byPort["4320"],
+		},
+	})
+	require.NoError(t, err)
+	p.watch = startWatch(p.running, int64(tooMuch*float64(p.mib<<20)))
+	p.honest = p.startHonest(t)
+}
+
+// stop ends the process, which must obey, and the clients of it. One that is dead already has been reported.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	if p.running == nil {
+		return
+	}
+	for _, h := range p.honest {
+		h.close()
+	}
+	if p.running.Running() {
+		begin := time.Now()
+		if err := p.running.Stop(stopsWithin); err != nil {
+			t.Errorf("after %s: %v", strings.Join(p.bodies, ", "), err)
+		}
+		t.Logf("stopped in %s", time.Since(begin).Round(time.Millisecond))
+	}
+	p.watch.gone.Wait()
+	p.running, p.bodies = nil, nil
+	if p.backend != nil {
+		p.backend.away.Store(false)
+	}
+}
+
+// restart starts a process with what the last one left, which must live for a while, and stops it.
+func (p *process) restart(t *testing.T) {
+	t.Helper()
+	if !p.queued() {
+		return
+	}
+	p.start(t, "")
+	time.Sleep(staysFor)
+	peak, _ := p.watch.largest()
+	if !p.running.Running() {
+		t.Errorf("with the queue that it finds it dies, at %d MiB: %s", peak>>20, p.fatal())
+	}
+	if peak >= int64(p.mib)<<20 {
+		t.Errorf("with the queue that it finds it takes %d MiB in a container of %d MiB", peak>>20, p.mib)
+	}
+	p.stop(t)
+}
+
+// clean forgets what the last process left on disk.
+func (p *process) clean(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"queue", "profiles"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(p.directory, name)))
+	}
+}
+
+// fatal is what a process said before it died: the line that says why, or the last ones.
+func (p *process) fatal() string {
+	log := p.running.Log()
+	for _, word := range []string{"fatal error:", "panic:"} {
+		if i := strings.Index(log, word); i >= 0 {
+			line, _, _ := strings.Cut(log[i:], "\n")
+			return line
+		}
+	}
+	return log[max(0, len(log)-1000):]
+}
