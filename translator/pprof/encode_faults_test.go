@@ -194,8 +194,7 @@ func TestDeepValues(t *testing.T) {
 			}
 			encode := func(pd pprofile.Profiles) (payloads int, faults []*pprof.ProfileError) {
 				for _, err := range pprof.NewEncoder(pprof.EncodeOptions{ResourceComments: true}).All(pd) {
-					var fault *pprof.ProfileError
-					if errors.As(err, &fault) {
+					if fault, found := errors.AsType[*pprof.ProfileError](err); found {
 						faults = append(faults, fault)
 					} else {
 						payloads++

@@ -134,5 +134,5 @@ func TestPartialSuccessOfSuccess(t *testing.T) {
 }
 
 func TestReasonsAreAll(t *testing.T) {
-	assert.ElementsMatch(t, []Reason{"body", "format", "base64", "compression", "pprof", "too_large", "memory"}, Reasons())
+	assert.ElementsMatch(t, []Reason{"body", "format", "base64", "compression", "pprof", "too_large", "memory", "too_deep"}, Reasons())
 }
