@@ -195,8 +195,12 @@ func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
 	require.NoError(t, framer.WriteSettings())
 	var headers headerBlock
 	for _, field := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":path", exportLogs}, {":authority", "h"},
-		{"content-type", "application/grpc"}, {"te", "trailers"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", exportLogs},
+		{":authority", "h"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		headers.add(field[0], field[1])
 	}

@@ -72,15 +72,14 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 		return nil, err
 	}
 	body.join()
-	grow := func(bytes int64) error { return reservation.Grow(r.Context(), bytes) }
-	if err := m.inflate(r, body, grow); err != nil {
+	if err := m.inflate(r, body, reservation); err != nil {
 		reservation.Release()
 		return nil, err
 	}
 	counted, err := m.count(r, mediaType, body.plain)
 	total := requestBytes + counted + (1+readCopies)*int64(len(body.plain))
 	if err == nil {
-		err = grow(total)
+		err = reservation.Grow(r.Context(), total)
 	}
 	if err != nil {
 		reservation.Release()
@@ -91,7 +90,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 }
 
 // inflate takes off the compression that the server has left on.
-func (m *memoryBudget) inflate(r *http.Request, body *httpBody, grow func(int64) error) error {
+func (m *memoryBudget) inflate(r *http.Request, body *httpBody, reservation *budget.Reservation) error {
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
 		return nil
@@ -99,7 +98,7 @@ func (m *memoryBudget) inflate(r *http.Request, body *httpBody, grow func(int64)
 		compressed := body.plain
 		var err error
 		body.plain, err = inflate.AppendReserving(nil, compressed, m.config.MaxInflatedMiB<<20, func(bytes int) error {
-			return grow(requestBytes + int64(len(compressed)) + int64(bytes))
+			return reservation.Grow(r.Context(), requestBytes+int64(len(compressed))+int64(bytes))
 		})
 		return err
 	default:

@@ -92,6 +92,7 @@ func BenchmarkCount(b *testing.B) {
 
 // largest is the largest message of the corpus.
 func largest(tb testing.TB) (largest []byte) {
+	tb.Helper()
 	for _, m := range profiletest.CorpusMessages(tb) {
 		body, err := pprofileotlp.NewExportRequestFromProfiles(m.Profiles).MarshalProto()
 		require.NoError(tb, err)

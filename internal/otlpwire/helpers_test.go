@@ -6,6 +6,7 @@ package otlpwire
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,8 +89,8 @@ func pathsTo(root messageID) map[messageID][]step {
 
 // wrap puts content into the messages of a path.
 func wrap(path []step, content []byte) []byte {
-	for i := len(path) - 1; i >= 0; i-- {
-		content = bytesField(path[i].number, content)
+	for _, step := range slices.Backward(path) {
+		content = bytesField(step.number, content)
 	}
 	return content
 }

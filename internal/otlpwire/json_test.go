@@ -12,7 +12,9 @@ import (
 
 // TestJSON: bodies of many small things take at most what is counted.
 func TestJSON(t *testing.T) {
-	times := func(entry string) string { return stdstrings.TrimSuffix(stdstrings.Repeat(entry+",", entriesEach), ",") }
+	times := func(entry string) string {
+		return stdstrings.TrimSuffix(stdstrings.Repeat(entry+",", entriesEach), ",")
+	}
 	for name, test := range map[string]struct {
 		signal Signal
 		body   string
