@@ -27,12 +27,15 @@ type Budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
-	// growing wait for more than they hold, starting for their first bytes. Each queue is served in order, and growing
-	// before starting: what they hold is free only after they got on.
+	// growing wait for more than they hold, starting for their first bytes. Who fits is served, in order, and growing
+	// before starting: what they hold is free only after they got on. Only a small start passes by those who grow.
 	growing, starting []*waiter
 	// waitingBytes is what the reservations in growing hold.
 	waitingBytes int64
 }
+
+// smallPart is the part of a budget, one in so many, that a reservation may start with while others wait to grow.
+const smallPart = 64
 
 // waiter is a reservation that waits for more bytes.
 type waiter struct {
@@ -125,30 +128,34 @@ func (b *Budget) leaveQueue(w *waiter) {
 	}
 }
 
-// grant reserves what is free for those who wait, in order. The lock is held.
+// grant reserves what is free for those who wait. The lock is held.
 func (b *Budget) grant() {
-	for len(b.growing) > 0 {
-		w := b.growing[0]
-		switch {
-		case b.used+w.bytes <= b.size:
-		case b.waitingBytes == b.used:
-			// All that is reserved belongs to reservations that wait for each other. The last one to come gives way.
-			w = b.growing[len(b.growing)-1]
-			b.leaveQueue(w)
-			w.done <- fmt.Errorf("%w: %d bytes more are not free, and all others wait as well; the budget has %d",
-				ErrExhausted, w.bytes, b.size)
-			return
-		default:
-			return
+	b.growing = b.serve(b.growing, b.size)
+	if len(b.growing) > 0 && b.waitingBytes == b.used {
+		// All that is reserved belongs to reservations that wait for each other. The last one to come gives way.
+		w := b.growing[len(b.growing)-1]
+		b.leaveQueue(w)
+		w.done <- fmt.Errorf("%w: %d bytes more are not free, and all others wait as well; the budget has %d",
+			ErrExhausted, w.bytes, b.size)
+		return
+	}
+	most := b.size
+	if len(b.growing) > 0 {
+		most /= smallPart
+	}
+	b.starting = b.serve(b.starting, most)
+}
+
+// serve reserves for all in the queue that fit and want no more than most, in order, and returns the others.
+func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
+	return slices.DeleteFunc(queue, func(w *waiter) bool {
+		if w.bytes > most || b.used+w.bytes > b.size {
+			return false
 		}
-		b.leaveQueue(w)
+		b.waitingBytes -= w.reservation.bytes
 		b.give(w)
-	}
-	for len(b.starting) > 0 && b.used+b.starting[0].bytes <= b.size {
-		w := b.starting[0]
-		b.leaveQueue(w)
-		b.give(w)
-	}
+		return true
+	})
 }
 
 func (b *Budget) give(w *waiter) {

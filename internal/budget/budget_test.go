@@ -59,7 +59,7 @@ func TestGrowingGoFirst(t *testing.T) {
 		var order []string
 		var group sync.WaitGroup
 		group.Go(func() {
-			newcomer, err := b.Reserve(t.Context(), 10)
+			newcomer, err := b.Reserve(t.Context(), 60)
 			assert.NoError(t, err)
 			order = append(order, "newcomer")
 			newcomer.Release()
@@ -74,6 +74,29 @@ func TestGrowingGoFirst(t *testing.T) {
 		other.Release()
 		group.Wait()
 		assert.Equal(t, []string{"holder", "newcomer"}, order)
+	})
+}
+
+// TestSmallOnesPass: one that waits for much is not in the way of those who need little.
+func TestSmallOnesPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1000, time.Minute)
+		holder, err := b.Reserve(t.Context(), 500)
+		require.NoError(t, err)
+		large, err := b.Reserve(t.Context(), 100)
+		require.NoError(t, err)
+		var group sync.WaitGroup
+		group.Go(func() { assert.NoError(t, large.Grow(t.Context(), 900)) })
+		synctest.Wait()
+		begin := time.Now()
+		small, err := b.Reserve(t.Context(), 10)
+		require.NoError(t, err)
+		require.NoError(t, small.Grow(t.Context(), 200))
+		assert.Zero(t, time.Since(begin))
+		small.Release()
+		holder.Release()
+		group.Wait()
+		large.Release()
 	})
 }
 
