@@ -73,7 +73,8 @@ func TestMemoryOfRealProfiles(t *testing.T) {
 		if m.err != nil {
 			continue
 		}
-		assert.GreaterOrEqual(t, m.asked, m.allocated, file.Name)
+		const slack = 64 << 10 // pools of others
+		assert.GreaterOrEqual(t, m.asked+slack, m.allocated, file.Name)
 		assert.GreaterOrEqual(t, m.stats.MessageBytes, m.held*95/100, file.Name)
 		if m.allocated > 1<<20 {
 			assert.LessOrEqual(t, m.asked, 3*m.allocated, file.Name)
