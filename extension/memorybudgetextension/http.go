@@ -72,7 +72,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 		return nil, err
 	}
 	body.join()
-	if err := m.inflate(r, body, reservation); err != nil {
+	if err := m.inflate(r.Context(), r.Header.Get("Content-Encoding"), body, reservation); err != nil {
 		reservation.Release()
 		return nil, err
 	}
@@ -90,15 +90,15 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 }
 
 // inflate takes off the compression that the server has left on.
-func (m *memoryBudget) inflate(r *http.Request, body *httpBody, reservation *budget.Reservation) error {
-	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+func (m *memoryBudget) inflate(ctx context.Context, encoding string, body *httpBody, reservation *budget.Reservation) error {
+	switch encoding {
 	case "", "identity":
 		return nil
 	case "gzip", "zstd":
 		compressed := body.plain
 		var err error
 		body.plain, err = inflate.AppendReserving(nil, compressed, m.config.MaxInflatedMiB<<20, func(bytes int) error {
-			return reservation.Grow(r.Context(), requestBytes+int64(len(compressed))+int64(bytes))
+			return reservation.Grow(ctx, requestBytes+int64(len(compressed))+int64(bytes))
 		})
 		return err
 	default:
