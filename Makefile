@@ -114,7 +114,7 @@ adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and th
 
 .PHONY: adversary-ci
 adversary-ci: $(BINARY) ## Each of them 8 times at once to two configurations in 512 MiB (minutes)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) test -json -count=1 -timeout 20m $(TESTFLAGS) ./test/adversary | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) test -json -count=1 -timeout 20m $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary | $(GO) run ./internal/testsummary
 
 .PHONY: durability
 durability: $(BINARY) ## UPLOADS uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (UPLOADS=10000)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
@@ -65,6 +67,7 @@ func (e extent) end(t *testing.T, p *process) {
 func (e extent) attackWith(t *testing.T, p *process, b body) {
 	t.Helper()
 	wire := b.bytes()
+	require.Less(t, len(wire), 20<<20, "it is larger than any listener takes")
 	times := e.times
 	if b.to == scraped {
 		times = []int{hostileTargets}

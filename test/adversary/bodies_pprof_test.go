@@ -57,9 +57,9 @@ func pprofTables() []body {
 	for i, name := range []string{"sample-types", "samples", "mappings", "locations", "functions", "strings"} {
 		add("empty-"+name, func() content { return filling(empty(protowire.Number(i+1)), inflatedBytes) })
 	}
-	add("mappings", func() content { return withIDs(pprofMapping, 8_000_000) })
-	add("locations", func() content { return withIDs(pprofLocation, 8_000_000) })
-	add("functions", func() content { return withIDs(pprofFunction, 6_500_000, 0x10, 3) })
+	add("mappings", func() content { return withIDs(pprofMapping, 3_000_000) })
+	add("locations", func() content { return withIDs(pprofLocation, 3_000_000) })
+	add("functions", func() content { return withIDs(pprofFunction, 3_000_000, 0x10, 3) })
 	add("lines-of-one-location", func() content {
 		return field(pprofLocation, number(1, 1), filling(empty(locationLine), inflatedBytes))
 	})

@@ -68,18 +68,26 @@ const chunkBytes = 64 << 10
 
 // writeTo writes to a writer that does not fail.
 func (c content) writeTo(w io.Writer) {
-	buffer := make([]byte, 0, chunkBytes)
 	for _, r := range c {
-		for i := range r.times {
-			if r.each != nil {
-				buffer = r.each(buffer, i)
-			} else {
-				buffer = append(buffer, r.unit...)
-			}
-			if len(buffer) >= chunkBytes {
-				_, _ = w.Write(buffer)
-				buffer = buffer[:0]
-			}
+		if r.each != nil {
+			r.writeEach(w)
+			continue
+		}
+		atOnce := max(1, min(r.times, chunkBytes/max(1, len(r.unit))))
+		chunk := bytes.Repeat(r.unit, atOnce)
+		for range r.times / atOnce {
+			_, _ = w.Write(chunk)
+		}
+		_, _ = w.Write(chunk[:r.times%atOnce*len(r.unit)])
+	}
+}
+
+func (r run) writeEach(w io.Writer) {
+	buffer := make([]byte, 0, chunkBytes)
+	for i := range r.times {
+		if buffer = r.each(buffer, i); len(buffer) >= chunkBytes {
+			_, _ = w.Write(buffer)
+			buffer = buffer[:0]
 		}
 	}
 	_, _ = w.Write(buffer)
