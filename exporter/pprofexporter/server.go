@@ -40,7 +40,7 @@ type serverDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	store     *recent.Store
-	budget    *budget.Budget
+	memory    memory
 	pages     *pages
 	// foreign says that pprofs may be such as others wrote.
 	foreign bool
@@ -69,16 +69,16 @@ func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestinatio
 		telemetry: telemetry,
 		store:     store,
 		foreign:   cfg.PreferOriginalPayload,
+		memory:    newMemory(cfg),
 	}, nil
 }
 
 // start listens. Requests are served from then on.
 func (d *serverDestination) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // what it starts outlives it
-	var err error
-	if d.budget, err = budget.Of(host); err != nil {
+	if err := d.memory.start(host); err != nil {
 		return err
 	}
-	d.pages = newPages(d.cfg, d.store, d.budget)
+	d.pages = newPages(d.cfg, d.store, d.memory.budget)
 	server, err := d.cfg.HTTP.ToServer(ctx, host.GetExtensions(), d.settings, d.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
@@ -144,11 +144,13 @@ func (d *serverDestination) consume(ctx context.Context, pd pprofile.Profiles) e
 	}
 	// A repetition would hold profiles twice: a request that was begun is done to its end. One that found no memory for its
 	// first profile comes again.
-	ctx = context.WithoutCancel(ctx)
+	ctx, claim := d.memory.claim(context.WithoutCancel(ctx))
+	defer claim.release()
 	begun := false
-	refusals, err := deliver(ctx, pd, d.encoder.All(pd), func(payload pprof.Payload) error {
-		err := d.hold(ctx, payload, tenant)
-		if _, lost := errors.AsType[*refusal](err); err != nil && !lost && (begun || errors.Is(err, budget.ErrTooLarge)) {
+	payloads := d.encoder.AllReserving(pd, claim.reserve(ctx, claimEncoder))
+	refusals, err := deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+		err := d.hold(ctx, payload, tenant, claim.reserve(ctx, claimBody))
+		if _, lost := errors.AsType[*refusal](err); err != nil && !lost && (begun || errors.Is(err, pprof.ErrTooLarge)) {
 			err = &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
 		}
 		begun = true
@@ -161,21 +163,21 @@ func (d *serverDestination) consume(ctx context.Context, pd pprofile.Profiles) e
 }
 
 // hold takes one pprof into the store. What alone is larger than the store, or than what a request may merge, is lost.
-func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, tenant string) error {
+func (d *serverDestination) hold(ctx context.Context, payload pprof.Payload, tenant string, reserve func(bytes int64) error) error {
 	if size := int64(len(payload.Pprof)); size > d.cfg.MaxRequestSize {
 		return &refusal{
 			reason: refusedTooLarge, profiles: payload.Profiles,
 			err: fmt.Errorf("cannot hold a profile of %d bytes, max_request_size is %d", size, d.cfg.MaxRequestSize),
 		}
 	}
-	reservation, err := d.budget.Reserve(ctx, holdCost*int64(len(payload.Pprof)))
-	if err != nil {
+	if err := reserve(holdCost * int64(len(payload.Pprof))); err != nil {
 		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
-	defer reservation.Release()
 	e, err := entryOf(&payload, tenant, time.Now())
 	if err == nil && d.foreign {
-		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error { return reservation.Grow(ctx, bytes) })
+		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error {
+			return reserve(holdCost*int64(len(payload.Pprof)) + bytes)
+		})
 	}
 	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrTooLarge) {
 		return fmt.Errorf("cannot hold a profile: %w", err)

@@ -117,8 +117,8 @@ func newHolding(tb testing.TB, memory int64) holding {
 	cfg.Server.GetOrInsertDefault().MaxMemory = memory
 	d, err := newServerDestination(exportertest.NewNopSettings(metadata.Type), cfg)
 	require.NoError(tb, err)
-	d.budget = unlimited()
-	d.pages = newPages(d.cfg, d.store, d.budget)
+	d.memory.budget = unlimited()
+	d.pages = newPages(d.cfg, d.store, d.memory.budget)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
 	return holding{d}
 }

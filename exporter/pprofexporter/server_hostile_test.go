@@ -197,7 +197,7 @@ func TestServerBudget(t *testing.T) {
 	assert.Zero(t, used)
 	assert.Empty(t, d.pages.places)
 
-	d.budget = budget.New(100, 0)
+	d.memory.budget = budget.New(100, 0)
 	require.ErrorContains(t, d.ConsumeProfiles(t.Context(), cpu(t, "s")), "exceeds the memory budget")
 }
 

@@ -63,11 +63,10 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 	if err != nil {
 		return err
 	}
-	taken := messageBytes(&stats)
-	if err := b.memory.keep(ctx, taken); err != nil {
+	if err := b.memory.keep(ctx, stats.MessageBytes); err != nil {
 		return err
 	}
-	b.messageBytes += taken
+	b.messageBytes += stats.MessageBytes
 	span.fillIn(profiles)
 	b.samples += stats.OTLPSamples
 	b.inflated += stats.InflatedBytes
@@ -97,11 +96,6 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 		return refuse(classTooLarge, "the profiles of the request make more samples than limits.samples, %d", limit)
 	}
 	return nil
-}
-
-// messageBytes is about what a translated payload takes in memory. It is not less than what it was made of.
-func messageBytes(stats *pprof.DecodeStats) int64 {
-	return max(stats.MessageBytes, 3*int64(stats.InflatedBytes))
 }
 
 // deliver hands on what is good and returns the number of its samples. If something was left out, or everything, the
