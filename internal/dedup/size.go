@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 // The sizes of parts of a message in protobuf, as pdata writes them. pdata tells them for whole profiles only.
@@ -72,10 +74,14 @@ func linkSize(l pprofile.Link) int {
 }
 
 func attributeSize(a pprofile.KeyValueAndUnit) int {
-	return indexSize(a.KeyStrindex()) + indexSize(a.UnitStrindex()) + fieldSize(valueSize(a.Value()))
+	return indexSize(a.KeyStrindex()) + indexSize(a.UnitStrindex()) + fieldSize(valueSize(a.Value(), attributevalue.MaxDepth))
 }
 
-func valueSize(v pcommon.Value) int {
+// valueSize leaves out what is nested deeper than so many levels: such a value is invalid.
+func valueSize(v pcommon.Value, levels int) int {
+	if levels < 0 {
+		return 0
+	}
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
 		return fieldSize(len(v.Str()))
@@ -90,13 +96,13 @@ func valueSize(v pcommon.Value) int {
 	case pcommon.ValueTypeSlice:
 		bytes := 0
 		for _, item := range v.Slice().All() {
-			bytes += fieldSize(valueSize(item))
+			bytes += fieldSize(valueSize(item, levels-1))
 		}
 		return fieldSize(bytes)
 	case pcommon.ValueTypeMap:
 		bytes := 0
 		for key, item := range v.Map().All() {
-			pair := fieldSize(valueSize(item))
+			pair := fieldSize(valueSize(item, levels-1))
 			if key != "" {
 				pair += fieldSize(len(key))
 			}
