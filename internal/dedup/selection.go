@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
@@ -25,7 +26,7 @@ type selection struct {
 
 	// bytes is the size in protobuf of all that was chosen, over all parts; fresh is that of what no part had before.
 	bytes, fresh int
-	// err is the first reference that leads nowhere. There is none in a canonical message.
+	// err is the first reference that leads nowhere, or attribute that is nested too deep. A canonical message has neither.
 	err error
 }
 
@@ -160,10 +161,21 @@ func (s *selection) addAttributes(list pcommon.Int32Slice) {
 			continue
 		}
 		a := s.source.AttributeTable().At(int(i))
+		if s.err == nil && attributevalue.TooDeep(a.Value()) {
+			s.err = s.tooDeep(a)
+		}
 		s.count(&s.attributes, i, attributeSize(a))
 		s.addString(a.KeyStrindex())
 		s.addString(a.UnitStrindex())
 	}
+}
+
+func (s *selection) tooDeep(a pprofile.KeyValueAndUnit) error {
+	key := ""
+	if i := int(a.KeyStrindex()); i > 0 && i < s.source.StringTable().Len() {
+		key = s.source.StringTable().At(i)
+	}
+	return &attributevalue.TooDeepError{Key: key}
 }
 
 // addHeader adds what a profile refers to, but for its samples.

@@ -18,7 +18,7 @@ import (
 )
 
 // shutdownRetries is how long retries go on after the processor was told to stop, if its context does not end before.
-const shutdownRetries = 10 * time.Second
+const shutdownRetries = 5 * time.Second
 
 // deliverer passes messages on, and repeats those that were refused for now.
 type deliverer struct {

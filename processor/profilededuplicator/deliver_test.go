@@ -169,7 +169,7 @@ func TestRepeatedMessageIsWhole(t *testing.T) {
 	})
 }
 
-// At the shutdown there is little time: the next attempt is made at once, and none after ten seconds.
+// At the shutdown there is little time: the next attempt is made at once, and none after five seconds.
 func TestShutdownEndsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1000, errNotNow)}
@@ -183,8 +183,8 @@ func TestShutdownEndsRetries(t *testing.T) {
 		calls := next.calls()
 		begin := time.Now()
 		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, 9*time.Second, time.Since(begin))
-		assert.Equal(t, calls+4, next.calls())
+		assert.Equal(t, 3*time.Second, time.Since(begin))
+		assert.Equal(t, calls+2, next.calls())
 		assert.Equal(t, begin, next.times()[calls])
 		assert.Equal(t, []any{"shutdown"}, f.lost())
 	})

@@ -144,7 +144,7 @@ func TestNoLimitMeansDefault(t *testing.T) {
 	defaults := pprof.DefaultLimits()
 	long := newPayload("a/1")
 	long.text(strings.Repeat("x", defaults.StringBytes+1))
-	requireRefused(t, long.bytes(), pprof.Limits{}, pprof.ErrTooLarge, "the limit is 4194304")
+	requireRefused(t, long.bytes(), pprof.Limits{}, pprof.ErrTooLarge, "the limit is 1048576")
 }
 
 // TestLegacyFormats: the older formats are told apart from garbage.

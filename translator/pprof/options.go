@@ -41,7 +41,7 @@ func DefaultLimits() Limits {
 		Samples:            1_000_000,
 		LocationsPerSample: 16_384,
 		LabelsPerSample:    1_024,
-		StringBytes:        4 << 20,
+		StringBytes:        1 << 20, // below the 4 MB of a message that servers of gRPC take
 		LinesPerLocation:   4_096,
 		Labels:             4_000_000,
 		Mappings:           65_536,
