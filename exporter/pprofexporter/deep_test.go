@@ -18,7 +18,7 @@ import (
 // TestDeepValues sends to each destination what would end the process if anything went into its depth, as a queue on disk does
 // at each start. The profile is refused and counted, the others of the message arrive.
 func TestDeepValues(t *testing.T) {
-	profiletest.LimitStack(t, 8<<20)
+	profiletest.LimitStack(t, 256<<20) // pdata measures a message by calling itself for each level
 	send := func(t *testing.T, to xexporter.Profiles, place string) {
 		t.Helper()
 		pd := request(t, cpu(t, "deep"), cpu(t, "sound"))

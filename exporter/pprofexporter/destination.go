@@ -23,13 +23,13 @@ type destination interface {
 }
 
 // newDestination makes the destination that the configuration has a section for.
-func newDestination(set exporter.Settings, cfg *Config) (destination, error) {
+func newDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (destination, error) {
 	switch {
 	case cfg.HTTP.HasValue():
-		return newHTTPDestination(set, cfg)
+		return newHTTPDestination(set, cfg, telemetry)
 	case cfg.Server.HasValue():
-		return newServerDestination(set, cfg)
+		return newServerDestination(set, cfg, telemetry), nil
 	default:
-		return newFileDestination(set, cfg)
+		return newFileDestination(set, cfg, telemetry)
 	}
 }

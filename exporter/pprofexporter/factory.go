@@ -5,19 +5,15 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"context"
-	"fmt"
-	"sync"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
 	"go.opentelemetry.io/collector/exporter/xexporter"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -57,11 +53,16 @@ func newDefaultQueueConfig() exporterhelper.QueueBatchConfig {
 
 func createProfiles(ctx context.Context, set exporter.Settings, config component.Config) (xexporter.Profiles, error) {
 	cfg := config.(*Config)
-	d, err := newDestination(set, cfg)
+	telemetry, err := newTelemetry(set)
 	if err != nil {
 		return nil, err
 	}
-	profiles, err := xexporterhelper.NewProfiles(ctx, set, cfg, d.consume,
+	d, err := newDestination(set, cfg, telemetry)
+	if err != nil {
+		return nil, err
+	}
+	e := newProfilesExporter(cfg.QueueConfig.Get(), telemetry)
+	e.Profiles, err = xexporterhelper.NewProfiles(ctx, set, cfg, e.consumer(d),
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
 		exporterhelper.WithTimeout(cfg.TimeoutConfig),
 		exporterhelper.WithRetry(cfg.RetryConfig),
@@ -72,37 +73,5 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	if err != nil {
 		return nil, err
 	}
-	e := &profilesExporter{Profiles: profiles}
-	if cfg.QueueConfig.HasValue() && cfg.QueueConfig.Get().Sizer == exporterhelper.RequestSizerTypeBytes {
-		e.queueBytes = cfg.QueueConfig.Get().QueueSize
-	}
 	return e, nil
-}
-
-// profilesExporter mends what the helper does.
-type profilesExporter struct {
-	xexporter.Profiles
-	// queueBytes is the size of a queue that is bounded by bytes.
-	queueBytes int64
-	once       sync.Once
-	err        error
-}
-
-// ConsumeProfiles refuses for good what is larger than the queue. The helper would have it repeated for ever.
-func (e *profilesExporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	err := e.Profiles.ConsumeProfiles(ctx, pd)
-	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
-		return err
-	}
-	sizer := pprofile.ProtoMarshaler{}
-	if size := int64(sizer.ProfilesSize(pd)); size > e.queueBytes {
-		err = consumererror.NewPermanent(fmt.Errorf("request has %d bytes, sending_queue::queue_size is %d: %w", size, e.queueBytes, err))
-	}
-	return err
-}
-
-// Shutdown may be called again; the helper's would panic.
-func (e *profilesExporter) Shutdown(ctx context.Context) error {
-	e.once.Do(func() { e.err = e.Profiles.Shutdown(ctx) })
-	return e.err
 }

@@ -33,13 +33,12 @@ type fileDestination struct {
 	health *health
 }
 
-func newFileDestination(set exporter.Settings, cfg *Config) (*fileDestination, error) {
+func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (*fileDestination, error) {
 	file := cfg.File.Get()
 	template, templateErr := pathname.Parse(file.Path)
 	fileMode, fileErr := parseMode(file.FileMode, 0)
 	directoryMode, directoryErr := parseMode(file.DirectoryMode, 0)
-	telemetry, err := newTelemetry(set)
-	if err := errors.Join(templateErr, fileErr, directoryErr, err); err != nil {
+	if err := errors.Join(templateErr, fileErr, directoryErr); err != nil {
 		return nil, err
 	}
 	return &fileDestination{
@@ -61,7 +60,6 @@ func newFileDestination(set exporter.Settings, cfg *Config) (*fileDestination, e
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
-		memory:    newMemory(cfg),
 	}, nil
 }
 

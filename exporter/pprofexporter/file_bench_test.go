@@ -24,7 +24,9 @@ func BenchmarkConsume(b *testing.B) {
 		b.Run("profile="+name, func(b *testing.B) {
 			payload := ownProfile(b, name+".pb.gz")
 			cfg := configFor(b.TempDir())
-			d, err := newFileDestination(exportertest.NewNopSettings(metadata.Type), cfg)
+			telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
+			require.NoError(b, err)
+			d, err := newFileDestination(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
 			require.NoError(b, err)
 			require.NoError(b, d.start(b.Context(), componenttest.NewNopHost()))
 			defer d.shutdown(b.Context())

@@ -47,12 +47,8 @@ type sender interface {
 	flush(batch *outgoing) (*http.Request, error)
 }
 
-func newHTTPDestination(set exporter.Settings, cfg *Config) (*httpDestination, error) {
+func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (*httpDestination, error) {
 	http := cfg.HTTP.Get()
-	telemetry, err := newTelemetry(set)
-	if err != nil {
-		return nil, err
-	}
 	format, err := newSender(http)
 	if err != nil {
 		return nil, err
@@ -65,7 +61,6 @@ func newHTTPDestination(set exporter.Settings, cfg *Config) (*httpDestination, e
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
-		memory:    newMemory(cfg),
 	}, nil
 }
 

@@ -16,20 +16,7 @@ import (
 )
 
 // memory is where a destination reserves what its requests take.
-type memory struct {
-	budget *budget.Budget
-	// waits says that the caller waits for the answer, so that its reservation, if it has one, is that of the request. Out of
-	// a queue the context still carries the reservation of a caller who has long released it.
-	waits bool
-}
-
-func newMemory(cfg *Config) memory {
-	if !cfg.QueueConfig.HasValue() {
-		return memory{waits: true}
-	}
-	queue := cfg.QueueConfig.Get()
-	return memory{waits: queue.WaitForResult && !queue.Batch.HasValue()}
-}
+type memory struct{ budget *budget.Budget }
 
 func (m *memory) start(host component.Host) (err error) {
 	m.budget, err = budget.Of(host)
@@ -39,7 +26,7 @@ func (m *memory) start(host component.Host) (err error) {
 // claim is what the work on one request takes of the budget, by parts.
 type claim struct {
 	reservation *budget.Reservation
-	// before is what the reservation had for the caller.
+	// before is what the reservation has for the message.
 	before int64
 	parts  [claimParts]int64
 	// err is the reason why memory was not to be had. The request may be repeated.
@@ -60,10 +47,8 @@ type claimKey struct{}
 // claim begins the claim of a request, which must be released. The context carries it.
 func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
 	c := &claim{}
-	if m.waits {
-		c.reservation = budget.FromContext(ctx)
-	}
-	if c.reservation == nil {
+	// What comes from a queue on disk has none yet.
+	if c.reservation, _ = ctx.Value(heldKey{}).(*budget.Reservation); c.reservation == nil {
 		c.reservation, _ = m.budget.Reserve(ctx, 0) // nothing cannot be refused
 	}
 	c.before = c.reservation.Bytes()

@@ -51,12 +51,8 @@ type serverDestination struct {
 	stop    context.CancelFunc
 }
 
-func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestination, error) {
+func newServerDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) *serverDestination {
 	server := cfg.Server.Get()
-	telemetry, err := newTelemetry(set)
-	if err != nil {
-		return nil, err
-	}
 	store := recent.New(recent.Limits{
 		Memory:    server.MaxMemory,
 		Age:       server.MaxAge,
@@ -69,8 +65,7 @@ func newServerDestination(set exporter.Settings, cfg *Config) (*serverDestinatio
 		telemetry: telemetry,
 		store:     store,
 		foreign:   cfg.PreferOriginalPayload,
-		memory:    newMemory(cfg),
-	}, nil
+	}
 }
 
 // start listens. Requests are served from then on.

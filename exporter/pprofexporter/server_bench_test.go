@@ -115,8 +115,9 @@ func newHolding(tb testing.TB, memory int64) holding {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	cfg.Server.GetOrInsertDefault().MaxMemory = memory
-	d, err := newServerDestination(exportertest.NewNopSettings(metadata.Type), cfg)
+	telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
 	require.NoError(tb, err)
+	d := newServerDestination(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
 	d.memory.budget = unlimited()
 	d.pages = newPages(d.cfg, d.store, d.memory.budget)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })

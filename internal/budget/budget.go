@@ -39,8 +39,8 @@ const smallPart = 64
 
 // waiter is a reservation that waits for more bytes.
 type waiter struct {
-	reservation *Reservation
-	bytes       int64
+	share *share
+	bytes int64
 	// done gets nil when the bytes are reserved, or the reason why they cannot be.
 	done chan error
 }
@@ -61,24 +61,24 @@ func (b *Budget) Used() (used, peak int64) {
 // Reserve returns a new reservation of bytes, which must be released. It waits for them, at most for the wait of the
 // budget and until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
-	r := &Reservation{budget: b}
+	r := newReservation(b, 0)
 	if err := r.Grow(ctx, bytes); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// await reserves bytes more for r, in order.
-func (b *Budget) await(ctx context.Context, r *Reservation, bytes int64) error {
+// await reserves bytes more for a share.
+func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 	b.mu.Lock()
-	if r.bytes+bytes > b.size {
+	if s.bytes+bytes > b.size {
 		b.mu.Unlock()
-		return fmt.Errorf("%w: it needs %d bytes, the budget has %d", ErrTooLarge, r.bytes+bytes, b.size)
+		return fmt.Errorf("%w: it needs %d bytes, the budget has %d", ErrTooLarge, s.bytes+bytes, b.size)
 	}
-	w := &waiter{reservation: r, bytes: bytes, done: make(chan error, 1)}
-	if r.bytes > 0 {
+	w := &waiter{share: s, bytes: bytes, done: make(chan error, 1)}
+	if s.bytes > 0 {
 		b.growing = append(b.growing, w)
-		b.waitingBytes += r.bytes
+		b.waitingBytes += s.bytes
 	} else {
 		b.starting = append(b.starting, w)
 	}
@@ -120,7 +120,7 @@ func (b *Budget) giveUp(w *waiter, err error) error {
 func (b *Budget) leaveQueue(w *waiter) {
 	if i := slices.Index(b.growing, w); i >= 0 {
 		b.growing = slices.Delete(b.growing, i, i+1)
-		b.waitingBytes -= w.reservation.bytes
+		b.waitingBytes -= w.share.bytes
 		return
 	}
 	if i := slices.Index(b.starting, w); i >= 0 {
@@ -152,7 +152,7 @@ func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
 		if w.bytes > most || b.used+w.bytes > b.size {
 			return false
 		}
-		b.waitingBytes -= w.reservation.bytes
+		b.waitingBytes -= w.share.bytes
 		b.give(w)
 		return true
 	})
@@ -161,6 +161,6 @@ func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
 func (b *Budget) give(w *waiter) {
 	b.used += w.bytes
 	b.peak = max(b.peak, b.used)
-	w.reservation.bytes += w.bytes
+	w.share.bytes += w.bytes
 	w.done <- nil
 }

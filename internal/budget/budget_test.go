@@ -6,6 +6,7 @@ package budget
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -130,9 +131,28 @@ func TestTake(t *testing.T) {
 	r.Release()
 	used, _ := b.Used()
 	assert.Equal(t, int64(40), used)
-	held.Release()
+	other, err := b.Reserve(t.Context(), 10)
+	require.NoError(t, err)
+	other.Add(held)
+	assert.Zero(t, held.Bytes())
+	assert.Equal(t, int64(50), other.Bytes())
+	other.Release()
 	used, _ = b.Used()
 	assert.Zero(t, used)
+}
+
+// TestLost: what nobody refers to any more is given back.
+func TestLost(t *testing.T) {
+	b := New(100, 0)
+	func() {
+		_, err := b.Reserve(t.Context(), 60)
+		require.NoError(t, err)
+	}()
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		used, _ := b.Used()
+		return used == 0
+	}, 10*time.Second, time.Millisecond)
 }
 
 // TestNone: without a reservation nothing is bounded.

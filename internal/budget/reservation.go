@@ -3,14 +3,29 @@
 
 package budget
 
-import "context"
+import (
+	"context"
+	"runtime"
+)
 
 // Reservation is the part of a budget that one request holds. It is not for concurrent use. A nil reservation is one
 // without a bound.
-type Reservation struct {
+//
+// Each must be released. One that nobody refers to any more is released by the garbage collector, so that a request which
+// is lost on its way, such as in the queue of somebody else, costs nothing for good.
+type Reservation struct{ *share }
+
+// share is what a reservation holds.
+type share struct {
 	budget *Budget
-	// bytes is what it holds. The lock of the budget guards it.
+	// bytes is guarded by the lock of the budget.
 	bytes int64
+}
+
+func newReservation(b *Budget, bytes int64) *Reservation {
+	r := &Reservation{&share{budget: b, bytes: bytes}}
+	runtime.AddCleanup(r, func(s *share) { s.shrink(0) }, r.share)
+	return r
 }
 
 // Bytes returns how much is reserved.
@@ -33,22 +48,27 @@ func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	if more <= 0 {
 		return nil
 	}
-	return r.budget.await(ctx, r, more)
+	err := r.budget.await(ctx, r.share, more)
+	runtime.KeepAlive(r)
+	return err
 }
 
 // Shrink gives back what is above so many bytes.
 func (r *Reservation) Shrink(bytes int64) {
-	if r == nil {
-		return
+	if r != nil {
+		r.shrink(bytes)
 	}
-	b := r.budget
+}
+
+func (s *share) shrink(bytes int64) {
+	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if bytes >= r.bytes {
+	if bytes >= s.bytes {
 		return
 	}
-	b.used -= r.bytes - bytes
-	r.bytes = bytes
+	b.used -= s.bytes - bytes
+	s.bytes = bytes
 	b.grant()
 }
 
@@ -63,9 +83,21 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	taken := &Reservation{budget: r.budget, bytes: min(bytes, r.bytes)}
+	taken := newReservation(r.budget, min(bytes, r.bytes))
 	r.bytes -= taken.bytes
 	return taken
+}
+
+// Add moves all that another reservation of the same budget holds to this one.
+func (r *Reservation) Add(other *Reservation) {
+	if r == nil || other == nil {
+		other.Release()
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.bytes += other.bytes
+	other.bytes = 0
 }
 
 type contextKey struct{}

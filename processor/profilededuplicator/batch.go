@@ -53,6 +53,8 @@ type batch struct {
 	samples  int
 	memory   int64
 	trigger  trigger
+	// reservation is what all messages have of the memory budget.
+	reservation *budget.Reservation
 }
 
 func (b *batch) add(m message) {
@@ -60,15 +62,10 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
-}
-
-// shrink gives back of the memory budget what is above so many bytes.
-func (b *batch) shrink(bytes int64) {
-	for i := range b.messages {
-		r := b.messages[i].reservation
-		kept := min(bytes, r.Bytes())
-		r.Shrink(kept)
-		bytes -= kept
+	if b.reservation == nil {
+		b.reservation = m.reservation
+	} else {
+		b.reservation.Add(m.reservation)
 	}
 }
 

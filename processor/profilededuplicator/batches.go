@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
 var errStopped = errors.New("cannot hold profiles: the processor is shutting down")
@@ -164,8 +165,8 @@ func (b *batches) startFlushes(t *tenant) {
 func (b *batches) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
-	b.flush(client.NewContext(b.ctx, t.info), due)
-	due.shrink(0)
+	b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
+	due.reservation.Release()
 
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -70,10 +70,10 @@ func (b *batching) flush(ctx context.Context, due *batch) {
 	memory := memoryOf(one.profiles)
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
 	if dedup.Fits(one.profiles, limits) {
-		due.shrink(memory)
+		due.reservation.Shrink(memory)
 		memory = 0
 	} else {
-		due.shrink(workFactor * memory)
+		due.reservation.Shrink(workFactor * memory)
 	}
 	samples, bytes := 0, 0
 	var lost []span
