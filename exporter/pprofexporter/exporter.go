@@ -26,8 +26,10 @@ type profilesExporter struct {
 	budget    *budget.Budget
 	// queueBytes is the size of a queue that is bounded by bytes, else 0.
 	queueBytes int64
-	// inMemory says that a request stays in memory after ConsumeProfiles has returned.
+	// inMemory says that a request stays in memory after ConsumeProfiles has returned. queued is what such requests have, a
+	// part of the budget: the rest is free for those that are worked on.
 	inMemory bool
+	queued   *budget.Budget
 	once     sync.Once
 	err      error
 }
@@ -49,6 +51,7 @@ func (e *profilesExporter) Start(ctx context.Context, host component.Host) (err 
 	if e.budget, err = budget.Of(host); err != nil {
 		return err
 	}
+	e.queued = budget.New(e.budget.Size()/queuedPart, 0)
 	return e.Profiles.Start(ctx, host)
 }
 
@@ -61,7 +64,8 @@ func (e *profilesExporter) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 	}
 	err = e.Profiles.ConsumeProfiles(context.WithValue(ctx, heldKey{}, held), pd)
 	if err != nil || !e.inMemory {
-		giveBack(ctx, held)
+		held.queued.Release()
+		giveBack(ctx, held.memory)
 	}
 	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
 		return err
@@ -82,23 +86,35 @@ func (e *profilesExporter) refuse(ctx context.Context, pd pprofile.Profiles, err
 	return consumererror.NewPermanent(err)
 }
 
+// queuedPart is the part of the budget, one in so many, that requests in a queue in memory may have.
+const queuedPart = 4
+
+// heldMemory is what is reserved for a request: its memory, and its part of the queue.
+type heldMemory struct{ memory, queued *budget.Reservation }
+
 type heldKey struct{}
 
 // hold takes the memory of a message over from the reservation of its caller, and reserves what that does not have.
-func (e *profilesExporter) hold(ctx context.Context, pd pprofile.Profiles) (*budget.Reservation, error) {
+func (e *profilesExporter) hold(ctx context.Context, pd pprofile.Profiles) (h heldMemory, err error) {
 	if e.budget == nil {
-		return nil, nil // It has not started; the helper says so.
+		return h, nil // It has not started; the helper says so.
 	}
 	bytes := messageBytes(pd)
-	held := budget.FromContext(ctx).Take(bytes)
-	if held == nil {
-		return e.budget.Reserve(ctx, bytes)
+	if e.inMemory {
+		// One that is larger than the part may be in the queue alone.
+		if h.queued, err = e.queued.Reserve(ctx, min(bytes, e.queued.Size())); err != nil {
+			return h, fmt.Errorf("requests in the queue have their part of the memory: %w", err)
+		}
 	}
-	if err := held.Grow(ctx, bytes); err != nil {
-		giveBack(ctx, held)
-		return nil, err
+	if h.memory = budget.FromContext(ctx).Take(bytes); h.memory == nil {
+		h.memory, err = e.budget.Reserve(ctx, bytes)
+	} else if err = h.memory.Grow(ctx, bytes); err != nil {
+		giveBack(ctx, h.memory)
 	}
-	return held, nil
+	if err != nil {
+		h.queued.Release()
+	}
+	return h, err
 }
 
 // giveBack returns what was held to the caller, who may need it for another attempt or another exporter.
@@ -118,8 +134,9 @@ func (e *profilesExporter) consumer(d destination) func(context.Context, pprofil
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
 		err := d.consume(ctx, pd)
-		if held, is := ctx.Value(heldKey{}).(*budget.Reservation); is && (err == nil || consumererror.IsPermanent(err)) {
-			held.Release()
+		if h, is := ctx.Value(heldKey{}).(heldMemory); is && (err == nil || consumererror.IsPermanent(err)) {
+			h.queued.Release()
+			h.memory.Release()
 		}
 		return err
 	}

@@ -48,7 +48,8 @@ type claimKey struct{}
 func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
 	c := &claim{}
 	// What comes from a queue on disk has none yet.
-	if c.reservation, _ = ctx.Value(heldKey{}).(*budget.Reservation); c.reservation == nil {
+	h, _ := ctx.Value(heldKey{}).(heldMemory)
+	if c.reservation = h.memory; c.reservation == nil {
 		c.reservation, _ = m.budget.Reserve(ctx, 0) // nothing cannot be refused
 	}
 	c.before = c.reservation.Bytes()

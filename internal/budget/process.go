@@ -19,7 +19,7 @@ const (
 	// for queues, and for garbage.
 	DefaultPercentage = 40
 	// DefaultWait is how long a reservation waits for its bytes.
-	DefaultWait = 5 * time.Second
+	DefaultWait = 2 * time.Second
 	// fallbackMemory stands in for a memory that cannot be found out.
 	fallbackMemory = 1 << 30
 )

@@ -50,6 +50,8 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
+	// most is what may be held, if it is more than one message.
+	most    int64
 	stopped bool
 }
 
@@ -63,6 +65,7 @@ func newBatches(cfg BatchConfig, flush func(context.Context, *batch)) *batches {
 		cancel:     cancel,
 		stopping:   make(chan struct{}),
 		tenants:    map[string]*tenant{},
+		most:       cfg.MaxHeldBytes,
 	}
 }
 
@@ -98,11 +101,11 @@ func (b *batches) place(of origin, memory int64) (*tenant, error) {
 	case memory > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
-	case b.held+memory > b.cfg.MaxHeldBytes:
+	case b.held > 0 && b.held+memory > b.most:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
-			"cannot hold %d bytes more in memory: %d are held and batch::max_held_bytes is %d",
-			memory, b.held, b.cfg.MaxHeldBytes)}
+			"cannot hold %d bytes more in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
+			memory, b.held, b.most)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
@@ -184,6 +187,17 @@ func (b *batches) charge(due *batch, memory int64) {
 	defer b.mu.Unlock()
 	b.held += memory - due.memory
 	due.memory = memory
+}
+
+// heldPart is the part of the memory budget, one in so many, that batches may hold: it is charged workFactor times, and the rest
+// is for requests and for what the next consumers need to take a batch.
+const heldPart = 2 * workFactor
+
+// within bounds what is held by the memory budget.
+func (b *batches) within(total *budget.Budget) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.most = min(b.most, total.Size()/heldPart)
 }
 
 // makeRoom ends all batches.

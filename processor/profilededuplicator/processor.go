@@ -72,7 +72,9 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 
 // Start finds the memory budget. Timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
-	d.budget, err = budget.Of(host)
+	if d.budget, err = budget.Of(host); err == nil && d.batching != nil {
+		d.batching.batches.within(d.budget)
+	}
 	return err
 }
 
