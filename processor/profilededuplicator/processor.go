@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/otlpreferences"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
@@ -97,6 +98,9 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	m := incoming{profiles: pd, content: contentOf(pd)}
 	d.telemetry.incoming(ctx, m.content)
+	if err := d.resolve(ctx, &m); err != nil {
+		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
+	}
 	if m.content.bytes > maxMessageBytes {
 		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot take a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
@@ -126,6 +130,17 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
+}
+
+// resolve names the attributes of a message that refers to the dictionary for them.
+func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
+	profiles, resolved, err := otlpreferences.Resolve(m.profiles)
+	if err != nil || !resolved {
+		return err
+	}
+	m.profiles = profiles
+	d.telemetry.resolved(ctx)
+	return nil
 }
 
 // incoming is a message on its way through the processor.

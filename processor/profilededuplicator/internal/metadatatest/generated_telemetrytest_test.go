@@ -56,6 +56,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorProcessingDuration.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRefusedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRepeatedProfiles.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorResolvedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRetries.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorSavedBytes.Add(context.Background(), 1)
 	AssertEqualProcessorProfileDeduplicatorBatchBytes(t, testTel,
@@ -134,6 +135,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorResolvedMessages(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorRetries(t, testTel,

@@ -1,0 +1,50 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package otlpreferences names the attributes of messages whose sender wrote references into the dictionary.
+package otlpreferences // import "github.com/otelpprof/otelpprof/internal/otlpreferences"
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Resolve returns pd with the keys and strings of its resource and scope attributes in place. Collectors from v0.163 on
+// send them over gRPC as references (key_strindex, string_value_strindex), which the gRPC receiver of v0.162 leaves as
+// they are: all keys are empty then. pdata resolves references when it unmarshals, so a message with an empty key is
+// marshalled and unmarshalled; all others are returned as they are, and resolved is false. pd must not be used any more.
+func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err error) {
+	if !refers(pd) {
+		return pd, false, nil
+	}
+	wire, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	if err != nil {
+		return pd, false, fmt.Errorf("cannot resolve the references of attributes: %w", err)
+	}
+	if out, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(wire); err != nil {
+		return pd, false, fmt.Errorf("cannot resolve the references of attributes: %w", err)
+	}
+	return out, true, nil
+}
+
+// refers tells whether a resource or a scope has an attribute without a key.
+func refers(pd pprofile.Profiles) bool {
+	for _, resource := range pd.ResourceProfiles().All() {
+		if hasEmptyKey(resource.Resource().Attributes()) {
+			return true
+		}
+		for _, scope := range resource.ScopeProfiles().All() {
+			if hasEmptyKey(scope.Scope().Attributes()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func hasEmptyKey(attributes pcommon.Map) bool {
+	_, found := attributes.Get("")
+	return found
+}

@@ -1,0 +1,78 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package otlpreferences
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+func message() pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StringTable().Append("", "kept")
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.Resource().Attributes().PutStr("service.name", "checkout")
+	resource.Resource().Attributes().PutInt("port", 8)
+	resource.Resource().Attributes().PutEmptySlice("list").AppendEmpty().SetStr("inner")
+	scope := resource.ScopeProfiles().AppendEmpty()
+	scope.Scope().Attributes().PutStr("scope", "value")
+	scope.Profiles().AppendEmpty().SetTime(7)
+	return pd
+}
+
+// TestResolve: a message that holds references has its names again. pdata leaves them in what it has marshalled.
+func TestResolve(t *testing.T) {
+	want := message()
+	pd := message()
+	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	_, found := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
+	require.False(t, found, "the message holds no references")
+
+	resolved, did, err := Resolve(pd)
+	require.NoError(t, err)
+	assert.True(t, did)
+	got := resolved.ResourceProfiles().At(0)
+	assert.True(t, got.Resource().Attributes().Equal(want.ResourceProfiles().At(0).Resource().Attributes()))
+	assert.True(t, got.ScopeProfiles().At(0).Scope().Attributes().Equal(want.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes()))
+	assert.Equal(t, "kept", resolved.Dictionary().StringTable().At(1))
+	assert.Equal(t, pcommon.Timestamp(7), got.ScopeProfiles().At(0).Profiles().At(0).Time())
+}
+
+func TestResolveLeavesOthers(t *testing.T) {
+	pd := message()
+	same, did, err := Resolve(pd)
+	require.NoError(t, err)
+	assert.False(t, did)
+	assert.Equal(t, pd, same)
+}
+
+// TestResolveReadOnly: a message that others read as well is not written to.
+func TestResolveReadOnly(t *testing.T) {
+	pd := message()
+	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	pd.MarkReadOnly()
+	resolved, did, err := Resolve(pd)
+	require.NoError(t, err)
+	assert.True(t, did)
+	_, found := resolved.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
+	assert.True(t, found)
+}
+
+// TestResolveTruly: a key that is empty for good stays so, and nothing is lost.
+func TestResolveTruly(t *testing.T) {
+	pd := message()
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("", "nameless")
+	resolved, did, err := Resolve(pd)
+	require.NoError(t, err)
+	assert.True(t, did)
+	value, found := resolved.ResourceProfiles().At(0).Resource().Attributes().Get("")
+	assert.True(t, found)
+	assert.Equal(t, "nameless", value.Str())
+}
