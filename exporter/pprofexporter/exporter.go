@@ -25,7 +25,8 @@ type profilesExporter struct {
 	telemetry *telemetry
 	budget    *budget.Budget
 	// queueBytes is the size of a queue that is bounded by bytes, else 0.
-	queueBytes int64
+	queueBytes  int64
+	destination destination
 	// inMemory says that a request stays in memory after ConsumeProfiles has returned. queued is what such requests have, a
 	// part of the budget: the rest is free for those that are worked on.
 	inMemory bool
@@ -35,8 +36,8 @@ type profilesExporter struct {
 }
 
 // newProfilesExporter takes the configuration of the queue, nil without one.
-func newProfilesExporter(queue *exporterhelper.QueueBatchConfig, telemetry *telemetry) *profilesExporter {
-	e := &profilesExporter{telemetry: telemetry}
+func newProfilesExporter(queue *exporterhelper.QueueBatchConfig, d destination, telemetry *telemetry) *profilesExporter {
+	e := &profilesExporter{destination: d, telemetry: telemetry}
 	if queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
@@ -61,6 +62,10 @@ func (e *profilesExporter) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 	held, err := e.hold(ctx, pd)
 	if err != nil {
 		return e.refuse(ctx, pd, fmt.Errorf("cannot hold a request: %w", err))
+	}
+	if e.inMemory && held.queued == nil {
+		defer giveBack(ctx, held.memory)
+		return e.destination.consume(context.WithValue(ctx, heldKey{}, held), pd)
 	}
 	err = e.Profiles.ConsumeProfiles(context.WithValue(ctx, heldKey{}, held), pd)
 	if err != nil || !e.inMemory {
@@ -89,7 +94,8 @@ func (e *profilesExporter) refuse(ctx context.Context, pd pprofile.Profiles, err
 // queuedPart is the part of the budget, one in so many, that requests in a queue in memory may have.
 const queuedPart = 4
 
-// heldMemory is what is reserved for a request: its memory, and its part of the queue.
+// heldMemory is what is reserved for a request: its memory, and its part of the queue, nil for one that is too large for it
+// and is written while its caller waits.
 type heldMemory struct{ memory, queued *budget.Reservation }
 
 type heldKey struct{}
@@ -100,9 +106,8 @@ func (e *profilesExporter) hold(ctx context.Context, pd pprofile.Profiles) (h he
 		return h, nil // It has not started; the helper says so.
 	}
 	bytes := messageBytes(pd)
-	if e.inMemory {
-		// One that is larger than the part may be in the queue alone.
-		if h.queued, err = e.queued.Reserve(ctx, min(bytes, e.queued.Size())); err != nil {
+	if e.inMemory && bytes <= e.queued.Size() {
+		if h.queued, err = e.queued.Reserve(ctx, bytes); err != nil {
 			return h, fmt.Errorf("requests in the queue have their part of the memory: %w", err)
 		}
 	}
@@ -128,12 +133,12 @@ func giveBack(ctx context.Context, held *budget.Reservation) {
 
 // consumer returns what the helper calls with each request. What is held for a request out of memory is given back once
 // that is done. One that comes again keeps it; if it is given up in the meantime, the garbage collector gives it back.
-func (e *profilesExporter) consumer(d destination) func(context.Context, pprofile.Profiles) error {
+func (e *profilesExporter) consumer() func(context.Context, pprofile.Profiles) error {
 	if !e.inMemory {
-		return d.consume
+		return e.destination.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
-		err := d.consume(ctx, pd)
+		err := e.destination.consume(ctx, pd)
 		if h, is := ctx.Value(heldKey{}).(heldMemory); is && (err == nil || consumererror.IsPermanent(err)) {
 			h.queued.Release()
 			h.memory.Release()

@@ -61,8 +61,8 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	if err != nil {
 		return nil, err
 	}
-	e := newProfilesExporter(cfg.QueueConfig.Get(), telemetry)
-	e.Profiles, err = xexporterhelper.NewProfiles(ctx, set, cfg, e.consumer(d),
+	e := newProfilesExporter(cfg.QueueConfig.Get(), d, telemetry)
+	e.Profiles, err = xexporterhelper.NewProfiles(ctx, set, cfg, e.consumer(),
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
 		exporterhelper.WithTimeout(cfg.TimeoutConfig),
 		exporterhelper.WithRetry(cfg.RetryConfig),

@@ -29,6 +29,8 @@ type claim struct {
 	// before is what the reservation has for the message.
 	before int64
 	parts  [claimParts]int64
+	// most is what the work may take. It is what queues and batches leave free, so that it is to be had sooner or later.
+	most int64
 	// err is the reason why memory was not to be had. The request may be repeated.
 	err error
 }
@@ -46,7 +48,7 @@ type claimKey struct{}
 
 // claim begins the claim of a request, which must be released. The context carries it.
 func (m *memory) claim(ctx context.Context) (context.Context, *claim) {
-	c := &claim{}
+	c := &claim{most: m.budget.Size() / 2}
 	// What comes from a queue on disk has none yet.
 	h, _ := ctx.Value(heldKey{}).(heldMemory)
 	if c.reservation = h.memory; c.reservation == nil {
@@ -63,6 +65,9 @@ func (c *claim) reserve(ctx context.Context, part int) func(bytes int64) error {
 		total := c.before + bytes - c.parts[part]
 		for _, taken := range c.parts {
 			total += taken
+		}
+		if work := total - c.before; work > c.most {
+			return fmt.Errorf("%w: %w: writing it needs %d bytes, half of the budget is %d", pprof.ErrTooLarge, budget.ErrTooLarge, work, c.most)
 		}
 		err := c.reservation.Grow(ctx, total)
 		switch {
