@@ -110,11 +110,11 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and the tables of docs/security.md and docs/operations.md (hours)
 	@rm -f _build/adversary.jsonl
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=full OTELPPROF_ADVERSARY_RECORD=$(CURDIR)/_build/adversary.jsonl \
-		$(GO) test -count=1 -timeout 24h -v $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary
+		$(GO) test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary
 
 .PHONY: adversary-ci
 adversary-ci: $(BINARY) ## Each of them 8 times at once to two configurations in 512 MiB (minutes)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) test -json -count=1 -timeout 20m $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) test -json -count=1 -timeout 20m -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary | $(GO) run ./internal/testsummary
 
 .PHONY: durability
 durability: $(BINARY) ## UPLOADS uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (UPLOADS=10000)

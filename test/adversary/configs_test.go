@@ -87,7 +87,7 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 	}
 	r.configs = append(r.configs, s.more...)
 	if strings.Contains(r.text, "memory_limiter:") {
-		r.configs = append(r.configs, fmt.Sprintf("yaml:processors: {memory_limiter: {limit_mib: %d, spike_limit_mib: %d}}", mib*75/100, mib*20/100))
+		r.configs = append(r.configs, fmt.Sprintf("yaml:processors: {memory_limiter: {limit_mib: %d, spike_limit_mib: %d}}", mib*75/100, mib*5/100))
 	}
 	return r
 }
