@@ -84,6 +84,7 @@ func receive(t *testing.T, program, grpcAddress, httpAddress string) *receiving 
 }
 
 func (r *receiving) read(t *testing.T, stdout io.Reader) {
+	t.Helper()
 	lines := bufio.NewReader(stdout)
 	for {
 		line, err := lines.ReadString('\n')
