@@ -206,7 +206,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
 		}
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1))
-		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes is %d", 3*one+1))
+		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 3*one+1))
 		assert.False(t, consumererror.IsPermanent(err))
 		synctest.Wait()
 		assert.Len(t, next.taken(), 1, "what is held goes on to make room")
