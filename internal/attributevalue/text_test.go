@@ -39,7 +39,7 @@ func TestTextIsThatOfPdata(t *testing.T) {
 		every = append(every, f)
 	}
 	for _, raw := range []any{
-		nil, "", "text", "a\xff", `"<&>"`, 7, math.MinInt64, true, false, math.NaN(), math.Inf(1), math.Inf(-1),
+		nil, "", "text", "a\xff", `"<&>"`, 7, int64(math.MinInt64), true, false, math.NaN(), math.Inf(1), math.Inf(-1),
 		[]byte{},
 		[]byte{1},
 		[]byte{1, 2},
