@@ -39,7 +39,7 @@ func TestSteadyState(t *testing.T) {
 		require.NoError(t, err, "OTELPPROF_SOAK_UPLOADS")
 	}
 	// A short queue and few profiles to look at: what waits is memory too, and how much waits is up to the disk.
-	g := start(t, "yaml:exporters::pprof::sending_queue: {queue_size: 16, num_consumers: 4}",
+	g := start(t, "yaml:exporters::pprof::sending_queue: {sizer: requests, queue_size: 16, num_consumers: 4}",
 		"yaml:exporters::pprof/view::server::max_memory: 1048576")
 	begin := time.Now()
 	part := min(warmUp, uploads/3)
