@@ -145,7 +145,7 @@ func (p *Profile) readValues(b []byte, limits *Limits) (err error) {
 				return p.inSample(2, i)
 			}
 		}
-		if err = push(p, &p.Values, int64(v), limits); err != nil {
+		if err := push(p, &p.Values, int64(v), limits); err != nil {
 			return err
 		}
 	}

@@ -140,9 +140,7 @@ func (p *Profile) readLocation(b []byte, limits *Limits) error {
 	if err := limits.checkLocation(len(p.Locations), len(p.Lines)-firstLine); err != nil {
 		return err
 	}
-	var err error
-	err = push(p, &p.Locations, l, limits)
-	return err
+	return push(p, &p.Locations, l, limits)
 }
 
 func (p *Profile) inLocation(field, position int) error {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"runtime/debug"
 	"testing"
 
@@ -148,9 +149,9 @@ func hostileWires() map[string]wire {
 		"comments":          start.with(wire{}.message(13, wire{1}.times(10_000))),
 		"labels":            start.with(location).with(labels(n/10, func(uint64) wire { return wire{}.number(1, 1) })),
 		"labels of numbers": start.with(location).with(labels(n, func(i uint64) wire { return wire{}.number(1, 1).number(3, i) })),
-		"labels of keys": start.with(location).with(each(6, n, func(i uint64) wire { return wire(fmt.Sprint(i)) })).
+		"labels of keys": start.with(location).with(each(6, n, func(i uint64) wire { return wire(strconv.FormatUint(i, 10)) })).
 			with(labels(n, func(i uint64) wire { return wire{}.number(1, i+2).number(3, i) })),
-		"labels of texts": start.with(location).with(each(6, n, func(i uint64) wire { return wire(fmt.Sprint(i)) })).
+		"labels of texts": start.with(location).with(each(6, n, func(i uint64) wire { return wire(strconv.FormatUint(i, 10)) })).
 			with(labels(n, func(i uint64) wire { return wire{}.number(1, i+2).number(2, i+2) })),
 		"links": start.with(location).message(6, wire("trace_id")).message(6, wire("span_id")).
 			with(each(6, 50_000, func(i uint64) wire { return wire(fmt.Sprintf("%032x", i+1)) })).
@@ -163,7 +164,7 @@ func hostileWires() map[string]wire {
 				return one.with(each(3, 500, func(i uint64) wire { return wire{}.number(1, 1).number(2, 2+s*500+i) }))
 			})),
 		"a long text under many keys": start.message(6, wire("x").times(1<<20)).with(location).
-			with(each(6, 40, func(i uint64) wire { return wire(fmt.Sprint(i)) })).
+			with(each(6, 40, func(i uint64) wire { return wire(strconv.FormatUint(i, 10)) })).
 			message(2, one.with(each(3, 40, func(i uint64) wire { return wire{}.number(1, 3+i).number(2, 2) }))),
 		"unknown fields": start.with(wire{}.number(99, 1).times(n)),
 	}
@@ -216,7 +217,7 @@ func TestNothingIsTakenUnasked(t *testing.T) {
 // TestTextInAttributesIsBounded: a string that stands in a payload once may not be the value of any number of keys.
 func TestTextInAttributesIsBounded(t *testing.T) {
 	start := wire{}.message(6, nil).message(6, wire("k")).message(6, wire("x").times(1<<20)).message(1, wire{}.number(1, 1)).
-		with(each(6, 100, func(i uint64) wire { return wire(fmt.Sprint(i)) }))
+		with(each(6, 100, func(i uint64) wire { return wire(strconv.FormatUint(i, 10)) }))
 	keys := each(3, 100, func(i uint64) wire { return wire{}.number(1, 3+i).number(2, 2) })
 	list := wire{}.message(3, wire{}.number(1, 1).number(2, 2)).times(100)
 	one := wire{}.message(2, wire{1})
