@@ -10,8 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strconv"
 	"runtime/debug"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
