@@ -6,6 +6,7 @@ package recent
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,14 +159,14 @@ type waiter struct {
 	claim    *Claim
 	repeated []bool
 	err      error
-	done     bool
+	done     atomic.Bool
 }
 
 func waitFor(ctx context.Context, r *IDs, ids ...ID) *waiter {
 	w := &waiter{}
 	go func() {
 		w.claim, w.repeated, w.err = r.Claim(ctx, ids)
-		w.done = true
+		w.done.Store(true)
 	}()
 	synctest.Wait()
 	return w
@@ -176,11 +177,11 @@ func TestSecondWaitsAndFirstArrives(t *testing.T) {
 		r := unlimited()
 		first, _ := claim(t, r, id(1))
 		second := waitFor(t.Context(), r, id(1), id(2))
-		assert.False(t, second.done)
+		assert.False(t, second.done.Load())
 		assert.Equal(t, []bool{false}, known(t, r, id(2)), "one that waits holds nothing")
 		first.Settle(All)
 		synctest.Wait()
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		require.NoError(t, second.err)
 		assert.Equal(t, []bool{true, false}, second.repeated)
 		second.claim.Settle(All)
@@ -195,14 +196,14 @@ func TestSecondWaitsAndFirstFails(t *testing.T) {
 		third := waitFor(t.Context(), r, id(1))
 		first.Settle(None)
 		synctest.Wait()
-		require.NotEqual(t, second.done, third.done, "one of them has it now, the other waits on")
-		if third.done {
+		require.NotEqual(t, second.done.Load(), third.done.Load(), "one of them has it now, the other waits on")
+		if third.done.Load() {
 			second, third = third, second
 		}
 		assert.Equal(t, []bool{false}, second.repeated)
 		second.claim.Settle(All)
 		synctest.Wait()
-		require.True(t, third.done)
+		require.True(t, third.done.Load())
 		assert.Equal(t, []bool{true}, third.repeated)
 		third.claim.Settle(None)
 		assert.Equal(t, []bool{true}, known(t, r, id(1)))
@@ -217,7 +218,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		second := waitFor(ctx, r, id(1), id(2))
 		cancel(errors.New("gone"))
 		synctest.Wait()
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		assert.ErrorContains(t, second.err, "gone")
 		assert.Nil(t, second.claim)
 		first.Settle(All)
@@ -234,7 +235,7 @@ func TestWaitEndsAfterASecond(t *testing.T) {
 		second := waitFor(t.Context(), r, id(1), id(2))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		require.ErrorIs(t, second.err, ErrInFlight)
 		assert.Equal(t, time.Second, time.Since(begin))
 		first.Settle(All)
@@ -253,7 +254,7 @@ func TestWaitForSeveralEndsAfterASecond(t *testing.T) {
 			next := waitFor(t.Context(), r, id(1))
 			first.Settle(None)
 			synctest.Wait()
-			if second.done {
+			if second.done.Load() {
 				require.NoError(t, second.err)
 				first = second.claim
 				second = next
@@ -263,7 +264,7 @@ func TestWaitForSeveralEndsAfterASecond(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		first.Settle(None)
 	})
 }
@@ -275,7 +276,7 @@ func TestHeldIsRepeated(t *testing.T) {
 		waiting := waitFor(t.Context(), r, id(1))
 		first.Hold()
 		synctest.Wait()
-		require.True(t, waiting.done, "who waited gets its answer now")
+		require.True(t, waiting.done.Load(), "who waited gets its answer now")
 		assert.Equal(t, []bool{true}, waiting.repeated)
 		waiting.claim.Settle(None)
 		assert.Equal(t, []bool{true, false}, known(t, r, id(1), id(2)), "and who comes later at once")
@@ -307,7 +308,7 @@ func TestNoDeadlock(t *testing.T) {
 		for range waiting {
 			for _, w := range waiting {
 				synctest.Wait()
-				if w.done && w.claim != nil {
+				if w.done.Load() && w.claim != nil {
 					for _, known := range w.repeated {
 						if !known {
 							delivered++
@@ -331,7 +332,7 @@ func TestEvictedWhileWaiting(t *testing.T) {
 		second := waitFor(t.Context(), r, id(1))
 		first.Settle(All)
 		synctest.Wait()
-		require.True(t, second.done)
+		require.True(t, second.done.Load())
 		assert.Equal(t, []bool{false}, second.repeated)
 		second.claim.Settle(None)
 	})
