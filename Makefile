@@ -90,7 +90,7 @@ test-kafka: $(BINARY) ## Two tiers around a Kafka broker that runs in the test: 
 
 .PHONY: test-race
 test-race: ## The same under the race detector, without the end-to-end tests
-	@CGO_ENABLED=1 $(GO) test -json -race $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -v /test/e2e) | $(GO) run ./internal/testsummary
+	@CGO_ENABLED=1 $(GO) test -json -race -timeout 20m $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -v /test/e2e) | $(GO) run ./internal/testsummary
 
 .PHONY: test-386
 test-386: ## The tests of all but the components as a 32-bit program (amd64 Linux runs it)
