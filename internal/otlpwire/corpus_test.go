@@ -4,6 +4,7 @@
 package otlpwire
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +30,11 @@ func TestCorpus(t *testing.T) {
 		counted, took = counted+estimate, took+total
 	}
 	t.Logf("counted %d bytes for %d that were taken", counted, took)
-	assert.Less(t, counted, 3*took)
+	most := 3 * took
+	if math.MaxInt == math.MaxInt32 {
+		most *= 2 // The count is for pointers of eight bytes.
+	}
+	assert.Less(t, counted, most)
 }
 
 func logs(records int) []byte {

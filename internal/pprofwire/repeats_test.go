@@ -98,14 +98,15 @@ func TestLimitsOfRepeats(t *testing.T) {
 	}
 }
 
-// checkRepeats holds ReadRepeats against Read: the same error, or the same tables once each part that is left out stands
-// where it belongs.
+// checkRepeats holds ReadRepeats against Read: an error where Read has one, else the same tables once each part that is left
+// out stands where it belongs. A payload with two faults may be refused for the other one: the payload is counted when the
+// first table is full, and that is not the same table.
 func checkRepeats(t *testing.T, raw []byte) {
 	t.Helper()
 	var plain, p Profile
 	wantErr, err := plain.Read(raw, anySize), p.ReadRepeats(raw, anySize)
 	if wantErr != nil {
-		require.EqualError(t, err, wantErr.Error())
+		require.Error(t, err)
 		return
 	}
 	require.NoError(t, err)
@@ -151,6 +152,7 @@ func partsAt(p *Profile, i int) parts {
 //	go test -fuzz FuzzReadRepeats -fuzztime 1m ./internal/pprofwire
 func FuzzReadRepeats(f *testing.F) {
 	addSeeds(f)
+	f.Add([]byte(proto{}.message(2, []byte{1}).message(4, proto{}.number(4, 0)))) // two faults
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > 16<<10 {
 			return // Longer than it needs to be to reach all of the code.
