@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps working memory from call to call. It is the one policy for that in this repository. One piece stays for good, if it is small: a [sync.Pool] alone loses all
-// that it has to the second garbage collection, which is soon in a small heap. All else is pooled. The zero value is
-// ready for use, also by many goroutines at once.
+// Keeper keeps working memory from call to call. It is the one policy for that in this repository. One piece stays for
+// good, if it is small: a [sync.Pool] alone loses all that it has to the second garbage collection, which is soon in a small
+// heap. What is larger is pooled, what is largest is not kept. The zero value is ready for use, also by many goroutines at
+// once.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
@@ -22,7 +23,7 @@ const (
 	keptBytes = 64 << 10
 	// pooledBytes is the size above which memory is left to the garbage collector at once. Pooled memory is outside of any
 	// budget while nobody uses it, one piece for each processor, until the second collection of garbage.
-	pooledBytes = 32 << 20
+	pooledBytes = 48 << 20
 )
 
 // Get returns memory that was put back, or nil.
