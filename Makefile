@@ -21,6 +21,8 @@ export GOFLAGS += -buildvcs=false
 # What tests run on; narrow it for a part: make test PKGS=./translator/...
 PKGS      ?= ./...
 TESTFLAGS ?=
+# A package may take so long: on a busy machine the largest take minutes.
+TIMEOUT   := -timeout 30m
 # Executions of each fuzz target, and measurements of each benchmark.
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
@@ -74,19 +76,19 @@ demo-splunk: $(BINARY) ## Send what Splunk's agents for Java, Node.js, Python an
 
 .PHONY: test
 test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
-	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TIMEOUT) $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
 
 .PHONY: test-clients
 test-clients: $(BINARY) ## Real profiler clients against the built distribution (Go, and Node.js where it is installed)
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-deploy
 test-deploy: $(BINARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-kafka
 test-kafka: $(BINARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-race
 test-race: ## The same under the race detector, without the end-to-end tests

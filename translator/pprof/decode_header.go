@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
@@ -15,12 +17,12 @@ import (
 // addProfiles makes the resource, the scope and a profile without samples for each sample type.
 func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	resource := pd.ResourceProfiles().AppendEmpty()
-	resource.SetSchemaUrl(schemaURL)
+	resource.SetSchemaUrl(semconv.SchemaURL)
 	if t.src.Resource != (pcommon.Map{}) {
 		t.src.Resource.CopyTo(resource.Resource().Attributes())
 	}
 	scope := resource.ScopeProfiles().AppendEmpty()
-	scope.SetSchemaUrl(schemaURL)
+	scope.SetSchemaUrl(semconv.SchemaURL)
 	t.describeScope(scope.Scope())
 
 	profiles := scope.Profiles()
@@ -40,7 +42,7 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 			profile.AttributeIndices().FromRaw(t.attributes)
 		}
 		if t.opts.IncludeOriginalPayload {
-			profile.SetOriginalPayloadFormat(originalPayloadFormat)
+			profile.SetOriginalPayloadFormat(semconv.OriginalPayloadFormat)
 			profile.OriginalPayload().FromRaw(payload)
 		}
 		t.slices[original] = profile.Samples()
@@ -65,14 +67,14 @@ func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
 	scope.SetName(t.src.ScopeName)
 	scope.SetVersion(t.src.ScopeVersion)
 	if len(t.order) > 1 {
-		order := scope.Attributes().PutEmptySlice(scopeSampleTypeOrder)
+		order := scope.Attributes().PutEmptySlice(semconv.ScopeSampleTypeOrder)
 		order.EnsureCapacity(len(t.order))
 		for _, original := range t.order {
 			order.AppendEmpty().SetInt(int64(original))
 		}
 	}
 	if name := t.name(t.wire.DefaultSampleType); name != "" {
-		scope.Attributes().PutStr(scopeDefaultSampleType, name)
+		scope.Attributes().PutStr(semconv.ScopeDefaultSampleType, name)
 	}
 }
 
@@ -82,8 +84,8 @@ func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
 	profile.SampleType().SetTypeStrindex(t.dict.String(v.Type))
 	profile.SampleType().SetUnitStrindex(t.dict.String(v.Unit))
 	if w.HasPeriodType {
-		profile.PeriodType().SetTypeStrindex(t.string(w.PeriodType.Type))
-		profile.PeriodType().SetUnitStrindex(t.string(w.PeriodType.Unit))
+		profile.PeriodType().SetTypeStrindex(t.tables.String(w.PeriodType.Type))
+		profile.PeriodType().SetUnitStrindex(t.tables.String(w.PeriodType.Unit))
 	}
 	profile.SetPeriod(w.Period)
 	profile.SetTime(pcommon.Timestamp(max(w.TimeNanos, 0)))
@@ -94,11 +96,11 @@ func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
 func (t *decoding) commonAttributes() []int32 {
 	w := &t.wire
 	var common []int32
-	common = t.appendText(common, profileDropFrames, w.DropFrames)
-	common = t.appendText(common, profileKeepFrames, w.KeepFrames)
-	common = t.appendText(common, profileDocURL, w.DocURL)
+	common = t.appendText(common, semconv.ProfileDropFrames, w.DropFrames)
+	common = t.appendText(common, semconv.ProfileKeepFrames, w.KeepFrames)
+	common = t.appendText(common, semconv.ProfileDocURL, w.DocURL)
 	if t.src.ProfileName != "" {
-		common = append(common, t.dict.StringAttribute(t.dict.String(profileName), 0, t.src.ProfileName))
+		common = append(common, t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, t.src.ProfileName))
 	}
 	return common
 }
@@ -124,5 +126,5 @@ func (t *decoding) addComments() {
 	for _, c := range t.wire.Comments {
 		comments.Slice().AppendEmpty().SetStr(t.name(c))
 	}
-	t.attributes = append(t.attributes, t.dict.Attribute(t.dict.String(profileComment), 0, comments))
+	t.attributes = append(t.attributes, t.dict.Attribute(t.dict.String(semconv.ProfileComment), 0, comments))
 }

@@ -166,7 +166,7 @@ func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
 		return 0
 	}
 	before := t.dict.NumAttributes()
-	attribute := t.dict.IntAttribute(key, t.string(l.NumUnit), l.Num)
+	attribute := t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)
 	t.noteAttribute(before, 0, false)
 	return attribute
 }
@@ -201,7 +201,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 			value.SetInt(ref.label.Num)
 		}
 	}
-	attribute := t.dict.Attribute(key, t.string(unit), values)
+	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
 	if t.noteAttribute(before, text, false) {
 		t.claim.grown += items
 		t.message += items

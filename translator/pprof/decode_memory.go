@@ -5,7 +5,7 @@ package pprof
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/references"
+	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
 // claim is the memory that a translation has asked for.
@@ -62,7 +62,7 @@ func (t *decoding) plan(payload []byte) error {
 		Locations: len(w.Locations),
 		Stacks:    len(w.Samples),
 	}
-	scratch := 20*int64(w.NumStrings()) + 4*int64(len(w.Functions)) + 5*int64(len(w.Mappings)) + 4*int64(len(w.Locations))
+	texts := 16 * int64(w.NumStrings())
 	text := int64(w.StringBytes()) + int64(w.StringBytes())/2
 	comments := int64(0)
 	for _, c := range w.Comments {
@@ -75,7 +75,7 @@ func (t *decoding) plan(payload []byte) error {
 	if t.opts.IncludeOriginalPayload {
 		t.message += int64(len(payload)) * int64(len(t.types))
 	}
-	t.claim.planned = w.Bytes() + references.Bytes(w) + scratch + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
+	t.claim.planned = w.Bytes() + tables.Bytes(w) + texts + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
 		translationBytes
 	return t.claim.ask(t.claim.inflated + t.claim.planned)
 }
@@ -91,9 +91,8 @@ const (
 // kept is the memory that is used again by the next translation.
 func (t *decoding) kept() int64 {
 	l := &t.labels
-	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.refs.Kept() + 8*int64(cap(t.texts)) + int64(cap(t.mappingReached)) +
-		4*int64(cap(t.strings)+cap(t.functions)+cap(t.mappings)+cap(t.locations)+cap(t.attributes)+cap(l.ofString)) +
-		24*int64(cap(t.lines)) + 64*int64(cap(t.types)) + 24*int64(cap(l.keys)) + 16*int64(cap(l.refs))
+	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.tables.Kept() + 8*int64(cap(t.texts)) +
+		4*int64(cap(t.attributes)+cap(l.ofString)) + 64*int64(cap(t.types)) + 24*int64(cap(l.keys)) + 16*int64(cap(l.refs))
 	if t.dict != nil {
 		bytes += t.dict.Kept()
 	}

@@ -15,7 +15,7 @@ func (t *decoding) addSamples() {
 			return
 		}
 		s := &w.Samples[i]
-		stack := t.addStack(w.LocationIDs[locations:s.LocationsEnd])
+		stack := t.tables.AddStack(w.LocationIDs[locations:s.LocationsEnd])
 		link := int32(0)
 		t.attributes = t.attributes[:0]
 		if labels < s.LabelsEnd {
@@ -24,15 +24,6 @@ func (t *decoding) addSamples() {
 		t.addValues(stack, link, t.orZeros(w.Values[values:s.ValuesEnd]))
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
-}
-
-// addStack returns the stack of the locations at these positions.
-func (t *decoding) addStack(positions []uint64) int32 {
-	stack := t.dict.NextStack(len(positions))
-	for i, position := range positions {
-		stack[i] = t.locations[position]
-	}
-	return t.dict.AddNextStack(len(stack))
 }
 
 // orZeros returns the values of a sample, zeros where it has none at all.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/references"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
 // decoding is the working memory of one translation, used again by the next.
@@ -28,9 +28,7 @@ type decoding struct {
 	wire     pprofwire.Profile
 	dict     *dictionary.Builder
 
-	refs references.Resolver
-	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
-	strings []int32
+	tables tables.Tables
 	// mended holds the strings whose invalid bytes were replaced.
 	mended map[uint32][]byte
 	// names holds the strings of their own that were made of strings of the payload.
@@ -38,13 +36,7 @@ type decoding struct {
 	// texts holds for each string the attribute that it was the value of last; long ones stand in longTexts.
 	texts     []textAttribute
 	longTexts map[textKey]int32
-	functions []int32
-	mappings  []int32
-	// mappingReached tells of each mapping whether a location has it that a sample has.
-	mappingReached []bool
-	locations      []int32
 
-	lines      []dictionary.Line
 	attributes []int32
 
 	types  []ValueType
@@ -68,6 +60,7 @@ const manyKeys = 1000
 func (t *decoding) release() (bytes int) {
 	t.src, t.claim = Source{}, claim{}
 	t.wire.Reset()
+	t.tables.Release()
 	clear(t.slices)
 	clear(t.types)
 	clear(t.labels.keys)
@@ -114,12 +107,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.plan(payload); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	repeated, err := t.refs.Resolve(w)
+	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
 	t.stats.Repairs.RepeatedEntries = repeated
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
-	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
 	t.texts = scratch.Zeroed(t.texts, w.NumStrings())
 	t.dict.Reset(dictionary.Sizes{
 		Strings:   w.NumStrings(),
@@ -128,7 +120,10 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 		Stacks:    len(w.Samples),
 	})
 	t.dict.ExpectParts(len(w.Lines), len(w.LocationIDs))
-	t.fillTables()
+	t.tables.Begin()
+	t.tables.Fill(t.opts.KeepUnreferencedMappings)
+	t.stats.Repairs.UnknownMappings = t.tables.UnknownMappings
+	t.stats.Repairs.NoFunction = t.tables.NoFunction
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
@@ -138,19 +133,6 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	t.dict.WriteTo(pd.Dictionary())
 	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes()
 	return pd, nil
-}
-
-// string puts string i of the payload into the dictionary. A reference to string 0 is one that is not set.
-func (t *decoding) string(i uint32) int32 {
-	if i == 0 {
-		return 0
-	}
-	if index := t.strings[i]; index != 0 {
-		return index - 1
-	}
-	index := t.dict.StringBytes(t.text(i))
-	t.strings[i] = index + 1
-	return index
 }
 
 // mendedBytes is the most that noting a mended string takes, but for its text. That is up to three times as long, and there

@@ -6,6 +6,8 @@ package pprof
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
@@ -93,7 +95,7 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost int) {
 	for _, i := range attributes.All() {
 		attribute := t.attribute(i)
-		if t.dict.StringAt(attribute.Key) == locationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
+		if t.dict.StringAt(attribute.Key) == semconv.LocationIsFolded && attribute.Kind == pcommon.ValueTypeBool {
 			folded = attribute.Number != 0
 		} else {
 			lost++
@@ -148,7 +150,7 @@ func (t *encoding) attribute(i int32) dictionary.Attribute {
 // setMappingAttribute sets the field that an attribute stands for, if there is one.
 func (t *encoding) setMappingAttribute(m *pprofwire.Mapping, a dictionary.Attribute) bool {
 	key := t.dict.StringAt(a.Key)
-	if key == mappingBuildID && a.Kind == pcommon.ValueTypeStr {
+	if key == semconv.MappingBuildID && a.Kind == pcommon.ValueTypeStr {
 		m.BuildID = t.localText(a.Text)
 		return true
 	}
@@ -156,13 +158,13 @@ func (t *encoding) setMappingAttribute(m *pprofwire.Mapping, a dictionary.Attrib
 		return false
 	}
 	switch key {
-	case mappingHasFunctions:
+	case semconv.MappingHasFunctions:
 		m.HasFunctions = a.Number != 0
-	case mappingHasFilenames:
+	case semconv.MappingHasFilenames:
 		m.HasFilenames = a.Number != 0
-	case mappingHasLineNumbers:
+	case semconv.MappingHasLineNumbers:
 		m.HasLineNumbers = a.Number != 0
-	case mappingHasInlineFrames:
+	case semconv.MappingHasInlineFrames:
 		m.HasInlineFrames = a.Number != 0
 	default:
 		return false

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -30,7 +32,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		DurationNanos: nanos(g.key.duration),
 		Period:        g.key.period,
 	}
-	if name, found := scope.Attributes().Get(scopeDefaultSampleType); found {
+	if name, found := scope.Attributes().Get(semconv.ScopeDefaultSampleType); found {
 		h.DefaultSampleType = t.localText(attributevalue.Text(name))
 	}
 	for _, p := range g.profiles {
@@ -47,13 +49,13 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		attribute := t.dict.AttributeAt(a)
 		text := t.localText
 		switch key := t.dict.StringAt(attribute.Key); key {
-		case profileDropFrames:
+		case semconv.ProfileDropFrames:
 			h.DropFrames = text(attribute.AsString())
-		case profileKeepFrames:
+		case semconv.ProfileKeepFrames:
 			h.KeepFrames = text(attribute.AsString())
-		case profileDocURL:
+		case semconv.ProfileDocURL:
 			h.DocURL = text(attribute.AsString())
-		case profileName:
+		case semconv.ProfileName:
 			// The destination shows it.
 		default:
 			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
@@ -78,7 +80,7 @@ func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.St
 
 // isComment tells whether an attribute is a comment: in today's form or, with a number behind it, in the older one.
 func isComment(key string) bool {
-	rest, found := strings.CutPrefix(key, profileComment)
+	rest, found := strings.CutPrefix(key, semconv.ProfileComment)
 	return found && (rest == "" || rest[0] == '.')
 }
 
@@ -104,7 +106,7 @@ func (t *encoding) comments(set int32) []uint32 {
 
 // commentNumber returns the number behind the key of a comment, -1 where there is none.
 func (t *encoding) commentNumber(a int32) int {
-	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), profileComment)
+	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), semconv.ProfileComment)
 	n, err := strconv.Atoi(strings.TrimPrefix(rest, "."))
 	if err != nil {
 		return -1

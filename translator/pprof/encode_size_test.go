@@ -6,6 +6,8 @@ package pprof
 import (
 	"testing"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -109,7 +111,7 @@ func sizeSeeds() []pprofile.Profiles {
 			for i := range 20 {
 				p.Samples().AppendEmpty().AttributeIndices().Append(list, d.IntAttribute(d.String("n"), 0, int64(i)))
 			}
-			p.AttributeIndices().Append(list, d.Attribute(d.String(profileComment), 0, value))
+			p.AttributeIndices().Append(list, d.Attribute(d.String(semconv.ProfileComment), 0, value))
 		}),
 	}
 }

@@ -6,6 +6,8 @@ package pprof
 import (
 	"math/bits"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
@@ -121,7 +123,7 @@ func (t *encoding) writeSamples() {
 func (t *encoding) profileType(g *group) string {
 	for _, a := range t.sets.At(g.key.attributes) {
 		attribute := t.dict.AttributeAt(a)
-		if t.dict.StringAt(attribute.Key) == profileName && attribute.Kind == pcommon.ValueTypeStr {
+		if t.dict.StringAt(attribute.Key) == semconv.ProfileName && attribute.Kind == pcommon.ValueTypeStr {
 			return attribute.Text
 		}
 	}
@@ -135,7 +137,7 @@ func (t *encoding) original(g *group) (found bool, err error) {
 	}
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
 	for _, p := range g.profiles {
-		if p.source.OriginalPayloadFormat() != originalPayloadFormat {
+		if p.source.OriginalPayloadFormat() != semconv.OriginalPayloadFormat {
 			continue
 		}
 		payload := p.source.OriginalPayload()
@@ -175,7 +177,7 @@ func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
 // originalOrder returns the order of the sample types of the pprof that n profiles were made of, if the scope tells it.
 func originalOrder(scope pcommon.InstrumentationScope, n int) (order []int, fits bool) {
 	order = make([]int, n)
-	attribute, found := scope.Attributes().Get(scopeSampleTypeOrder)
+	attribute, found := scope.Attributes().Get(semconv.ScopeSampleTypeOrder)
 	return order, found && fillOrder(order, attribute)
 }
 

@@ -217,7 +217,7 @@ func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
 		if !t.need(dictionary.AttributeBytes) {
 			return 0
 		}
-		return t.dict.IntAttribute(t.labelKey(l.Key), t.string(l.NumUnit), l.Num)
+		return t.dict.IntAttribute(t.labelKey(l.Key), t.tables.String(l.NumUnit), l.Num)
 	}
 	known := &t.labels.texts[l.Str]
 	if known.attribute == 0 || known.key != l.Key {
@@ -253,7 +253,7 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if i == 0 {
 		return t.dict.StringBytes(t.valid(t.wire.String(0)))
 	}
-	return t.string(i)
+	return t.tables.String(i)
 }
 
 // maxNumberText is more than any number or id has.

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/references"
+	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
 // claim is the memory that a request has asked for.
@@ -71,8 +71,7 @@ func (t *decoding) plan(columns int) *refusal {
 		Locations: len(w.Locations), Stacks: len(w.Samples),
 	}
 	events := int64(len(w.Samples))
-	c.record = c.body + w.Bytes() + references.Bytes(w) + 24*int64(w.NumStrings()) + 4*int64(len(w.Functions)) +
-		5*int64(len(w.Mappings)) + 4*int64(len(w.Locations)) + 12*events + events*(eventBytes+40*int64(columns))
+	c.record = c.body + w.Bytes() + tables.Bytes(w) + 20*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
 	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*t.allLabels()) +
 		commentBytes*int64(len(w.Comments)) + t.recordAttributeBytes()
 	for _, comment := range w.Comments {

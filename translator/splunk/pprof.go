@@ -9,11 +9,12 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // decodePprof makes profiles of the pprof in t.pprof. First all is checked, then it goes into the dictionary.
@@ -40,7 +41,7 @@ func (t *decoding) decodePprof() *refusal {
 	if refused := t.plan(columns); refused != nil {
 		return refused
 	}
-	repeated, err := t.refs.Resolve(w)
+	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
 	if err != nil {
 		return wireRefusal(err)
 	}
@@ -57,9 +58,10 @@ func (t *decoding) decodePprof() *refusal {
 	t.result.PprofRecords++
 	t.result.Repairs.RepeatedEntries += repeated
 	t.result.Repairs.UnknownFields += w.UnknownFields
-	t.strings = scratch.Zeroed(t.strings, w.NumStrings())
 
-	t.fillTables()
+	t.tables.Begin()
+	t.tables.Fill(false)
+	t.result.Repairs.UnknownMappings += t.tables.UnknownMappings
 	t.events.begin(columns)
 	t.addEvents()
 	if t.claim.err != nil {
@@ -120,7 +122,7 @@ func (t *decoding) writePprof() {
 		return
 	}
 	h.hasPeriod = t.wire.HasPeriodType || t.wire.Period != 0
-	h.periodType = valueType{t.string(t.wire.PeriodType.Type), t.string(t.wire.PeriodType.Unit)}
+	h.periodType = valueType{t.tables.String(t.wire.PeriodType.Type), t.tables.String(t.wire.PeriodType.Unit)}
 	h.period = t.wire.Period
 	for position, column := range t.columnOrder() {
 		w := t.typedWeight(column)
@@ -135,9 +137,9 @@ func (t *decoding) profileAttributes() []int32 {
 	t.attributes = t.attributes[:0]
 	t.addEventName(&t.events)
 	t.addRecordAttributes(t.record.usedUp)
-	t.addTextAttribute(profileDropFrames, w.DropFrames)
-	t.addTextAttribute(profileKeepFrames, w.KeepFrames)
-	t.addTextAttribute(profileDocURL, w.DocURL)
+	t.addTextAttribute(semconv.ProfileDropFrames, w.DropFrames)
+	t.addTextAttribute(semconv.ProfileKeepFrames, w.KeepFrames)
+	t.addTextAttribute(semconv.ProfileDocURL, w.DocURL)
 	t.addComments()
 	return t.sortAttributes()
 }
@@ -156,7 +158,7 @@ func (t *decoding) addComments() {
 	if len(t.wire.Comments) == 0 {
 		return
 	}
-	key := t.dict.String(profileComment)
+	key := t.dict.String(semconv.ProfileComment)
 	if !t.isNewKey(key) {
 		return
 	}
@@ -199,9 +201,9 @@ func (t *decoding) typedWeight(column int) weight {
 	if allocation && string(t.optional(v.Type)) == allocationSampleType {
 		w.name = t.dict.String(typeAllocation)
 	} else {
-		w.name = t.string(v.Type)
+		w.name = t.tables.String(v.Type)
 	}
-	w.unit = t.string(v.Unit)
+	w.unit = t.tables.String(v.Unit)
 	return w
 }
 
@@ -211,20 +213,6 @@ func (t *decoding) optional(i uint32) []byte {
 		return nil
 	}
 	return t.wire.String(i)
-}
-
-// string puts string i of the pprof into the dictionary. A reference to string 0 is one that is not set, but for a
-// label's key, see labelKey.
-func (t *decoding) string(i uint32) int32 {
-	if i == 0 {
-		return 0
-	}
-	if index := t.strings[i]; index != 0 {
-		return index - 1
-	}
-	index := t.dict.StringBytes(t.valid(t.wire.String(i)))
-	t.strings[i] = index + 1
-	return index
 }
 
 // valid returns text as valid UTF-8. It may be borrowed.

@@ -38,7 +38,7 @@ func (t *decoding) addEvents() {
 				translated = ownLabels
 			}
 			if ownLocations == i {
-				t.stacks[i].stack = t.addStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
+				t.stacks[i].stack = t.tables.AddStack(w.LocationIDs[start.LocationsEnd:end.LocationsEnd])
 			}
 			t.addEvent(&t.stacks[ownLocations], w.Values[start.ValuesEnd:end.ValuesEnd])
 		}
@@ -62,13 +62,4 @@ func (t *decoding) labelsOf(i int) (start, end uint32) {
 		start = t.wire.Samples[i-1].LabelsEnd
 	}
 	return start, t.wire.Samples[i].LabelsEnd
-}
-
-// addStack returns the stack of the locations at these positions.
-func (t *decoding) addStack(positions []uint64) int32 {
-	stack := t.dict.NextStack(len(positions))
-	for i, position := range positions {
-		stack[i] = t.locations[position]
-	}
-	return t.dict.AddNextStack(len(stack))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -91,7 +93,7 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 		profile.AttributeIndices().FromRaw(h.attributes)
 	}
 	if h.original != nil {
-		profile.SetOriginalPayloadFormat(originalPayloadFormat)
+		profile.SetOriginalPayloadFormat(semconv.OriginalPayloadFormat)
 		profile.OriginalPayload().FromRaw(h.original)
 	}
 	e.write(profile.Samples(), w, first, t.opts.SampleShape)

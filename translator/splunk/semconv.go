@@ -51,8 +51,6 @@ const (
 
 	// anonymousFunction is the name of a function that has none, nor a file: OTLP wants one of the two.
 	anonymousFunction = "(anonymous)"
-
-	originalPayloadFormat = "pprof"
 )
 
 // Names of the OpenTelemetry semantic conventions, version 1.41.
@@ -63,19 +61,6 @@ const (
 
 	locationFrameType = "profile.frame.type"
 	frameTypeNative   = "native"
-
-	locationIsFolded = "pprof.location.is_folded"
-
-	mappingBuildID         = "process.executable.build_id.gnu"
-	mappingHasFunctions    = "pprof.mapping.has_functions"
-	mappingHasFilenames    = "pprof.mapping.has_filenames"
-	mappingHasLineNumbers  = "pprof.mapping.has_line_numbers"
-	mappingHasInlineFrames = "pprof.mapping.has_inline_frames"
-
-	profileComment    = "pprof.profile.comment"
-	profileDropFrames = "pprof.profile.drop_frames"
-	profileKeepFrames = "pprof.profile.keep_frames"
-	profileDocURL     = "pprof.profile.doc_url"
 )
 
 // frameTypes are the values of profile.frame.type by telemetry.sdk.language.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/references"
+	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
 // decoding is the working memory of one request, used again by the next.
@@ -43,15 +43,9 @@ type decoding struct {
 	decoded, inflated    []byte
 
 	wire   pprofwire.Profile
-	refs   references.Resolver
+	tables tables.Tables
 	events events
-	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
-	strings        []int32
-	functions      []int32
-	mappings       []int32
-	locations      []int32
-	mappingReached []bool
-	labels         labelTranslation
+	labels labelTranslation
 	// stacks has an entry for each sample of the pprof.
 	stacks []sampleStack
 
@@ -88,6 +82,7 @@ func (t *decoding) release() (bytes int) {
 	t.record = record{}
 	t.payload, t.pprof, t.native = nil, nil, 0
 	t.wire.Reset()
+	t.tables.Release()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
 	t.claim = claim{}
@@ -98,9 +93,8 @@ func (t *decoding) release() (bytes int) {
 // bytes is the memory that is kept.
 func (t *decoding) bytes() int {
 	l := &t.labels
-	return int(t.dict.Kept()+t.wire.Kept()+t.refs.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
-		4*(cap(t.strings)+cap(t.functions)+cap(t.mappings)+cap(t.locations)+cap(t.stack)+cap(t.attributes)) +
-		cap(t.mappingReached) + cap(l.roles) + 8*cap(l.texts) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
+	return int(t.dict.Kept()+t.wire.Kept()+t.tables.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
+		4*(cap(t.stack)+cap(t.attributes)) + cap(l.roles) + 8*cap(l.texts) + 24*(cap(l.links)+cap(l.lastLinks)+cap(t.lines)) +
 		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources) + t.groups.bytes()
 }
 

@@ -1,0 +1,39 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package semconv names what a pprof says in an OTLP message: names of the OpenTelemetry semantic conventions, version 1.41,
+// and those that this project adds for what the conventions have no name for.
+package semconv // import "github.com/otelpprof/otelpprof/translator/internal/semconv"
+
+// SchemaURL is that of the semantic conventions.
+const SchemaURL = "https://opentelemetry.io/schemas/1.41.0"
+
+// Attributes of a scope.
+const (
+	ScopeSampleTypeOrder   = "pprof.scope.sample_type_order"
+	ScopeDefaultSampleType = "pprof.scope.default_sample_type"
+)
+
+// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block.
+const (
+	ProfileComment    = "pprof.profile.comment"
+	ProfileDropFrames = "pprof.profile.drop_frames"
+	ProfileKeepFrames = "pprof.profile.keep_frames"
+	ProfileDocURL     = "pprof.profile.doc_url"
+	ProfileName       = "profile.name"
+)
+
+// LocationIsFolded is an attribute of a location.
+const LocationIsFolded = "pprof.location.is_folded"
+
+// Attributes of a mapping.
+const (
+	MappingBuildID         = "process.executable.build_id.gnu"
+	MappingHasFunctions    = "pprof.mapping.has_functions"
+	MappingHasFilenames    = "pprof.mapping.has_filenames"
+	MappingHasLineNumbers  = "pprof.mapping.has_line_numbers"
+	MappingHasInlineFrames = "pprof.mapping.has_inline_frames"
+)
+
+// OriginalPayloadFormat names pprof in the original_payload_format of a profile.
+const OriginalPayloadFormat = "pprof"

@@ -1,0 +1,116 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tables
+
+import (
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+)
+
+// Fill puts the mappings, functions and locations that samples reach into the dictionary, table by table, so that mappings
+// keep their order: by convention the first is the main binary. allMappings says that each mapping is to be there.
+func (t *Tables) Fill(allMappings bool) {
+	w := t.wire
+	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
+	t.Locations = scratch.Zeroed(t.Locations, len(w.Locations))
+	t.fillMappings(allMappings)
+	for i := range w.Locations {
+		if t.refs.Reached[i] {
+			t.Locations[i] = t.addLocation(i)
+		}
+	}
+}
+
+func (t *Tables) fillMappings(all bool) {
+	w := t.wire
+	t.mappings = scratch.Zeroed(t.mappings, len(w.Mappings))
+	t.reached = scratch.Zeroed(t.reached, len(w.Mappings))
+	for i := range w.Locations {
+		if id := w.Locations[i].MappingID; t.refs.Reached[i] && id != 0 {
+			if position, found := t.refs.Mappings.Find(id); found {
+				t.reached[position] = true
+			}
+		}
+	}
+	for i := range w.Mappings {
+		if all || t.reached[i] {
+			t.mappings[i] = t.addMapping(&w.Mappings[i])
+		}
+	}
+}
+
+func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
+	t.attributes = t.attributes[:0]
+	if len(t.wire.String(m.BuildID)) > 0 && m.BuildID != 0 {
+		t.attributes = append(t.attributes, t.rules.TextAttribute(t.dict.String(semconv.MappingBuildID), m.BuildID))
+	}
+	t.addTrue(semconv.MappingHasFunctions, m.HasFunctions)
+	t.addTrue(semconv.MappingHasFilenames, m.HasFilenames)
+	t.addTrue(semconv.MappingHasLineNumbers, m.HasLineNumbers)
+	t.addTrue(semconv.MappingHasInlineFrames, m.HasInlineFrames)
+	t.attributes = dictionary.SortSet(t.attributes, 0)
+	return t.dict.Mapping(dictionary.Mapping{
+		Start:    m.Start,
+		Limit:    m.Limit,
+		Offset:   m.Offset,
+		Filename: t.String(m.Filename),
+	}, t.attributes)
+}
+
+func (t *Tables) addTrue(key string, value bool) {
+	if value {
+		t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(key), 0, true))
+	}
+}
+
+func (t *Tables) addLocation(i int) int32 {
+	l := &t.wire.Locations[i]
+	location := dictionary.Location{Address: l.Address}
+	if l.MappingID != 0 {
+		if position, found := t.refs.Mappings.Find(l.MappingID); found {
+			location.Mapping = t.mappings[position]
+		} else {
+			t.UnknownMappings++
+		}
+	}
+	leaf := t.readLines(i)
+	t.attributes = t.attributes[:0]
+	t.addTrue(semconv.LocationIsFolded, l.IsFolded)
+	t.attributes = t.rules.LocationAttributes(t.attributes, leaf)
+	if len(t.attributes) > 1 {
+		t.attributes = dictionary.SortSet(t.attributes, 0)
+	}
+	return t.dict.Location(location, t.lines, t.attributes)
+}
+
+// readLines fills lines with those of a location, and returns the function of the first.
+func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
+	t.lines = t.lines[:0]
+	lines := t.wire.LinesAt(location)
+	for i := range lines {
+		function := int32(0)
+		if position, found := t.refs.Functions.Find(lines[i].FunctionID); found {
+			function = t.addFunction(position)
+			if i == 0 {
+				leaf = &t.wire.Functions[position]
+			}
+		} else {
+			t.NoFunction++
+		}
+		t.lines = append(t.lines, t.rules.Line(&lines[i], function))
+	}
+	return leaf
+}
+
+// addFunction puts the function at a position of the payload into the dictionary.
+func (t *Tables) addFunction(position int) int32 {
+	if index := t.functions[position]; index != 0 {
+		return index - 1
+	}
+	index := t.dict.Function(t.rules.Function(&t.wire.Functions[position]))
+	t.functions[position] = index + 1
+	return index
+}
