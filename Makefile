@@ -23,6 +23,8 @@ PKGS      ?= ./...
 TESTFLAGS ?=
 # A package may take so long: on a busy machine the largest take minutes.
 TIMEOUT   := -timeout 30m
+# What make check compares with.
+BASE      ?= HEAD
 # Executions of each fuzz target, and measurements of each benchmark.
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
@@ -73,6 +75,14 @@ demo-splunk: $(BINARY) ## Send what Splunk's agents for Java, Node.js, Python an
 	@$(GO) run ./internal/demo -splunk -binary $(BINARY)
 
 ##@ Prove it
+
+.PHONY: check
+check: $(TOOLS)/gofumpt ## What a commit must pass at least: all compiles, and what changed since BASE has its format and passes its short tests
+	@$(GO) build ./...
+	@files=$$(git diff --name-only --diff-filter=d $(BASE) -- '*.go'); [ -z "$$files" ] || { \
+		unformatted=$$($(TOOLS)/gofumpt -l $$files); [ -z "$$unformatted" ] || { echo "Run make format: $$unformatted"; exit 1; }; \
+		packages=$$(dirname $$files | sort -u | grep -Ev '^test/(clients|deploy|interop|kafka)' | sed 's|^|./|'); \
+		$(GO) vet $$packages; $(GO) test -short $$packages; }
 
 .PHONY: test
 test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
