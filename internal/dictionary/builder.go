@@ -91,7 +91,7 @@ func (b *Builder) Reset(expect Sizes) {
 	b.Link(Link{})
 }
 
-// ExpectParts makes room for locations of so many lines together, and stacks of so many frames. It only saves growing.
+// ExpectParts makes space for locations of so many lines together, and stacks of so many frames. It only saves growing.
 func (b *Builder) ExpectParts(lines, frames int) {
 	b.lines = slices.Grow(b.lines, lines)
 	b.stacks.grow(frames)

@@ -17,7 +17,7 @@ type hashIndex struct {
 
 const smallestIndex = 64
 
-// reset empties the index and makes room for n entries.
+// reset empties the index and makes space for n entries.
 func (x *hashIndex) reset(n int) {
 	size := indexSize(n)
 	if size > cap(x.slots) {

@@ -23,7 +23,7 @@ func (l *lists) add(list []int32) {
 // next returns the place of the next list if that has n items. It stays as it is until the next add or reset.
 func (l *lists) next(n int) []int32 {
 	if n > cap(l.items)-len(l.items) {
-		// Twice the room each time: append alone takes small steps when much is there, and copies it often.
+		// Twice the space each time: append alone takes small steps when much is there, and copies it often.
 		l.items = slices.Grow(l.items, max(n, len(l.items)))
 	}
 	return l.items[len(l.items) : len(l.items)+n]
@@ -50,14 +50,14 @@ type ListTable struct {
 	index hashIndex
 }
 
-// Reset drops all lists and makes room for n.
+// Reset drops all lists and makes space for n.
 func (t *ListTable) Reset(n int) {
 	t.lists.reset()
 	t.lists.ends = slices.Grow(t.lists.ends, n+1)
 	t.index.reset(n)
 }
 
-// grow makes room for n more indices in new lists.
+// grow makes space for n more indices in new lists.
 func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
 
 // Len returns the number of lists.
@@ -69,7 +69,7 @@ func (t *ListTable) Index(list []int32) int32 {
 	return t.AddNext(len(list))
 }
 
-// Next returns room for a list of n indices, to be filled before AddNext: a list that is made there need not be copied.
+// Next returns space for a list of n indices, to be filled before AddNext: a list that is made there need not be copied.
 func (t *ListTable) Next(n int) []int32 { return t.lists.next(n) }
 
 // AddNext returns the number of the list of n indices that was written to what Next returned.

@@ -19,7 +19,7 @@ type SampleIdentity struct {
 	Stack, Link int32
 }
 
-// Reset drops all samples and makes room for n.
+// Reset drops all samples and makes space for n.
 func (t *SampleTable) Reset(n int) {
 	t.samples = t.samples[:0]
 	t.next = 0

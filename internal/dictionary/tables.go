@@ -90,7 +90,7 @@ func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 // Stack returns the index of the stack of these locations, the leaf first. locations is borrowed for the call only.
 func (b *Builder) Stack(locations []int32) int32 { return b.stacks.Index(locations) }
 
-// NextStack returns room for a stack of n locations, to be filled before [Builder.AddNextStack], which saves a copy.
+// NextStack returns space for a stack of n locations, to be filled before [Builder.AddNextStack], which saves a copy.
 func (b *Builder) NextStack(n int) []int32 { return b.stacks.Next(n) }
 
 // AddNextStack returns the index of the stack of n locations that was written to what [Builder.NextStack] returned.

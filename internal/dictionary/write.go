@@ -109,7 +109,7 @@ func (b *Builder) writeLinks(table pprofile.LinkSlice) {
 	}
 }
 
-// setIndices fills an empty list. Room is made first, since appending to nothing takes it in a slower way.
+// setIndices fills an empty list. Space is made first, since appending to nothing takes it in a slower way.
 func setIndices(to pcommon.Int32Slice, indices []int32) {
 	if len(indices) > 0 {
 		to.EnsureCapacity(len(indices))

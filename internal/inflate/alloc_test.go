@@ -36,7 +36,7 @@ func TestTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestOneAllocation inflates a payload of an ordinary ratio into nothing: the room is right at once.
+// TestOneAllocation inflates a payload of an ordinary ratio into nothing: the space is right at once.
 func TestOneAllocation(t *testing.T) {
 	plain := bytes.Repeat(randomBytes(1000), 200)[:20_000]
 	for name, src := range map[string][]byte{"gzip": gzipped(t, join(plain, randomBytes(5000))), "zstd": zstdAll(t, plain)} {

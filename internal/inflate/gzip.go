@@ -17,9 +17,9 @@ import (
 const (
 	// likelyRatio is how much a profile grows at most, as a rule. What grows more is not believed at once.
 	likelyRatio = 16
-	// smallest is the least room that a layer is given.
+	// smallest is the least space that a layer is given.
 	smallest = 4 << 10
-	// countAbove is the room from which on a layer is counted before it gets more.
+	// countAbove is the space from which on a layer is counted before it gets more.
 	countAbove = 8 << 20
 )
 
@@ -57,7 +57,7 @@ func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error
 	if uint64(claim) > uint64(limit) {
 		return r.appendCounted(t, dst, src, limit) // Too large or corrupt: only which of the two is open.
 	}
-	dst, err := t.grow(dst, gzipRoom(len(src), int(claim), limit))
+	dst, err := t.grow(dst, gzipCapacity(len(src), int(claim), limit))
 	if err != nil {
 		return dst, err
 	}
@@ -65,13 +65,13 @@ func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error
 		return dst, err
 	}
 	for {
-		room := dst[len(dst) : base+min(cap(dst)-base, limit)]
-		n, err := readFull(&r.gz, room)
+		space := dst[len(dst) : base+min(cap(dst)-base, limit)]
+		n, err := readFull(&r.gz, space)
 		dst = dst[:len(dst)+n]
 		if err != nil {
 			return dst, corruptGzip(err)
 		}
-		// The room is full. Mostly that was all of it.
+		// The space is full. Mostly that was all of it.
 		n, err = readFull(&r.gz, r.discard[:])
 		switch {
 		case len(dst)-base+n > limit:
@@ -92,7 +92,7 @@ func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error
 	}
 }
 
-// appendCounted inflates src twice: first to learn its size, then into exactly that much room. This costs time, not
+// appendCounted inflates src twice: first to learn its size, then into exactly that much space. This costs time, not
 // memory, and concerns only what cannot be right and what is large and much larger than expected.
 func (r *gzipReader) appendCounted(t *taker, dst, src []byte, limit int) ([]byte, error) {
 	if err := r.reset(src); err != nil {
@@ -137,8 +137,8 @@ func gzipClaim(src []byte) uint32 {
 	return binary.LittleEndian.Uint32(src[len(src)-4:])
 }
 
-// gzipRoom is the room to begin with: what is claimed, within reason.
-func gzipRoom(compressed, claim, limit int) int {
+// gzipCapacity is the space to begin with: what is claimed, within reason.
+func gzipCapacity(compressed, claim, limit int) int {
 	if compressed < limit/likelyRatio {
 		limit = max(compressed*likelyRatio, min(smallest, limit))
 	}
@@ -160,11 +160,11 @@ func count(r io.Reader, scratch []byte, limit int) (int, error) {
 	}
 }
 
-// readFull fills room. The error is io.EOF when r ended before, and nil when room is full.
-func readFull(r io.Reader, room []byte) (n int, err error) {
-	for n < len(room) && err == nil {
+// readFull fills space. The error is io.EOF when r ended before, and nil when space is full.
+func readFull(r io.Reader, space []byte) (n int, err error) {
+	for n < len(space) && err == nil {
 		var got int
-		got, err = r.Read(room[n:])
+		got, err = r.Read(space[n:])
 		n += got
 	}
 	return n, err

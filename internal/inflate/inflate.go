@@ -43,8 +43,8 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return AppendReserving(dst, src, limit, nil)
 }
 
-// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the room of
-// the result behind dst, that of outer layers, and what decompression itself needs. Room that dst has already counts as
+// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the space of
+// the result behind dst, that of outer layers, and what decompression itself needs. Space that dst has already counts as
 // taken when it is used. The number never falls. An error of reserve ends the work and is returned as it is.
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)

@@ -69,13 +69,13 @@ func TestLimitIsExact(t *testing.T) {
 				"zstd stream": zstdStream(t, bytes.NewReader(plain)),
 				"frames":      join(zstdStream(t, bytes.NewReader(half(plain, 0))), zstdStream(t, bytes.NewReader(half(plain, 1)))),
 			} {
-				for _, room := range []int{0, size, 4 * size} {
-					got, err := Append(make([]byte, 0, room), src, size)
-					require.NoError(t, err, "%s of %d bytes into %d", name, size, room)
+				for _, space := range []int{0, size, 4 * size} {
+					got, err := Append(make([]byte, 0, space), src, size)
+					require.NoError(t, err, "%s of %d bytes into %d", name, size, space)
 					require.True(t, bytes.Equal(plain, got), name)
 
-					_, err = Append(make([]byte, 0, room), src, size-1)
-					require.ErrorIs(t, err, ErrTooLarge, "%s of %d bytes into %d", name, size, room)
+					_, err = Append(make([]byte, 0, space), src, size-1)
+					require.ErrorIs(t, err, ErrTooLarge, "%s of %d bytes into %d", name, size, space)
 					require.NotErrorIs(t, err, ErrCorrupt)
 				}
 			}

@@ -9,7 +9,7 @@ type taker struct {
 	reserve func(bytes int) error
 	// base is where the result begins in its slice.
 	base int
-	// held is taken beside the room of the result.
+	// held is taken beside the space of the result.
 	held int
 	most int
 }
@@ -23,7 +23,7 @@ func (t *taker) ask(bytes int) error {
 	return t.reserve(bytes)
 }
 
-// grow returns dst with room for n more bytes behind its length, moved at most once. What it is moved from stays until garbage
+// grow returns dst with space for n more bytes behind its length, moved at most once. What it is moved from stays until garbage
 // is collected.
 func (t *taker) grow(dst []byte, n int) ([]byte, error) {
 	if cap(dst)-len(dst) < n && len(dst) > t.base {

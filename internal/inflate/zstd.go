@@ -62,22 +62,22 @@ func (t *taker) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		if err != nil {
 			return dst, corrupt("zstd", err)
 		}
-		// One frame at a time, each into room of its own: the decoder's cap is exact only then.
-		room := dst[len(dst):min(cap(dst), base+limit)]
-		out, err := reader.DecodeAll(src[:frame.length], room[:0:len(room)])
+		// One frame at a time, each into space of its own: the decoder's cap is exact only then.
+		space := dst[len(dst):min(cap(dst), base+limit)]
+		out, err := reader.DecodeAll(src[:frame.length], space[:0:len(space)])
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && size == limit {
 			return dst, tooLarge(limit)
 		}
 		if err != nil {
 			return dst, corrupt("zstd", err)
 		}
-		dst = append(dst, out...) // Onto itself, as long as the decoder stayed in its room.
+		dst = append(dst, out...) // Onto itself, as long as the decoder stayed in its space.
 		src = src[frame.length:]
 	}
 	return dst, nil
 }
 
-// measureZstd walks the frames of src without decoding them and returns room that is enough for what they yield, at
+// measureZstd walks the frames of src without decoding them and returns space that is enough for what they yield, at
 // most limit. Where the walk leaves open whether src stays within limit, it is counted.
 func (t *taker) measureZstd(src []byte, limit int) (int, error) {
 	var least, most, window uint64

@@ -47,8 +47,8 @@ const usualDepth = 24
 // [ErrTooDeep]. What pdata unmarshals and is not too deep is counted without an error.
 func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 	var (
-		room    [usualDepth]frame
-		parents = room[:0]
+		stack   [usualDepth]frame
+		parents = stack[:0]
 		now     = frame{end: len(body), message: roots[signal]}
 		b       = body // up to the end of now
 		fields  = messages[now.message]

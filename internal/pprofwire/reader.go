@@ -142,7 +142,7 @@ func (p *Profile) read(raw []byte, limits *Limits) error {
 		}
 		i = next
 	}
-	// Tables that had room enough were not counted.
+	// Tables that were large enough were not counted.
 	if n := p.counts(); !p.counted {
 		if err := n.check(limits); err != nil {
 			return err

@@ -98,19 +98,19 @@ func (p *Profile) inSample(field, position int) error {
 // readLocationIDs reads packed ids until LocationIDs is one longer than most at most; the caller tells of it.
 func (p *Profile) readLocationIDs(b []byte, most int, limits *Limits) error {
 	n := len(p.LocationIDs)
-	room := min(len(b), max(most+1-n, 0))
-	if room > cap(p.LocationIDs)-n {
+	want := min(len(b), max(most+1-n, 0))
+	if want > cap(p.LocationIDs)-n {
 		// Now it is worth while to know how many there are.
-		room = min(room, countVarints(b))
-		if room > cap(p.LocationIDs)-n {
-			if err := p.makeRoom(room, limits); err != nil {
+		want = min(want, countVarints(b))
+		if want > cap(p.LocationIDs)-n {
+			if err := p.growTables(want, limits); err != nil {
 				return err
 			}
 		}
-		p.LocationIDs = slices.Grow(p.LocationIDs, room)
+		p.LocationIDs = slices.Grow(p.LocationIDs, want)
 	}
 	// While the garbage collector is at work, storing a slice is dear; storing its length is not.
-	ids := p.LocationIDs[n : n+room]
+	ids := p.LocationIDs[n : n+want]
 	i, k := 0, 0
 	for ; i < len(b) && k < len(ids); k++ {
 		v := uint64(b[i])

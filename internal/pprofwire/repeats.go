@@ -23,7 +23,7 @@ func (p *Profile) ReadRepeats(raw []byte, limits Limits) error {
 	return p.read(raw, &limits)
 }
 
-// repeatFinder holds where in the payload the parts of samples stand, as many as there is room for.
+// repeatFinder holds where in the payload the parts of samples stand, as many as it has places for.
 type repeatFinder struct {
 	// locations are lists of ids at the place where a list of its length and some of its bytes is looked for.
 	locations [256]knownPart

@@ -158,7 +158,7 @@ func AppendHeader(dst []byte, h Header) []byte {
 	return appendNumber(dst, 15, uint64(h.DocURL))
 }
 
-// openMessage appends the tag of a message and room for a length of one byte, the most common one.
+// openMessage appends the tag of a message and space for a length of one byte, the most common one.
 func openMessage(dst []byte, field int) (longer []byte, start int) {
 	dst = append(dst, byte(field<<3|wireBytes), 0)
 	return dst, len(dst)

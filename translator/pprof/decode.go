@@ -106,7 +106,7 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	}
 	limits := d.opts.Limits.wire()
 	if src.Reserve != nil {
-		limits.Reserve = func(bytes int64) error { return t.claim.ask(t.claim.inflated + bytes) }
+		limits.Reserve = func(bytes int64) error { return t.reserved.ask(t.reserved.inflated + bytes) }
 	}
 	if err := t.wire.Read(raw, limits); err != nil {
 		if IsLegacy(raw) {
@@ -130,10 +130,10 @@ func (t *decoding) inflate(payload []byte) ([]byte, error) {
 	}
 	var err error
 	t.inflated, err = inflate.AppendReserving(t.inflated[:0], payload, limit, func(bytes int) error {
-		t.claim.inflated = max(t.claim.inflated, int64(bytes))
-		return t.claim.ask(t.claim.inflated)
+		t.reserved.inflated = max(t.reserved.inflated, int64(bytes))
+		return t.reserved.ask(t.reserved.inflated)
 	})
-	if err != nil && t.claim.err == nil {
+	if err != nil && t.reserved.err == nil {
 		err = inflateError(err)
 	}
 	return t.inflated, err

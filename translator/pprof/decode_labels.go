@@ -113,8 +113,8 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if !known {
 		key = int32(len(l.keys))
 		name := string(text)
-		t.claim.need(keyBytes)
-		t.claim.grown += keyBytes
+		t.reserved.need(keyBytes)
+		t.reserved.grown += keyBytes
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
 		t.noteLinkKey(name, key)
@@ -179,7 +179,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 		t.spendLong(ref.label.Str, ref.label.NumUnit)
 		text += len(t.wire.String(ref.label.Str)) + len(t.wire.String(ref.label.NumUnit))
 	}
-	t.claim.need(items)
+	t.reserved.need(items)
 	if !t.needAttribute(text, false) {
 		return 0
 	}
@@ -203,7 +203,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 	}
 	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
 	if t.noteAttribute(before, text, false) {
-		t.claim.grown += items
+		t.reserved.grown += items
 		t.message += items
 	}
 	return attribute
@@ -238,7 +238,7 @@ func (t *decoding) equalUnits(a, b uint32) bool {
 		return true
 	}
 	t.spendLong(a)
-	return t.claim.err == nil && bytes.Equal(t.unitText(a), t.unitText(b))
+	return t.reserved.err == nil && bytes.Equal(t.unitText(a), t.unitText(b))
 }
 
 // unitText is text for a unit, where 0 says that there is none.

@@ -38,11 +38,11 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 }
 
 func (t *decoding) addLink(link dictionary.Link) int32 {
-	t.claim.need(dictionary.LinkBytes)
+	t.reserved.need(dictionary.LinkBytes)
 	before := t.dict.NumLinks()
 	index := t.dict.Link(link)
 	if t.dict.NumLinks() > before {
-		t.claim.grown += dictionary.LinkBytes
+		t.reserved.grown += dictionary.LinkBytes
 	}
 	return index
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// claim is the memory that a translation has asked for.
-type claim struct {
+// reservation is the memory that a translation has asked for.
+type reservation struct {
 	// reserve is Source.Reserve.
 	reserve func(bytes int64) error
 	// inflated is the form of the payload after decompression, planned all that follows from the sizes of its tables, grown
@@ -21,7 +21,7 @@ type claim struct {
 }
 
 // ask asks for so many bytes in all.
-func (c *claim) ask(bytes int64) error {
+func (c *reservation) ask(bytes int64) error {
 	if c.reserve == nil || c.err != nil || bytes <= c.asked {
 		return c.err
 	}
@@ -30,16 +30,16 @@ func (c *claim) ask(bytes int64) error {
 	return c.err
 }
 
-// need asks for room for so many bytes more than what has grown, before they are taken.
-func (c *claim) need(bytes int64) {
-	// Where entries come one by one, room is asked for in steps.
+// need asks for so many bytes more than what has grown, before they are taken.
+func (c *reservation) need(bytes int64) {
+	// Where entries come one by one, memory is asked for in steps.
 	if total := c.inflated + c.planned + c.grown + bytes; total > c.asked && c.reserve != nil {
 		_ = c.ask(total + 16<<10 + total/16) // c keeps the error.
 	}
 }
 
 // fail ends the translation with err.
-func (c *claim) fail(err error) {
+func (c *reservation) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
@@ -75,9 +75,9 @@ func (t *decoding) plan(payload []byte) error {
 	if t.opts.IncludeOriginalPayload {
 		t.message += int64(len(payload)) * int64(len(t.types))
 	}
-	t.claim.planned = w.Bytes() + tables.Bytes(w) + texts + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
+	t.reserved.planned = w.Bytes() + tables.Bytes(w) + texts + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
 		translationBytes
-	return t.claim.ask(t.claim.inflated + t.claim.planned)
+	return t.reserved.ask(t.reserved.inflated + t.reserved.planned)
 }
 
 const (

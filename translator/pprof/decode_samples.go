@@ -11,7 +11,7 @@ func (t *decoding) addSamples() {
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels))
 	var locations, values, labels uint32
 	for i := range w.Samples {
-		if t.claim.err != nil {
+		if t.reserved.err != nil {
 			return
 		}
 		s := &w.Samples[i]
@@ -53,7 +53,7 @@ func (t *decoding) addSample(samples pprofile.SampleSlice, stack, link int32, va
 	sample := samples.AppendEmpty()
 	sample.SetStackIndex(stack)
 	sample.SetLinkIndex(link)
-	// Room is made first, since appending to nothing takes it in a slower way.
+	// Space is made first, since appending to nothing takes it in a slower way.
 	values := sample.Values()
 	values.EnsureCapacity(1)
 	values.Append(value)

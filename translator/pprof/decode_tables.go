@@ -46,7 +46,7 @@ type decoding struct {
 	slices []pprofile.SampleSlice
 	labels labelTranslation
 
-	claim claim
+	reserved reservation
 	// samplesBytes is what the samples of the message take, message all of it but for the dictionary.
 	samplesBytes, message int64
 	// textBytes is the text in attributes so far.
@@ -58,7 +58,7 @@ const manyKeys = 1000
 
 // release drops what refers to the caller's data and returns the size of the memory.
 func (t *decoding) release() (bytes int) {
-	t.src, t.claim = Source{}, claim{}
+	t.src, t.reserved = Source{}, reservation{}
 	t.wire.Reset()
 	t.tables.Release()
 	clear(t.slices)
@@ -78,7 +78,7 @@ func (t *decoding) release() (bytes int) {
 func (t *decoding) begin(opts *DecodeOptions, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = DecodeStats{}
-	t.claim = claim{reserve: src.Reserve}
+	t.reserved = reservation{reserve: src.Reserve}
 	t.samplesBytes, t.message, t.textBytes = 0, 0, 0
 	if t.dict == nil {
 		t.dict = dictionary.New()
@@ -127,8 +127,8 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
-	if t.claim.err != nil {
-		return pprofile.Profiles{}, t.claim.err
+	if t.reserved.err != nil {
+		return pprofile.Profiles{}, t.reserved.err
 	}
 	t.dict.WriteTo(pd.Dictionary())
 	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes()
@@ -152,11 +152,11 @@ func (t *decoding) text(i uint32) []byte {
 		t.mended = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
-	t.claim.need(int64(6*len(s)) + mendedBytes)
-	if t.claim.err != nil {
+	t.reserved.need(int64(6*len(s)) + mendedBytes)
+	if t.reserved.err != nil {
 		return nil
 	}
-	t.claim.grown += int64(6*len(s)) + mendedBytes
+	t.reserved.grown += int64(6*len(s)) + mendedBytes
 	t.mended[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	return t.mended[i]
 }

@@ -52,8 +52,8 @@ func (t *decoding) needAttribute(text int, long bool) bool {
 	if long {
 		t.spendText(text)
 	}
-	t.claim.need(dictionary.AttributeBytes + 2*int64(text) + longTextBytes)
-	return t.claim.err == nil
+	t.reserved.need(dictionary.AttributeBytes + 2*int64(text) + longTextBytes)
+	return t.reserved.err == nil
 }
 
 // longTextBytes is what an entry of longTexts takes.
@@ -64,7 +64,7 @@ func (t *decoding) noteAttribute(before, text int, long bool) (added bool) {
 	if t.dict.NumAttributes() == before {
 		return false
 	}
-	t.claim.grown += dictionary.AttributeBytes + 2*int64(text) + longTextBytes
+	t.reserved.grown += dictionary.AttributeBytes + 2*int64(text) + longTextBytes
 	if !long {
 		t.spendText(text)
 	}
@@ -76,7 +76,7 @@ func (t *decoding) noteAttribute(before, text int, long bool) (added bool) {
 func (t *decoding) spendText(bytes int) {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) {
-		t.claim.fail(tooLarge("bytes of text in attributes", int(t.textBytes), limit))
+		t.reserved.fail(tooLarge("bytes of text in attributes", int(t.textBytes), limit))
 	}
 }
 

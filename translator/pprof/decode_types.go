@@ -18,8 +18,8 @@ func (t *decoding) nameTypes() error {
 	for _, v := range w.SampleTypes {
 		// Each is hashed for the id of its profile.
 		t.spendLong(v.Type, v.Unit)
-		if t.claim.err != nil {
-			return t.claim.err
+		if t.reserved.err != nil {
+			return t.reserved.err
 		}
 		t.types = append(t.types, ValueType{t.name(v.Type), t.name(v.Unit)})
 	}
@@ -62,7 +62,7 @@ func (t *decoding) widestSample() int {
 	return widest
 }
 
-// countSamples checks the number of values of each sample and counts the OTLP samples of each type, so that their room is
+// countSamples checks the number of values of each sample and counts the OTLP samples of each type, so that their memory is
 // taken once and not above the limit.
 func (t *decoding) countSamples() error {
 	w := &t.wire

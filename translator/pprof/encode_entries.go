@@ -32,7 +32,7 @@ func (t *encoding) writeEntries() (lost int, err error) {
 		}
 	}
 	for _, m := range t.locals.numberMappings() {
-		if err := t.tailRoom(maxMappingBytes); err != nil {
+		if err := t.growTail(maxMappingBytes); err != nil {
 			return 0, err
 		}
 		lost += t.writeMapping(m)
@@ -45,7 +45,7 @@ func (t *encoding) writeEntries() (lost int, err error) {
 		lost += n
 	}
 	for i, f := range t.locals.functions.list {
-		if err := t.tailRoom(maxFunctionBytes); err != nil {
+		if err := t.growTail(maxFunctionBytes); err != nil {
 			return 0, err
 		}
 		t.writeFunction(f, uint64(i+1))
@@ -53,15 +53,15 @@ func (t *encoding) writeEntries() (lost int, err error) {
 	return lost, nil
 }
 
-// tailRoom makes room for so many bytes in the tail, if it can be large enough to hold them.
-func (t *encoding) tailRoom(bytes int) (err error) {
+// growTail makes space for so many bytes in the tail, if it can be large enough to hold them.
+func (t *encoding) growTail(bytes int) (err error) {
 	if cap(t.tail)-len(t.tail) >= bytes {
 		return nil
 	}
 	if err := t.fits(t.joining.size + len(t.tail)); err != nil {
 		return err
 	}
-	t.tail, err = room(&t.memory, t.tail, bytes)
+	t.tail, err = grown(&t.memory, t.tail, bytes)
 	return err
 }
 
@@ -85,7 +85,7 @@ func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 			})
 		}
 	}
-	if err := t.tailRoom(bytes); err != nil {
+	if err := t.growTail(bytes); err != nil {
 		return 0, err
 	}
 	t.tail = pprofwire.AppendLocation(t.tail, wire, t.wireLines)

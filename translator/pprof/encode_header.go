@@ -66,7 +66,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 			h.Comments = append(h.Comments, t.localText(comment))
 		}
 	}
-	if err := t.tailRoom(maxTypeBytes + maxHeaderBytes + maxCommentBytes*len(h.Comments)); err != nil {
+	if err := t.growTail(maxTypeBytes + maxHeaderBytes + maxCommentBytes*len(h.Comments)); err != nil {
 		return err
 	}
 	if g.key.periodType != (typeIndices{}) {

@@ -70,8 +70,8 @@ func (a *allowance) takeUpTo(most *int, bytes int) error {
 	return nil
 }
 
-// room returns s with room for n items more. It takes more than that, so that it has to seldom.
-func room[T any](a *allowance, s []T, n int) ([]T, error) {
+// grown returns s with capacity for n items more. It takes more than that, so that it has to seldom.
+func grown[T any](a *allowance, s []T, n int) ([]T, error) {
 	if cap(s)-len(s) >= n {
 		return s, nil
 	}

@@ -13,7 +13,7 @@ import (
 // maxSampleBytes is the most that a sample takes beside its locations, values and labels: three tags and lengths.
 const maxSampleBytes = 3 * (1 + 5)
 
-// beginRow checks what a new row refers to and adds its size, and makes room for its values.
+// beginRow checks what a new row refers to and adds its size, and makes space for its values.
 func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) error {
 	j := &t.joining
 	stack, err := t.packStack(id.Stack)
@@ -35,7 +35,7 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 	if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes); err != nil {
 		return err
 	}
-	if j.values, err = room(&t.memory, j.values, j.width); err != nil {
+	if j.values, err = grown(&t.memory, j.values, j.width); err != nil {
 		return err
 	}
 	for range j.width {
@@ -44,7 +44,7 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 	return nil
 }
 
-// fits tells whether a pprof of so many bytes has room beside those of the message that were written.
+// fits tells whether a pprof of so many bytes fits beside those of the message that were written.
 func (t *encoding) fits(bytes int) error {
 	if size := t.written + bytes; size > t.opts.PprofBytes {
 		return tooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
@@ -68,7 +68,7 @@ func (t *encoding) packStack(stack int32) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	packed, err := room(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
+	packed, err := grown(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
 	if err != nil {
 		return place{}, err
 	}

@@ -88,5 +88,5 @@ func (w *gzipWriter) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// smallestGzip is the least room for output.
+// smallestGzip is the least capacity of the output.
 const smallestGzip = 4 << 10

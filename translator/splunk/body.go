@@ -162,11 +162,11 @@ func (t *decoding) inflate() *refusal {
 	t.inflated, err = inflate.AppendReserving(t.inflated[:0], t.payload, limit, func(bytes int) error {
 		inflated = bytes
 		t.need(int64(bytes))
-		return t.claim.err
+		return t.reserved.err
 	})
-	t.claim.body += int64(inflated)
+	t.reserved.body += int64(inflated)
 	switch {
-	case t.claim.err != nil:
+	case t.reserved.err != nil:
 		return t.memoryRefusal()
 	case errors.Is(err, inflate.ErrTooLarge):
 		t.inflatedLeft -= int64(limit)

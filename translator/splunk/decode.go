@@ -48,7 +48,7 @@ func (d *Decoder) DecodeReserving(
 		t = &decoding{dict: dictionary.New()}
 	}
 	t.begin(&d.opts, received)
-	t.claim.reserve = reserve
+	t.reserved.reserve = reserve
 	t.decode(logs)
 	pd, result := t.profiles, t.result
 	d.memory.Put(t, t.release())
@@ -82,7 +82,7 @@ func (t *decoding) decode(logs plog.Logs) {
 	t.finishTexts()
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
-		t.result.MessageBytes = t.claim.message + t.dict.MessageBytes()
+		t.result.MessageBytes = t.reserved.message + t.dict.MessageBytes()
 	}
 }
 
@@ -97,7 +97,7 @@ func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 }
 
 func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
-	t.claim.body, t.claim.record, t.claim.err = 0, 0, nil
+	t.reserved.body, t.reserved.record, t.reserved.err = 0, 0, nil
 	if refused := checkDepth("record", log.Attributes()); refused != nil {
 		return refused
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// claim is the memory that a request has asked for.
-type claim struct {
+// reservation is the memory that a request has asked for.
+type reservation struct {
 	reserve func(bytes int64) error
 	// message is what the profiles take that were made so far, but for the dictionary.
 	message int64
@@ -22,9 +22,9 @@ type claim struct {
 	err error
 }
 
-// need asks for room for so many bytes more, before they are taken, and tells whether it is there.
+// need asks for so many bytes more, before they are taken, and tells whether it is there.
 func (t *decoding) need(bytes int64) bool {
-	c := &t.claim
+	c := &t.reserved
 	if c.reserve == nil || c.err != nil {
 		return c.err == nil
 	}
@@ -32,7 +32,7 @@ func (t *decoding) need(bytes int64) bool {
 	if total <= c.asked {
 		return true
 	}
-	// Where entries come one by one, room is asked for in steps.
+	// Where entries come one by one, memory is asked for in steps.
 	total += 16<<10 + total/16
 	if c.err = c.reserve(total); c.err == nil {
 		c.asked = total
@@ -41,14 +41,14 @@ func (t *decoding) need(bytes int64) bool {
 }
 
 // memoryRefusal is the refusal of a record that there is no memory for.
-func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.claim.err} }
+func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.reserved.err} }
 
 // needBody asks for what a form of the body takes beside the forms before it.
 func (t *decoding) needBody(bytes int) *refusal {
 	if !t.need(int64(bytes)) {
 		return t.memoryRefusal()
 	}
-	t.claim.body += int64(bytes)
+	t.reserved.body += int64(bytes)
 	return nil
 }
 
@@ -65,7 +65,7 @@ const (
 // plan asks for what the sizes of the pprof's tables tell: working memory, the samples of the message and the largest
 // dictionary that they can become. Attributes are asked for as they come.
 func (t *decoding) plan(columns int) *refusal {
-	w, c := &t.wire, &t.claim
+	w, c := &t.wire, &t.reserved
 	sizes := dictionary.Sizes{
 		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: len(w.Mappings),
 		Locations: len(w.Locations), Stacks: len(w.Samples),
@@ -110,7 +110,7 @@ func (t *decoding) planText() *refusal {
 	if !t.need(message + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
-	t.claim.message += message
+	t.reserved.message += message
 	return nil
 }
 

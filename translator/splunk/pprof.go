@@ -22,14 +22,14 @@ func (t *decoding) decodePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
-	if t.claim.reserve != nil {
+	if t.reserved.reserve != nil {
 		limits.Reserve = func(bytes int64) error {
 			t.need(bytes)
-			return t.claim.err
+			return t.reserved.err
 		}
 	}
 	if err := w.ReadRepeats(t.pprof, limits); err != nil {
-		if t.claim.err != nil {
+		if t.reserved.err != nil {
 			return t.memoryRefusal()
 		}
 		return wireRefusal(err)
@@ -46,7 +46,7 @@ func (t *decoding) decodePprof() *refusal {
 		return wireRefusal(err)
 	}
 	if t.result.PprofRecords+t.result.TextRecords == 0 {
-		// The first one, and mostly the only one, says how much room it takes, within reason.
+		// The first one, and mostly the only one, says how much memory it takes, within reason.
 		const most = 1 << 16
 		t.dict.Reset(dictionary.Sizes{
 			Strings:   min(w.NumStrings(), most),
@@ -64,7 +64,7 @@ func (t *decoding) decodePprof() *refusal {
 	t.result.Repairs.UnknownMappings += t.tables.UnknownMappings
 	t.events.begin(columns)
 	t.addEvents()
-	if t.claim.err != nil {
+	if t.reserved.err != nil {
 		return t.memoryRefusal()
 	}
 	t.result.Events += t.events.len()

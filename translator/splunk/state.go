@@ -29,7 +29,7 @@ type decoding struct {
 	samplesLeft  int
 	inflatedLeft int64
 
-	claim claim
+	reserved reservation
 
 	resources  []*resourceEntry
 	byResource map[uint64][]*resourceEntry
@@ -64,7 +64,7 @@ func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	t.opts, t.received = opts, min(received, math.MaxInt64)
 	t.profiles = pprofile.NewProfiles()
 	t.result = Result{}
-	t.claim = claim{}
+	t.reserved = reservation{}
 	t.samplesLeft = opts.Limits.Samples
 	t.inflatedLeft = requestFactor * int64(opts.Limits.InflatedBytes)
 	if t.byResource == nil {
@@ -85,7 +85,7 @@ func (t *decoding) release() (bytes int) {
 	t.tables.Release()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
-	t.claim = claim{}
+	t.reserved = reservation{}
 	t.labels.longTexts = nil
 	return t.bytes()
 }

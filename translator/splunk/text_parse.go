@@ -16,7 +16,7 @@ type text struct {
 	frames                  []frame
 	// skipped counts the lines that are neither frames nor what a thread dump has between them.
 	skipped int
-	// value is room for the weight of the record.
+	// value holds the weight of the record.
 	value [1]int64
 }
 

@@ -6,7 +6,7 @@ package pprofwire
 // push adds an entry to one of p's tables.
 func push[T any](p *Profile, table *[]T, entry T, limits *Limits) error {
 	if len(*table) == cap(*table) {
-		if err := p.makeRoom(1, limits); err != nil {
+		if err := p.growTables(1, limits); err != nil {
 			return err
 		}
 	}
@@ -14,9 +14,9 @@ func push[T any](p *Profile, table *[]T, entry T, limits *Limits) error {
 	return nil
 }
 
-// makeRoom is called when a table is full, which more entries are for. It counts the payload, once, and takes each table in
+// growTables is called when a table is full, which more entries are for. It counts the payload, once, and takes each table in
 // its final size.
-func (p *Profile) makeRoom(more int, limits *Limits) (err error) {
+func (p *Profile) growTables(more int, limits *Limits) (err error) {
 	if !p.counted {
 		if p.total, err = count(p.raw, limits); err != nil {
 			return err
@@ -35,25 +35,25 @@ func (p *Profile) makeRoom(more int, limits *Limits) (err error) {
 			return err
 		}
 	}
-	p.SampleTypes = withRoom(p.SampleTypes, n.sampleTypes)
-	p.Samples = withRoom(p.Samples, n.samples)
-	p.LocationIDs = withRoom(p.LocationIDs, n.locationIDs)
-	p.Values = withRoom(p.Values, n.values)
-	p.Labels = withRoom(p.Labels, n.labels)
-	p.Mappings = withRoom(p.Mappings, n.mappings)
-	p.Locations = withRoom(p.Locations, n.locations)
-	p.Lines = withRoom(p.Lines, n.lines)
-	p.Functions = withRoom(p.Functions, n.functions)
-	p.strings = withRoom(p.strings, n.strings)
-	p.Comments = withRoom(p.Comments, n.comments)
-	p.Repeats = withRoom(p.Repeats, n.repeats)
+	p.SampleTypes = withCapacity(p.SampleTypes, n.sampleTypes)
+	p.Samples = withCapacity(p.Samples, n.samples)
+	p.LocationIDs = withCapacity(p.LocationIDs, n.locationIDs)
+	p.Values = withCapacity(p.Values, n.values)
+	p.Labels = withCapacity(p.Labels, n.labels)
+	p.Mappings = withCapacity(p.Mappings, n.mappings)
+	p.Locations = withCapacity(p.Locations, n.locations)
+	p.Lines = withCapacity(p.Lines, n.lines)
+	p.Functions = withCapacity(p.Functions, n.functions)
+	p.strings = withCapacity(p.strings, n.strings)
+	p.Comments = withCapacity(p.Comments, n.comments)
+	p.Repeats = withCapacity(p.Repeats, n.repeats)
 	return nil
 }
 
 func stepFrom(length, more int) int { return max(2*length, length+more, 256) }
 
-// withRoom returns the table with room for n entries in all.
-func withRoom[T any](table []T, n int) []T {
+// withCapacity returns the table with capacity for n entries in all.
+func withCapacity[T any](table []T, n int) []T {
 	if n <= cap(table) {
 		return table
 	}
