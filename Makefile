@@ -37,10 +37,15 @@ SOAK_REPORT ?= docs/reliability.md
 N         ?= 20000
 UPLOADS   ?= 10000
 
-# Tests that have modules of their own, so that what they depend on stays out of the bundle.
-TEST_MODULES := test/clients test/kafka test/deploy
+# Tests and tools have modules of their own, so that what they depend on stays out of the bundle: test is for the built
+# distribution and for tools, the others need heavy dependencies.
+TEST_MODULES := test test/clients test/kafka test/deploy
 
-GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
+# The tools that are built for a target, run from the root of the tree: $(call tool,NAME).
+tool    = _build/tools/$(1)
+SUMMARY := $(call tool,testsummary)
+
+GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -path ./test -prune -o -name '*.go' ! -name '*_test.go' -print)
 
 ##@ Use it
 
@@ -67,12 +72,12 @@ run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if
 	@exec $(BINARY) --config config/demo.yaml $(GATE)
 
 .PHONY: demo
-demo: $(BINARY) ## Do the same without a person: upload, compare what was written, show it, stop
-	@$(GO) run ./internal/demo -binary $(BINARY)
+demo: $(BINARY) $(call tool,demo) ## Do the same without a person: upload, compare what was written, show it, stop
+	@$(call tool,demo) -binary $(BINARY)
 
 .PHONY: demo-splunk
-demo-splunk: $(BINARY) ## Send what Splunk's agents for Java, Node.js, Python and .NET sent, and show the files
-	@$(GO) run ./internal/demo -splunk -binary $(BINARY)
+demo-splunk: $(BINARY) $(call tool,demo) ## Send what Splunk's agents for Java, Node.js, Python and .NET sent, and show the files
+	@$(call tool,demo) -splunk -binary $(BINARY)
 
 ##@ Prove it
 
@@ -81,37 +86,43 @@ check: $(TOOLS)/gofumpt ## What a commit must pass at least: all compiles, and w
 	@$(GO) build ./...
 	@files=$$(git diff --name-only --diff-filter=d $(BASE) -- '*.go'); [ -z "$$files" ] || { \
 		unformatted=$$($(TOOLS)/gofumpt -l $$files); [ -z "$$unformatted" ] || { echo "Run make format: $$unformatted"; exit 1; }; \
-		packages=$$(dirname $$files | sort -u | sed -E '/^test\/(clients|deploy|interop|kafka)/d; s|^|./|'); \
+		packages=$$(dirname $$files | sort -u | sed -E '/^test\//d; s|^|./|'); \
 		[ -z "$$packages" ] || { $(GO) vet $$packages; $(GO) test -short $$packages; }; }
 
 .PHONY: test
-test: $(BINARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
-	@OTELPPROF_BINARY=$(BINARY) $(GO) test -json $(TIMEOUT) $(TESTFLAGS) $(PKGS) | $(GO) run ./internal/testsummary
+test: $(BINARY) $(SUMMARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
+	@{ status=0; \
+		$(GO) test -json $(TIMEOUT) $(TESTFLAGS) $(PKGS) || status=1; \
+		[ '$(PKGS)' != ./... ] || OTELPPROF_BINARY=$(BINARY) $(GO) -C test test -json $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
+		exit $$status; \
+	} | $(SUMMARY)
 
 .PHONY: test-clients
-test-clients: $(BINARY) ## Real profiler clients against the built distribution (Go, and Node.js where it is installed)
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+test-clients: $(BINARY) $(SUMMARY) ## Real profiler clients against the built distribution (Go, and Node.js where it is installed)
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/clients test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
 
 .PHONY: test-deploy
-test-deploy: $(BINARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+test-deploy: $(BINARY) $(SUMMARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
 
 .PHONY: test-kafka
-test-kafka: $(BINARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+test-kafka: $(BINARY) $(SUMMARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
 
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
 HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofmerge|pprofwire|profiletest))(/|$$)
 
 .PHONY: test-race
-test-race: ## The same under the race detector, without the end-to-end tests; of the heart the concurrent ones
-	@{ CGO_ENABLED=1 $(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '/test/|$(HEART)'); \
-		CGO_ENABLED=1 $(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -run 'Concurrent' $$($(GO) list $(PKGS) | grep -E '$(HEART)'); \
-	} | $(GO) run ./internal/testsummary
+test-race: $(SUMMARY) ## The same under the race detector, without the end-to-end tests; of the heart the concurrent ones
+	@{ status=0; export CGO_ENABLED=1; \
+		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
+		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
+		exit $$status; \
+	} | $(SUMMARY)
 
 .PHONY: test-386
-test-386: ## The tests of all but the components as a 32-bit program (amd64 Linux runs it)
-	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TESTFLAGS) ./internal/... ./translator/... | $(GO) run ./internal/testsummary
+test-386: $(SUMMARY) ## The tests of all but the components as a 32-bit program (amd64 Linux runs it)
+	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TIMEOUT) $(TESTFLAGS) ./internal/... ./translator/... | $(SUMMARY)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
@@ -127,30 +138,29 @@ fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
 adversary: $(BINARY) ## All hostile bodies to each shipped configuration, and the tables of docs/security.md and docs/operations.md (hours)
 	@rm -f _build/adversary.jsonl
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=full OTELPPROF_ADVERSARY_RECORD=$(CURDIR)/_build/adversary.jsonl \
-		$(GO) test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary
+		$(GO) -C test test -count=1 -timeout 24h -v -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./adversary
 
 .PHONY: adversary-ci
-adversary-ci: $(BINARY) ## Each of them 8 times at once to two configurations in 512 MiB (minutes)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) test -json -count=1 -timeout 20m -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./test/adversary | $(GO) run ./internal/testsummary
+adversary-ci: $(BINARY) $(SUMMARY) ## Each of them 8 times at once to two configurations in 512 MiB (minutes)
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_ADVERSARY=ci $(GO) -C test test -json -count=1 -timeout 30m -parallel 1 $(TESTFLAGS) -run '^TestAdversary$$' ./adversary | $(SUMMARY)
 
 .PHONY: durability
 durability: $(BINARY) ## UPLOADS uploads while the gateway is killed (kill -9) at random moments: what it accepted arrives (UPLOADS=10000)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_DURABILITY_UPLOADS=$(UPLOADS) $(GO) test -count=1 -timeout 90m -v -run '^TestDurability$$' ./test/e2e
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_DURABILITY_UPLOADS=$(UPLOADS) $(GO) -C test test -count=1 -timeout 90m -v -run '^TestDurability$$' ./e2e
 
 .PHONY: soak
 soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine left, every one a file (N=20000)
-	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./test/e2e
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_SOAK_UPLOADS=$(N) $(GO) -C test test -count=1 -timeout 60m -v -run '^TestSteadyState$$' ./e2e
 
 .PHONY: soak-faults
-soak-faults: $(BINARY) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
-	@$(GO) build -o _build/soak ./internal/soak
-	@_build/soak -binary $(BINARY) -duration $(SOAK_DURATION) -report '$(SOAK_REPORT)'
+soak-faults: $(BINARY) $(call tool,soak) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
+	@$(call tool,soak) -binary $(BINARY) -duration $(SOAK_DURATION) -report '$(SOAK_REPORT)'
 
 # measure runs the benchmarks of a package in its directory: directory, name of the test binary, which ones, for how long.
 measure = (cd $(1) && $(CURDIR)/_build/bench-$(2).test -test.run '^$$' -test.bench '$(3)' -test.benchtime $(4) -test.cpu 1 -test.benchmem -test.timeout 60m)
 
 .PHONY: bench
-bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
+bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	@mkdir -p _build docs
 	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
@@ -168,8 +178,8 @@ bench: $(BINARY) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
 		$(call measure,translator/splunk,splunk,.,$(BENCHTIME)); \
 	done | tee _build/bench.txt
-	@$(GO) run ./internal/benchtable -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
-	@$(GO) run ./internal/sizetable >>_build/performance.md
+	@$(call tool,benchtable) -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
+	@$(call tool,sizetable) >>_build/performance.md
 	@$(GO) -C test/clients run ./speed -binary $(BINARY) -rounds $(BENCHCOUNT) >>_build/performance.md
 	@mv _build/performance.md docs/performance.md
 	@echo 'Wrote docs/performance.md'
@@ -182,21 +192,21 @@ lint: $(TOOLS)/golangci-lint ## Lint and check the format of all code
 	fi
 
 .PHONY: validate
-validate: $(BINARY) ## Check each YAML under config/ and each configuration in a README with the built binary
-	@$(GO) run ./internal/validateconfigs -binary $(BINARY)
+validate: $(BINARY) $(call tool,validateconfigs) ## Check each YAML under config/ and each configuration in a README with the built binary
+	@$(call tool,validateconfigs) -binary $(BINARY)
 
 .PHONY: licences
-licences: $(BINARY) ## Write docs/licences.md: what is linked into the distribution, and under which licences
-	@$(GO) run ./internal/inventory -binary $(BINARY) >_build/licences.md
+licences: $(BINARY) $(call tool,inventory) ## Write docs/licences.md: what is linked into the distribution, and under which licences
+	@$(call tool,inventory) -binary $(BINARY) >_build/licences.md
 	@mv _build/licences.md docs/licences.md
 
 .PHONY: check-licences
-check-licences: $(BINARY) ## Fail if docs/licences.md is out of date, or a licence is not known
-	@$(GO) run ./internal/inventory -binary $(BINARY) | diff docs/licences.md - || { echo 'Run `make licences` and commit'; exit 1; }
+check-licences: $(BINARY) $(call tool,inventory) ## Fail if docs/licences.md is out of date, or a licence is not known
+	@$(call tool,inventory) -binary $(BINARY) | diff docs/licences.md - || { echo 'Run `make licences` and commit'; exit 1; }
 
 .PHONY: sbom
-sbom: $(BINARY) ## Write the list of parts of the distribution as CycloneDX, _build/sbom.cdx.json
-	@$(GO) run ./internal/inventory -sbom -binary $(BINARY) >_build/sbom.cdx.json
+sbom: $(BINARY) $(call tool,inventory) ## Write the list of parts of the distribution as CycloneDX, _build/sbom.cdx.json
+	@$(call tool,inventory) -sbom -binary $(BINARY) >_build/sbom.cdx.json
 	@echo 'Wrote _build/sbom.cdx.json'
 
 .PHONY: reproducible
@@ -243,6 +253,11 @@ check-tidy: ## Fail if a go.mod is not tidy
 .PHONY: clean
 clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r .tools)
 	@rm -rf _build profiles
+
+# Go knows whether a tool is up to date.
+.PHONY: FORCE
+_build/tools/%: FORCE
+	@$(GO) -C test build -o $(CURDIR)/$@ ./tools/$*
 
 # The builder resolves the modules when the manifest or go.mod changed; else it only writes the few files of the main
 # package again (the version is in there) and compiles.

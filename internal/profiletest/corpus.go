@@ -120,11 +120,11 @@ func Testdata(tb testing.TB, elements ...string) string {
 	folder, err := os.Getwd()
 	require.NoError(tb, err)
 	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(folder, "builder-config.yaml")); err == nil {
 			return filepath.Join(append([]string{folder, "testdata"}, elements...)...)
 		}
 		parent := filepath.Dir(folder)
-		require.NotEqual(tb, folder, parent, "no go.mod above the working directory")
+		require.NotEqual(tb, folder, parent, "no builder-config.yaml above the working directory")
 		folder = parent
 	}
 }

@@ -19,9 +19,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // loaded is a gateway with a queue on disk that can be killed and started again, between senders and a destination.

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // smallDisk mounts a file system of a few MiB and returns a directory in it.

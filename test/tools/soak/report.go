@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // result is what a run found.

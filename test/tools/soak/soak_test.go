@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

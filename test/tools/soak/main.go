@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // options are what the command line says.

@@ -3,7 +3,7 @@
 
 // Package load makes uploads for the tests that disturb a gateway: each has a number, which says what is uploaded, by
 // which protocol, and what must become of it.
-package load // import "github.com/otelpprof/otelpprof/internal/load"
+package load // import "github.com/otelpprof/otelpprof/test/tools/load"
 
 import (
 	"fmt"

@@ -15,9 +15,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 const (

@@ -46,7 +46,7 @@ var comparisons = []comparison{
 
 const intro = `# Performance
 
-Made by ` + "`%s`" + ` (` + "`internal/benchtable`" + ` reads what the benchmarks print); do not edit.
+Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + ` reads what the benchmarks print); do not edit.
 Medians of %d measurements each, all in one run: %s, %s/%s, %s. GOMAXPROCS is %s: who makes garbage pays for its collection.
 The profiles that come from the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
 

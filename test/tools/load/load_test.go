@@ -53,7 +53,7 @@ func startReceivers(t *testing.T, take func(context.Context, pprofile.Profiles) 
 
 func newSender(t *testing.T, take func(context.Context, pprofile.Profiles) error) *Sender {
 	t.Helper()
-	uploads, err := NewUploads("../..")
+	uploads, err := NewUploads("../../..")
 	require.NoError(t, err)
 	sender, err := NewSender(uploads, startReceivers(t, take))
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestCheck(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)
-	uploads, err := NewUploads("../..")
+	uploads, err := NewUploads("../../..")
 	require.NoError(t, err)
 	sender, err := NewSender(uploads, Targets{Pprof: addresses[0], OTLP: addresses[0], Splunk: addresses[0]})
 	require.NoError(t, err)

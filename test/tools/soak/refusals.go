@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // life is the time of one process of the gateway, and what it said last of what it had refused.

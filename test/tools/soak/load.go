@@ -17,7 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/load"
+	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
 // lateness is how long an upload that has begun may take beyond the time of the run.
