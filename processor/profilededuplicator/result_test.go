@@ -5,9 +5,11 @@ package profilededuplicator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,10 +27,23 @@ import (
 )
 
 // sent is a message whose sender waits for the answer.
-type sent struct {
-	answered bool
-	err      error
-	took     time.Duration
+type sent struct{ atomic.Pointer[answer] }
+
+type answer struct {
+	err  error
+	took time.Duration
+}
+
+// errNone is that of a sender which has no answer yet.
+var errNone = errors.New("there is no answer yet")
+
+func (s *sent) answered() bool { return s.Load() != nil }
+
+func (s *sent) err() error {
+	if !s.answered() {
+		return errNone
+	}
+	return s.Load().err
 }
 
 // send sends a message and lets its sender wait.
@@ -37,7 +52,7 @@ func (f *fixture) send(ctx context.Context, pd pprofile.Profiles) *sent {
 	begin := time.Now()
 	go func() {
 		err := f.ConsumeProfiles(ctx, pd)
-		*s = sent{answered: true, err: err, took: time.Since(begin)}
+		s.Store(&answer{err, time.Since(begin)})
 	}()
 	synctest.Wait()
 	return s
@@ -55,10 +70,10 @@ func TestSendersWaitForTheResult(t *testing.T) {
 		second := f.send(t.Context(), upload("checkout", 2, 2))
 		pass(150*time.Millisecond + time.Second - 1)
 		assert.Equal(t, 1, next.calls(), "the batch is on its way")
-		assert.False(t, first.answered || second.answered)
+		assert.False(t, first.answered() || second.answered())
 		pass(1)
-		assert.Equal(t, &sent{answered: true, took: 1200 * time.Millisecond}, first)
-		assert.Equal(t, &sent{answered: true, took: 1150 * time.Millisecond}, second)
+		assert.Equal(t, &answer{took: 1200 * time.Millisecond}, first.Load())
+		assert.Equal(t, &answer{took: 1150 * time.Millisecond}, second.Load())
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
 	})
 }
@@ -76,15 +91,15 @@ func TestErrorsGoToAllWhoShareTheBatch(t *testing.T) {
 				second := f.send(t.Context(), upload("cart", 2, 2))
 				pass(200 * time.Millisecond)
 				for _, s := range []*sent{first, second} {
-					require.True(t, s.answered, "at once")
-					require.ErrorIs(t, s.err, err)
-					assert.Equal(t, consumererror.IsPermanent(err), consumererror.IsPermanent(s.err))
-					assert.Equal(t, status.Code(err), status.Code(s.err))
+					require.True(t, s.answered(), "at once")
+					require.ErrorIs(t, s.err(), err)
+					assert.Equal(t, consumererror.IsPermanent(err), consumererror.IsPermanent(s.err()))
+					assert.Equal(t, status.Code(err), status.Code(s.err()))
 				}
 				assert.Empty(t, f.lost())
 				again := f.send(t.Context(), upload("checkout", 1, 1))
 				pass(time.Second)
-				require.NoError(t, again.err)
+				require.NoError(t, again.err())
 				assert.Equal(t, map[string]int64{"checkout/1": 1}, f.next.totals())
 			})
 		})
@@ -108,10 +123,9 @@ func TestErrorsGoToNobodyElse(t *testing.T) {
 		other := f.send(t.Context(), upload("cart", 4, 1, 1))
 		also := f.send(t.Context(), upload("checkout", 3, 1, 1, 1))
 		pass(time.Second)
-		require.ErrorIs(t, also.err, errNotNow)
-		require.ErrorIs(t, refused.err, errNotNow, "a profile of it was beside the refused one")
-		assert.True(t, other.answered)
-		require.NoError(t, other.err)
+		require.ErrorIs(t, also.err(), errNotNow)
+		require.ErrorIs(t, refused.err(), errNotNow, "a profile of it was beside the refused one")
+		require.NoError(t, other.err())
 		assert.Equal(t, map[string]int64{"cart/4": 2}, next.totals())
 	})
 }
@@ -141,9 +155,9 @@ func TestErrorsCarryNoProfilesOfOthers(t *testing.T) {
 				f := start(t, next, waitOf(nil))
 				s := f.send(t.Context(), upload("checkout", 1, 1))
 				pass(time.Second)
-				require.ErrorIs(t, s.err, errNotNow)
-				assert.NotErrorAs(t, s.err, &xconsumererror.Profiles{})
-				assert.Equal(t, name == "for good", consumererror.IsPermanent(s.err))
+				require.ErrorIs(t, s.err(), errNotNow)
+				assert.NotErrorAs(t, s.err(), &xconsumererror.Profiles{})
+				assert.Equal(t, name == "for good", consumererror.IsPermanent(s.err()))
 			})
 		})
 	}
@@ -159,12 +173,11 @@ func TestSenderLeaves(t *testing.T) {
 		leaves := f.send(ctx, upload("checkout", 1, 1))
 		stays := f.send(t.Context(), upload("checkout", 2, 2))
 		pass(100 * time.Millisecond)
-		require.ErrorIs(t, leaves.err, context.DeadlineExceeded)
-		assert.False(t, consumererror.IsPermanent(leaves.err))
-		assert.False(t, stays.answered)
+		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
+		assert.False(t, consumererror.IsPermanent(leaves.err()))
+		assert.False(t, stays.answered())
 		pass(100 * time.Millisecond)
-		assert.True(t, stays.answered)
-		require.NoError(t, stays.err)
+		require.NoError(t, stays.err())
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
 	})
 }
@@ -179,13 +192,12 @@ func TestRepeatedWhileHeld(t *testing.T) {
 				one := f.send(t.Context(), upload("checkout", 1, 1))
 				two := f.send(t.Context(), upload("checkout", 1, 1))
 				pass(200*time.Millisecond - 1)
-				assert.False(t, two.answered, "nobody has it yet")
+				assert.False(t, two.answered(), "nobody has it yet")
 				pass(1)
-				assert.Equal(t, first, one.err)
-				assert.Equal(t, first == nil, two.answered)
+				assert.Equal(t, first, one.err())
+				assert.Equal(t, first == nil, two.answered())
 				pass(200 * time.Millisecond)
-				assert.True(t, two.answered)
-				require.NoError(t, two.err)
+				require.NoError(t, two.err())
 				assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals(), "once")
 			})
 		})
@@ -204,14 +216,13 @@ func TestSenderComesAgain(t *testing.T) {
 		defer cancel()
 		leaves := f.send(ctx, upload("checkout", 1, 1))
 		pass(time.Second)
-		require.ErrorIs(t, leaves.err, context.DeadlineExceeded)
+		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
 		early := f.send(t.Context(), upload("checkout", 1, 1))
 		pass(time.Second)
-		require.ErrorIs(t, early.err, recent.ErrInFlight)
+		require.ErrorIs(t, early.err(), recent.ErrInFlight)
 		pass(10 * time.Second)
 		late := f.send(t.Context(), upload("checkout", 1, 1))
-		assert.True(t, late.answered)
-		require.NoError(t, late.err)
+		require.NoError(t, late.err())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
@@ -225,7 +236,7 @@ func TestSendersWaitForRetries(t *testing.T) {
 		}))
 		s := f.send(t.Context(), upload("checkout", 1, 1))
 		pass(time.Minute)
-		assert.Equal(t, &sent{answered: true, took: 200*time.Millisecond + time.Second + 1500*time.Millisecond}, s)
+		assert.Equal(t, &answer{took: 200*time.Millisecond + time.Second + 1500*time.Millisecond}, s.Load())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 	})
 }
@@ -248,7 +259,7 @@ func TestShutdownAnswersAll(t *testing.T) {
 		s := f.send(t.Context(), upload("checkout", 1, 1))
 		require.NoError(t, f.Shutdown(t.Context()))
 		synctest.Wait()
-		assert.Equal(t, &sent{answered: true}, s)
+		assert.Equal(t, &answer{}, s.Load())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, f.next.totals())
 	})
 }
@@ -265,8 +276,8 @@ func TestAbandonedSendersAreAnswered(t *testing.T) {
 		defer cancel()
 		require.Error(t, f.Shutdown(ctx))
 		synctest.Wait()
-		require.ErrorIs(t, s.err, errAbandoned)
-		assert.False(t, consumererror.IsPermanent(s.err))
+		require.ErrorIs(t, s.err(), errAbandoned)
+		assert.False(t, consumererror.IsPermanent(s.err()))
 		close(release)
 	})
 }
