@@ -220,15 +220,19 @@ func TestFilesWaitTogether(t *testing.T) {
 		<-release
 		return nil
 	})
-	round := make(chan int)
-	go func() { round <- r.round(t) }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.receiver.sources[0].(*files).round(t.Context())
+	}()
 	for range maxWaitingFiles {
 		<-entered
 	}
 	time.Sleep(20 * time.Millisecond)
 	assert.Empty(t, entered, "the others wait for these")
 	close(release)
-	assert.Equal(t, maxWaitingFiles+3, <-round)
+	<-done
+	assert.Len(t, r.sink.all(), maxWaitingFiles+3)
 	left, err := os.ReadDir(directory)
 	require.NoError(t, err)
 	assert.Empty(t, left)
