@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	Directory string
 	// Environment is added to that of the caller, each as "name=value".
 	Environment []string
+	// Gates are feature gates to enable besides that for profiles.
+	Gates []string
 }
 
 // Gateway is a running process.
@@ -45,7 +48,7 @@ type Gateway struct {
 
 // Start runs the binary and waits until it is healthy. The process is killed when ctx ends.
 func Start(ctx context.Context, options Options) (*Gateway, error) {
-	arguments := []string{featureGate}
+	arguments := []string{strings.Join(append([]string{featureGate}, options.Gates...), ",")}
 	for _, config := range options.Configs {
 		arguments = append(arguments, "--config", config)
 	}

@@ -27,6 +27,16 @@ type message struct {
 	memory int64
 	// reservation is its part of the memory budget.
 	reservation *budget.Reservation
+	// result gets nil when the message was delivered, else why not. It is nil if nobody waits for it.
+	result chan error
+}
+
+// settle tells what became of a message.
+func (m *message) settle(arrived func(recent.ID) bool, err error) {
+	m.claim.Settle(arrived)
+	if m.result != nil {
+		m.result <- err
+	}
 }
 
 // trigger is what ended a batch.

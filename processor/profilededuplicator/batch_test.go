@@ -24,7 +24,7 @@ import (
 )
 
 func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(nil))
 		for i := range byte(5) {
@@ -50,7 +50,7 @@ func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
 }
 
 func TestBatchEndsAtMaxSamples(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 4 }))
 		for i := range byte(3) {
@@ -63,7 +63,7 @@ func TestBatchEndsAtMaxSamples(t *testing.T) {
 }
 
 func TestBatchEndsAtMaxBytes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		size := (&pprofile.ProtoMarshaler{}).ProfilesSize(upload("checkout", 1, 1, 2))
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 2*size }))
@@ -78,7 +78,7 @@ func TestBatchEndsAtMaxBytes(t *testing.T) {
 
 // One message may be larger than what goes on.
 func TestLargeBatchIsParted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 3 }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6, 7)))
@@ -97,7 +97,7 @@ func TestLargeBatchIsParted(t *testing.T) {
 }
 
 func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 0 }))
 		for i := range 200 {
@@ -113,7 +113,7 @@ func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
 }
 
 func TestTenantsDoNotMix(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"X-Tenant", "x-zone"} }))
 		clients := []map[string][]string{
@@ -150,7 +150,7 @@ func TestTenantsDoNotMix(t *testing.T) {
 
 // The caller's context is over before the batch goes on.
 func TestBatchHasAContextOfItsOwn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		type key struct{}
 		next := &sink{}
 		f := start(t, next, batchOf(nil))
@@ -167,7 +167,7 @@ func TestBatchHasAContextOfItsOwn(t *testing.T) {
 }
 
 func TestTenantsAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout = time.Hour
@@ -194,7 +194,7 @@ func TestTenantsAreBounded(t *testing.T) {
 }
 
 func TestHeldBytesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
@@ -222,7 +222,7 @@ func TestHeldBytesAreBounded(t *testing.T) {
 
 // What is being sent is held as well, until it has arrived.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
@@ -242,7 +242,7 @@ func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 
 // While as many flushes are under way as may be, messages collect.
 func TestSlowConsumerGetsLargerBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -263,7 +263,7 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 }
 
 func TestFullBatchesWaitForASlowConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -280,7 +280,7 @@ func TestFullBatchesWaitForASlowConsumer(t *testing.T) {
 }
 
 func TestShutdownFlushes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"x-tenant"} }))
 		for i := range byte(6) {
@@ -299,7 +299,7 @@ func TestShutdownFlushes(t *testing.T) {
 
 // A batch that is under way when the processor is to stop is waited for.
 func TestShutdownWaitsForFlushes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -321,7 +321,7 @@ func (p *patient) ConsumeProfiles(ctx context.Context, _ pprofile.Profiles) erro
 }
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &patient{}
 		f := start(t, &next.sink, batchOf(nil))
 		f.Profiles.(*deduplicator).batching.deliverer.next = next
@@ -339,7 +339,7 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 
 // A next consumer that does not heed its context cannot be ended, only left behind.
 func TestShutdownDoesNotWaitForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		release := make(chan struct{})
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			<-release
@@ -355,7 +355,7 @@ func TestShutdownDoesNotWaitForEver(t *testing.T) {
 }
 
 func TestMergeProfiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		heap := func(service string, id byte, values ...int64) pprofile.Profiles {
 			pd := upload(service, id, values...)
 			pd.Dictionary().StringTable().SetAt(1, "inuse_space")

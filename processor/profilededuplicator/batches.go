@@ -5,7 +5,6 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -16,8 +15,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
-
-var errStopped = errors.New("cannot hold profiles: the processor is shutting down")
 
 // refusal says why a message was not taken into a batch.
 type refusal struct {
@@ -35,8 +32,9 @@ func (r *refusal) Unwrap() error { return r.err }
 // goes on collecting. A tenant without messages is forgotten.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch on, and gives up when ctx ends. It calls charge when less is held.
-	flush func(ctx context.Context, b *batch)
+	// flush passes a batch on, and gives up when ctx ends. It calls charge when less is held. settle tells the senders what
+	// became of their messages.
+	flush func(ctx context.Context, b *batch) (settle func())
 	// maxFlushes is how many flushes one tenant may have under way.
 	maxFlushes int
 
@@ -45,7 +43,10 @@ type batches struct {
 	cancel context.CancelFunc
 	// stopping is closed when no further messages are taken.
 	stopping chan struct{}
-	running  sync.WaitGroup
+	// abandoned ends when flushes are left behind: those who wait for them get no result.
+	abandoned context.Context
+	abandon   context.CancelFunc
+	running   sync.WaitGroup
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
@@ -55,8 +56,9 @@ type batches struct {
 	stopped bool
 }
 
-func newBatches(cfg BatchConfig, flush func(context.Context, *batch)) *batches {
+func newBatches(cfg BatchConfig, flush func(context.Context, *batch) func()) *batches {
 	ctx, cancel := context.WithCancel(context.Background())
+	abandoned, abandon := context.WithCancel(context.Background())
 	return &batches{
 		cfg:        cfg,
 		flush:      flush,
@@ -64,6 +66,8 @@ func newBatches(cfg BatchConfig, flush func(context.Context, *batch)) *batches {
 		ctx:        ctx,
 		cancel:     cancel,
 		stopping:   make(chan struct{}),
+		abandoned:  abandoned,
+		abandon:    abandon,
 		tenants:    map[string]*tenant{},
 		most:       cfg.MaxHeldBytes,
 	}
@@ -168,9 +172,15 @@ func (b *batches) startFlushes(t *tenant) {
 func (b *batches) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
-	b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
+	settle := b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
+	b.remove(due)
+	settle() // There is room by now for what the senders send next.
+}
 
+// remove forgets a batch that was flushed.
+func (b *batches) remove(due *batch) {
+	t := due.tenant
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= due.memory
@@ -213,38 +223,3 @@ func (b *batches) holds() (memory int64, tenants int) {
 	defer b.mu.Unlock()
 	return b.held, len(b.tenants)
 }
-
-// stop takes no more messages and flushes those that are held, until ctx ends. Then it ends the flushes.
-func (b *batches) stop(ctx context.Context) error {
-	b.mu.Lock()
-	if !b.stopped {
-		b.stopped = true
-		close(b.stopping)
-		b.closeAll(triggerShutdown) //nolint:contextcheck // a flush outlives what began it, and stop ends it below
-	}
-	b.mu.Unlock()
-	defer b.cancel()
-
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.running.Wait()
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
-	b.cancel()
-	select {
-	case <-done:
-		return fmt.Errorf("cannot flush all batches before the shutdown's end: %w", context.Cause(ctx))
-	case <-time.After(stopGrace):
-		held, tenants := b.holds()
-		return fmt.Errorf("cannot end the flushes of %d tenants, with %d bytes: the next consumer does not return: %w",
-			tenants, held, context.Cause(ctx))
-	}
-}
-
-// stopGrace is how long flushes may take to end when they are told to.
-const stopGrace = time.Second

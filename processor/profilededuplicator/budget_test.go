@@ -34,7 +34,7 @@ func TestHeldIsCharged(t *testing.T) {
 		"late":    refuse(3, errNotNow),
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{answer: answer}, batchOf(nil))
 				one := memoryOf(upload("checkout", 1, 1))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
@@ -58,22 +58,23 @@ func TestHeldIsCharged(t *testing.T) {
 
 // A message that others read, too, stays with its request. The copy is charged on top.
 func TestHeldCopyIsCharged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		shared := upload("checkout", 1, 1)
 		shared.MarkReadOnly()
+		held := 2 * memoryOf(shared)
 		request, err := f.budget.Reserve(t.Context(), 5000)
 		require.NoError(t, err)
 		require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), shared))
 		assert.EqualValues(t, 5000, request.Bytes())
-		assert.Equal(t, 5000+2*memoryOf(shared), f.used())
+		assert.Equal(t, 5000+held, f.used())
 		request.Release()
 	})
 }
 
 // While a batch that is one message already waits for the next component, that message is charged once.
 func TestJoinedIsChargedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{answer: refuse(1000, errNotNow)}, batchOf(nil))
 		for id := range byte(10) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", id, 1, 2, 3)))
@@ -92,7 +93,7 @@ func TestJoinedIsChargedOnce(t *testing.T) {
 }
 
 func TestBudgetIsExhausted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		others, err := f.budget.Reserve(t.Context(), f.budget.Size()-f.used())
@@ -119,7 +120,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 
 // The parts of a message are charged while they are sent.
 func TestPartsAreCharged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
 		batches := f.Profiles.(*deduplicator).batching.batches
@@ -150,7 +151,7 @@ func TestEventsAreCharged(t *testing.T) {
 	}
 	for name, batch := range map[string]func(*Config){"synchronous": func(*Config) {}, "batch": batchOf(nil)} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{}, func(cfg *Config) {
 					cfg.SampleShape = SampleShapePerEvent
 					batch(cfg)
@@ -173,7 +174,7 @@ func TestEventsAreCharged(t *testing.T) {
 
 // The row of a hostile sender: little on the wire, a message for each sample, each with the same long name.
 func TestSharedNameIsNotMultiplied(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		hostile := func(name int) pprofile.Profiles {
 			pd := upload("checkout", 1, make([]int64, 1000)...)
 			pd.Dictionary().StringTable().SetAt(3, strings.Repeat("x", name))
@@ -208,7 +209,7 @@ func TestSharedNameIsNotMultiplied(t *testing.T) {
 
 // What cannot be made smaller without repeating too much goes on, and is told of once.
 func TestOversizedMessages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes = 102_000 }))
 		for range 2 {

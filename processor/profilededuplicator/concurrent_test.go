@@ -89,7 +89,7 @@ func TestSharedMessage(t *testing.T) {
 			shared.MarkReadOnly()
 			var senders sync.WaitGroup
 			for range 8 {
-				senders.Go(func() { assert.NoError(t, f.ConsumeProfiles(t.Context(), shared)) })
+				senders.Go(func() { assert.NoError(t, f.Profiles.ConsumeProfiles(t.Context(), shared)) })
 			}
 			senders.Wait()
 			require.NoError(t, f.Shutdown(t.Context()))

@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
 )
 
 // BatchConfig says when messages that were joined go on, and how much is held meanwhile.
 type BatchConfig struct {
-	// Timeout is how long the first message of a batch waits for others (default: 1s).
+	// WaitForResult answers a message when the batch with it was taken by the next consumer, and not when it is held
+	// (default: true).
+	WaitForResult bool `mapstructure:"wait_for_result"`
+	// Timeout is how long the first message of a batch waits for others (default: 200ms).
 	Timeout time.Duration `mapstructure:"timeout"`
 	// MaxSamples ends a batch, and is the most that one message has afterwards (default: 100000). 0 is no limit.
 	MaxSamples int `mapstructure:"max_samples"`
@@ -30,7 +34,8 @@ type BatchConfig struct {
 	// MetadataCardinalityLimit is how many combinations of values may have a batch at a time (default: 1000).
 	MetadataCardinalityLimit int `mapstructure:"metadata_cardinality_limit"`
 
-	// RetryConfig says for how long a message that the next component refuses for now is repeated.
+	// RetryConfig says for how long a message that the next component refuses for now is repeated (default: not at all
+	// with WaitForResult, since the sender repeats, else 5m).
 	RetryConfig configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 
 	// prevent unkeyed literal initialization
@@ -41,13 +46,25 @@ func defaultBatchConfig() BatchConfig {
 	retry := configretry.NewDefaultBackOffConfig()
 	retry.InitialInterval = time.Second
 	return BatchConfig{
-		Timeout:                  time.Second,
+		WaitForResult:            true,
+		Timeout:                  200 * time.Millisecond,
 		MaxSamples:               100_000,
 		MaxBytes:                 4_000_000,
 		MaxHeldBytes:             256 << 20,
 		MetadataCardinalityLimit: 1000,
 		RetryConfig:              retry,
 	}
+}
+
+// Unmarshal leaves retries to the senders that wait, unless the section asks for them.
+func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
+	if err := section.Unmarshal(c); err != nil {
+		return err
+	}
+	if c.WaitForResult && !section.IsSet("retry_on_failure") {
+		c.RetryConfig.Enabled = false
+	}
+	return nil
 }
 
 // Validate refuses what could hold messages for ever, or nothing at all.

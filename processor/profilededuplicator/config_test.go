@@ -6,6 +6,7 @@ package profilededuplicator
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,13 +56,14 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigDefaultsOfSections(t *testing.T) {
 	cfg := load(t, "profile_deduplicator/sections")
 	assert.Equal(t, BatchConfig{
-		Timeout:                  time.Second,
+		WaitForResult:            true,
+		Timeout:                  200 * time.Millisecond,
 		MaxSamples:               100_000,
 		MaxBytes:                 4_000_000,
 		MaxHeldBytes:             256 << 20,
 		MetadataCardinalityLimit: 1000,
 		RetryConfig: configretry.BackOffConfig{
-			Enabled:             true,
+			Enabled:             false,
 			InitialInterval:     time.Second,
 			MaxInterval:         30 * time.Second,
 			MaxElapsedTime:      5 * time.Minute,
@@ -82,6 +84,7 @@ func TestConfigAll(t *testing.T) {
 		OnInvalid:       dedup.Reject,
 	}, cfg.options())
 	batch := cfg.Batch.Get()
+	assert.True(t, batch.WaitForResult)
 	assert.Equal(t, 5*time.Second, batch.Timeout)
 	assert.Equal(t, 5000, batch.MaxSamples)
 	assert.Equal(t, 1_000_000, batch.MaxBytes)
@@ -96,6 +99,23 @@ func TestConfigAll(t *testing.T) {
 	cfg = load(t, "profile_deduplicator/ids")
 	assert.Equal(t, dedup.Options{Shape: dedup.ShapeTotal, OnInvalid: dedup.Pass}, cfg.options())
 	assert.Equal(t, []string{"X-Scope-OrgID"}, cfg.repeatedKeys())
+}
+
+// The senders that wait repeat what is refused, so that batch does only where it is told to.
+func TestConfigRetries(t *testing.T) {
+	for retries, section := range map[string]map[string]any{
+		"off":               {"timeout": "1s"},
+		"on, and all wait":  {"retry_on_failure": map[string]any{"max_interval": "1s", "max_elapsed_time": "3s"}},
+		"on, and none wait": {"wait_for_result": false},
+		"off, and none wait": {
+			"wait_for_result": false, "retry_on_failure": map[string]any{"enabled": false},
+		},
+	} {
+		cfg, err := configOf(confmap.NewFromStringMap(map[string]any{"batch": section}))
+		require.NoError(t, err)
+		assert.Equal(t, strings.HasPrefix(retries, "on"), cfg.Batch.Get().RetryConfig.Enabled, retries)
+		assert.Equal(t, !strings.HasSuffix(retries, "none wait"), cfg.Batch.Get().WaitForResult, retries)
+	}
 }
 
 func TestConfigRefuses(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 	"go.uber.org/zap"
 )
 
@@ -34,28 +35,34 @@ type deliverer struct {
 type loss struct {
 	reason string
 	err    error
-	// rest is what was not delivered.
-	rest pprofile.Profiles
+	// profiles and samples count what was not delivered.
+	profiles, samples int
+}
+
+func newLoss(reason string, err error, rest pprofile.Profiles) *loss {
+	return &loss{reason, withoutData(err), rest.ProfileCount(), rest.SampleCount()}
 }
 
 // deliver passes a message on. It returns nil when the next consumer took it, and what was lost when it is given up.
 func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 	p := d.newPatience()
+	// The next consumer may free a message of which nobody else has a reference, and it may have to be repeated.
+	pref.RefProfiles(pd)
+	defer func() { pref.UnrefProfiles(pd) }()
 	for attempt := 0; ; attempt++ {
 		p.heed()
-		err := d.attempt(ctx, pd)
-		if err == nil {
+		var err error
+		if pd, err = d.attempt(ctx, pd); err == nil {
 			return nil
 		}
-		pd = restOf(err, pd)
 		pause, more := p.next()
 		switch {
 		case consumererror.IsPermanent(err):
-			return &loss{lostPermanent, err, pd}
+			return newLoss(lostPermanent, err, pd)
 		case ctx.Err() != nil || !more && p.stopping == nil:
-			return &loss{lostShutdown, err, pd}
+			return newLoss(lostShutdown, err, pd)
 		case !d.retry.Enabled || !more:
-			return &loss{lostRetries, err, pd}
+			return newLoss(lostRetries, err, pd)
 		}
 		if attempt == 0 {
 			d.logger.Warn("The next component refuses profiles for now. They are held and repeated.", zap.Error(err))
@@ -66,7 +73,7 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		case <-p.stopping:
 			// There is little time left, so that the next attempt is made at once.
 		case <-ctx.Done():
-			return &loss{lostShutdown, err, pd}
+			return newLoss(lostShutdown, err, pd)
 		}
 	}
 }
@@ -112,20 +119,35 @@ func (p *patience) next() (pause time.Duration, more bool) {
 	return pause, p.limit.IsZero() || !time.Now().Add(pause).After(p.limit)
 }
 
-// attempt passes pd on, which stays as it is if it must be repeated.
-func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) error {
+// attempt passes pd on, which stays as it is if it must be repeated. It returns what of pd was refused, with the reference
+// that the caller had to pd: the next consumer may tell of a part.
+func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
+	given := pd
 	if d.retry.Enabled && d.next.Capabilities().MutatesData {
-		own := pprofile.NewProfiles()
-		pd.CopyTo(own)
-		pd = own
+		given = pprofile.NewProfiles()
+		pd.CopyTo(given)
+		pref.RefProfiles(given)
+		defer pref.UnrefProfiles(given)
 	}
-	return d.next.ConsumeProfiles(ctx, pd)
+	err = d.next.ConsumeProfiles(ctx, given)
+	if partial := (xconsumererror.Profiles{}); errors.As(err, &partial) {
+		rest = partial.Data()
+		pref.RefProfiles(rest)
+		pref.UnrefProfiles(pd)
+		return rest, err
+	}
+	return pd, err
 }
 
-// restOf returns what of pd was refused: the next consumer may tell of a part.
-func restOf(err error, pd pprofile.Profiles) pprofile.Profiles {
-	if partial := (xconsumererror.Profiles{}); errors.As(err, &partial) {
-		return partial.Data()
+// withoutData returns an error that does not carry the rest of a message: it has profiles of several senders, and each
+// repeats its own.
+func withoutData(err error) error {
+	permanent := consumererror.IsPermanent(err)
+	for partial := (xconsumererror.Profiles{}); errors.As(err, &partial); {
+		err = partial.Unwrap()
 	}
-	return pd
+	if permanent && !consumererror.IsPermanent(err) {
+		return consumererror.NewPermanent(err)
+	}
+	return err
 }

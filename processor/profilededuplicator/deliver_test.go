@@ -48,7 +48,7 @@ func (f *fixture) lost() []any {
 }
 
 func TestRefusedBatchIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(4, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.MaxInterval = 2 * time.Second }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
@@ -77,7 +77,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 		"no retries": {errNotNow, func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = false }, 1, "retries"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				next := &sink{answer: refuse(test.calls, test.err)}
 				f := start(t, next, batchOf(test.change))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
@@ -103,7 +103,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 
 // Only the part that was refused is repeated.
 func TestPartsAreRepeatedAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
 			if call == 2 {
 				return errNotNow
@@ -125,7 +125,7 @@ func TestPartsAreRepeatedAlone(t *testing.T) {
 
 // A consumer that takes a part of a message says which part it has not taken.
 func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		next.answer = func(call int, pd pprofile.Profiles) error {
 			if call > 1 {
@@ -153,7 +153,7 @@ func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
 
 // A consumer that writes to messages must not spoil what may have to be repeated.
 func TestRepeatedMessageIsWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{mutates: true, answer: func(call int, pd pprofile.Profiles) error {
 			if call <= 2 {
 				pd.ResourceProfiles().RemoveIf(func(pprofile.ResourceProfiles) bool { return true })
@@ -171,7 +171,7 @@ func TestRepeatedMessageIsWhole(t *testing.T) {
 
 // At the shutdown there is little time: the next attempt is made at once, and none after five seconds.
 func TestShutdownEndsRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1000, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = 3*time.Second, 3*time.Second
@@ -191,7 +191,7 @@ func TestShutdownEndsRetries(t *testing.T) {
 }
 
 func TestShutdownDeliversWhatWasRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Minute, time.Minute

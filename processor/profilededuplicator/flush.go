@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 	"go.opentelemetry.io/collector/processor"
 	"go.uber.org/zap"
 
@@ -62,10 +63,11 @@ func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, t
 }
 
 // flush passes a batch on, in as many messages as it needs.
-func (b *batching) flush(ctx context.Context, due *batch) {
+func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	b.slots <- struct{}{}
 	one := b.join(ctx, due)
 	<-b.slots
+	defer pref.UnrefProfiles(one.profiles)
 
 	memory := memoryOf(one.profiles)
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
@@ -76,7 +78,7 @@ func (b *batching) flush(ctx context.Context, due *batch) {
 		due.reservation.Shrink(workFactor * memory)
 	}
 	samples, bytes := 0, 0
-	var lost []span
+	var lost []lostPart
 	dedup.Split(one.profiles, limits, func(part dedup.Part) {
 		c := contentOf(part.Profiles)
 		samples += c.samples
@@ -85,15 +87,20 @@ func (b *batching) flush(ctx context.Context, due *batch) {
 		if b.cfg.MaxBytes > 0 && c.bytes > b.cfg.MaxBytes {
 			b.oversized(ctx, c.bytes)
 		}
-		if c.profiles > 0 && !b.deliver(ctx, part.Profiles, c) {
-			lost = append(lost, span{part.First, part.Last})
+		if c.profiles == 0 {
+			return
+		}
+		if err := b.deliver(ctx, part.Profiles, c); err != nil {
+			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
 	})
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)
 	b.telemetry.saved(ctx, due.bytes-bytes)
-	arrived := one.arrived(lost)
-	for _, m := range due.messages {
-		m.claim.Settle(arrived)
+	arrived, results := one.arrived(lost), one.results(len(due.messages), lost)
+	return func() {
+		for i := range due.messages {
+			due.messages[i].settle(arrived, results[i])
+		}
 	}
 }
 
@@ -106,32 +113,43 @@ func (b *batching) oversized(ctx context.Context, bytes int) {
 	})
 }
 
-// deliver passes a message on and tells whether it arrived.
-func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content) bool {
+// deliver passes a message on. Where the senders wait they get the error; else nobody does, so that it is told here.
+func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content) error {
 	lost := b.deliverer.deliver(ctx, pd)
 	if lost == nil {
 		b.telemetry.outgoing(ctx, c)
-		return true
+		return nil
 	}
-	profiles, samples := lost.rest.ProfileCount(), lost.rest.SampleCount()
-	b.telemetry.lost(ctx, lost.reason, profiles, samples)
-	b.logger.Error("Profiles are lost. The next component did not take them.",
-		zap.Int("profiles", profiles), zap.Int("samples", samples), zap.String("reason", lost.reason), zap.Error(lost.err))
-	return false
+	if !b.cfg.WaitForResult {
+		b.telemetry.lost(ctx, lost.reason, lost.profiles, lost.samples)
+		b.logger.Error("Profiles are lost. The next component did not take them.", zap.Int("profiles", lost.profiles),
+			zap.Int("samples", lost.samples), zap.String("reason", lost.reason), zap.Error(lost.err))
+	}
+	return lost.err
 }
 
 // join makes one message of a batch.
 func (b *batching) join(ctx context.Context, due *batch) joined {
 	begin := time.Now()
 	messages := make([]pprofile.Profiles, len(due.messages))
+	counts := make([]int, len(due.messages))
 	for i := range due.messages {
 		messages[i] = due.messages[i].profiles
+		counts[i] = messages[i].ProfileCount()
 		// What is joined is to be free when it is not needed any more.
 		due.messages[i].profiles = pprofile.Profiles{}
 	}
+	pd := dedup.Join(messages)
+	for _, moved := range messages[1:] {
+		pref.UnrefProfiles(moved)
+	}
+	var sources map[pprofile.Profile]int
+	if b.cfg.WaitForResult {
+		sources = sourcesOf(pd, counts)
+	}
 	// No error: that is for messages that are to be refused.
-	pd, stats, _ := b.core.Deduplicate(dedup.Join(messages))
-	one := joined{profiles: pd}
+	pd, stats, _ := b.core.Deduplicate(pd)
+	one := joined{profiles: pd, sources: inOrder(pd, sources)}
 	if b.tracks {
 		one.places = placesOf(due.tenant.key, pd)
 	}

@@ -183,6 +183,11 @@ type fixture struct {
 	budget *budget.Budget
 }
 
+// ConsumeProfiles gives the processor a message as the Collector's service does.
+func (f *fixture) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	return service{f.Profiles}.ConsumeProfiles(ctx, pd)
+}
+
 // memoryHost is a host with a memory budget.
 type memoryHost struct {
 	component.Component
@@ -219,7 +224,7 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger, f.logs = zap.New(core), logs
 	var err error
-	f.Profiles, err = NewFactory().CreateProfiles(tb.Context(), set, cfg, next)
+	f.Profiles, err = NewFactory().CreateProfiles(tb.Context(), set, cfg, service{next})
 	require.NoError(tb, err)
 	require.NoError(tb, f.Start(tb.Context(), &memoryHost{budget: f.budget}))
 	tb.Cleanup(func() {
@@ -232,11 +237,21 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	return f
 }
 
-// batchOf switches batches on, with retries that are not random.
+// batchOf switches batches of a second on that answer when a message is held, with retries that are not random.
 func batchOf(change func(*BatchConfig)) func(*Config) {
+	return waitOf(func(section *BatchConfig) {
+		section.WaitForResult, section.Timeout = false, time.Second
+		section.RetryConfig.Enabled, section.RetryConfig.RandomizationFactor = true, 0
+		if change != nil {
+			change(section)
+		}
+	})
+}
+
+// waitOf switches batches on that answer with the result.
+func waitOf(change func(*BatchConfig)) func(*Config) {
 	return func(cfg *Config) {
 		section := cfg.Batch.GetOrInsertDefault()
-		section.RetryConfig.RandomizationFactor = 0
 		if change != nil {
 			change(section)
 		}

@@ -9,10 +9,12 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
@@ -27,25 +29,47 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 		d.telemetry.saved(ctx, m.content.bytes)
 		return nil
 	}
-	if err := d.tryHold(ctx, m); err != nil {
+	result, err := d.tryHold(ctx, m)
+	if err != nil {
 		return d.refuse(ctx, m, err)
 	}
-	m.claim.Hold()
-	return nil
+	if result == nil {
+		m.claim.Hold()
+		return nil
+	}
+	return d.await(ctx, result)
 }
 
-func (d *deduplicator) tryHold(ctx context.Context, m incoming) error {
+// await waits for what becomes of a message that is held. When ctx ends before, the message goes on all the same.
+func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
+	waiting.Begin(ctx)
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("cannot wait for the delivery of a batch: %w", context.Cause(ctx))
+	case <-d.batching.batches.abandoned.Done():
+		return errAbandoned
+	}
+}
+
+// tryHold holds a message. The result is nil unless its sender is to wait.
+func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg, batches := &d.batching.cfg, d.batching.batches
 	if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
-		return &refusal{refusedTooLarge, badrequest.Errorf("cannot part a message to batch::max_bytes: %w", err)}
+		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot part a message to batch::max_bytes: %w", err)}
 	}
 	memory := memoryOf(m.profiles) + d.eventsMemory(m.profiles)
 	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
 	if err != nil {
 		batches.makeRoom() //nolint:contextcheck // a batch outlives the call of each of its messages
-		return err
+		return nil, err
+	}
+	if cfg.WaitForResult {
+		result = make(chan error, 1)
 	}
 	pd := ownCopy(m.profiles)
+	pref.RefProfiles(pd)
 	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // as above
 		profiles:    pd,
 		claim:       m.claim,
@@ -53,11 +77,13 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) error {
 		samples:     pd.SampleCount(),
 		memory:      memory,
 		reservation: reservation,
+		result:      result,
 	})
 	if err != nil {
+		pref.UnrefProfiles(pd)
 		reservation.Release()
 	}
-	return err
+	return result, err
 }
 
 // refuse counts a message that is not taken.

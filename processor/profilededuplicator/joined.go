@@ -4,6 +4,7 @@
 package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
 
 import (
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
@@ -16,6 +17,9 @@ type joined struct {
 	places []place
 	// merged says that profiles were merged. It is not known then where the samples of a place are.
 	merged bool
+	// sources has for each profile, before profiles were merged, the number of the message that it came in. It is nil
+	// unless senders wait.
+	sources []int
 }
 
 // place is a profile with an id as part of a message: its number, counted through the message.
@@ -37,12 +41,63 @@ func placesOf(tenant string, pd pprofile.Profiles) []place {
 	return places
 }
 
-// span is the profiles from first to last of a message.
-type span struct{ first, last int }
+// sourcesOf returns the number of the message that each profile came in. counts are the profiles of each message.
+func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
+	sources := make(map[pprofile.Profile]int, pd.ProfileCount())
+	source, end := 0, counts[0]
+	for profile := range profilesOf(pd) {
+		for len(sources) == end {
+			source++
+			end += counts[source]
+		}
+		sources[profile] = source
+	}
+	return sources
+}
+
+// inOrder lists the sources of the profiles that are left, which deduplication has moved.
+func inOrder(pd pprofile.Profiles, sources map[pprofile.Profile]int) []int {
+	if sources == nil {
+		return nil
+	}
+	ordered := make([]int, 0, len(sources))
+	for profile := range profilesOf(pd) {
+		ordered = append(ordered, sources[profile])
+	}
+	return ordered
+}
+
+// lostPart is the profiles from first to last of a message, which were not delivered because of err.
+type lostPart struct {
+	first, last int
+	err         error
+}
+
+// results returns what became of each of n messages: the error of a part that held profiles of it. Where it is not known
+// what a part held, that is an error for all.
+func (j *joined) results(n int, lost []lostPart) []error {
+	results := make([]error, n)
+	if j.sources == nil {
+		return results
+	}
+	for _, part := range lost {
+		concerned := j.sources
+		if !j.merged {
+			concerned = j.sources[part.first : part.last+1]
+		}
+		for _, source := range concerned {
+			// An error that will pass comes first: the sender is to send again.
+			if before := results[source]; before == nil || consumererror.IsPermanent(before) && !consumererror.IsPermanent(part.err) {
+				results[source] = part.err
+			}
+		}
+	}
+	return results
+}
 
 // arrived returns a function that tells which ids are delivered when these parts of the message, in its order, were lost.
 // An id of which that is not certain is not.
-func (j *joined) arrived(lost []span) func(recent.ID) bool {
+func (j *joined) arrived(lost []lostPart) func(recent.ID) bool {
 	if len(lost) > 0 && j.merged {
 		return recent.None
 	}

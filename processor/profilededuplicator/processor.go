@@ -127,6 +127,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
+		events.Release() // What events have become is charged with the message.
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)

@@ -9,6 +9,9 @@ import (
 	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,4 +147,48 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 		b.StartTimer()
 	}
 	b.ReportMetric(ratio/float64(b.N), "memory-ratio")
+}
+
+// BenchmarkWaitForResult is what senders see who send one message after the other: how many there are in a second, and how
+// long one takes. The next consumer takes each batch at once, as a queue does.
+//
+//	go test -bench WaitForResult -benchtime 3s ./processor/profilededuplicator
+func BenchmarkWaitForResult(b *testing.B) {
+	message := ownMessages(b)["pprof/goroutine.pb.gz"]
+	for _, wait := range []bool{false, true} {
+		for _, senders := range []int{1, 64, 1000} {
+			b.Run(fmt.Sprintf("wait=%t/senders=%d", wait, senders), func(b *testing.B) {
+				p := startBench(b, waitOf(func(cfg *BatchConfig) { cfg.WaitForResult, cfg.MaxHeldBytes = wait, 1<<30 }))
+				benchmarkSenders(b, p, message, senders)
+			})
+		}
+	}
+}
+
+func benchmarkSenders(b *testing.B, p xprocessor.Profiles, message []byte, senders int) {
+	b.Helper()
+	b.SetBytes(int64(len(message)))
+	took := make([]time.Duration, b.N)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range senders {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
+				pd := unmarshal(b, message)
+				begin := time.Now()
+				for p.ConsumeProfiles(b.Context(), pd) != nil {
+					runtime.Gosched() // refused for now: there is more than is flushed
+				}
+				took[i] = time.Since(begin)
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.batches.stop(b.Context())) // what is held counts as well
+	b.StopTimer()
+	slices.Sort(took)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-p50")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "ms-p99")
 }

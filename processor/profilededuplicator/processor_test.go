@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 	"go.opentelemetry.io/collector/processor/processortest"
 	"go.opentelemetry.io/collector/processor/xprocessor"
 	"google.golang.org/grpc/codes"
@@ -46,6 +46,7 @@ func configurations() map[string]func(*Config) {
 		"batch":           batchOf(nil),
 		"repeated":        repeatedOf(nil),
 		"batch, repeated": repeatedOf(batchOf(nil)),
+		"result":          waitOf(nil),
 	}
 }
 
@@ -112,7 +113,7 @@ func TestReadOnlyMessagesAreNotWrittenTo(t *testing.T) {
 	for name, change := range configurations() {
 		t.Run(name, func(t *testing.T) {
 			// A repeated profile waits for the batch with its first copy.
-			synctest.Test(t, func(t *testing.T) { readOnlyMessages(t, change) })
+			eachPooling(t, func(t *testing.T) { readOnlyMessages(t, change) })
 		})
 	}
 }
@@ -128,6 +129,7 @@ func readOnlyMessages(t *testing.T, change func(*Config)) {
 		spoil(upload("broken", 4, 1)),
 	} {
 		before := clone(pd)
+		pref.MarkPipelineOwnedProfiles(pd) // somebody else frees it
 		pd.MarkReadOnly()
 		require.NotPanics(t, func() { require.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
 		require.NoError(t, f.ConsumeProfiles(t.Context(), clone(pd)))

@@ -23,7 +23,7 @@ func pass(d time.Duration) {
 
 // Who was told that the first is taken has its word for the second, too.
 func TestHeldIsAccepted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(5, errNotNow)}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		for range 64 {
@@ -42,7 +42,7 @@ func TestHeldIsAccepted(t *testing.T) {
 
 // A batch that is lost takes the word back: who sends again now delivers.
 func TestBatchWithTheFirstIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, consumererror.NewPermanent(errNotNow))}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
@@ -57,7 +57,7 @@ func TestBatchWithTheFirstIsLost(t *testing.T) {
 }
 
 func TestShutdownWithHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, consumererror.NewPermanent(errNotNow))}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
@@ -68,7 +68,7 @@ func TestShutdownWithHeld(t *testing.T) {
 
 // A message that is not held is not in flight.
 func TestRefusedMessageMayComeAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, repeatedOf(batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one })))
@@ -95,7 +95,7 @@ func TestLostPart(t *testing.T) {
 		"with the first, without any": {[]int{0, 2, 2}, 1, []byte{1, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				next := &sink{answer: func(call int, _ pprofile.Profiles) error {
 					if call == test.lost {
 						return consumererror.NewPermanent(errNotNow)
@@ -139,7 +139,7 @@ func TestLostPart(t *testing.T) {
 func TestMergedProfiles(t *testing.T) {
 	for name, lost := range map[string]bool{"that arrive": false, "that are lost": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				next := &sink{}
 				if lost {
 					next.answer = refuse(1, consumererror.NewPermanent(errNotNow))

@@ -80,7 +80,7 @@ func TestRefusedProfileIsDeliveredByTheRetry(t *testing.T) {
 }
 
 func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
@@ -95,7 +95,7 @@ func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
 }
 
 func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
@@ -113,7 +113,7 @@ func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
 }
 
 func TestTwoAtOnceAndBothFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
@@ -130,7 +130,7 @@ func TestTwoAtOnceAndBothFail(t *testing.T) {
 }
 
 func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
@@ -152,7 +152,7 @@ func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
 
 // However long the first takes, the others get their answer after a second: they hold places that others need.
 func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
@@ -175,7 +175,7 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 
 // Servers recover from panics. What is in flight then must not stay so for ever.
 func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		panics := true
 		g.answer = func(int, pprofile.Profiles) error {
@@ -203,7 +203,7 @@ func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 
 // Each message has a profile that the next one has too.
 func TestSeveralAtOnceThatOverlap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		g := newGate()
 		f := start(t, &g.sink, repeatedOf(nil))
 		var sendings []*sending
@@ -265,7 +265,7 @@ func TestIDsOfTenants(t *testing.T) {
 		func(cfg *Config) { cfg.DropRepeated.Get().MetadataKeys = []string{"x-tenant"} },
 		batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"x-tenant"} }),
 	} {
-		synctest.Test(t, func(t *testing.T) {
+		eachPooling(t, func(t *testing.T) {
 			next := &sink{}
 			f := start(t, next, func(cfg *Config) {
 				repeatedOf(nil)(cfg)
@@ -283,7 +283,7 @@ func TestIDsOfTenants(t *testing.T) {
 }
 
 func TestForgottenIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, func(cfg *Config) {
 			repeatedOf(nil)(cfg)
@@ -305,7 +305,7 @@ func TestForgottenIDs(t *testing.T) {
 func TestBrokenProfilesAreNotDelivered(t *testing.T) {
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
 		for action, broken := range map[OnInvalid]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
-			synctest.Test(t, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
 				next := &sink{}
 				f := start(t, next, repeatedOf(func(cfg *Config) {
 					batch(cfg)

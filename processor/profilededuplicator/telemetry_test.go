@@ -101,7 +101,7 @@ func TestMetricsOfRefusedMessages(t *testing.T) {
 }
 
 func TestProcessingDurationIsWithoutTheNextConsumer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -177,7 +177,7 @@ func TestMetricsOfRepeatedProfiles(t *testing.T) {
 }
 
 func TestMetricsOfRefusals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, repeatedOf(func(cfg *Config) {
 			cfg.OnInvalid = OnInvalidReject
 			batchOf(func(cfg *BatchConfig) {
@@ -220,7 +220,7 @@ func (f *fixture) histogram(t *testing.T, name, trigger string) (count uint64, s
 }
 
 func TestMetricsOfBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 20, 3000 }))
 		in := contentOf(upload("checkout", 1, 3, 4))
@@ -281,7 +281,7 @@ func TestMetricsOfBatches(t *testing.T) {
 }
 
 func TestMetricsOfFullBatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) {
 			cfg.MaxBytes, cfg.MaxHeldBytes = 0, memoryOf(upload("checkout", 1, 1))+messageOverhead
 		}))
@@ -295,7 +295,7 @@ func TestMetricsOfFullBatches(t *testing.T) {
 }
 
 func TestMetricsOfLosses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
 		permanent := consumererror.NewPermanent(errNotNow)
 		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
 			if call == 1 {

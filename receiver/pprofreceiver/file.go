@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
@@ -35,6 +34,7 @@ type files struct {
 	cfg    *FileConfig
 	id     component.ID
 	rounds *rounds
+	turns  *turns
 	health *health
 	state  *fileState
 	// settling are files that were too young to be read, as they were then, and since when.
@@ -54,7 +54,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 		return nil, err
 	}
 	c.legacy = legacyFormats{allowed: cfg.LegacyFormats, hint: ", which file.legacy_formats: true allows"}
-	return &files{collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), settling: map[string]settlingFile{}}, nil
+	return &files{collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), turns: newTurns(), settling: map[string]settlingFile{}}, nil
 }
 
 // Start restores what is known of files and begins the rounds.
@@ -88,42 +88,6 @@ func (f *files) Shutdown(ctx context.Context) error {
 	return errors.Join(f.state.save(ctx), f.state.close(ctx))
 }
 
-// round reads what is new.
-func (f *files) round(ctx context.Context) {
-	paths, err := doublestar.FilepathGlob(f.cfg.Include)
-	if err != nil {
-		f.health.set(f.cfg.Include, err)
-		return
-	}
-	present := make(map[string]bool, len(paths))
-	var failed error
-	for _, path := range paths {
-		if f.isMoved(path) {
-			continue
-		}
-		present[path] = true
-		if err := f.look(ctx, path); err != nil {
-			failed = err
-			if outcome := outcomeOf(err); ctx.Err() != nil || outcome == answers[classConsumerUnavailable].reason {
-				// The others would fare the same. All come again.
-				f.finish(ctx, err)
-				return
-			}
-		}
-	}
-	f.state.forget(present)
-	for path := range f.settling {
-		if !present[path] {
-			delete(f.settling, path)
-		}
-	}
-	f.finish(ctx, failed)
-}
-
-func (f *files) finish(ctx context.Context, err error) {
-	f.health.set(f.cfg.Include, errors.Join(err, f.state.save(context.WithoutCancel(ctx))))
-}
-
 // isMoved reports whether a file stands where files are moved to.
 func (f *files) isMoved(path string) bool {
 	return f.cfg.MoveTo != "" && filepath.Clean(filepath.Dir(path)) == filepath.Clean(f.cfg.MoveTo)
@@ -140,7 +104,7 @@ func (f *files) look(ctx context.Context, path string) error {
 	if f.state.was(path, mark) || !f.settled(path, mark, info.ModTime()) {
 		return nil
 	}
-	err = f.take(ctx, path, mark)
+	err = f.turns.leave(ctx, func(ctx context.Context) error { return f.take(ctx, path, mark) })
 	if errors.Is(err, errChanging) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // onceAnHour is a schedule for tests that run the rounds themselves.
@@ -201,6 +204,39 @@ func names(t *testing.T, directory string) (all []string) {
 		all = append(all, entry.Name())
 	}
 	return all
+}
+
+// TestFilesWaitTogether: while files only wait for their results, others are read, but not all that there are.
+func TestFilesWaitTogether(t *testing.T) {
+	directory := t.TempDir()
+	for i := range maxWaitingFiles + 3 {
+		put(t, plain(t, cpuProfile(1)), directory, strconv.Itoa(i)+".pb.gz")
+	}
+	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.DeleteAfterRead = true })
+	entered, release := make(chan struct{}, maxWaitingFiles+3), make(chan struct{})
+	r.sink.set(func(ctx context.Context) error {
+		waiting.Begin(ctx)
+		entered <- struct{}{}
+		<-release
+		return nil
+	})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.receiver.sources[0].(*files).round(t.Context())
+	}()
+	for range maxWaitingFiles {
+		<-entered
+	}
+	time.Sleep(20 * time.Millisecond)
+	assert.Empty(t, entered, "the others wait for these")
+	close(release)
+	<-done
+	assert.Len(t, r.sink.all(), maxWaitingFiles+3)
+	left, err := os.ReadDir(directory)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	assert.Equal(t, map[string]int64{"ok": maxWaitingFiles + 3}, r.fetches())
 }
 
 // TestFileLater keeps a file for later while the next component refuses it.

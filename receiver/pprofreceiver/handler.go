@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -122,7 +124,9 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	if err != nil {
 		return 0, err
 	}
+	leave = sync.OnceFunc(leave)
 	defer leave()
+	ctx = waiting.NewContext(ctx, leave)
 	if body, err = s.decode(ctx, r, taken, body); err != nil {
 		return 0, err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+
+	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // TestBusy refuses a request for which no place comes free, and tells the sender to come back.
@@ -66,6 +68,40 @@ func TestSlowSendersHoldNoPlace(t *testing.T) {
 	time.Sleep(20 * time.Millisecond)
 	got := r.post(t, "/v1/pprof", plain(t, cpuProfile(1)))
 	assert.Equal(t, http.StatusNoContent, got.status, got.text)
+}
+
+// TestWaitingRequestsHoldNoPlace: requests that have no work left give their places to others.
+func TestWaitingRequestsHoldNoPlace(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	r := run(t, func(_ *Config, s *ServerConfig) {
+		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 2, 1, 0
+	})
+	r.sink.consume = func(ctx context.Context) error {
+		waiting.Begin(ctx)
+		waiting.Begin(ctx) // no more than one place is given back
+		entered <- struct{}{}
+		<-release
+		return nil
+	}
+	body := plain(t, cpuProfile(1))
+	var requests []<-chan reply
+	for range 10 {
+		requests = append(requests, r.postLater(t, "/v1/pprof", body))
+		<-entered
+	}
+	r.sink.set(func(context.Context) error {
+		entered <- struct{}{}
+		<-release
+		return nil
+	})
+	requests = append(requests, r.postLater(t, "/v1/pprof", body))
+	<-entered
+	got := r.post(t, "/v1/pprof", body)
+	assert.Equal(t, http.StatusTooManyRequests, got.status, "work counts as ever")
+	close(release)
+	for _, request := range requests {
+		assert.Equal(t, http.StatusNoContent, (<-request).status)
+	}
 }
 
 func TestGivingUpWaiting(t *testing.T) {

@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/redirect"
+	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -117,7 +119,9 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	}
 	select {
 	case s.working <- struct{}{}:
-		defer func() { <-s.working }()
+		leave := sync.OnceFunc(func() { <-s.working })
+		defer leave()
+		ctx = waiting.NewContext(ctx, leave)
 	case <-ctx.Done():
 		err := refuse(classBusy, "%d other profiles are being worked on (max_concurrent_profiles): %w", cap(s.working), ctx.Err())
 		return outcomeOf(err), err

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // runScrape scrapes targets, with the change.
@@ -141,6 +143,27 @@ func TestScrapeAtOnce(t *testing.T) {
 	<-entered
 	r.waitOutcome(t, "busy", 1)
 	assert.Empty(t, entered, "nobody else came through")
+	close(release)
+	r.waitOutcome(t, "ok", 2)
+}
+
+// TestScrapeWaitsWithoutAPlace: a profile that only waits for its result leaves its place to another.
+func TestScrapeWaitsWithoutAPlace(t *testing.T) {
+	to := newTarget(t, serve(plain(t, cpuProfile(1))))
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	cfg := fetchConfig()
+	section := cfg.Scrape.GetOrInsertDefault()
+	section.Schedule, section.MaxConcurrentProfiles = soon(), 1
+	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
+	section.Targets = []TargetConfig{{Endpoint: to.URL}}
+	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(ctx context.Context) error {
+		waiting.Begin(ctx)
+		entered <- struct{}{}
+		<-release
+		return nil
+	}})
+	<-entered
+	<-entered
 	close(release)
 	r.waitOutcome(t, "ok", 2)
 }

@@ -146,9 +146,9 @@ func stall(path, contentType string) attack {
 	}
 }
 
-// fullQueue is a queue that a few small batches fill.
+// fullQueue is a queue that a few small batches fill, whose senders are told of success before.
 const fullQueue = "yaml:{exporters: {otlp_grpc: {sending_queue: {queue_size: 3000, num_consumers: 1}}}, " +
-	"processors: {profile_deduplicator: {batch: {timeout: 50ms}}}}"
+	"processors: {profile_deduplicator: {batch: {timeout: 50ms, wait_for_result: false}}}}"
 
 // repeatID fills the queue of a backend that is away, and then sends one upload again and again, as clients do that get no
 // answer.

@@ -104,7 +104,7 @@ func (d *described) write(out io.Writer, directory string) {
 // running is a gateway in which every counter of the Collector that the page names has something to count.
 const running = `yaml:
 receivers: {pprof: {server: {endpoint: '%[1]s'}}}
-processors: {profile_deduplicator: {drop_repeated: {}, batch: {timeout: 10ms}}}
+processors: {profile_deduplicator: {drop_repeated: {}, batch: {timeout: 10ms, wait_for_result: false}}}
 exporters:
   pprof: {server: {endpoint: '%[2]s'}}
   otlp_grpc: # nobody is there

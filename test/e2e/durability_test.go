@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
 	"github.com/otelpprof/otelpprof/test/tools/load"
@@ -62,6 +64,26 @@ service:
       level: none
 `
 
+// pooling is the gate of the Collector that frees a message when nobody has a reference to it.
+const pooling = "pdata.useProtoPooling"
+
+// deduplicatorOf returns the deduplicator of a shipped configuration, as configuration on top of another.
+func deduplicatorOf(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var shipped struct {
+		Processors struct {
+			Deduplicator map[string]any `yaml:"profile_deduplicator"`
+		} `yaml:"processors"`
+	}
+	require.NoError(t, yaml.Unmarshal(content, &shipped))
+	require.Contains(t, shipped.Processors.Deduplicator, "batch")
+	section, err := json.Marshal(shipped.Processors.Deduplicator)
+	require.NoError(t, err)
+	return "yaml:processors::profile_deduplicator: " + string(section)
+}
+
 // TestDurability kills the gateway (kill -9) at random moments while uploads come, and starts it again. What it has
 // accepted arrives: at least once, and exactly once behind a gateway that drops what was repeated. `make durability` runs it with
 // 10,000 uploads, of small profiles.
@@ -73,13 +95,20 @@ func TestDurability(t *testing.T) {
 		require.NoError(t, err, "OTELPPROF_DURABILITY_UPLOADS")
 		readUploads = load.NewSmallUploads
 	}
-	t.Run("at least once", func(t *testing.T) {
-		l := newLoaded(t, queueIn(t))
-		l.read(t, readUploads)
-		l.start(t)
-		kills := l.sendAndKill(t, n)
-		t.Logf("%d uploads, killed %d times: %v", n, kills, l.waitForAll(t))
-	})
+	for name, test := range map[string]struct{ more, gates []string }{
+		"at least once":               {},
+		"at least once, with pooling": {gates: []string{pooling}},
+		"in batches":                  {more: []string{deduplicatorOf(t, "../../config/gateway.yaml")}},
+		"in batches, with pooling":    {more: []string{deduplicatorOf(t, "../../config/gateway.yaml")}, gates: []string{pooling}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoadedWith(t, &loaded{queue: queueIn(t), memoryMiB: 1000, gates: test.gates}, test.more...)
+			l.read(t, readUploads)
+			l.start(t)
+			kills := l.sendAndKill(t, n)
+			t.Logf("%d uploads, killed %d times: %v", n, kills, l.waitForAll(t))
+		})
+	}
 	t.Run("once behind drop_repeated", func(t *testing.T) {
 		l := newLoaded(t, queueIn(t))
 		l.read(t, readUploads)

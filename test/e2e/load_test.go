@@ -35,6 +35,7 @@ type loaded struct {
 	next        atomic.Int64
 	memoryMiB   int
 	environment []string
+	gates       []string
 }
 
 // newLoaded prepares one whose queue is in this directory.
@@ -74,7 +75,7 @@ func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	}
 	var err error
 	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
-		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more, Environment: l.environment,
+		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more, Environment: l.environment, Gates: l.gates,
 	})
 	require.NoError(t, err)
 }

@@ -84,6 +84,7 @@ type Gateway struct {
 	binary, health string
 	configs        []string
 	environment    []string
+	gates          []string
 }
 
 // GatewayOptions are what differs between runs.
@@ -99,6 +100,8 @@ type GatewayOptions struct {
 	More []string
 	// Environment is added to that of the caller.
 	Environment []string
+	// Gates are feature gates to enable.
+	Gates []string
 }
 
 // NewGateway finds addresses for a gateway, which it does not start.
@@ -120,6 +123,7 @@ func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 		health:      "http://" + addresses[3],
 		configs:     append([]string{text}, options.More...),
 		environment: options.Environment,
+		gates:       options.Gates,
 	}, nil
 }
 
@@ -129,7 +133,7 @@ const starts = 30
 // Start runs it. It is killed when ctx ends. Another process may take an address for a moment, to find free ones for
 // itself, while a gateway that was killed is not there: Start tries again.
 func (g *Gateway) Start(ctx context.Context) (running *gateway.Gateway, err error) {
-	options := gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment}
+	options := gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment, Gates: g.gates}
 	for range starts {
 		running, err = gateway.Start(ctx, options)
 		if err == nil || !strings.Contains(err.Error(), "address already in use") {

@@ -226,13 +226,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorLostProfiles, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_lost_profiles",
-		metric.WithDescription("Profiles of batches that were lost. [Alpha]"),
+		metric.WithDescription("Profiles of batches that were lost after their senders were told of success, with batch::wait_for_result off. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorLostSamples, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_lost_samples",
-		metric.WithDescription("Samples of batches that were lost. [Alpha]"),
+		metric.WithDescription("Samples of batches that were lost after their senders were told of success, with batch::wait_for_result off. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)

@@ -225,7 +225,7 @@ func AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t *testing.T, tt *co
 func AssertEqualProcessorProfileDeduplicatorLostProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_lost_profiles",
-		Description: "Profiles of batches that were lost. [Alpha]",
+		Description: "Profiles of batches that were lost after their senders were told of success, with batch::wait_for_result off. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -241,7 +241,7 @@ func AssertEqualProcessorProfileDeduplicatorLostProfiles(t *testing.T, tt *compo
 func AssertEqualProcessorProfileDeduplicatorLostSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_lost_samples",
-		Description: "Samples of batches that were lost. [Alpha]",
+		Description: "Samples of batches that were lost after their senders were told of success, with batch::wait_for_result off. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,0 +1,362 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/waiting"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+)
+
+// sent is a message whose sender waits for the answer.
+type sent struct{ atomic.Pointer[answer] }
+
+type answer struct {
+	err  error
+	took time.Duration
+}
+
+// errNone is that of a sender which has no answer yet.
+var errNone = errors.New("there is no answer yet")
+
+func (s *sent) answered() bool { return s.Load() != nil }
+
+func (s *sent) err() error {
+	if !s.answered() {
+		return errNone
+	}
+	return s.Load().err
+}
+
+// send sends a message and lets its sender wait.
+func (f *fixture) send(ctx context.Context, pd pprofile.Profiles) *sent {
+	s := &sent{}
+	begin := time.Now()
+	go func() {
+		err := f.ConsumeProfiles(ctx, pd)
+		s.Store(&answer{err, time.Since(begin)})
+	}()
+	synctest.Wait()
+	return s
+}
+
+func TestSendersWaitForTheResult(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(time.Second)
+			return nil
+		}}
+		f := start(t, next, waitOf(nil))
+		first := f.send(t.Context(), upload("checkout", 1, 1))
+		time.Sleep(50 * time.Millisecond)
+		second := f.send(t.Context(), upload("checkout", 2, 2))
+		pass(150*time.Millisecond + time.Second - 1)
+		assert.Equal(t, 1, next.calls(), "the batch is on its way")
+		assert.False(t, first.answered() || second.answered())
+		pass(1)
+		assert.Equal(t, &answer{took: 1200 * time.Millisecond}, first.Load())
+		assert.Equal(t, &answer{took: 1150 * time.Millisecond}, second.Load())
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
+	})
+}
+
+// All who share a batch get its error as it is. Nothing is lost: they know.
+func TestErrorsGoToAllWhoShareTheBatch(t *testing.T) {
+	for name, err := range map[string]error{
+		"for now":  status.Error(codes.ResourceExhausted, "queue is full"),
+		"for good": consumererror.NewPermanent(status.Error(codes.InvalidArgument, "too old")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				f := start(t, &sink{answer: refuse(1, err)}, waitOf(nil))
+				first := f.send(t.Context(), upload("checkout", 1, 1))
+				second := f.send(t.Context(), upload("cart", 2, 2))
+				pass(200 * time.Millisecond)
+				for _, s := range []*sent{first, second} {
+					require.True(t, s.answered(), "at once")
+					require.ErrorIs(t, s.err(), err)
+					assert.Equal(t, consumererror.IsPermanent(err), consumererror.IsPermanent(s.err()))
+					assert.Equal(t, status.Code(err), status.Code(s.err()))
+				}
+				assert.Empty(t, f.lost())
+				again := f.send(t.Context(), upload("checkout", 1, 1))
+				pass(time.Second)
+				require.NoError(t, again.err())
+				assert.Equal(t, map[string]int64{"checkout/1": 1}, f.next.totals())
+			})
+		})
+	}
+}
+
+// A batch goes on in parts. Only those whose profiles were in a part that was refused are told so, wherever joining equal
+// resources has moved their profiles.
+func TestErrorsGoToNobodyElse(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{answer: func(_ int, pd pprofile.Profiles) error {
+			for key := range totals(pd) {
+				if key == "checkout/3" {
+					return errNotNow
+				}
+			}
+			return nil
+		}}
+		f := start(t, next, waitOf(func(cfg *BatchConfig) { cfg.MaxSamples = 5 }))
+		refused := f.send(t.Context(), together(upload("checkout", 1, 1), upload("cart", 2, 1)))
+		other := f.send(t.Context(), upload("cart", 4, 1, 1))
+		also := f.send(t.Context(), upload("checkout", 3, 1, 1, 1))
+		pass(time.Second)
+		require.ErrorIs(t, also.err(), errNotNow)
+		require.ErrorIs(t, refused.err(), errNotNow, "a profile of it was beside the refused one")
+		require.NoError(t, other.err())
+		assert.Equal(t, map[string]int64{"cart/4": 2}, next.totals())
+	})
+}
+
+// An error that will pass comes before one that will not.
+func TestResults(t *testing.T) {
+	permanent := consumererror.NewPermanent(errNotNow)
+	lost := []lostPart{{0, 1, permanent}, {1, 2, errNotNow}, {2, 2, permanent}}
+	j := joined{sources: []int{1, 0, 2, 3}}
+	assert.Equal(t, []error{errNotNow, permanent, errNotNow, nil}, j.results(4, lost))
+	j.merged = true
+	assert.Equal(t, []error{errNotNow, errNotNow, errNotNow, errNotNow}, j.results(4, lost), "nobody knows what is where")
+	assert.Equal(t, []error{nil, nil, nil, nil}, j.results(4, nil))
+}
+
+// The rest of a batch is of several senders: none of them may repeat all of it.
+func TestErrorsCarryNoProfilesOfOthers(t *testing.T) {
+	for name, wrap := range map[string]func(error) error{
+		"for now":  func(err error) error { return err },
+		"for good": consumererror.NewPermanent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				next := &sink{answer: func(_ int, pd pprofile.Profiles) error {
+					return wrap(xconsumererror.NewProfiles(errNotNow, clone(pd)))
+				}}
+				f := start(t, next, waitOf(nil))
+				s := f.send(t.Context(), upload("checkout", 1, 1))
+				pass(time.Second)
+				require.ErrorIs(t, s.err(), errNotNow)
+				assert.NotErrorAs(t, s.err(), &xconsumererror.Profiles{})
+				assert.Equal(t, name == "for good", consumererror.IsPermanent(s.err()))
+			})
+		})
+	}
+}
+
+// A sender that does not wait any longer gets its own error. What it sent goes on.
+func TestSenderLeaves(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, waitOf(nil))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		leaves := f.send(ctx, upload("checkout", 1, 1))
+		stays := f.send(t.Context(), upload("checkout", 2, 2))
+		pass(100 * time.Millisecond)
+		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
+		assert.False(t, consumererror.IsPermanent(leaves.err()))
+		assert.False(t, stays.answered())
+		pass(100 * time.Millisecond)
+		require.NoError(t, stays.err())
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 2}, next.totals())
+	})
+}
+
+// A copy of a profile that is held gets the result of the first, or takes its place.
+func TestRepeatedWhileHeld(t *testing.T) {
+	for name, first := range map[string]error{"arrives": nil, "is refused": errNotNow} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				next := &sink{answer: refuse(1, first)}
+				f := start(t, next, repeatedOf(waitOf(nil)))
+				one := f.send(t.Context(), upload("checkout", 1, 1))
+				two := f.send(t.Context(), upload("checkout", 1, 1))
+				pass(200*time.Millisecond - 1)
+				assert.False(t, two.answered(), "nobody has it yet")
+				pass(1)
+				assert.Equal(t, first, one.err())
+				assert.Equal(t, first == nil, two.answered())
+				pass(200 * time.Millisecond)
+				require.NoError(t, two.err())
+				assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals(), "once")
+			})
+		})
+	}
+}
+
+// A sender that left and comes again while the first copy is on its way waits for a second, then is told to come again.
+func TestSenderComesAgain(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			time.Sleep(10 * time.Second)
+			return nil
+		}}
+		f := start(t, next, repeatedOf(waitOf(nil)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		leaves := f.send(ctx, upload("checkout", 1, 1))
+		pass(time.Second)
+		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
+		early := f.send(t.Context(), upload("checkout", 1, 1))
+		pass(time.Second)
+		require.ErrorIs(t, early.err(), recent.ErrInFlight)
+		pass(10 * time.Second)
+		late := f.send(t.Context(), upload("checkout", 1, 1))
+		require.NoError(t, late.err())
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	})
+}
+
+// With its own section, the processor repeats while the senders wait.
+func TestSendersWaitForRetries(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{answer: refuse(2, errNotNow)}
+		f := start(t, next, waitOf(func(cfg *BatchConfig) {
+			cfg.RetryConfig.Enabled, cfg.RetryConfig.RandomizationFactor = true, 0
+		}))
+		s := f.send(t.Context(), upload("checkout", 1, 1))
+		pass(time.Minute)
+		assert.Equal(t, &answer{took: 200*time.Millisecond + time.Second + 1500*time.Millisecond}, s.Load())
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
+	})
+}
+
+// A sender that has its answer finds room for the next message.
+func TestRoomAfterTheAnswer(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
+		for i := range byte(5) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
+		}
+		assert.Len(t, f.next.totals(), 5)
+	})
+}
+
+func TestShutdownAnswersAll(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
+		s := f.send(t.Context(), upload("checkout", 1, 1))
+		require.NoError(t, f.Shutdown(t.Context()))
+		synctest.Wait()
+		assert.Equal(t, &answer{}, s.Load())
+		assert.Equal(t, map[string]int64{"checkout/1": 1}, f.next.totals())
+	})
+}
+
+func TestAbandonedSendersAreAnswered(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		release := make(chan struct{})
+		f := start(t, &sink{answer: func(int, pprofile.Profiles) error {
+			<-release
+			return nil
+		}}, waitOf(nil))
+		s := f.send(t.Context(), upload("checkout", 1, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.Error(t, f.Shutdown(ctx))
+		synctest.Wait()
+		require.ErrorIs(t, s.err(), errAbandoned)
+		assert.False(t, consumererror.IsPermanent(s.err()))
+		close(release)
+	})
+}
+
+// The receiver learns that a request only waits, and not before.
+func TestWaitingIsTold(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		told := 0
+		ctx := waiting.NewContext(t.Context(), func() { told++ })
+		f := start(t, &sink{}, waitOf(nil))
+		f.send(ctx, upload("checkout", 1, 1))
+		assert.Equal(t, 1, told)
+		pass(time.Second)
+
+		f = start(t, &sink{}, batchOf(nil))
+		require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", 1, 1)))
+		assert.Equal(t, 1, told, "nobody waits here")
+	})
+}
+
+// Senders that repeat what was refused, and leave now and then, deliver each profile at least once, and once with
+// drop_repeated: what was answered with success has arrived by then.
+func TestManySendersWhoWait(t *testing.T) {
+	for _, pooling := range []bool{false, true} {
+		for name, change := range map[string]func(func(*Config)) func(*Config){
+			"at least once": func(change func(*Config)) func(*Config) { return change },
+			"once":          repeatedOf,
+		} {
+			t.Run(fmt.Sprintf("%s, pooling=%t", name, pooling), func(t *testing.T) {
+				setPooling(t, pooling)
+				next := &sink{mutates: true, answer: func(call int, pd pprofile.Profiles) error {
+					if call%3 == 0 {
+						return xconsumererror.NewProfiles(errNotNow, pd)
+					}
+					return nil
+				}}
+				f := start(t, next, change(waitOf(func(cfg *BatchConfig) {
+					cfg.Timeout, cfg.MaxSamples = 2*time.Millisecond, 7
+				})))
+				manySenders(t, f, name == "once")
+			})
+		}
+	}
+}
+
+func manySenders(t *testing.T, f *fixture, once bool) {
+	t.Helper()
+	const each = 30
+	want := map[string]int64{}
+	var senders sync.WaitGroup
+	for sender := range byte(8) {
+		first := each*sender + 1
+		for id := first; id < first+each; id++ {
+			want[fmt.Sprintf("checkout/%d", id)] = int64(id)
+		}
+		senders.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(sender), 0))
+			for id := first; id < first+each; id++ {
+				for {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(10))*time.Millisecond)
+					err := f.ConsumeProfiles(ctx, upload("checkout", id, int64(id)))
+					cancel()
+					if err == nil {
+						break
+					}
+				}
+				assert.Contains(t, f.next.totals(), fmt.Sprintf("checkout/%d", id))
+			}
+		})
+	}
+	senders.Wait()
+	require.NoError(t, f.Shutdown(t.Context()))
+	got := f.next.totals()
+	if once {
+		assert.Equal(t, want, got)
+		return
+	}
+	for key, sum := range want {
+		assert.Zero(t, got[key]%sum, key)
+		assert.Positive(t, got[key], key)
+	}
+}
