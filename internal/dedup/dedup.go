@@ -41,6 +41,10 @@ type Options struct {
 	// DropAttributes are keys of sample attributes to drop.
 	DropAttributes []string
 	OnInvalid      OnInvalid
+	// DropPartialLinks makes attributes of links that name no span, or no trace.
+	DropPartialLinks bool
+	// DropEmptyProfiles drops profiles without samples.
+	DropEmptyProfiles bool
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
@@ -64,6 +68,16 @@ type Stats struct {
 	DroppedAttributes int
 	// MendedTexts counts text that was not UTF-8.
 	MendedTexts int
+	// PartialLinks counts samples whose link became an attribute, EmptyProfiles the profiles dropped for having no samples.
+	PartialLinks, EmptyProfiles int
+}
+
+// undo says that nothing was changed.
+func (s *Stats) undo() {
+	*s = Stats{
+		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,
+		EntriesIn: s.EntriesIn, EntriesOut: s.EntriesIn, Invalid: s.Invalid,
+	}
 }
 
 // Deduplicator makes messages canonical. Safe for concurrent use.

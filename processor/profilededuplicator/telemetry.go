@@ -106,6 +106,8 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 		n  int
 	}{
 		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
+		{t.builder.ProcessorProfileDeduplicatorDroppedEmptyProfiles, stats.EmptyProfiles},
+		{t.builder.ProcessorProfileDeduplicatorDroppedLinks, stats.PartialLinks},
 		{t.builder.ProcessorProfileDeduplicatorDroppedZeroSamples, stats.ZeroSamples},
 		{t.builder.ProcessorProfileDeduplicatorMendedTexts, stats.MendedTexts},
 		{t.builder.ProcessorProfileDeduplicatorMixedShapeSamples, stats.MixedShapes},
