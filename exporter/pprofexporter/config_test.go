@@ -49,6 +49,7 @@ func TestConfigDefaults(t *testing.T) {
 		File: configoptional.Some(FileConfig{
 			Directory:        "/var/lib/profiles",
 			Path:             "{service.name}/{profile.type}/{time}-{profile.id}.pb.gz",
+			Time:             TimeArrival,
 			CompressionLevel: 6,
 			FileMode:         "0640",
 			DirectoryMode:    "0750",
@@ -71,6 +72,7 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, &FileConfig{
 		Directory:        "./profiles",
 		Path:             "{deployment.environment.name}/{service.name}/{profile.type}-{time}-{profile.id}.pb.gz",
+		Time:             TimeKeep,
 		CompressionLevel: 9,
 		MaxAge:           7 * 24 * time.Hour,
 		MaxTotalSize:     10 << 30,
@@ -107,6 +109,7 @@ func TestConfigRefuses(t *testing.T) {
 		"mode with a sticky bit":                   `directory_mode must be an octal number from "0000" to "0777", not "1777"`,
 		"file that its owner cannot read":          `file_mode must have 0400 for the owner, it is "0240"`,
 		"directory that its owner cannot write to": `directory_mode must have 0700 for the owner, it is "0550"`,
+		"unknown time":                             `unknown time "now": want arrival or keep`,
 		"two destinations":                         "an exporter has one destination, this one has file and http: make an exporter of each, such as pprof/file and pprof/http",
 		"no endpoint":                              "endpoint must be set",
 		"endpoint without a scheme":                "endpoint must be http://host or https://host",
