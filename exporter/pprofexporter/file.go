@@ -9,7 +9,6 @@ import (
 	"errors"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -99,9 +98,6 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	})
 	for _, r := range refusals {
 		d.telemetry.refused(ctx, r)
-	}
-	if len(refusals) > 0 && !consumererror.IsPermanent(err) {
-		d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(refusals)))
 	}
 	return err
 }

@@ -119,14 +119,14 @@ func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request
 		batch.headers = s.resourceHeaders(payload)
 	}
 	batch.note(payload, labels.Dropped)
-	if len(batch.contents) < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
+	if batch.payloads < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
 		return nil, nil //nolint:nilnil // it waits for more
 	}
 	return s.flush(batch)
 }
 
 func (s *pushSender) flush(batch *outgoing) (*http.Request, error) {
-	if len(batch.contents) == 0 {
+	if batch.payloads == 0 {
 		return nil, nil //nolint:nilnil // nothing waits
 	}
 	target := s.target(pushv1.Path)

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
@@ -159,6 +160,10 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 			}
 			reason := reasonOf(err)
 			w.stats.Invalid[reason]++
+			if w.opts.OnInvalid == DropProfile {
+				resource := w.pd.ResourceProfiles().At(at.resource).Resource()
+				w.stats.drop(reason, attributevalue.Service(resource.Attributes()), err)
+			}
 			if first == nil {
 				first = &InvalidError{at.resource, at.scope, k, reason, err}
 			}

@@ -5,6 +5,7 @@ package profilededuplicator
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,12 @@ func TestMetricsOfRepairs(t *testing.T) {
 	metadatatest.AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorMendedTexts(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(3), onlyValues()...)
+	var dropped []string
+	for _, entry := range f.logs.FilterMessageSnippet("Dropped profiles").All() {
+		fields := entry.ContextMap()
+		dropped = append(dropped, fmt.Sprint(entry.Level, " ", fields["service"], " ", fields["reason"], " ", fields["profiles"]))
+	}
+	assert.ElementsMatch(t, []string{"warn index index_out_of_range 1", "warn unequal unequal_lengths 1", "warn twice duplicate_key 1"}, dropped)
 }
 
 func sampleOf(pd pprofile.Profiles) pprofile.Sample {

@@ -24,11 +24,11 @@ const (
 
 const (
 	// ServiceName is the attribute that a service is known by.
-	ServiceName = "service.name"
+	ServiceName = attributevalue.ServiceName
 	// LabelService is the label for it.
 	LabelService = "service_name"
 	// UnknownService is the service of a resource without a name.
-	UnknownService = "unknown_service"
+	UnknownService = attributevalue.UnknownService
 	// Spy is the attribute and label that names the profiler.
 	Spy = "pyroscope_spy"
 )
@@ -50,13 +50,10 @@ type Labels struct {
 // their keys. Letters, digits, dots and underscores stay in a name, all else becomes an underscore. Where two keys
 // become the same name, one that is spelled so keeps it, then the first in the order of the keys; others get _2, _3.
 func Of(resource pcommon.Map, limit int, first []string) Labels {
-	labels := Labels{Service: UnknownService}
+	labels := Labels{Service: clip(attributevalue.Service(resource), maxValueBytes)}
 	values := make(map[string]string, resource.Len())
 	for key, value := range resource.All() {
 		values[key] = clip(attributevalue.Text(value), maxValueBytes)
-	}
-	if service := values[ServiceName]; service != "" {
-		labels.Service = service
 	}
 	labels.Profiler = values[Spy]
 	delete(values, ServiceName)
