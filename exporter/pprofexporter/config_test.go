@@ -115,7 +115,7 @@ func TestConfigRefuses(t *testing.T) {
 		"endpoint without a scheme":                "endpoint must be http://host or https://host",
 		"placeholder in the host":                  "cannot read the endpoint",
 		"placeholder for pyroscope":                "endpoint must not have placeholders with the format pyroscope",
-		"unknown format":                           `unknown format "json": want raw, pyroscope or pyroscope_push`,
+		"unknown format":                           `unknown format "json": want raw, pyroscope, pyroscope_push or parca`,
 		"query without an end":                     "query: service.name: has a { without its }",
 		"header without a key":                     "resource_headers: X-A: has the placeholder {}",
 		"unknown option of http":                   "has invalid keys: retries",

@@ -67,7 +67,9 @@ func newSender(cfg *HTTPConfig) (sender, error) {
 	case FormatPyroscope:
 		return newIngestSender(cfg)
 	case FormatPyroscopePush:
-		return newPushSender(cfg)
+		return newSeriesSender(cfg, pushFormat)
+	case FormatParca:
+		return newSeriesSender(cfg, parcaFormat)
 	default:
 		return newRawSender(cfg)
 	}

@@ -63,7 +63,7 @@ func contention(profileType string) string {
 
 // metric makes a valid name of a metric.
 func metric(sampleType string) string {
-	name := strings.ReplaceAll(Name(sampleType), ".", "_")
+	name := PrometheusName(sampleType)
 	if name == "" {
 		return "profile"
 	}

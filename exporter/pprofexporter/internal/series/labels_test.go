@@ -16,7 +16,7 @@ func of(t *testing.T, attributes map[string]any, limit int, first ...string) Lab
 	t.Helper()
 	resource := pcommon.NewMap()
 	require.NoError(t, resource.FromRaw(attributes))
-	return Of(resource, limit, first)
+	return Of(resource, limit, first, Name)
 }
 
 // Collisions are resolved the same way whatever the order of the attributes.
@@ -37,6 +37,13 @@ func TestLabelsCollide(t *testing.T) {
 			{"service_name_2", "fake"},
 		},
 	}, labels)
+}
+
+func TestPrometheusNames(t *testing.T) {
+	resource := pcommon.NewMap()
+	require.NoError(t, resource.FromRaw(map[string]any{"host.name": "a", "host_name": "b", "host-name": "c", "9.é": "d"}))
+	assert.Equal(t, []Label{{"_9__", "d"}, {"host_name", "b"}, {"host_name_2", "c"}, {"host_name_3", "a"}},
+		Of(resource, 9, nil, PrometheusName).List)
 }
 
 func TestLabelsLimit(t *testing.T) {
