@@ -17,7 +17,7 @@ import (
 // typesOf reads "samples/count cpu/nanoseconds".
 func typesOf(t *testing.T, text string) (types []summary.Type) {
 	t.Helper()
-	for _, pair := range strings.Fields(text) {
+	for pair := range strings.FieldsSeq(text) {
 		name, unit, found := strings.Cut(pair, "/")
 		require.True(t, found, pair)
 		types = append(types, summary.Type{Name: name, Unit: unit})
