@@ -20,6 +20,8 @@ type FileConfig struct {
 	// Path names the files, relative to the directory
 	// (default: {service.name}/{profile.type}/{time}-{profile.id}.pb.gz).
 	Path string `mapstructure:"path"`
+	// Time says which time a profile without one has in its path (default: arrival).
+	Time FileTime `mapstructure:"time"`
 	// CompressionLevel is that of gzip, from 1, the fastest, to 9, the smallest (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// MaxAge is how long a file is kept after it was written (default: 0, for ever).
@@ -35,9 +37,31 @@ type FileConfig struct {
 	_ struct{}
 }
 
+// FileTime says which time a profile without one has in its path.
+type FileTime string
+
+const (
+	// TimeArrival is when the profile came to the exporter.
+	TimeArrival FileTime = "arrival"
+	// TimeKeep is the begin of 1970.
+	TimeKeep FileTime = "keep"
+)
+
+// UnmarshalText takes arrival and keep.
+func (t *FileTime) UnmarshalText(text []byte) error {
+	switch value := FileTime(text); value {
+	case TimeArrival, TimeKeep:
+		*t = value
+		return nil
+	default:
+		return fmt.Errorf("unknown time %q: want %s or %s", text, TimeArrival, TimeKeep)
+	}
+}
+
 func newDefaultFileConfig() FileConfig {
 	return FileConfig{
 		Path:             "{service.name}/{profile.type}/{time}-{profile.id}" + pathname.Suffix,
+		Time:             TimeArrival,
 		CompressionLevel: 6,
 		FileMode:         "0640",
 		DirectoryMode:    "0750",

@@ -22,7 +22,7 @@ import (
 type HTTPConfig struct {
 	// Client is what every HTTP client of the Collector has: endpoint, TLS, authentication, headers, compression.
 	Client confighttp.ClientConfig `mapstructure:",squash"`
-	// Format is what is sent: raw, pyroscope or pyroscope_push (default: raw).
+	// Format is what is sent: raw, pyroscope, pyroscope_push or parca (default: raw).
 	Format Format `mapstructure:"format"`
 	// CompressionLevel is that of the gzip of the pprof, from 1, the fastest, to 9, the smallest (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
@@ -34,13 +34,13 @@ type HTTPConfig struct {
 	// ResourceHeaders are headers of each request; values may have placeholders. Requests of several profiles have those
 	// of the first.
 	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
-	// Labels say what of a resource becomes labels in Pyroscope's formats.
+	// Labels say what of a resource becomes labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`
 	// Tenant says for whom a profile is.
 	Tenant TenantConfig `mapstructure:"tenant"`
-	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push has (default: 64).
+	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push or parca has (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
-	// MaxRequestBytes sends a request of pyroscope_push once it has that many bytes (default: 16777216).
+	// MaxRequestBytes sends a request of pyroscope_push or parca once it has that many bytes (default: 16777216).
 	MaxRequestBytes int `mapstructure:"max_request_bytes"`
 
 	// prevent unkeyed literal initialization
@@ -81,6 +81,8 @@ const (
 	FormatPyroscope Format = "pyroscope"
 	// FormatPyroscopePush posts several pprofs at a time to push.v1.PusherService/Push.
 	FormatPyroscopePush Format = "pyroscope_push"
+	// FormatParca posts several pprofs at a time to Parca's WriteRaw, as JSON.
+	FormatParca Format = "parca"
 )
 
 var (
@@ -91,11 +93,11 @@ var (
 // UnmarshalText takes the names of formats.
 func (f *Format) UnmarshalText(text []byte) error {
 	switch format := Format(text); format {
-	case FormatRaw, FormatPyroscope, FormatPyroscopePush:
+	case FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca:
 		*f = format
 		return nil
 	}
-	return fmt.Errorf("unknown format %q: want %s, %s or %s", text, FormatRaw, FormatPyroscope, FormatPyroscopePush)
+	return fmt.Errorf("unknown format %q: want %s, %s, %s or %s", text, FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca)
 }
 
 func newDefaultHTTPConfig() HTTPConfig {

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -27,6 +28,8 @@ type refusal struct {
 	err      error
 	// resource is the index of the profiles' resource in the request.
 	resource int
+	// services tells how many of the profiles each service has.
+	services map[string]int
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -69,6 +72,7 @@ func deliver(
 			return before(refusals, resource), rest(ctx, err, pd, resource)
 		}
 		lost.resource = resource
+		lost.services = map[string]int{serviceOf(pd, resource): lost.profiles}
 		refusals = append(refusals, lost)
 	}
 	if len(refusals) > 0 {
@@ -86,6 +90,11 @@ func indexOf(pd pprofile.Profiles, resource pcommon.Resource, from int) int {
 		}
 	}
 	return from
+}
+
+// serviceOf is the service of a resource of a request.
+func serviceOf(pd pprofile.Profiles, resource int) string {
+	return attributevalue.Service(pd.ResourceProfiles().At(resource).Resource().Attributes())
 }
 
 // before returns the refusals that belong to resources before this one.

@@ -87,7 +87,13 @@ func (e *profilesExporter) refuse(ctx context.Context, pd pprofile.Profiles, err
 	if !errors.Is(err, budget.ErrTooLarge) {
 		return err
 	}
-	e.telemetry.refused(ctx, &refusal{reason: refusedTooLarge, profiles: pd.ProfileCount(), err: err})
+	r := &refusal{reason: refusedTooLarge, profiles: pd.ProfileCount(), err: err, services: map[string]int{}}
+	for i, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			r.services[serviceOf(pd, i)] += scope.Profiles().Len()
+		}
+	}
+	e.telemetry.refused(ctx, r)
 	return consumererror.NewPermanent(err)
 }
 

@@ -5,6 +5,7 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -72,6 +73,9 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	)
 	if err != nil {
 		return nil, err
+	}
+	if file := cfg.File.Get(); file != nil && file.Time == TimeArrival {
+		return &arrivals{profilesExporter: e, now: time.Now}, nil
 	}
 	return e, nil
 }

@@ -9,8 +9,8 @@ import (
 	"errors"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
@@ -27,6 +27,8 @@ type fileDestination struct {
 	telemetry *telemetry
 	logger    *zap.Logger
 	memory    memory
+	// arrival says that profiles without a time have that of their arrival.
+	arrival bool
 
 	// Both are set by start.
 	store  *filestore.Store
@@ -60,6 +62,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
 		telemetry: telemetry,
 		logger:    set.Logger,
+		arrival:   file.Time == TimeArrival,
 	}, nil
 }
 
@@ -96,9 +99,6 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	for _, r := range refusals {
 		d.telemetry.refused(ctx, r)
 	}
-	if len(refusals) > 0 && !consumererror.IsPermanent(err) {
-		d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(refusals)))
-	}
 	return err
 }
 
@@ -108,7 +108,7 @@ func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, clai
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
-		Time:        payload.Time,
+		Time:        d.timeOf(&payload),
 	}, d.store.FoldsCase())
 	result, err := d.store.Write(name, payload.Pprof, claim.reserve(ctx, claimGzip))
 	if err == nil || result.Written() {
@@ -135,6 +135,14 @@ func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, clai
 	d.telemetry.failed(ctx, reason)
 	d.health.failed(err, reason == failedDenied)
 	return err
+}
+
+// timeOf is the time in the name of a file.
+func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
+	if d.arrival {
+		return timeOf(payload)
+	}
+	return payload.Time
 }
 
 // identity is the profile's ID or, where it has none, one made of its content: a request that is repeated must find the

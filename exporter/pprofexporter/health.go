@@ -4,6 +4,8 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
+	"errors"
+	"net/http"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -42,6 +44,22 @@ func (h *health) failed(err error, permanent bool) {
 	if h.change(status, event) {
 		h.logger.Error("Profiles cannot be written. They are repeated as retry_on_failure says.", zap.Error(err))
 	}
+}
+
+// rejected says that a destination answered, and did not take what it got. Where its answer is about the sender or the
+// address, none will be taken until an operator helps.
+func (h *health) rejected(err error) {
+	status, found := errors.AsType[*statusError](err)
+	if !found || !refusesAll[status.Code] {
+		h.ok() // others of the next requests may please it
+		return
+	}
+	h.change(componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err))
+}
+
+// refusesAll are the answers that no other profile would change.
+var refusesAll = map[int]bool{
+	http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusNotFound: true, http.StatusMethodNotAllowed: true,
 }
 
 // change tells whether the status is another one now.

@@ -16,7 +16,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -31,7 +30,6 @@ type httpDestination struct {
 	telemetry *telemetry
 	logger    *zap.Logger
 	memory    memory
-	rejected  onceEach
 
 	// Both are set by start.
 	client *http.Client
@@ -69,7 +67,9 @@ func newSender(cfg *HTTPConfig) (sender, error) {
 	case FormatPyroscope:
 		return newIngestSender(cfg)
 	case FormatPyroscopePush:
-		return newPushSender(cfg)
+		return newSeriesSender(cfg, pushFormat)
+	case FormatParca:
+		return newSeriesSender(cfg, parcaFormat)
 	default:
 		return newRawSender(cfg)
 	}
@@ -167,8 +167,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 		parcels.done(batch.positions...)
 		return nil
 	case outcomeRejected:
-		d.health.ok() // it answers, and others of the next requests may please it
-		d.logRejection(batch, err)
+		d.health.rejected(err)
 		parcels.refuse(&refusal{reason: refusedRejected, profiles: batch.profiles, err: err}, batch.positions...)
 		return nil
 	default:
@@ -184,27 +183,9 @@ func (d *httpDestination) finish(ctx context.Context, parcels *parcels, err erro
 	}
 	switch {
 	case err != nil:
-		if len(parcels.refusals) > 0 {
-			d.logger.Error("Profiles are lost; others of their request are repeated.", zap.Error(joined(parcels.refusals)))
-		}
 		return parcels.rest(ctx, err)
 	case len(parcels.refusals) > 0:
 		return consumererror.NewPermanent(joined(parcels.refusals))
 	}
 	return nil
-}
-
-// logRejection logs why profiles were rejected, once for each reason, service and type.
-func (d *httpDestination) logRejection(batch *outgoing, err error) {
-	reason := "other"
-	if status, found := errors.AsType[*statusError](err); found {
-		reason = status.Status
-	}
-	for _, what := range batch.contents {
-		if d.rejected.first(reason + "\x00" + what.service + "\x00" + what.profileType) {
-			d.logger.Error("The destination rejects profiles. They are lost. Further ones are counted, not logged.",
-				zap.String("service", printable.Line(what.service, maxAnswerText)),
-				zap.String("type", printable.Line(what.profileType, maxAnswerText)), zap.Error(err))
-		}
-	}
 }

@@ -70,8 +70,8 @@ func (c *common) resourceHeaders(payload *pprof.Payload) map[string]string {
 	return values
 }
 
-func (c *common) labels(payload *pprof.Payload) series.Labels {
-	return series.Of(payload.Resource.Attributes(), c.cfg.Labels.Max, c.cfg.Labels.First)
+func (c *common) labels(payload *pprof.Payload, name func(key string) string) series.Labels {
+	return series.Of(payload.Resource.Attributes(), c.cfg.Labels.Max, c.cfg.Labels.First, name)
 }
 
 func (c *common) gzip(batch *outgoing, payload *pprof.Payload) ([]byte, error) {

@@ -4,16 +4,12 @@
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"sync"
 
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -50,6 +46,10 @@ func (p *parcels) done(positions ...position) {
 }
 
 func (p *parcels) refuse(r *refusal, positions ...position) {
+	r.services = map[string]int{}
+	for _, at := range positions {
+		r.services[serviceOf(p.pd, at.resource)]++
+	}
 	p.refusals = append(p.refusals, r)
 	p.done(positions...)
 }
@@ -89,7 +89,8 @@ type outgoing struct {
 
 	body      []byte
 	positions []position
-	contents  []content
+	// payloads counts the pprofs.
+	payloads int
 	// headers are of the first payload.
 	headers map[string]string
 
@@ -97,15 +98,8 @@ type outgoing struct {
 	lost                             pprof.Losses
 }
 
-// content is what a profile is of.
-type content struct{ service, profileType string }
-
 func (o *outgoing) note(payload *pprof.Payload, dropped int) {
-	service := series.UnknownService
-	if value, found := payload.Resource.Attributes().Get(series.ServiceName); found {
-		service = cmp.Or(attributevalue.Text(value), service)
-	}
-	o.contents = append(o.contents, content{service: service, profileType: payload.ProfileType})
+	o.payloads++
 	o.positions = append(o.positions, positionsOf(payload)...)
 	o.profiles += payload.Profiles
 	o.samples += payload.Samples
@@ -139,26 +133,4 @@ func wanting(err error, payload *pprof.Payload) error {
 		return &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
 	}
 	return err
-}
-
-// maxOnce bounds what onceEach remembers. Beyond it nothing is a first time.
-const maxOnce = 1000
-
-// onceEach remembers what was said. Safe for concurrent use; the zero value is ready.
-type onceEach struct {
-	mu   sync.Mutex
-	said map[string]struct{}
-}
-
-func (o *onceEach) first(key string) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, found := o.said[key]; found || len(o.said) >= maxOnce {
-		return false
-	}
-	if o.said == nil {
-		o.said = map[string]struct{}{}
-	}
-	o.said[key] = struct{}{}
-	return true
 }

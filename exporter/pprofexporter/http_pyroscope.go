@@ -5,16 +5,12 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"bytes"
-	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -51,7 +47,7 @@ func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 		_, _ = part.Write(config)
 	}
 	_ = form.Close()
-	labels := s.labels(payload)
+	labels := s.labels(payload, series.Name)
 	target := s.target("/ingest")
 	target.RawQuery = ingestQuery(payload, &labels).Encode()
 	batch.note(payload, labels.Dropped)
@@ -83,60 +79,4 @@ func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 		"units":           {""},
 		"aggregationType": {""},
 	}
-}
-
-// pushSender posts several series at a time.
-type pushSender struct{ common }
-
-func newPushSender(cfg *HTTPConfig) (*pushSender, error) {
-	c, err := newCommon(cfg)
-	return &pushSender{common: c}, err
-}
-
-func (s *pushSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
-	head, err := summary.Of(payload.Pprof)
-	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
-	}
-	compressed, err := s.gzip(batch, payload)
-	if err != nil {
-		return nil, err
-	}
-	labels := s.labels(payload)
-	list := append(slices.Clip(labels.List),
-		series.Label{Name: "__name__", Value: series.MetricName(payload.ProfileType, head.Types)},
-		series.Label{Name: series.LabelService, Value: labels.Service},
-	)
-	if labels.Profiler != "" {
-		list = append(list, series.Label{Name: series.Spy, Value: labels.Profiler})
-	}
-	slices.SortFunc(list, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
-	if err := batch.room(pushv1.SeriesBytes(list, compressed), payload); err != nil {
-		return nil, err
-	}
-	batch.body = pushv1.AppendSeries(batch.body, list, compressed, identity(*payload))
-	if batch.headers == nil {
-		batch.headers = s.resourceHeaders(payload)
-	}
-	batch.note(payload, labels.Dropped)
-	if len(batch.contents) < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
-		return nil, nil //nolint:nilnil // it waits for more
-	}
-	return s.flush(batch)
-}
-
-func (s *pushSender) flush(batch *outgoing) (*http.Request, error) {
-	if len(batch.contents) == 0 {
-		return nil, nil //nolint:nilnil // nothing waits
-	}
-	target := s.target(pushv1.Path)
-	request, err := s.request(target.String(), batch.body, "application/proto", nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Connect-Protocol-Version", "1")
-	for _, name := range slices.Sorted(maps.Keys(batch.headers)) {
-		request.Header.Set(name, batch.headers[name])
-	}
-	return request, nil
 }

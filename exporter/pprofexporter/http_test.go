@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
@@ -373,33 +374,36 @@ func TestHTTPRedirect(t *testing.T) {
 	require.ErrorContains(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
 }
 
-func TestHTTPRejectionIsLoggedOnce(t *testing.T) {
-	var once onceEach
-	for i := range 2 * maxOnce {
-		once.first(strconv.Itoa(i))
-	}
-	assert.Len(t, once.said, maxOnce, "what is remembered has a bound")
-
-	s := newSink(t, func(i int) int { return []int{400, 400, 413, 400}[min(i, 3)] })
+// What is dropped after the answer is logged, and what no profile would change shows in the status.
+func TestHTTPRejectionIsSeen(t *testing.T) {
+	s := newSink(t, func(i int) int { return []int{400, 400, 413, 400, 401, 401, 200}[i] })
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = s.URL
-	core, logs := observer.New(zapcore.ErrorLevel)
+	core, logs := observer.New(zapcore.WarnLevel)
 	set := exportertest.NewNopSettings(metadata.Type)
 	set.Logger = zap.New(core)
 	e, err := NewFactory().CreateProfiles(t.Context(), set, cfg)
 	require.NoError(t, err)
-	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	host := newRecorder()
+	require.NoError(t, e.Start(t.Context(), host))
 	for _, service := range []string{"a", "a", "a", "b"} { // 400, 400, 413, 400
 		require.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, service)), "no more", "the answer, on one line")
 	}
+	assert.Empty(t, host.statuses(), "others may be taken")
+	for range 2 { // 401
+		require.Error(t, e.ConsumeProfiles(t.Context(), cpu(t, "c")))
+	}
+	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.statuses())
+	require.NoError(t, e.ConsumeProfiles(t.Context(), cpu(t, "c")))
+	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.statuses())
 	require.NoError(t, e.Shutdown(t.Context()))
 	var logged []string
-	for _, entry := range logs.FilterMessageSnippet("rejects profiles").All() {
+	for _, entry := range logs.FilterMessageSnippet("Dropped profiles").All() {
 		fields := entry.ContextMap()
-		logged = append(logged, fmt.Sprint(fields["service"], " ", fields["type"]))
+		logged = append(logged, fmt.Sprint(fields["service"], " ", fields["reason"], " ", fields["profiles"]))
 	}
-	assert.Equal(t, []string{"a cpu", "a cpu", "b cpu"}, logged, "400 and 413 of a, 400 of b")
+	assert.Equal(t, []string{"a rejected 2", "b rejected 2", "c rejected 2"}, logged, "once for each service in a minute")
 }
 
 func TestHTTPBeforeStart(t *testing.T) {

@@ -185,7 +185,7 @@ func TestQueueOfBytes(t *testing.T) {
 
 // TestMemoryOfHTTP: what fits is sent, the rest comes again.
 func TestMemoryOfHTTP(t *testing.T) {
-	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
+	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
 		t.Run(string(format), func(t *testing.T) {
 			s := newSink(t, nil)
 			host := newBudgetHost(enough, time.Millisecond)
@@ -201,7 +201,7 @@ func TestMemoryOfHTTP(t *testing.T) {
 			require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
 			bodies := 0
 			for _, request := range s.requests() {
-				bodies += bytes.Count(request.body, []byte{0x1f, 0x8b, 0x08})
+				bodies += bytes.Count(request.body, []byte{0x1f, 0x8b, 0x08}) + bytes.Count(request.body, []byte("H4sI")) // and in base64
 			}
 			assert.Equal(t, 2, bodies)
 			assert.Zero(t, used(host.budget))
@@ -212,8 +212,9 @@ func TestMemoryOfHTTP(t *testing.T) {
 // TestNoMemoryForACopy: then all of the request is repeated, and what was written is known again.
 func TestNoMemoryForACopy(t *testing.T) {
 	b := budget.New(enough, time.Millisecond)
-	_, err := b.Reserve(t.Context(), enough)
+	full, err := b.Reserve(t.Context(), enough)
 	require.NoError(t, err)
+	defer full.Release() // one that nobody has is given back by the garbage collector
 	ctx, claim := (&memory{budget: b}).claim(t.Context())
 	defer claim.release()
 	pd := request(t, cpu(t, "a"), cpu(t, "b"))

@@ -28,6 +28,8 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q, see the list at /profiles", query.Service)
 	case !known:
 		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", query.Service, profileType)
+	case len(entries) == 0 && query.After > 0:
+		return nil, fail(http.StatusNotFound, "no profile of the service %q came since the last fetch", query.Service)
 	case len(entries) == 0:
 		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
 	}

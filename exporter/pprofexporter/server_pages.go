@@ -36,8 +36,9 @@ type pages struct {
 	// places has one element for each request that merges.
 	places chan struct{}
 	// start makes the tags of answers differ from those of an earlier run.
-	start [8]byte
-	now   func() time.Time
+	start    [8]byte
+	scrapers scrapers
+	now      func() time.Time
 }
 
 func newPages(cfg *ServerConfig, store *recent.Store, bytes *budget.Budget) *pages {
@@ -141,10 +142,11 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.unchanged(w, r, chosen) {
+	scraper, named := p.scraperOf(r)
+	if !named && p.unchanged(w, r, chosen) {
 		return nil
 	}
-	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	err = p.inPlace(r, func(work *merge.Work) ([]byte, error) {
 		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
 			return nil, unmerged(err)
@@ -157,6 +159,10 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	}, func(body []byte) error {
 		return writeProfile(w, "profile.pb.gz", body)
 	})
+	if named && err == nil && r.Method == http.MethodGet {
+		p.scrapers.gave(scraper, chosen, p.now())
+	}
+	return err
 }
 
 func writeProfile(w http.ResponseWriter, name string, body []byte) error {

@@ -40,6 +40,11 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 		}
 		q.Window = time.Duration(seconds) * time.Second
 	}
+	if scraper, named := p.scraperOf(r); named && prefix == "" {
+		if q.After, err = p.scrapers.last(scraper, now); err != nil {
+			return q, err
+		}
+	}
 	for name, list := range values {
 		if key, found := strings.CutPrefix(name, prefix+attributePrefix); found && key != "" {
 			if q.Attributes == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/droplog"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -32,6 +33,7 @@ const (
 // telemetry counts what the exporter does. Its metrics are described in documentation.md.
 type telemetry struct {
 	builder  *metadata.TelemetryBuilder
+	drops    *droplog.Log
 	exporter attribute.KeyValue
 	plain    metric.MeasurementOption
 	// lostAttributes and lostTimestamps have the attribute kind of parts that are left out.
@@ -43,7 +45,7 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &telemetry{builder: builder, exporter: attribute.String("exporter", set.ID.String())}
+	t := &telemetry{builder: builder, drops: droplog.New(set.Logger), exporter: attribute.String("exporter", set.ID.String())}
 	t.plain = t.with()
 	t.lostAttributes = t.with(attribute.String("kind", "attribute"))
 	t.lostTimestamps = t.with(attribute.String("kind", "timestamp"))
@@ -98,8 +100,12 @@ func (t *telemetry) failed(ctx context.Context, reason string) {
 	t.builder.ExporterPprofWriteFailures.Add(ctx, 1, t.because(reason))
 }
 
+// refused counts and logs profiles that are lost.
 func (t *telemetry) refused(ctx context.Context, r *refusal) {
 	t.builder.ExporterPprofProfilesRefused.Add(ctx, int64(r.profiles), t.because(r.reason))
+	for service, profiles := range r.services {
+		t.drops.Dropped(r.reason, service, profiles, r.err)
+	}
 }
 
 func (t *telemetry) removed(reason filestore.Reason, size int64) {

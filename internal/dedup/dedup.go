@@ -4,6 +4,8 @@
 package dedup
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/scratch"
@@ -41,6 +43,10 @@ type Options struct {
 	// DropAttributes are keys of sample attributes to drop.
 	DropAttributes []string
 	OnInvalid      OnInvalid
+	// DropPartialLinks makes attributes of links that name no span, or no trace.
+	DropPartialLinks bool
+	// DropEmptyProfiles drops profiles without samples.
+	DropEmptyProfiles bool
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
@@ -57,6 +63,8 @@ type Stats struct {
 	EntriesIn, EntriesOut   TableSizes
 	// Invalid counts profiles that break the format, by reason.
 	Invalid [numReasons]int
+	// Dropped tells of the invalid profiles that were dropped.
+	Dropped map[DropKey]Drop
 	// MixedShapes counts samples that stayed apart from one of equal identity because their shapes differ.
 	MixedShapes int
 	// ZeroSamples counts the samples dropped for having only zeros, DroppedAttributes the attributes of samples.
@@ -64,6 +72,37 @@ type Stats struct {
 	DroppedAttributes int
 	// MendedTexts counts text that was not UTF-8.
 	MendedTexts int
+	// PartialLinks counts samples whose link became an attribute, EmptyProfiles the profiles dropped for having no samples.
+	PartialLinks, EmptyProfiles int
+}
+
+// DropKey is why profiles were dropped, and of which service they are.
+type DropKey struct {
+	Reason  Reason
+	Service string
+}
+
+// Drop is how many profiles were dropped, and why the first one was.
+type Drop struct {
+	Profiles int
+	Err      error
+}
+
+// drop notes an invalid profile that is dropped.
+func (s *Stats) drop(reason Reason, service string, err error) {
+	if s.Dropped == nil {
+		s.Dropped = map[DropKey]Drop{}
+	}
+	known := s.Dropped[DropKey{reason, service}]
+	s.Dropped[DropKey{reason, service}] = Drop{known.Profiles + 1, cmp.Or(known.Err, err)}
+}
+
+// undo says that nothing was changed.
+func (s *Stats) undo() {
+	*s = Stats{
+		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,
+		EntriesIn: s.EntriesIn, EntriesOut: s.EntriesIn, Invalid: s.Invalid,
+	}
 }
 
 // Deduplicator makes messages canonical. Safe for concurrent use.

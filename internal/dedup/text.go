@@ -99,18 +99,14 @@ func (t *texts) pairs(m pcommon.Map, levels int) {
 	}
 }
 
-// mendText makes all text UTF-8. A message that may have to go back as it came is copied first.
+// mendText makes all text UTF-8.
 func (w *work) mendText() {
 	var t texts
 	if t.message(w.pd); t.faulty == 0 {
 		return
 	}
-	if w.opts.OnInvalid == DropProfile {
-		w.makeMutable()
-	} else {
-		w.copy()
-	}
+	w.makeOwn()
 	t = texts{write: true}
 	t.message(w.pd)
-	w.stats.Changed, w.stats.MendedTexts = true, t.faulty
+	w.stats.MendedTexts = t.faulty
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
@@ -46,15 +47,17 @@ func (w *work) run() error {
 		w.stats.ProfilesIn++
 		w.stats.SamplesIn += profile.Samples().Len()
 	}
-	w.mendText()
-	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
+	w.tables.Rebase(w.pd.Dictionary())
 	w.stats.EntriesIn = sizes(w.tables.SizesBefore())
+	w.mendText()
+	w.dropPartialLinks()
+	w.dropEmptyProfiles()
+	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
 	if !w.look() {
 		goOn, err := w.handleInvalid()
 		if err != nil || !goOn {
-			w.pd, w.stats.Changed, w.stats.MendedTexts = given, false, 0
-			w.stats.ProfilesOut, w.stats.SamplesOut = w.stats.ProfilesIn, w.stats.SamplesIn
-			w.stats.EntriesOut = w.stats.EntriesIn
+			w.pd = given
+			w.stats.undo()
 			return err
 		}
 	}
@@ -108,6 +111,16 @@ func (w *work) makeMutable() {
 	}
 }
 
+// makeOwn prepares for changes before the message is known to be valid. One that may have to go back as it came is copied.
+func (w *work) makeOwn() {
+	if w.opts.OnInvalid == DropProfile || w.stats.Changed {
+		w.makeMutable()
+	} else {
+		w.copy()
+	}
+	w.stats.Changed = true
+}
+
 func (w *work) copy() {
 	own := pprofile.NewProfiles()
 	w.pd.CopyTo(own)
@@ -147,6 +160,10 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 			}
 			reason := reasonOf(err)
 			w.stats.Invalid[reason]++
+			if w.opts.OnInvalid == DropProfile {
+				resource := w.pd.ResourceProfiles().At(at.resource).Resource()
+				w.stats.drop(reason, attributevalue.Service(resource.Attributes()), err)
+			}
 			if first == nil {
 				first = &InvalidError{at.resource, at.scope, k, reason, err}
 			}

@@ -323,5 +323,5 @@ func (c *Compactor) SizesAfter() Sizes {
 	}
 }
 
-// Rebase goes on with a copy of the dictionary.
+// Rebase goes on with a copy of the dictionary, or sets the one that SizesBefore tells of.
 func (c *Compactor) Rebase(copied pprofile.ProfilesDictionary) { c.source = copied }

@@ -394,7 +394,10 @@ func TestMergeProfiles(t *testing.T) {
 func TestBatchKeepsTheMeaning(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := &sink{}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
+		f := start(t, next, func(cfg *Config) {
+			keepAll(cfg)
+			batchOf(func(batch *BatchConfig) { batch.Timeout = time.Hour })(cfg)
+		})
 		want := pprofile.NewProfiles()
 		for range rapid.IntRange(1, 5).Draw(rt, "messages") {
 			pd := gen.Profiles().Draw(rt, "message")

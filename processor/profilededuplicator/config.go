@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// Config is the configuration of one processor. Its zero values are the defaults, but for those of the sections.
+// Config is the configuration of one processor.
 type Config struct {
 	// SampleShape says what samples look like afterwards (default: combined).
 	SampleShape SampleShape `mapstructure:"sample_shape"`
@@ -23,6 +23,10 @@ type Config struct {
 	DropAttributes []string `mapstructure:"drop_attributes"`
 	// OnInvalid says what becomes of a profile that breaks the format (default: drop_profile).
 	OnInvalid OnInvalid `mapstructure:"on_invalid"`
+	// LinksWithoutSpan says what becomes of links that name a trace only, or a span only (default: drop).
+	LinksWithoutSpan LinksWithoutSpan `mapstructure:"links_without_span"`
+	// DropEmptyProfiles drops profiles without samples (default: true).
+	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
 	// Batch joins messages (default: none, each message goes on by itself).
 	Batch configoptional.Optional[BatchConfig] `mapstructure:"batch"`
@@ -39,11 +43,13 @@ var _ component.Config = (*Config)(nil)
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		SampleShape:   SampleShapeCombined,
-		OnInvalid:     OnInvalidDropProfile,
-		Batch:         configoptional.Default(defaultBatchConfig()),
-		DropRepeated:  configoptional.Default(defaultDropRepeatedConfig()),
-		MergeProfiles: configoptional.Default(defaultMergeProfilesConfig()),
+		SampleShape:       SampleShapeCombined,
+		OnInvalid:         OnInvalidDropProfile,
+		LinksWithoutSpan:  LinksWithoutSpanDrop,
+		DropEmptyProfiles: true,
+		Batch:             configoptional.Default(defaultBatchConfig()),
+		DropRepeated:      configoptional.Default(defaultDropRepeatedConfig()),
+		MergeProfiles:     configoptional.Default(defaultMergeProfilesConfig()),
 	}
 }
 
@@ -67,9 +73,11 @@ func (c *Config) Validate() error {
 // options are those of the core.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
-		Shape:           c.SampleShape.shape(),
-		DropZeroSamples: c.DropZeroSamples,
-		DropAttributes:  c.DropAttributes,
-		OnInvalid:       c.OnInvalid.action(),
+		Shape:             c.SampleShape.shape(),
+		DropZeroSamples:   c.DropZeroSamples,
+		DropAttributes:    c.DropAttributes,
+		OnInvalid:         c.OnInvalid.action(),
+		DropPartialLinks:  c.LinksWithoutSpan == LinksWithoutSpanDrop,
+		DropEmptyProfiles: c.DropEmptyProfiles,
 	}
 }

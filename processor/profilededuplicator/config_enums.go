@@ -78,3 +78,24 @@ func (o OnInvalid) action() dedup.OnInvalid {
 		return dedup.DropProfile
 	}
 }
+
+// LinksWithoutSpan says what becomes of links that name a trace only, or a span only.
+type LinksWithoutSpan string
+
+const (
+	// LinksWithoutSpanDrop makes an attribute of the sample of what the link names.
+	LinksWithoutSpanDrop LinksWithoutSpan = "drop"
+	// LinksWithoutSpanKeep leaves the link as it is.
+	LinksWithoutSpanKeep LinksWithoutSpan = "keep"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (l *LinksWithoutSpan) UnmarshalText(text []byte) error {
+	switch word := LinksWithoutSpan(text); word {
+	case LinksWithoutSpanDrop, LinksWithoutSpanKeep:
+		*l = word
+		return nil
+	default:
+		return fmt.Errorf("unknown links_without_span %q, known are %s and %s", text, LinksWithoutSpanDrop, LinksWithoutSpanKeep)
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // DropRepeatedConfig says which profile ids are remembered.
 type DropRepeatedConfig struct {
-	// TTL is how long an id is remembered after the profile was delivered, or came again (default: 10m).
+	// TTL is how long an id is remembered after the profile was delivered, or, if it has a time, came again (default: 10m).
 	TTL time.Duration `mapstructure:"ttl"`
 	// MaxEntries is how many are remembered; the oldest go first (default: 100000).
 	MaxEntries int `mapstructure:"max_entries"`

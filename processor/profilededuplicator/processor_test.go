@@ -79,7 +79,7 @@ func TestLifecycle(t *testing.T) {
 }
 
 func TestMessagesComeOutCanonical(t *testing.T) {
-	f := start(t, &sink{}, nil)
+	f := start(t, &sink{}, keepAll)
 	rapid.Check(t, func(rt *rapid.T) {
 		pd := gen.Profiles().Draw(rt, "message")
 		before := clone(pd)

@@ -102,7 +102,10 @@ func TestLostPart(t *testing.T) {
 					}
 					return nil
 				}}
-				f := start(t, next, repeatedOf(batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 })))
+				f := start(t, next, repeatedOf(func(cfg *Config) {
+					keepAll(cfg)
+					batchOf(func(batch *BatchConfig) { batch.MaxSamples = 2 })(cfg)
+				}))
 				whole := func() pprofile.Profiles {
 					var messages []pprofile.Profiles
 					for i, n := range test.samples {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/droplog"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
@@ -34,6 +35,7 @@ const (
 // telemetry is the metrics of documentation.md, with the sets of attributes that every message needs made beforehand.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
+	drops     *droplog.Log
 	processor attribute.KeyValue
 	plain     metric.MeasurementOption
 	// What each message is counted with, as lists, which need not be made anew then.
@@ -49,7 +51,7 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &telemetry{builder: builder, processor: attribute.String("processor", set.ID.String())}
+	t := &telemetry{builder: builder, drops: droplog.New(set.Logger), processor: attribute.String("processor", set.ID.String())}
 	t.plain = t.with()
 	t.every, t.took = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
 	for i, name := range tableNames {
@@ -101,11 +103,16 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))
 		}
 	}
+	for key, drop := range stats.Dropped {
+		t.drops.Dropped(key.Reason.String(), key.Service, drop.Profiles, drop.Err)
+	}
 	for _, count := range []struct {
 		of metric.Int64Counter
 		n  int
 	}{
 		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
+		{t.builder.ProcessorProfileDeduplicatorDroppedEmptyProfiles, stats.EmptyProfiles},
+		{t.builder.ProcessorProfileDeduplicatorDroppedLinks, stats.PartialLinks},
 		{t.builder.ProcessorProfileDeduplicatorDroppedZeroSamples, stats.ZeroSamples},
 		{t.builder.ProcessorProfileDeduplicatorMendedTexts, stats.MendedTexts},
 		{t.builder.ProcessorProfileDeduplicatorMixedShapeSamples, stats.MixedShapes},

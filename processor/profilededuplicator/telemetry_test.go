@@ -5,6 +5,7 @@ package profilededuplicator
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -135,16 +137,28 @@ func TestMetricsOfRepairs(t *testing.T) {
 	samples.At(1).SetStackIndex(1)
 	samples.At(1).TimestampsUnixNano().FromRaw([]uint64{1006})
 	mixed.Dictionary().StringTable().SetAt(3, "f\xff")
-	require.NoError(t, f.ConsumeProfiles(t.Context(), together(spoil(upload("index", 1, 1)), unequal, twice, thread, mixed)))
+	partial := upload("partial", 6, 1)
+	partial.Dictionary().LinkTable().AppendEmpty().SetTraceID(pcommon.TraceID{1})
+	sampleOf(partial).SetLinkIndex(int32(partial.Dictionary().LinkTable().Len() - 1))
+	require.NoError(t, f.ConsumeProfiles(t.Context(),
+		together(spoil(upload("index", 1, 1)), unequal, twice, thread, mixed, partial, upload("empty", 7))))
 
 	metadatatest.AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t, f.telemetry, append(append(
 		points(1, because("index_out_of_range")), points(1, because("unequal_lengths"))...),
 		points(1, because("duplicate_key"))...), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedZeroSamples(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedLinks(t, f.telemetry, points(1), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorDroppedEmptyProfiles(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorMendedTexts(t, f.telemetry, points(1), onlyValues()...)
-	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(2), onlyValues()...)
+	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t, f.telemetry, points(3), onlyValues()...)
+	var dropped []string
+	for _, entry := range f.logs.FilterMessageSnippet("Dropped profiles").All() {
+		fields := entry.ContextMap()
+		dropped = append(dropped, fmt.Sprint(entry.Level, " ", fields["service"], " ", fields["reason"], " ", fields["profiles"]))
+	}
+	assert.ElementsMatch(t, []string{"warn index index_out_of_range 1", "warn unequal unequal_lengths 1", "warn twice duplicate_key 1"}, dropped)
 }
 
 func sampleOf(pd pprofile.Profiles) pprofile.Sample {

@@ -45,7 +45,7 @@ func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 			// Come again with it later, so that nothing is open.
 			return response
 		}
-		l.account.Sent(profiles...)
+		l.account.Sent(load.Delivered(profiles...)...)
 	}
 	require.Fail(t, "the gateway never refuses")
 	return nil

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -102,7 +103,7 @@ func (ts *tiers) sendAll(t *testing.T, all []upload, between func(done int)) {
 			defer transport.CloseIdleConnections()
 			client := &http.Client{Transport: transport}
 			for u := range next {
-				ts.account.Sent(u.profiles)
+				ts.account.Sent(load.Delivered(u.profiles)...)
 				if err := ts.send(ctx, client, u); err != nil {
 					cancel()
 					done <- err
@@ -175,7 +176,7 @@ func (ts *tiers) sendJoined(t *testing.T, all []upload) {
 	t.Helper()
 	var messages []pprofile.Profiles
 	for _, u := range all {
-		ts.account.Sent(u.profiles)
+		ts.account.Sent(load.Delivered(u.profiles)...)
 		messages = append(messages, u.profiles)
 	}
 	connection, err := grpc.NewClient(ts.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -50,11 +50,8 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	}
 }
 
-// profileIDs returns the ids of the profiles: random without a time, since two such payloads may well be equal.
+// profileIDs returns the ids of the profiles, which follow from the payload and its resource.
 func (t *decoding) profileIDs(payload []byte) profileid.IDs {
-	if t.wire.TimeNanos == 0 {
-		return profileid.Random()
-	}
 	h := profileid.NewHash()
 	h.Bytes(payload)
 	if t.src.Resource != (pcommon.Map{}) {

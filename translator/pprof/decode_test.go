@@ -165,9 +165,11 @@ func TestProfileIDs(t *testing.T) {
 	}
 	first := ids(build(1), "checkout")
 	assert.Equal(t, first, ids(build(1), "checkout"))
+	timeless := ids(build(0), "checkout")
+	assert.Equal(t, timeless, ids(build(0), "checkout"), "also without a time")
 	seen := map[pprofile.ProfileID]bool{}
 	for _, list := range [][]pprofile.ProfileID{
-		first, ids(build(1), "cart"), ids(build(2), "checkout"), ids(build(0), "checkout"), ids(build(0), "checkout"),
+		first, ids(build(1), "cart"), ids(build(2), "checkout"), timeless, ids(build(0), "cart"),
 	} {
 		for _, id := range list {
 			assert.False(t, id.IsEmpty())

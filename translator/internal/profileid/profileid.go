@@ -6,7 +6,6 @@
 package profileid // import "github.com/otelpprof/otelpprof/translator/internal/profileid"
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -125,13 +124,6 @@ func (h Hash) IDs() IDs {
 type IDs struct {
 	origin [sha256.Size]byte
 	n      uint64
-}
-
-// Random returns ids that nothing else has.
-func Random() IDs {
-	var ids IDs
-	_, _ = rand.Read(ids.origin[:]) // never fails
-	return ids
 }
 
 // Next returns the id of the next profile, whose sample type this is.

@@ -69,6 +69,4 @@ func TestEachProfileHasItsOwn(t *testing.T) {
 	assert.Equal(t, first, again.Next("cpu", "nanoseconds"))
 	otherType := NewHash().IDs()
 	assert.NotEqual(t, first, otherType.Next("wall", "nanoseconds"))
-	random, other := Random(), Random()
-	assert.NotEqual(t, random.Next("", ""), other.Next("", ""))
 }

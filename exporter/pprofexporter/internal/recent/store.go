@@ -127,6 +127,8 @@ type Query struct {
 	// From and Until bound the time of profiles; zero is no bound. Window is counted back from the end of the newest one.
 	From, Until time.Time
 	Window      time.Duration
+	// After is a sequence: only later entries are wanted.
+	After uint64
 	// Attributes must be equal.
 	Attributes map[string]string
 }
@@ -163,7 +165,7 @@ func (s *Store) Select(q Query) (entries []*Entry, known bool) {
 }
 
 func (q *Query) wants(e *Entry) bool {
-	if !q.From.IsZero() && e.End.Before(q.From) || !q.Until.IsZero() && !e.Begin.Before(q.Until) {
+	if e.Sequence <= q.After || !q.From.IsZero() && e.End.Before(q.From) || !q.Until.IsZero() && !e.Begin.Before(q.Until) {
 		return false
 	}
 	for name, value := range q.Attributes {

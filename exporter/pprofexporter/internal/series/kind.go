@@ -10,48 +10,60 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 )
 
-// MetricName is the label __name__, as Pyroscope names what its own clients send. profileType is how the profile is
-// called; it alone tells the profiles of mutexes and of blocking from each other.
+// MetricName is the label __name__ that Pyroscope gives to the same profile on /ingest: wall if any type is that, else what
+// the first type says that has a name, else the last type. profileType is how the profile is called; it alone tells the
+// profiles of mutexes and of blocking from each other.
 func MetricName(profileType string, types []summary.Type) string {
-	if name := contention(profileType, types); name != "" {
-		return name
-	}
-	name := ""
+	last := ""
 	for _, t := range types {
-		switch {
-		case t.Name == "wall":
+		if t.Name == "wall" {
 			return "wall"
-		case t.Name == "cpu", t.Name == "samples" && name == "":
-			name = "process_cpu"
-		case strings.HasPrefix(t.Name, "alloc_"), strings.HasPrefix(t.Name, "inuse_"), t.Name == "space", t.Name == "objects":
-			name = "memory"
-		case t.Name == "goroutine", t.Name == "goroutines":
-			name = "goroutine"
 		}
 	}
-	if name != "" {
-		return name
+	for _, t := range types {
+		last = displayName(profileType, t.Name)
+		switch {
+		case strings.Contains(last, "cpu"):
+			return "process_cpu"
+		case strings.Contains(last, "alloc_"), strings.Contains(last, "inuse_"), last == "space", last == "objects":
+			return "memory"
+		case strings.Contains(last, "mutex_"):
+			return "mutex"
+		case strings.Contains(last, "block_"):
+			return "block"
+		case strings.Contains(last, "goroutines"):
+			return "goroutines"
+		}
 	}
-	return metric(profileType)
+	return metric(last)
 }
 
-// contention is mutex or block for profiles of contention. What is not called either is one of mutexes, which is also
-// what google/pprof takes it for.
-func contention(profileType string, types []summary.Type) string {
-	for _, t := range types {
-		if t.Name == "contentions" || t.Name == "delay" {
-			if strings.HasPrefix(profileType, "block") {
-				return "block"
-			}
-			return "mutex"
-		}
+// displayName is what Pyroscope shows for a sample type.
+func displayName(profileType, sampleType string) string {
+	switch sampleType {
+	case "samples":
+		return "cpu"
+	case "goroutine":
+		return "goroutines"
+	case "contentions":
+		return contention(profileType) + "_count"
+	case "delay":
+		return contention(profileType) + "_duration"
 	}
-	return ""
+	return sampleType
+}
+
+// contention is block or mutex. A profile of contention that is called neither is one of mutexes, as for google/pprof.
+func contention(profileType string) string {
+	if strings.HasPrefix(profileType, "block") {
+		return "block"
+	}
+	return "mutex"
 }
 
 // metric makes a valid name of a metric.
-func metric(profileType string) string {
-	name := strings.ReplaceAll(Name(profileType), ".", "_")
+func metric(sampleType string) string {
+	name := PrometheusName(sampleType)
 	if name == "" {
 		return "profile"
 	}
@@ -68,18 +80,17 @@ type typeConfig struct {
 // SampleTypeConfig is the field of that name of /ingest, or nil where Pyroscope's own clients send none: for profiles of
 // CPU time.
 func SampleTypeConfig(profileType string, types []summary.Type) []byte {
-	kind := contention(profileType, types)
 	config := map[string]typeConfig{}
 	for _, t := range types {
 		switch {
 		case t.Name == "cpu" || t.Name == "samples":
 			return nil
-		case kind != "" && t.Name == "contentions":
-			config[t.Name] = typeConfig{Units: "lock_samples", DisplayName: kind + "_count"}
-		case kind != "" && t.Name == "delay":
-			config[t.Name] = typeConfig{Units: "lock_nanoseconds", DisplayName: kind + "_duration"}
+		case t.Name == "contentions":
+			config[t.Name] = typeConfig{Units: "lock_samples", DisplayName: displayName(profileType, t.Name)}
+		case t.Name == "delay":
+			config[t.Name] = typeConfig{Units: "lock_nanoseconds", DisplayName: displayName(profileType, t.Name)}
 		case t.Name == "goroutine":
-			config[t.Name] = typeConfig{Units: "goroutines", DisplayName: "goroutines", Aggregation: "average"}
+			config[t.Name] = typeConfig{Units: "goroutines", DisplayName: displayName(profileType, t.Name), Aggregation: "average"}
 		case IsGauge(t.Name):
 			config[t.Name] = typeConfig{Units: units(t), Aggregation: "average"}
 		default:

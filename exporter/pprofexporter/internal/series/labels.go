@@ -24,11 +24,11 @@ const (
 
 const (
 	// ServiceName is the attribute that a service is known by.
-	ServiceName = "service.name"
+	ServiceName = attributevalue.ServiceName
 	// LabelService is the label for it.
 	LabelService = "service_name"
 	// UnknownService is the service of a resource without a name.
-	UnknownService = "unknown_service"
+	UnknownService = attributevalue.UnknownService
 	// Spy is the attribute and label that names the profiler.
 	Spy = "pyroscope_spy"
 )
@@ -47,16 +47,13 @@ type Labels struct {
 }
 
 // Of makes the labels of a resource, at most limit of them: those of the attributes in first, and then by the order of
-// their keys. Letters, digits, dots and underscores stay in a name, all else becomes an underscore. Where two keys
-// become the same name, one that is spelled so keeps it, then the first in the order of the keys; others get _2, _3.
-func Of(resource pcommon.Map, limit int, first []string) Labels {
-	labels := Labels{Service: UnknownService}
+// their keys. toName makes a name of a key, see [Name] and [PrometheusName]. Where two keys become the same name, one that
+// is spelled so keeps it, then the first in the order of the keys; others get _2, _3.
+func Of(resource pcommon.Map, limit int, first []string, toName func(key string) string) Labels {
+	labels := Labels{Service: clip(attributevalue.Service(resource), maxValueBytes)}
 	values := make(map[string]string, resource.Len())
 	for key, value := range resource.All() {
 		values[key] = clip(attributevalue.Text(value), maxValueBytes)
-	}
-	if service := values[ServiceName]; service != "" {
-		labels.Service = service
 	}
 	labels.Profiler = values[Spy]
 	delete(values, ServiceName)
@@ -66,7 +63,7 @@ func Of(resource pcommon.Map, limit int, first []string) Labels {
 	names := make(map[string]string, len(keys))
 	for _, exact := range []bool{true, false} {
 		for _, key := range keys {
-			name := Name(key)
+			name := toName(key)
 			if (name == key) != exact || name == "" {
 				continue
 			}
@@ -110,8 +107,11 @@ func free(name string, taken map[string]bool) string {
 	return unused
 }
 
+// PrometheusName is Name without dots, which Parca refuses.
+func PrometheusName(key string) string { return strings.ReplaceAll(Name(key), ".", "_") }
+
 // Name makes a label name of a key, or nothing of one that Pyroscope reserves: __session_id__ alone may begin with two
-// underscores.
+// underscores. Letters, digits, dots and underscores stay, all else becomes an underscore.
 func Name(key string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {

@@ -10,15 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
-
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 )
 
 func of(t *testing.T, attributes map[string]any, limit int, first ...string) Labels {
 	t.Helper()
 	resource := pcommon.NewMap()
 	require.NoError(t, resource.FromRaw(attributes))
-	return Of(resource, limit, first)
+	return Of(resource, limit, first, Name)
 }
 
 // Collisions are resolved the same way whatever the order of the attributes.
@@ -41,6 +39,13 @@ func TestLabelsCollide(t *testing.T) {
 	}, labels)
 }
 
+func TestPrometheusNames(t *testing.T) {
+	resource := pcommon.NewMap()
+	require.NoError(t, resource.FromRaw(map[string]any{"host.name": "a", "host_name": "b", "host-name": "c", "9.é": "d"}))
+	assert.Equal(t, []Label{{"_9__", "d"}, {"host_name", "b"}, {"host_name_2", "c"}, {"host_name_3", "a"}},
+		Of(resource, 9, nil, PrometheusName).List)
+}
+
 func TestLabelsLimit(t *testing.T) {
 	labels := of(t, map[string]any{"a": "1", "b": "2", "c": "3", "d": "4"}, 2, "d", "none", "d")
 	assert.Equal(t, []Label{{"a", "1"}, {"d", "4"}}, labels.List)
@@ -55,26 +60,4 @@ func TestIngestName(t *testing.T) {
 	labels := of(t, map[string]any{"service.name": "shop/check out{x}", "a": " x,y={z}\n ", "b": "1"}, 9)
 	assert.Equal(t, "shop/check_out_x_{a=x_y=_z__,b=1}", labels.IngestName())
 	assert.Equal(t, "unknown_service{}", (&Labels{Service: UnknownService}).IngestName())
-}
-
-func TestMetricNameAndConfig(t *testing.T) {
-	contentions := []summary.Type{{Name: "contentions", Unit: "count"}, {Name: "delay", Unit: "nanoseconds"}}
-	for _, tt := range []struct {
-		profileType  string
-		types        []summary.Type
-		name, config string
-	}{
-		{"cpu", []summary.Type{{Name: "samples", Unit: "count"}, {Name: "cpu", Unit: "nanoseconds"}}, "process_cpu", ""},
-		{"wall", []summary.Type{{Name: "samples", Unit: "count"}, {Name: "wall", Unit: "nanoseconds"}}, "wall", ""},
-		{"mutex", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
-		{"block", contentions, "block", `{"contentions":{"units":"lock_samples","display-name":"block_count"},"delay":{"units":"lock_nanoseconds","display-name":"block_duration"}}`},
-		{"delay", contentions, "mutex", `{"contentions":{"units":"lock_samples","display-name":"mutex_count"},"delay":{"units":"lock_nanoseconds","display-name":"mutex_duration"}}`},
-		{"inuse_space", []summary.Type{{Name: "inuse_space", Unit: "bytes"}, {Name: "alloc_objects", Unit: "count"}}, "memory", `{"alloc_objects":{"units":"objects"},"inuse_space":{"units":"bytes","aggregation":"average"}}`},
-		{"goroutine", []summary.Type{{Name: "goroutine", Unit: "count"}}, "goroutine", `{"goroutine":{"units":"goroutines","display-name":"goroutines","aggregation":"average"}}`},
-		{"my.own type", []summary.Type{{Name: "x", Unit: "y"}}, "my_own_type", `{"x":{"units":"y"}}`},
-		{"", nil, "profile", ""},
-	} {
-		assert.Equal(t, tt.name, MetricName(tt.profileType, tt.types), tt.profileType)
-		assert.Equal(t, tt.config, string(SampleTypeConfig(tt.profileType, tt.types)), tt.profileType)
-	}
 }

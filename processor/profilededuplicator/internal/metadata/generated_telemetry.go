@@ -32,6 +32,8 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorBatchMessages             metric.Int64Histogram
 	ProcessorProfileDeduplicatorBatchSamples              metric.Int64Histogram
 	ProcessorProfileDeduplicatorDroppedAttributes         metric.Int64Counter
+	ProcessorProfileDeduplicatorDroppedEmptyProfiles      metric.Int64Counter
+	ProcessorProfileDeduplicatorDroppedLinks              metric.Int64Counter
 	ProcessorProfileDeduplicatorDroppedZeroSamples        metric.Int64Counter
 	ProcessorProfileDeduplicatorEvictedIds                metric.Int64Counter
 	ProcessorProfileDeduplicatorHeldBytes                 metric.Int64ObservableGauge
@@ -168,6 +170,18 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_dropped_attributes",
 		metric.WithDescription("Attributes of samples that drop_attributes dropped. [Alpha]"),
 		metric.WithUnit("{attribute}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorDroppedEmptyProfiles, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_dropped_empty_profiles",
+		metric.WithDescription("Profiles without samples that drop_empty_profiles dropped. [Alpha]"),
+		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorDroppedLinks, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_dropped_links",
+		metric.WithDescription("Samples whose link named no span, or no trace, so that links_without_span made an attribute of it. [Alpha]"),
+		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorDroppedZeroSamples, err = builder.meter.Int64Counter(

@@ -11,9 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"go.opentelemetry.io/collector/component/componenttest"
-
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+	"go.opentelemetry.io/collector/component/componenttest"
 )
 
 func TestSetupTelemetry(t *testing.T) {
@@ -37,6 +36,8 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorBatchMessages.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorBatchSamples.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorDroppedAttributes.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorDroppedEmptyProfiles.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorDroppedLinks.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorDroppedZeroSamples.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorEvictedIds.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorIncomingBytes.Add(context.Background(), 1)
@@ -69,6 +70,12 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.HistogramDataPoint[int64]{{}}, metricdatatest.IgnoreValue(),
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorDroppedEmptyProfiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorDroppedLinks(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorDroppedZeroSamples(t, testTel,

@@ -12,8 +12,12 @@ import (
 )
 
 // ID stands for a tenant, a profile id and a sample type, for there are senders that give one id to all sample types of
-// a capture. It is a cryptographic hash: the names are as long as a sender likes, and memory must be bounded.
+// a capture. It is a cryptographic hash: the names are as long as a sender likes, and memory must be bounded. Its last bit
+// is set for a profile without a time.
 type ID [sha256.Size]byte
+
+// timeless tells that the profile has no time: one that is equal to it may be another capture.
+func (id *ID) timeless() bool { return id[len(id)-1]&1 == 1 }
 
 // Namer makes the IDs of the profiles of one message. Text that many of them share is looked at once.
 type Namer struct {
@@ -41,7 +45,12 @@ func (n *Namer) Of(profile pprofile.Profile) (ID, bool) {
 	n.text = append(append(n.text[:0], id[:]...), n.tenant...)
 	n.appendName(profile.SampleType().TypeStrindex())
 	n.appendName(profile.SampleType().UnitStrindex())
-	return sha256.Sum256(n.text), true
+	named := ID(sha256.Sum256(n.text))
+	named[len(named)-1] &^= 1
+	if profile.Time() == 0 {
+		named[len(named)-1] |= 1
+	}
+	return named, true
 }
 
 // appendText appends a text with its length, or the hash of a long one.

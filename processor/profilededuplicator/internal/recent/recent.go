@@ -94,7 +94,9 @@ func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 	for i, id := range ids {
 		if known := r.delivered[id]; known != nil {
 			repeated[i] = true
-			r.touch(known, now)
+			if !id.timeless() { // else equal captures that come at an interval below the ttl would never pass
+				r.touch(known, now)
+			}
 		} else if r.inFlight[id] != nil {
 			repeated[i] = true
 		} else {

@@ -5,6 +5,7 @@ package recent
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"sync/atomic"
 	"testing"
@@ -352,4 +353,18 @@ func BenchmarkClaim(b *testing.B) {
 		}
 		c.Settle(All)
 	}
+}
+
+// An id that comes again is remembered for longer, but not that of a profile without a time: equal ones at an interval
+// below the ttl are captures of their own, of which the first after the ttl passes.
+func TestTimelessIsNotRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := unlimited()
+		timed, timeless := ID{1}, ID{2, sha256.Size - 1: 1}
+		deliver(t, r, timed, timeless)
+		time.Sleep(40 * time.Minute)
+		assert.Equal(t, []bool{true, true}, known(t, r, timed, timeless))
+		time.Sleep(40 * time.Minute)
+		assert.Equal(t, []bool{true, false}, known(t, r, timed, timeless))
+	})
 }

@@ -1,0 +1,57 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package writeraw writes the message WriteRawRequest of Parca as JSON, which Parca takes beside gRPC.
+package writeraw // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+)
+
+// Path is where the message goes.
+const Path = "/api/profiles/writeraw"
+
+const (
+	begin     = `{"series":[`
+	labels    = `{"labels":{"labels":`
+	profile   = `},"samples":[{"rawProfile":"`
+	seriesEnd = `"}]}`
+
+	// End ends a message.
+	End = `]}`
+)
+
+// AppendSeries appends one series with one profile to a message, which it begins if dst is empty.
+func AppendSeries(dst []byte, list []series.Label, pprof []byte) []byte {
+	if len(dst) == 0 {
+		dst = append(dst, begin...)
+	} else {
+		dst = append(dst, ',')
+	}
+	dst = append(append(dst, labels...), encode(list)...)
+	dst = append(dst, profile...)
+	dst = base64.StdEncoding.AppendEncode(dst, pprof)
+	return append(dst, seriesEnd...)
+}
+
+// SeriesBytes returns the most that AppendSeries appends, and End after it.
+func SeriesBytes(list []series.Label, pprof []byte) int {
+	return len(begin+labels+profile+seriesEnd+End) + len(encode(list)) + base64.StdEncoding.EncodedLen(len(pprof))
+}
+
+// encode writes labels as a list of name and value.
+func encode(list []series.Label) []byte {
+	type label struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	}
+	pairs := make([]label, 0, len(list))
+	for _, l := range list {
+		pairs = append(pairs, label(l))
+	}
+	text, _ := json.Marshal(pairs) // text cannot fail
+	return text
+}

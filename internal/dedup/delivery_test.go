@@ -1,0 +1,194 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+var (
+	someTrace = pcommon.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	someSpan  = pcommon.SpanID{1, 2, 3, 4, 5, 6, 7, 8}
+)
+
+// linked is a message with a sample for each link, all of one stack.
+func linked(key string, links ...[2]bool) pprofile.Profiles {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for i := range links {
+			s := sample(1)
+			s.SetLinkIndex(int32(i + 1))
+			s.Values().Append(int64(i + 1))
+		}
+	})
+	pd.Dictionary().StringTable().SetAt(5, key)
+	for _, has := range links {
+		link := pd.Dictionary().LinkTable().AppendEmpty()
+		if has[0] {
+			link.SetTraceID(someTrace)
+		}
+		if has[1] {
+			link.SetSpanID(someSpan)
+		}
+	}
+	return pd
+}
+
+// said is what a sample says of its span: its link and its attributes of text.
+type said struct {
+	link       bool
+	attributes map[string]string
+}
+
+func saidBy(pd pprofile.Profiles) (all []said) {
+	d := pd.Dictionary()
+	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+		s := said{link: sample.LinkIndex() != 0, attributes: map[string]string{}}
+		for _, i := range sample.AttributeIndices().All() {
+			a := d.AttributeTable().At(int(i))
+			if a.Value().Type() == pcommon.ValueTypeStr {
+				s.attributes[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().Str()
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func TestPartialLinks(t *testing.T) {
+	const trace, span = "0102030405060708090a0b0c0d0e0f10", "0102030405060708"
+	for _, tt := range []struct {
+		name, key string
+		links     [][2]bool
+		want      []said
+		partial   int
+	}{
+		{"whole", "region", [][2]bool{{true, true}}, []said{{true, map[string]string{"region": "eu"}}}, 0},
+		{"trace only", "region", [][2]bool{{true, false}, {true, true}}, []said{
+			{false, map[string]string{"region": "eu", "trace_id": trace}},
+			{true, map[string]string{"region": "eu"}},
+		}, 1},
+		{"span only", "region", [][2]bool{{false, true}}, []said{{false, map[string]string{"region": "eu", "span_id": span}}}, 1},
+		{"an attribute names the trace", "otel.traceid", [][2]bool{{true, false}}, []said{{false, map[string]string{"otel.traceid": "eu"}}}, 1},
+		{"an attribute names the span", "span id", [][2]bool{{false, true}}, []said{{false, map[string]string{"span id": "eu"}}}, 1},
+		{"equal links of two entries", "region", [][2]bool{{true, false}, {true, false}}, []said{
+			{false, map[string]string{"region": "eu", "trace_id": trace}},
+		}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pd, stats, err := dedup.New(dedup.Options{DropPartialLinks: true}).Deduplicate(linked(tt.key, tt.links...))
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, saidBy(pd))
+			assert.Equal(t, tt.partial, stats.PartialLinks)
+			for _, link := range pd.Dictionary().LinkTable().All() {
+				assert.Equal(t, link.TraceID().IsEmpty(), link.SpanID().IsEmpty(), "no link of one id is left")
+			}
+			require.NoError(t, profiletest.Check(pd))
+		})
+	}
+	kept, _, err := dedup.New(dedup.Options{}).Deduplicate(linked("region", [2]bool{true, false}))
+	require.NoError(t, err)
+	assert.Equal(t, []said{{true, map[string]string{"region": "eu"}}}, saidBy(kept), "without the option")
+}
+
+// captureOf is one capture with a profile for each value: the first has the comments, and those of 0 have no sample.
+func captureOf(values ...int64) pprofile.Profiles {
+	pd := samplesOf(func(func(int32) pprofile.Sample) {})
+	pd.Dictionary().StringTable().Append("pprof.profile.comment")
+	comment := pd.Dictionary().AttributeTable().AppendEmpty()
+	comment.SetKeyStrindex(6)
+	comment.Value().SetEmptySlice().AppendEmpty().SetStr("by hand")
+	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	for range values[1:] {
+		profiles.At(0).CopyTo(profiles.AppendEmpty())
+	}
+	for i, value := range values {
+		profile := profiles.At(i)
+		profile.SetProfileID(pprofile.ProfileID{byte(i + 1)})
+		if value > 0 {
+			sample := profile.Samples().AppendEmpty()
+			sample.SetStackIndex(1)
+			sample.Values().Append(value)
+		}
+	}
+	profiles.At(0).AttributeIndices().Append(4)
+	return pd
+}
+
+func TestEmptyProfiles(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		values        []int64
+		kept          []byte
+		commentOf     byte
+		dropped       int
+		wantResources int
+	}{
+		{"none is empty", []int64{1, 2}, []byte{1, 2}, 1, 0, 1},
+		{"the last", []int64{1, 0}, []byte{1}, 1, 1, 1},
+		{"the one with the comments", []int64{0, 2, 3}, []byte{2, 3}, 2, 1, 1},
+		{"all", []int64{0, 0}, nil, 0, 2, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			pd := captureOf(tt.values...)
+			pd.MarkReadOnly()
+			out, stats, err := dedup.New(dedup.Options{DropEmptyProfiles: true}).Deduplicate(pd)
+			require.NoError(t, err)
+			assert.Equal(t, tt.dropped, stats.EmptyProfiles)
+			assert.Equal(t, len(tt.values), stats.ProfilesIn)
+			assert.Equal(t, len(tt.kept), stats.ProfilesOut)
+			assert.Equal(t, len(tt.values), pd.ProfileCount(), "a message of others stays as it is")
+			require.Equal(t, tt.wantResources, out.ResourceProfiles().Len())
+			var kept []byte
+			for _, resource := range out.ResourceProfiles().All() {
+				for _, profile := range resource.ScopeProfiles().At(0).Profiles().All() {
+					kept = append(kept, profile.ProfileID()[0])
+					assert.Equal(t, profile.ProfileID()[0] == tt.commentOf, profile.AttributeIndices().Len() == 1)
+				}
+			}
+			assert.Equal(t, tt.kept, kept)
+			require.NoError(t, profiletest.Check(out))
+		})
+	}
+}
+
+// A profile is empty when drop_zero_samples leaves nothing of it.
+func TestEmptyWithoutZeros(t *testing.T) {
+	message := func() pprofile.Profiles {
+		return samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(0) })
+	}
+	out, stats, err := dedup.New(dedup.Options{DropEmptyProfiles: true}).Deduplicate(message())
+	require.NoError(t, err)
+	assert.Equal(t, 1, out.ProfileCount(), "zeros are samples")
+	assert.Zero(t, stats.EmptyProfiles)
+	out, stats, err = dedup.New(dedup.Options{DropEmptyProfiles: true, DropZeroSamples: true}).Deduplicate(message())
+	require.NoError(t, err)
+	assert.Zero(t, out.ProfileCount())
+	assert.Equal(t, [2]int{1, 1}, [2]int{stats.EmptyProfiles, stats.ZeroSamples})
+}
+
+// A message that is refused, or passes for being broken, is as it was.
+func TestBrokenMessagesKeepAll(t *testing.T) {
+	for _, action := range []dedup.OnInvalid{dedup.Reject, dedup.Pass} {
+		pd := linked("region", [2]bool{true, false})
+		profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+		profiles.AppendEmpty() // empty
+		profiles.At(0).Samples().At(0).SetStackIndex(99)
+		before := pprofile.NewProfiles()
+		pd.CopyTo(before)
+		out, stats, err := dedup.New(dedup.Options{OnInvalid: action, DropPartialLinks: true, DropEmptyProfiles: true}).Deduplicate(pd)
+		assert.Equal(t, action == dedup.Reject, err != nil)
+		assert.Equal(t, before, out)
+		assert.Equal(t, [2]int{}, [2]int{stats.PartialLinks, stats.EmptyProfiles})
+		assert.Equal(t, 2, stats.ProfilesOut)
+		assert.False(t, stats.Changed)
+	}
+}

@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// profileComment is the attribute that only the first profile of a capture has, for all of them.
+const profileComment = "pprof.profile.comment"
+
+// dropEmptyProfiles drops profiles without samples, for which strict readers refuse the message. The comments of a capture
+// go to another profile of it.
+func (w *work) dropEmptyProfiles() {
+	if !w.opts.DropEmptyProfiles || !w.hasEmptyProfiles() {
+		return
+	}
+	w.makeOwn()
+	isComment := attributesOf(w.pd.Dictionary(), profileComment)
+	for _, resource := range w.pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			w.keepComments(scope.Profiles(), isComment)
+			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
+				if !w.isEmpty(profile) {
+					return false
+				}
+				w.stats.EmptyProfiles++
+				w.stats.ZeroSamples += profile.Samples().Len()
+				return true
+			})
+		}
+	}
+}
+
+func (w *work) hasEmptyProfiles() bool {
+	for profile := range profilesOf(w.pd) {
+		if w.isEmpty(profile) {
+			return true
+		}
+	}
+	return false
+}
+
+// isEmpty tells whether no sample of a profile is to be kept.
+func (w *work) isEmpty(profile pprofile.Profile) bool {
+	for _, sample := range profile.Samples().All() {
+		if !w.isZero(sample) {
+			return false
+		}
+	}
+	return true
+}
+
+// capture is what the profiles of one capture have in common.
+type capture struct {
+	time                   pcommon.Timestamp
+	duration               uint64
+	periodType, periodUnit int32
+	period                 int64
+}
+
+func captureOf(profile pprofile.Profile) capture {
+	return capture{
+		profile.Time(), profile.DurationNano(),
+		profile.PeriodType().TypeStrindex(), profile.PeriodType().UnitStrindex(), profile.Period(),
+	}
+}
+
+// keepComments gives the comments of empty profiles to the first other profile of their capture that has none.
+func (w *work) keepComments(profiles pprofile.ProfilesSlice, isComment []bool) {
+	heirs := map[capture]pprofile.Profile{}
+	for _, profile := range profiles.All() {
+		if _, found := heirs[captureOf(profile)]; !found && !w.isEmpty(profile) && !hasAny(profile.AttributeIndices(), isComment) {
+			heirs[captureOf(profile)] = profile
+		}
+	}
+	for _, profile := range profiles.All() {
+		heir, found := heirs[captureOf(profile)]
+		if !found || !w.isEmpty(profile) {
+			continue
+		}
+		for _, i := range profile.AttributeIndices().All() {
+			if i >= 0 && int(i) < len(isComment) && isComment[i] {
+				heir.AttributeIndices().Append(i)
+				delete(heirs, captureOf(profile))
+				break
+			}
+		}
+	}
+}
+
+// attributesOf tells of each attribute whether it has one of these keys.
+func attributesOf(dict pprofile.ProfilesDictionary, keys ...string) []bool {
+	texts, is := dict.StringTable(), make([]bool, dict.AttributeTable().Len())
+	for i, attribute := range dict.AttributeTable().All() {
+		key := attribute.KeyStrindex()
+		is[i] = key > 0 && int(key) < texts.Len() && slices.Contains(keys, texts.At(int(key)))
+	}
+	return is
+}
