@@ -31,7 +31,7 @@ func TestValidate(t *testing.T) {
 		"max_nesting is 1000000":    {"max_nesting": 1_000_000},
 		"max_inflated_mib is 0":     {"max_inflated_mib": 0},
 		"receive_timeout is 0s":     {"receive_timeout": 0},
-		"has invalid keys: limitss": {"limitss": 1},
+		`limitss is not an option`: {"limitss": 1},
 	} {
 		cfg := createDefaultConfig().(*Config)
 		err := confmap.NewFromStringMap(settings).Unmarshal(cfg)

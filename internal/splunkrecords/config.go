@@ -42,15 +42,15 @@ type Config struct {
 // LimitsConfig bounds records. One that exceeds any of these is refused, its neighbours are not.
 type LimitsConfig struct {
 	// BodyBytes is the size of a body: that of a text, or of a pprof behind base64.
-	BodyBytes int `mapstructure:"body_bytes"`
+	BodyBytes int `mapstructure:"body_bytes" unit:"bytes"`
 	// InflatedBytes is the size of a pprof behind its compression; a request may have four times that.
-	InflatedBytes int `mapstructure:"inflated_bytes"`
+	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of samples of all records of a request.
 	Samples int `mapstructure:"samples"`
 	// FramesPerStack is the depth of one stack.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
 	// StringBytes is the length of one string of a pprof, or of one line of a text.
-	StringBytes int `mapstructure:"string_bytes"`
+	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
 	// Labels is the number of labels of all samples, of one pprof.
 	Labels int `mapstructure:"labels"`
 	// Mappings is the number of mappings, of one pprof.
