@@ -81,4 +81,6 @@ func (s *source) read(t *testing.T, declaration *ast.GenDecl) {
 	}
 }
 
-func sentence(comment *ast.CommentGroup) string { return strings.Join(strings.Fields(comment.Text()), " ") }
+func sentence(comment *ast.CommentGroup) string {
+	return strings.Join(strings.Fields(comment.Text()), " ")
+}
