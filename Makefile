@@ -34,7 +34,7 @@ N         ?= 20000
 UPLOADS   ?= 10000
 
 # Tests that have modules of their own, so that what they depend on stays out of the bundle.
-TEST_MODULES := test/clients test/kafka test/deploy
+TEST_MODULES := test/clients test/kafka test/deploy test/interop test/interop/peer
 
 GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -name '*.go' ! -name '*_test.go' -print)
 
@@ -83,6 +83,10 @@ test-clients: $(BINARY) ## Real profiler clients against the built distribution 
 .PHONY: test-deploy
 test-deploy: $(BINARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
+
+.PHONY: test-interop
+test-interop: $(BINARY) ## The built distribution against senders and receivers of older and newer versions of pdata
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/interop test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./internal/testsummary
 
 .PHONY: test-kafka
 test-kafka: $(BINARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
