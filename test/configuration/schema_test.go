@@ -6,6 +6,7 @@ package configuration
 import (
 	"bytes"
 	"encoding"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -75,9 +76,7 @@ func sectionSchema(t *testing.T, section reflect.Value) *schema {
 func (s *schema) squash(t *testing.T, section reflect.Value) {
 	t.Helper()
 	if isOurs(section.Type()) {
-		for key, option := range sectionSchema(t, section).Properties {
-			s.Properties[key] = option
-		}
+		maps.Copy(s.Properties, sectionSchema(t, section).Properties)
 		return
 	}
 	s.AllOf = append(s.AllOf, &schema{Ref: reference(section.Type())})
