@@ -19,9 +19,15 @@ type Config struct {
 	_ struct{}
 }
 
-var _ confmap.Unmarshaler = (*Config)(nil)
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
 
 // Unmarshal reads the configuration and refuses keys that do not exist.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
+
+// Validate checks the configuration.
+func (cfg *Config) Validate() error { return cfg.Check() }
 
 func createDefaultConfig() component.Config { return &Config{Config: splunkrecords.NewDefaultConfig()} }

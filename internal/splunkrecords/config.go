@@ -133,9 +133,10 @@ func NewDefaultConfig() Config {
 	return cfg
 }
 
-// Validate checks the configuration.
-func (cfg *Config) Validate() error {
-	var errs []error
+// Check is for the Validate methods of the configurations that this one is part of. As Validate it would be called for them
+// and for itself.
+func (cfg *Config) Check() error {
+	errs := []error{cfg.Limits.check()}
 	for i, pair := range cfg.LinkLabels {
 		if pair.Trace == "" {
 			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
@@ -145,8 +146,8 @@ func (cfg *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate refuses limits that would refuse everything.
-func (l *LimitsConfig) Validate() error {
+// check refuses limits that would refuse everything.
+func (l *LimitsConfig) check() error {
 	var errs []error
 	for _, limit := range []struct {
 		name  string
@@ -167,7 +168,7 @@ func (l *LimitsConfig) Validate() error {
 		{"comments", l.Comments},
 	} {
 		if limit.value <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
+			errs = append(errs, fmt.Errorf("limits: %s must be above 0, is %d", limit.name, limit.value))
 		}
 	}
 	return errors.Join(errs...)

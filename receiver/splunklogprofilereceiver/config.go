@@ -94,7 +94,7 @@ func (cfg *Config) Validate() error {
 	if err := (&otlpreceiver.Config{Protocols: cfg.Protocols}).Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("protocols: %w", err))
 	}
-	return errors.Join(append(errs, cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Config.Validate())...)
+	return errors.Join(append(errs, cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Check())...)
 }
 
 // validateAddresses checks where the protocols listen.

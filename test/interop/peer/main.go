@@ -91,12 +91,12 @@ func sendGRPC(ctx context.Context, address string, request pprofileotlp.ExportRe
 }
 
 func sendHTTP(ctx context.Context, address, contentType string, wire []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+profilePath, bytes.NewReader(wire))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+profilePath, bytes.NewReader(wire)) //nolint:gosec // an argument of the test
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", contentType)
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request) //nolint:gosec // an argument of the test
 	if err != nil {
 		return err
 	}
