@@ -39,7 +39,7 @@ UPLOADS   ?= 10000
 
 # Tests and tools have modules of their own, so that what they depend on stays out of the bundle: test is for the built
 # distribution and for tools, the others need heavy dependencies.
-TEST_MODULES := test test/clients test/kafka test/deploy
+TEST_MODULES := test test/clients test/kafka test/deploy test/interop test/interop/peer
 
 # The tools that are built for a target, run from the root of the tree: $(call tool,NAME).
 tool    = _build/tools/$(1)
@@ -104,6 +104,10 @@ test-clients: $(BINARY) $(SUMMARY) ## Real profiler clients against the built di
 .PHONY: test-deploy
 test-deploy: $(BINARY) $(SUMMARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
+
+.PHONY: test-interop
+test-interop: $(BINARY) $(SUMMARY) ## The built distribution against senders and receivers of older and newer versions of pdata
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/interop test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
 
 .PHONY: test-kafka
 test-kafka: $(BINARY) $(SUMMARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost

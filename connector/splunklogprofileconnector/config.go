@@ -5,7 +5,9 @@ package splunklogprofileconnector
 
 import (
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
 
@@ -16,5 +18,16 @@ type Config struct {
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
+
+var (
+	_ confmap.Unmarshaler = (*Config)(nil)
+	_ confmap.Validator   = (*Config)(nil)
+)
+
+// Unmarshal reads the configuration and refuses keys that do not exist.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
+
+// Validate checks the configuration.
+func (cfg *Config) Validate() error { return cfg.Check() }
 
 func createDefaultConfig() component.Config { return &Config{Config: splunkrecords.NewDefaultConfig()} }

@@ -11,8 +11,10 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -32,7 +34,7 @@ type Config struct {
 	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
 
 	// MaxPprofBytes bounds the pprofs that one request becomes, all together and before compression (default: 67108864).
-	MaxPprofBytes int `mapstructure:"max_pprof_bytes"`
+	MaxPprofBytes int `mapstructure:"max_pprof_bytes" unit:"bytes"`
 	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
 	Timestamps Timestamps `mapstructure:"timestamps"`
 	// LinkLabels names the labels that the link of a sample to a span becomes.
@@ -67,7 +69,13 @@ const (
 	TimestampsLabel Timestamps = "label"
 )
 
-var _ component.Config = (*Config)(nil)
+var (
+	_ component.Config    = (*Config)(nil)
+	_ confmap.Unmarshaler = (*Config)(nil)
+)
+
+// Unmarshal reads the configuration and refuses keys that do not exist.
+func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
 // UnmarshalText takes total and label.
 func (t *Timestamps) UnmarshalText(text []byte) error {
@@ -97,7 +105,7 @@ func (c *Config) Validate() error {
 	if c.MaxPprofBytes < 1 {
 		err = errors.Join(err, fmt.Errorf("max_pprof_bytes must be above 0, it is %d", c.MaxPprofBytes))
 	}
-	return errors.Join(err, c.validateQueue())
+	return errors.Join(err, c.validateQueue(), configcheck.Durations(c))
 }
 
 // leastQueueBytes is more than a queue of requests has requests, and less than a queue of bytes must have.

@@ -27,7 +27,7 @@ type FileConfig struct {
 	// MaxAge is how long a file is kept after it was written (default: 0, for ever).
 	MaxAge time.Duration `mapstructure:"max_age"`
 	// MaxTotalSize is how many bytes of files are kept (default: 0, all).
-	MaxTotalSize int64 `mapstructure:"max_total_size"`
+	MaxTotalSize int64 `mapstructure:"max_total_size" unit:"bytes"`
 	// FileMode is that of new files, octal (default: "0640"). The process's umask is taken off.
 	FileMode string `mapstructure:"file_mode"`
 	// DirectoryMode is that of new directories, octal (default: "0750"). The process's umask is taken off.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 
 	"go.opentelemetry.io/collector/config/confighttp"
@@ -41,7 +40,7 @@ type HTTPConfig struct {
 	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push or parca has (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
 	// MaxRequestBytes sends a request of pyroscope_push or parca once it has that many bytes (default: 16777216).
-	MaxRequestBytes int `mapstructure:"max_request_bytes"`
+	MaxRequestBytes int `mapstructure:"max_request_bytes" unit:"bytes"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -113,28 +112,12 @@ func newDefaultHTTPConfig() HTTPConfig {
 	}
 }
 
-// Unmarshal reads the section and refuses keys that do not exist, see strictSection. A query that is given replaces the
-// default one.
+// Unmarshal reads the section. A query that is given replaces the default one.
 func (c *HTTPConfig) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("query") {
 		c.Query = nil
 	}
-	type fields HTTPConfig
-	if err := conf.Unmarshal((*fields)(c)); err != nil {
-		return err
-	}
-	type httpFields confighttp.ClientConfig
-	return strictSection(conf, reflect.TypeFor[HTTPConfig](), &httpFields{})
-}
-
-// strictSection refuses keys of a section that are neither those of own nor those of a struct of confighttp, which shares
-// the section and would let everything pass.
-func strictSection(conf *confmap.Conf, own reflect.Type, squashed any) error {
-	rest := maps.Clone(conf.ToStringMap())
-	for field := range own.Fields() {
-		delete(rest, field.Tag.Get(confmap.MapstructureTag))
-	}
-	return confmap.NewFromStringMap(rest).Unmarshal(squashed)
+	return conf.Unmarshal(c)
 }
 
 // Validate tells all that is wrong.

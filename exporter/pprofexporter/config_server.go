@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // ServerConfig is the destination that holds profiles for others to fetch and to look at.
@@ -25,15 +26,15 @@ type ServerConfig struct {
 	// the names of that and of its endpoint, all others take every name.
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
 	// MaxMemory bounds the profiles held, compressed as they are, in bytes (default: 67108864).
-	MaxMemory int64 `mapstructure:"max_memory"`
+	MaxMemory int64 `mapstructure:"max_memory" unit:"bytes"`
 	// MaxAge is how long a profile is held after it came (default: 1h). 0 is for ever.
 	MaxAge time.Duration `mapstructure:"max_age"`
 	// MaxProfilesPerSeries is how many profiles of one service and type are held (default: 1000).
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
 	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
-	MaxRequestSize int64 `mapstructure:"max_request_size"`
+	MaxRequestSize int64 `mapstructure:"max_request_size" unit:"bytes"`
 	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 67108864). The lightest stacks become one.
-	MaxPageMemory int64 `mapstructure:"max_page_memory"`
+	MaxPageMemory int64 `mapstructure:"max_page_memory" unit:"bytes"`
 	// MaxDepth is how many frames of a stack a page shows (default: 512). Those in the middle become one.
 	MaxDepth int `mapstructure:"max_depth"`
 	// MaxConcurrentRequests is how many requests merge profiles at a time (default: 2).
@@ -47,10 +48,7 @@ type ServerConfig struct {
 	_ struct{}
 }
 
-var (
-	_ confmap.Validator   = (*ServerConfig)(nil)
-	_ confmap.Unmarshaler = (*ServerConfig)(nil)
-)
+var _ confmap.Validator = (*ServerConfig)(nil)
 
 func newDefaultServerConfig() ServerConfig {
 	http := confighttp.NewDefaultServerConfig()
@@ -72,22 +70,9 @@ func newDefaultServerConfig() ServerConfig {
 	}
 }
 
-// Unmarshal reads the section and refuses keys that do not exist, see strictSection.
-func (c *ServerConfig) Unmarshal(conf *confmap.Conf) error {
-	type fields ServerConfig
-	if err := conf.Unmarshal((*fields)(c)); err != nil {
-		return err
-	}
-	type httpFields confighttp.ServerConfig
-	return strictSection(conf, reflect.TypeFor[ServerConfig](), &httpFields{})
-}
-
 // Validate tells all that is wrong.
 func (c *ServerConfig) Validate() error {
-	var errs []error
-	if c.HTTP.NetAddr.Endpoint == "" {
-		errs = append(errs, errors.New("endpoint must be set"))
-	}
+	errs := []error{configcheck.ListenAddress(c.HTTP.NetAddr)}
 	if p := c.PathPrefix; p != "" && (!strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.ContainsAny(p, "{} ")) {
 		errs = append(errs, fmt.Errorf("path_prefix must be empty or a clean path such as /profiling, is %q", p))
 	}

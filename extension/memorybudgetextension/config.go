@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // Config is the configuration of the extension.
@@ -43,7 +44,13 @@ const (
 	largestNesting = 1000
 )
 
-var _ confmap.Validator = (*Config)(nil)
+var (
+	_ confmap.Validator   = (*Config)(nil)
+	_ confmap.Unmarshaler = (*Config)(nil)
+)
+
+// Unmarshal reads the configuration and refuses keys that do not exist.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
 
 func createDefaultConfig() component.Config {
 	return &Config{
@@ -57,7 +64,7 @@ func createDefaultConfig() component.Config {
 
 // Validate checks the numbers.
 func (cfg *Config) Validate() error {
-	var errs []error
+	errs := []error{configcheck.Durations(cfg)}
 	check := func(valid bool, format string, args ...any) {
 		if !valid {
 			errs = append(errs, fmt.Errorf(format, args...))

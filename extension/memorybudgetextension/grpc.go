@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/tap"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
@@ -74,6 +75,9 @@ func (s *grpcServer) intercept(ctx context.Context, request any, _ *grpc.UnarySe
 	}
 	outcome := found.(*outcome)
 	defer s.release(outcome)
+	if outcome.err == nil {
+		outcome.err = checkVersion(metadata.ValueFromIncomingContext(ctx, versionHeader))
+	}
 	if outcome.err != nil {
 		_, status := s.refuse(ctx, outcome.err)
 		return nil, status.Err()

@@ -46,6 +46,10 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 		next.ServeHTTP(w, r)
 		return
 	}
+	if err := checkVersion(r.Header.Values(versionHeader)); err != nil {
+		m.refuseHTTP(w, r, mediaType, err)
+		return
+	}
 	var reservation *budget.Reservation
 	body, err := m.receive(w, r)
 	if err == nil {

@@ -38,11 +38,12 @@ type refusal struct {
 }
 
 var (
-	exhausted = refusal{"exhausted", codes.Unavailable, http.StatusServiceUnavailable}
-	tooSlow   = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
-	tooLarge  = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
-	tooDeep   = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
-	malformed = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
+	exhausted   = refusal{"exhausted", codes.Unavailable, http.StatusServiceUnavailable}
+	tooSlow     = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
+	tooLarge    = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
+	tooDeep     = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
+	unsupported = refusal{"unsupported_version", codes.InvalidArgument, http.StatusBadRequest}
+	malformed   = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
 )
 
 // refusalOf tells what an error means for the sender.
@@ -58,6 +59,8 @@ func refusalOf(err error) refusal {
 		return tooLarge
 	case errors.Is(err, otlpwire.ErrTooDeep):
 		return tooDeep
+	case errors.Is(err, errVersion):
+		return unsupported
 	default:
 		return malformed
 	}

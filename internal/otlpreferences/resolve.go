@@ -14,10 +14,12 @@ import (
 // Resolve returns pd with the keys and strings of its resource and scope attributes in place. Collectors from v0.163 on
 // send them over gRPC as references (key_strindex, string_value_strindex), which the gRPC receiver of v0.162 leaves as
 // they are: all keys are empty then. pdata resolves references when it unmarshals, so a message with an empty key is
-// marshalled and unmarshalled; all others are returned as they are, and resolved is false. pd must not be used any more.
+// marshalled and unmarshalled. References beside a key, as v0.159 sends them, are removed. All others are returned as they
+// are, and resolved is false. pd must not be used any more.
 func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err error) {
 	if !refers(pd) {
-		return pd, false, nil
+		out, resolved = dropLeftovers(pd)
+		return out, resolved, nil
 	}
 	wire, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
 	if err != nil {

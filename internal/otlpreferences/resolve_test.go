@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func message() pprofile.Profiles {
@@ -75,4 +76,49 @@ func TestResolveTruly(t *testing.T) {
 	value, found := resolved.ResourceProfiles().At(0).Resource().Attributes().Get("")
 	assert.True(t, found)
 	assert.Equal(t, "nameless", value.Str())
+}
+
+// withBoth is a message whose keys are there in full and as references to other strings, as pdata v0.159 sends them.
+func withBoth(t *testing.T) pprofile.Profiles {
+	t.Helper()
+	keyValue := func(key string, value []byte) []byte {
+		wire := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), key)
+		wire = protowire.AppendBytes(protowire.AppendTag(wire, 2, protowire.BytesType), value)
+		return protowire.AppendVarint(protowire.AppendTag(wire, 3, protowire.VarintType), 7)
+	}
+	text := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "a")
+	inner := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), keyValue("inner", text))
+	list := protowire.AppendBytes(protowire.AppendTag(nil, 6, protowire.BytesType), inner)
+	var wire []byte
+	for _, attribute := range [][]byte{keyValue("service.name", text), keyValue("map", list)} {
+		wire = protowire.AppendBytes(protowire.AppendTag(wire, 1, protowire.BytesType), attribute)
+	}
+	for range 2 { // A message, its resource, the attributes.
+		wire = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), wire)
+	}
+	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(wire)
+	require.NoError(t, err)
+	return pd
+}
+
+// TestResolveBoth: references beside keys are gone, also those within values, and nothing else is.
+func TestResolveBoth(t *testing.T) {
+	for name, shared := range map[string]bool{"own": false, "read-only": true} {
+		t.Run(name, func(t *testing.T) {
+			pd := withBoth(t)
+			before := (&pprofile.ProtoMarshaler{}).ProfilesSize(pd)
+			if shared {
+				pd.MarkReadOnly()
+			}
+			out, did, err := Resolve(pd)
+			require.NoError(t, err)
+			assert.True(t, did)
+			assert.Equal(t, map[string]any{"service.name": "a", "map": map[string]any{"inner": "a"}},
+				out.ResourceProfiles().At(0).Resource().Attributes().AsRaw())
+			assert.Equal(t, before-3*2, (&pprofile.ProtoMarshaler{}).ProfilesSize(out), "three references of two bytes")
+			_, again, err := Resolve(out)
+			require.NoError(t, err)
+			assert.False(t, again)
+		})
+	}
 }

@@ -42,15 +42,15 @@ type Config struct {
 // LimitsConfig bounds records. One that exceeds any of these is refused, its neighbours are not.
 type LimitsConfig struct {
 	// BodyBytes is the size of a body: that of a text, or of a pprof behind base64.
-	BodyBytes int `mapstructure:"body_bytes"`
+	BodyBytes int `mapstructure:"body_bytes" unit:"bytes"`
 	// InflatedBytes is the size of a pprof behind its compression; a request may have four times that.
-	InflatedBytes int `mapstructure:"inflated_bytes"`
+	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of samples of all records of a request.
 	Samples int `mapstructure:"samples"`
 	// FramesPerStack is the depth of one stack.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
 	// StringBytes is the length of one string of a pprof, or of one line of a text.
-	StringBytes int `mapstructure:"string_bytes"`
+	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
 	// Labels is the number of labels of all samples, of one pprof.
 	Labels int `mapstructure:"labels"`
 	// Mappings is the number of mappings, of one pprof.
@@ -133,9 +133,10 @@ func NewDefaultConfig() Config {
 	return cfg
 }
 
-// Validate checks the configuration.
-func (cfg *Config) Validate() error {
-	var errs []error
+// Check is for the Validate methods of the configurations that this one is part of. As Validate it would be called for them
+// and for itself.
+func (cfg *Config) Check() error {
+	errs := []error{cfg.Limits.check()}
 	for i, pair := range cfg.LinkLabels {
 		if pair.Trace == "" {
 			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
@@ -145,8 +146,8 @@ func (cfg *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate refuses limits that would refuse everything.
-func (l *LimitsConfig) Validate() error {
+// check refuses limits that would refuse everything.
+func (l *LimitsConfig) check() error {
 	var errs []error
 	for _, limit := range []struct {
 		name  string
@@ -167,7 +168,7 @@ func (l *LimitsConfig) Validate() error {
 		{"comments", l.Comments},
 	} {
 		if limit.value <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
+			errs = append(errs, fmt.Errorf("limits: %s must be above 0, is %d", limit.name, limit.value))
 		}
 	}
 	return errors.Join(errs...)

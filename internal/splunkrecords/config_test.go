@@ -22,7 +22,7 @@ func load(t *testing.T, values map[string]any) (Config, error) {
 	if err := confmap.NewFromStringMap(values).Unmarshal(&cfg); err != nil {
 		return cfg, err
 	}
-	err := confmap.Validate(&cfg)
+	err := cfg.Check()
 	return cfg, err
 }
 

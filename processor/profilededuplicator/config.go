@@ -9,7 +9,9 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
@@ -39,7 +41,13 @@ type Config struct {
 	_ struct{}
 }
 
-var _ component.Config = (*Config)(nil)
+var (
+	_ component.Config    = (*Config)(nil)
+	_ confmap.Unmarshaler = (*Config)(nil)
+)
+
+// Unmarshal reads the configuration and refuses keys that do not exist.
+func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
 func createDefaultConfig() component.Config {
 	return &Config{
@@ -55,7 +63,7 @@ func createDefaultConfig() component.Config {
 
 // Validate checks what holds between the sections, which check themselves.
 func (c *Config) Validate() error {
-	var errs []error
+	errs := []error{configcheck.Durations(c)}
 	if c.MergeProfiles.HasValue() && !c.Batch.HasValue() {
 		errs = append(errs, errors.New("merge_profiles joins profiles of one batch: it needs batch"))
 	}

@@ -24,9 +24,9 @@ type BatchConfig struct {
 	MaxSamples int `mapstructure:"max_samples"`
 	// MaxBytes ends a batch, and is about the most that one message has afterwards, in bytes of protobuf (default:
 	// 4000000). 0 is no limit.
-	MaxBytes int `mapstructure:"max_bytes"`
+	MaxBytes int `mapstructure:"max_bytes" unit:"bytes"`
 	// MaxHeldBytes is the most memory that the messages in all batches may take, estimated (default: 256 MiB).
-	MaxHeldBytes int64 `mapstructure:"max_held_bytes"`
+	MaxHeldBytes int64 `mapstructure:"max_held_bytes" unit:"bytes"`
 
 	// MetadataKeys are keys of the client's metadata. Messages are joined only if they agree in the values of all of
 	// them (default: none).

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -72,7 +74,7 @@ type LimitsConfig struct {
 	// Payloads is the number of profiles in one request.
 	Payloads int `mapstructure:"payloads"`
 	// InflatedBytes is the size after all compression, of a request with all its profiles.
-	InflatedBytes int `mapstructure:"inflated_bytes"`
+	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of samples made of a request: each counts once per sample type that has a value.
 	Samples int `mapstructure:"samples"`
 	// SampleTypes is the number of sample types.
@@ -82,7 +84,7 @@ type LimitsConfig struct {
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
 	// StringBytes is the length of one string.
-	StringBytes int `mapstructure:"string_bytes"`
+	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
 	// Labels is the number of labels of all samples, of one profile.
 	Labels int `mapstructure:"labels"`
 	// Mappings is the number of mappings, of one profile.
@@ -176,10 +178,14 @@ func createDefaultConfig() component.Config {
 
 // Unmarshal reads the configuration. The server is there by default only if nothing else is asked for.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
-	if err := conf.Unmarshal(cfg); err != nil {
+	if conf.IsSet("server::max_concurrent_bytes") {
+		return errors.New("server::max_concurrent_bytes is no more: the extension memory_budget bounds the memory of all requests")
+	}
+	if err := configcheck.Unmarshal(conf, cfg); err != nil {
 		return err
 	}
-	alone := !conf.IsSet("server") && !cfg.fetches()
+	// A host and port is more likely where somebody wants to listen.
+	alone := !conf.IsSet("server") && !cfg.fetches() && strings.Contains(cfg.Endpoint, "://")
 	if cfg.Endpoint != "" && (alone || cfg.Scrape.HasValue()) {
 		if section := cfg.Scrape.GetOrInsertDefault(); len(section.Targets) == 0 {
 			section.Targets = []TargetConfig{{Endpoint: cfg.Endpoint}}
@@ -203,9 +209,10 @@ func (cfg *Config) Validate() error {
 		errs = append(errs, errors.New("nothing to do: at least one of server, remote, scrape, file and self must be configured"))
 	}
 	if cfg.Endpoint != "" && cfg.Server.HasValue() && !cfg.Scrape.HasValue() {
-		errs = append(errs, fmt.Errorf("endpoint %q is the target of scrape, which is not configured; server::endpoint is where the server listens",
+		errs = append(errs, fmt.Errorf("endpoint %q is the target of scrape, which is not configured: write server::endpoint to listen there, or add the section scrape to fetch from there",
 			cfg.Endpoint))
 	}
+	errs = append(errs, configcheck.Durations(cfg))
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}

@@ -118,19 +118,23 @@ func creatorConfig(t *testing.T, template map[string]any) *Config {
 
 // TestReceiverCreator loads what the receiver_creator makes of a template, with and without a section of our own.
 func TestReceiverCreator(t *testing.T) {
-	for name, template := range map[string]map[string]any{
-		"nothing": {},
-		"scrape":  {"scrape": map[string]any{"profiles": []any{"cpu"}}},
-	} {
-		cfg := creatorConfig(t, template)
+	for name, section := range map[string]any{"nothing": nil, "scrape": map[string]any{"profiles": []any{"cpu"}}} {
+		cfg := creatorConfig(t, map[string]any{"scrape": section})
 		assert.False(t, cfg.Server.HasValue(), name)
 		require.True(t, cfg.Scrape.HasValue(), name)
 		assert.Equal(t, []TargetConfig{{Endpoint: "10.1.2.3:6060"}}, cfg.Scrape.Get().Targets)
 	}
 	cfg := creatorConfig(t, map[string]any{"scrape": map[string]any{"targets": []any{map[string]any{"endpoint": "http://10.1.2.3:6060/app"}}}})
 	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060/app"}}, cfg.Scrape.Get().Targets, "what is written wins")
-	_, err := load(confmap.NewFromStringMap(map[string]any{"endpoint": "0.0.0.0:4040", "server": map[string]any{"path": "/p"}}))
-	require.ErrorContains(t, err, `endpoint "0.0.0.0:4040" is the target of scrape`, "meant for the server")
+	for name, values := range map[string]map[string]any{
+		"alone": {"endpoint": "0.0.0.0:4040"}, "beside a server": {"endpoint": "0.0.0.0:4040", "server": map[string]any{"path": "/p"}},
+	} {
+		_, err := load(confmap.NewFromStringMap(values))
+		require.ErrorContains(t, err, `endpoint "0.0.0.0:4040" is the target of scrape, which is not configured: write server::endpoint to listen there`, name)
+	}
+	cfg, err := load(confmap.NewFromStringMap(map[string]any{"endpoint": "http://10.1.2.3:6060"}))
+	require.NoError(t, err, "a URL can be fetched from only")
+	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060"}}, cfg.Scrape.Get().Targets)
 	cfg = creatorConfig(t, map[string]any{"remote": map[string]any{"endpoint": "http://10.1.2.3:6060/debug/pprof/heap"}})
 	assert.False(t, cfg.Scrape.HasValue())
 	assert.True(t, cfg.Remote.HasValue())

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"reflect"
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
@@ -22,31 +21,18 @@ type RemoteConfig struct {
 	HTTP confighttp.ClientConfig `mapstructure:",squash"`
 
 	// MaxResponseSize bounds the answer.
-	MaxResponseSize int64 `mapstructure:"max_response_size"`
+	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-var (
-	_ confmap.Validator   = (*RemoteConfig)(nil)
-	_ confmap.Unmarshaler = (*RemoteConfig)(nil)
-)
+var _ confmap.Validator = (*RemoteConfig)(nil)
 
 func defaultRemoteConfig() RemoteConfig {
 	cfg := RemoteConfig{Schedule: defaultSchedule(), HTTP: confighttp.NewDefaultClientConfig(), MaxResponseSize: defaultMaxResponseSize}
 	cfg.Schedule.Jitter = time.Second
 	return cfg
-}
-
-// Unmarshal reads the section and refuses keys that do not exist.
-func (cfg *RemoteConfig) Unmarshal(conf *confmap.Conf) error {
-	type fields RemoteConfig
-	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
-		return err
-	}
-	type httpFields confighttp.ClientConfig
-	return refuseUnknown(conf, reflect.TypeFor[RemoteConfig](), &httpFields{})
 }
 
 // Validate checks the options of our own; confighttp checks its own.

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 const (
@@ -48,7 +50,7 @@ type ScrapeConfig struct {
 	PathPrefix string `mapstructure:"path_prefix"`
 
 	// MaxResponseSize bounds an answer.
-	MaxResponseSize int64 `mapstructure:"max_response_size"`
+	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
 
 	// MaxConcurrentProfiles is how many profiles are translated and handed on at a time.
 	MaxConcurrentProfiles int `mapstructure:"max_concurrent_profiles"`
@@ -88,6 +90,9 @@ type ScrapedProfile struct {
 	_ struct{}
 }
 
+// knownProfiles are those that net/http/pprof serves.
+var knownProfiles = append(slices.Clone(selfProfiles), "threadcreate")
+
 var (
 	_ confmap.Validator   = (*ScrapeConfig)(nil)
 	_ confmap.Unmarshaler = (*ScrapeConfig)(nil)
@@ -115,18 +120,13 @@ func (p *ScrapedProfile) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Unmarshal reads the section and refuses keys that do not exist.
+// Unmarshal reads the section.
 func (cfg *ScrapeConfig) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("profiles") {
 		// What is listed stands for itself, and not over what is listed by default.
 		cfg.Profiles = nil
 	}
-	type fields ScrapeConfig
-	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
-		return err
-	}
-	type httpFields confighttp.ClientConfig
-	return refuseUnknown(conf, reflect.TypeFor[ScrapeConfig](), &httpFields{})
+	return conf.Unmarshal(cfg)
 }
 
 // Validate checks targets, profiles and times; confighttp checks its own.
@@ -158,6 +158,10 @@ func (cfg *ScrapeConfig) Validate() error {
 			errs = append(errs, fmt.Errorf("profiles[%d].name must be set, and be its own, is %q", i, profile.Name))
 		}
 		names[profile.Name] = true
+		if profile.Path == "" && profile.Name != "" && !slices.Contains(knownProfiles, profile.Name) {
+			errs = append(errs, fmt.Errorf("profiles[%d]: %q is unknown, known are %s: another one needs path, for example path: %s",
+				i, profile.Name, strings.Join(knownProfiles, ", "), path.Join(cfg.PathPrefix, profile.Name)))
+		}
 		errs = append(errs, cfg.validateSeconds(cfg.resolve(profile)))
 	}
 	return errors.Join(errs...)
@@ -197,10 +201,13 @@ func (cfg *ScrapeConfig) resolve(profile ScrapedProfile) ScrapedProfile {
 	return profile
 }
 
-// url returns the endpoint as a URL. Without a scheme it is http.
+// url returns the endpoint as a URL. Without a scheme it is http, and must have a port.
 func (t *TargetConfig) url() (*url.URL, error) {
 	text := t.Endpoint
 	if text != "" && !strings.Contains(text, "://") {
+		if err := configcheck.HostPort(text); err != nil {
+			return nil, err
+		}
 		text = "http://" + text
 	}
 	if err := validateURL(text); err != nil {

@@ -7,13 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 const (
@@ -42,7 +43,7 @@ type ServerConfig struct {
 	APIs APIsConfig `mapstructure:"apis"`
 
 	// MinBodyRate is the least number of bytes in a second at which a body must arrive, 0 is none.
-	MinBodyRate int64 `mapstructure:"min_body_rate"`
+	MinBodyRate int64 `mapstructure:"min_body_rate" unit:"bytes"`
 
 	// MaxConcurrentRequests is how many requests are worked on at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
@@ -105,10 +106,7 @@ func (cfg *APIsConfig) paths() []string {
 	return paths
 }
 
-var (
-	_ confmap.Validator   = (*ServerConfig)(nil)
-	_ confmap.Unmarshaler = (*ServerConfig)(nil)
-)
+var _ confmap.Validator = (*ServerConfig)(nil)
 
 func defaultServerConfig() ServerConfig {
 	http := confighttp.NewDefaultServerConfig()
@@ -130,25 +128,9 @@ func defaultServerConfig() ServerConfig {
 	}
 }
 
-// Unmarshal reads the section and refuses keys that do not exist.
-func (cfg *ServerConfig) Unmarshal(conf *confmap.Conf) error {
-	if conf.IsSet("max_concurrent_bytes") {
-		return errors.New("max_concurrent_bytes is no more: the extension memory_budget bounds the memory of all requests")
-	}
-	type fields ServerConfig
-	if err := conf.Unmarshal((*fields)(cfg)); err != nil {
-		return err
-	}
-	type httpFields confighttp.ServerConfig
-	return refuseUnknown(conf, reflect.TypeFor[ServerConfig](), &httpFields{})
-}
-
 // Validate checks the options of our own; confighttp checks its own.
 func (cfg *ServerConfig) Validate() error {
-	var errs []error
-	if cfg.HTTP.NetAddr.Endpoint == "" {
-		errs = append(errs, errors.New("endpoint must be set"))
-	}
+	errs := []error{configcheck.ListenAddress(cfg.HTTP.NetAddr)}
 	if cfg.HTTP.MaxRequestBodySize <= 0 {
 		errs = append(errs, fmt.Errorf("max_request_body_size must be above 0, is %d", cfg.HTTP.MaxRequestBodySize))
 	}
@@ -166,6 +148,10 @@ func (cfg *ServerConfig) Validate() error {
 	}
 	if cfg.MaxConcurrentRequestsPerTenant < 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be negative, is %d", cfg.MaxConcurrentRequestsPerTenant))
+	}
+	if cfg.MaxConcurrentRequestsPerTenant > max(0, cfg.MaxConcurrentRequests) {
+		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be above max_concurrent_requests, %d, is %d",
+			cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant))
 	}
 	if cfg.MinBodyRate < 0 {
 		errs = append(errs, fmt.Errorf("min_body_rate must not be negative, is %d", cfg.MinBodyRate))

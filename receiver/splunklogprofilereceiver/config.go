@@ -4,6 +4,7 @@
 package splunklogprofilereceiver
 
 import (
+	"errors"
 	"fmt"
 
 	"go.opentelemetry.io/collector/component"
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
 
@@ -83,13 +85,35 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("protocols") {
 		cfg.Protocols = defaultProtocols()
 	}
-	return conf.Unmarshal(cfg)
+	return configcheck.Unmarshal(conf, cfg)
 }
 
 // Validate checks what the sections do not check themselves.
 func (cfg *Config) Validate() error {
+	var errs []error
 	if err := (&otlpreceiver.Config{Protocols: cfg.Protocols}).Validate(); err != nil {
-		return fmt.Errorf("protocols: %w", err)
+		errs = append(errs, fmt.Errorf("protocols: %w", err))
 	}
-	return cfg.Config.Validate()
+	return errors.Join(append(errs, cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Check())...)
+}
+
+// validateAddresses checks where the protocols listen.
+func (cfg *Config) validateAddresses() error {
+	var errs []error
+	grpc, http := cfg.Protocols.GRPC.Get(), cfg.Protocols.HTTP.Get()
+	if grpc != nil {
+		if err := configcheck.ListenAddress(grpc.NetAddr); err != nil {
+			errs = append(errs, fmt.Errorf("protocols::grpc: %w", err))
+		}
+	}
+	if http != nil {
+		if err := configcheck.ListenAddress(http.ServerConfig.NetAddr); err != nil {
+			errs = append(errs, fmt.Errorf("protocols::http: %w", err))
+		}
+	}
+	if grpc != nil && http != nil && configcheck.Collide(grpc.NetAddr, http.ServerConfig.NetAddr) {
+		errs = append(errs, fmt.Errorf("protocols: grpc listens at %q and http at %q, each needs a port of its own",
+			grpc.NetAddr.Endpoint, http.ServerConfig.NetAddr.Endpoint))
+	}
+	return errors.Join(errs...)
 }

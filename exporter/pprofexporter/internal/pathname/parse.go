@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 const (
@@ -86,7 +88,7 @@ func placeholder(text string) (key, rest string, err error) {
 	if key == "" || key != strings.TrimSpace(key) || strings.ContainsFunc(key, unicode.IsControl) {
 		return "", "", fmt.Errorf("has the placeholder {%s}: want {time}, {profile.id}, {profile.type} or a resource attribute's key", key)
 	}
-	return key, text[end+1:], nil
+	return key, text[end+1:], configcheck.Placeholder(key)
 }
 
 // check tells what is wrong with the literal text of a segment.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -47,6 +48,9 @@ func Parse(text string) (*Template, error) {
 			return nil, errors.New("has a { without its }")
 		case key == "":
 			return nil, errors.New("has the placeholder {}")
+		}
+		if err := configcheck.Placeholder(key); err != nil {
+			return nil, err
 		}
 		t.pieces = append(t.pieces, piece{key: key})
 		text = rest

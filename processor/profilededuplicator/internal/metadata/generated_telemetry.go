@@ -319,7 +319,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorResolvedMessages, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_resolved_messages",
-		metric.WithDescription("Messages whose attributes referred to the dictionary, as Collectors from v0.163 on send them over gRPC. [Alpha]"),
+		metric.WithDescription("Messages whose attributes referred to the dictionary over gRPC, as Collectors from v0.163 on send them, or had references beside their keys, as v0.159 sends them. [Alpha]"),
 		metric.WithUnit("{message}"),
 	)
 	errs = errors.Join(errs, err)

@@ -462,7 +462,7 @@ func AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t *testing.T, tt *c
 func AssertEqualProcessorProfileDeduplicatorResolvedMessages(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_resolved_messages",
-		Description: "Messages whose attributes referred to the dictionary, as Collectors from v0.163 on send them over gRPC. [Alpha]",
+		Description: "Messages whose attributes referred to the dictionary over gRPC, as Collectors from v0.163 on send them, or had references beside their keys, as v0.159 sends them. [Alpha]",
 		Unit:        "{message}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,0 +1,94 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configcheck
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/confignet"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
+)
+
+type part struct {
+	Wait time.Duration `mapstructure:"wait"`
+	Size int           `mapstructure:"size" unit:"bytes"`
+}
+
+type whole struct {
+	Squashed part                          `mapstructure:",squash"`
+	On       configoptional.Optional[part] `mapstructure:"on"`
+	Off      configoptional.Optional[part] `mapstructure:"off"`
+	Pointer  *part                         `mapstructure:"pointer"`
+	List     []part                        `mapstructure:"list"`
+	Count    int                           `mapstructure:"count"`
+}
+
+func (w *whole) Unmarshal(conf *confmap.Conf) error { return Unmarshal(conf, w) }
+
+func TestUnmarshal(t *testing.T) {
+	var w whole
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{
+		"size": "2KiB", "on": map[string]any{"enabled": true, "size": "3 MB"}, "off": map[string]any{"enabled": false},
+		"pointer": map[string]any{"size": 4}, "list": []any{map[string]any{"wait": "1s"}}, "count": 5,
+	}).Unmarshal(&w))
+	assert.Equal(t, 2048, w.Squashed.Size)
+	assert.Equal(t, 3_000_000, w.On.Get().Size)
+	assert.False(t, w.Off.HasValue())
+	assert.Equal(t, 4, w.Pointer.Size)
+	assert.Equal(t, []part{{Wait: time.Second}}, w.List)
+
+	for want, values := range map[string]map[string]any{
+		`on::siz is not an option, did you mean "size"?`:          {"on": map[string]any{"siz": 1}},
+		`list[0]::other is not an option, known are size, wait`:   {"list": []any{map[string]any{"other": 1}}},
+		`pointer::enabled is not an option, known are size, wait`: {"pointer": map[string]any{"enabled": true}},
+		`size is "2 lots"`: {"size": "2 lots"},
+		`size is "12K"`:    {"size": "12K"},
+		`size is 9000000TiB, the most is 9223372036854775807 bytes`:    {"size": "9000000TiB"},
+		`'count' expected type 'int', got unconvertible type 'string'`: {"count": "3KiB"},
+	} {
+		assert.ErrorContains(t, confmap.NewFromStringMap(values).Unmarshal(&whole{}), want)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	w := &whole{
+		Squashed: part{Wait: time.Millisecond}, Pointer: &part{Wait: 30},
+		On: configoptional.Some(part{Wait: time.Millisecond - 1}), Off: configoptional.Default(part{Wait: 1}),
+	}
+	require.EqualError(t, Durations(w), "on::wait is 999.999µs, which is less than 1ms: write a unit, for example 30s\n"+
+		"pointer::wait is 30ns, which is less than 1ms: write a unit, for example 30s")
+	require.NoError(t, Durations(&whole{}))
+}
+
+func TestAddresses(t *testing.T) {
+	at := func(endpoint string) confignet.AddrConfig {
+		return confignet.AddrConfig{Endpoint: endpoint, Transport: confignet.TransportTypeTCP}
+	}
+	for _, good := range []string{"localhost:4040", ":4040", "[::1]:0", "0.0.0.0:http"} {
+		require.NoError(t, ListenAddress(at(good)), good)
+	}
+	require.NoError(t, ListenAddress(confignet.AddrConfig{Endpoint: "/run/a.sock", Transport: confignet.TransportTypeUnix}))
+	for _, bad := range []string{"", "localhost", "localhost:", "::1", "http://localhost:4040", "a:99999", "a:-1"} {
+		require.Error(t, ListenAddress(at(bad)), bad)
+	}
+	assert.True(t, Collide(at("a:1"), at("a:1")))
+	assert.True(t, Collide(at("[::]:1"), at("a:1")))
+	assert.True(t, Collide(at("a:1"), at(":1")))
+	assert.False(t, Collide(at("a:1"), at("b:1")))
+	assert.False(t, Collide(at("a:1"), at("a:2")))
+	assert.False(t, Collide(at("a:0"), at("a:0")), "each gets a port of its own")
+}
+
+func TestPlaceholder(t *testing.T) {
+	for _, good := range []string{"time", "profile.id", "service.name", "service.namespace", "team", "host.name", "deployment.environment"} {
+		require.NoError(t, Placeholder(good), good)
+	}
+	for _, bad := range []string{"service", "service_name", "profile.ids", "times", "profile.duration", "type"} {
+		require.ErrorContains(t, Placeholder(bad), "unknown placeholder {"+bad+"}", bad)
+	}
+}

@@ -1,0 +1,51 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configcheck
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// leastDuration is the least time that somebody means. A number without a unit is one of nanoseconds.
+const leastDuration = time.Millisecond
+
+// Durations refuses times of cfg, a pointer to a struct, that are above 0 and below a millisecond, in all its sections
+// that are configured.
+func Durations(cfg any) error {
+	return errors.Join(durations(reflect.ValueOf(cfg).Elem(), "")...)
+}
+
+func durations(section reflect.Value, path string) []error {
+	var errs []error
+	fields := Fields(section.Type())
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		errs = append(errs, durationsOf(section.FieldByIndex(fields[key].Index), path+key)...)
+	}
+	return errs
+}
+
+func durationsOf(value reflect.Value, path string) []error {
+	if duration, ok := reflect.TypeAssert[time.Duration](value); ok {
+		if duration > 0 && duration < leastDuration {
+			return []error{fmt.Errorf("%s is %s, which is less than %s: write a unit, for example 30s", path, duration, leastDuration)}
+		}
+		return nil
+	}
+	if isOptional(value.Type()) {
+		// Without a value it is a nil pointer.
+		value = value.Addr().MethodByName("Get").Call(nil)[0]
+	}
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if value.Kind() == reflect.Struct {
+		return durations(value, path+separator)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package configcheck
+
+import "strings"
+
+// nearest returns the known word that is spelled most alike, or that the word begins, or "" if more than most letters
+// differ.
+func nearest(word string, known []string, most int) string {
+	if word == "" {
+		return ""
+	}
+	nearest, least := "", most+1
+	for _, candidate := range known {
+		d := distance(word, candidate)
+		if word[:1] != candidate[:1] { // Other beginnings are mostly other words, such as exclude and include.
+			d++
+		}
+		if strings.HasPrefix(candidate, word+"_") {
+			d = min(d, 1)
+		}
+		if d < least {
+			nearest, least = candidate, d
+		}
+	}
+	return nearest
+}
+
+// distance is the number of bytes to insert, delete or replace to make one word of the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,155 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interop
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// patience is how long anything may take that a peer or the gateway does by itself.
+const patience = 20 * time.Second
+
+// config takes OTLP, by itself and in the receiver for Splunk's agents, and hands it on to each peer by gRPC and HTTP. What
+// is broken is dropped, so that a message without its names does not arrive.
+const config = `yaml:
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: %[1]q, middlewares: [{id: memory_budget}]}
+      http: {endpoint: %[2]q, middlewares: [{id: memory_budget}]}
+  splunk_log_profile:
+    protocols:
+      grpc: {endpoint: %[3]q}
+      http: {endpoint: %[4]q}
+processors:
+  profile_deduplicator: {on_invalid: drop_profile}
+extensions:
+  health_check: {endpoint: %[5]q}
+  memory_budget:
+exporters:
+%[6]s
+service:
+  extensions: [health_check, memory_budget]
+  pipelines:
+    profiles:
+      receivers: [otlp, splunk_log_profile]
+      processors: [profile_deduplicator]
+      exporters: [%[7]s]
+  telemetry:
+    metrics: {level: none}
+`
+
+// TestVersions sends a message from a sender of each version, over each transport and encoding, to each receiver of the
+// gateway. At a receiver of each version it is what was sent.
+func TestVersions(t *testing.T) {
+	peers := buildPeers(t)
+	addresses, err := gateway.FreeAddresses(t.Context(), 5+2*len(versions))
+	require.NoError(t, err)
+	receivers := map[string]*receiving{}
+	var exporters strings.Builder
+	var names []string
+	for i, version := range versions {
+		grpcAddress, httpAddress := addresses[5+2*i], addresses[6+2*i]
+		receivers[version] = receive(t, peers[version], grpcAddress, httpAddress)
+		fmt.Fprintf(&exporters, "  otlp_grpc/%[1]d: {endpoint: %[2]q, tls: {insecure: true}, compression: none}\n  otlp_http/%[1]d: {endpoint: 'http://%[3]s', compression: none}\n",
+			i, grpcAddress, httpAddress)
+		names = append(names, fmt.Sprintf("otlp_grpc/%[1]d, otlp_http/%[1]d", i))
+	}
+	run(t, fmt.Sprintf(config, addresses[0], addresses[1], addresses[2], addresses[3], addresses[4], exporters.String(), strings.Join(names, ", ")),
+		addresses[4])
+	for _, version := range versions {
+		for i, receiver := range []string{"otlp", "splunk_log_profile"} {
+			for _, way := range [][2]string{{"grpc", "proto"}, {"http", "proto"}, {"http", "json"}} {
+				address := addresses[2*i]
+				if way[0] == "http" {
+					address = addresses[2*i+1]
+				}
+				service := strings.Join([]string{version, receiver, way[0], way[1]}, "-")
+				t.Run(service, func(t *testing.T) {
+					want := message(t, service)
+					require.NoError(t, send(t, peers[version], way[0], way[1], address, asJSON(t, want)))
+					for _, at := range versions {
+						arrivesOnce(t, receivers[at], service, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// arrivesOnce waits until a message has come over each transport, and compares it.
+func arrivesOnce(t *testing.T, at *receiving, service string, want pprofile.Profiles) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(at.of(service)) == 2 }, patience, 20*time.Millisecond)
+	for transport, messages := range at.of(service) {
+		assert.Len(t, messages, 1, transport)
+		assert.Empty(t, profiletest.Diff(want, messages[0]), transport)
+	}
+}
+
+// run runs the gateway until the test ends.
+func run(t *testing.T, configuration, health string) {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test-interop`"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	g, err := gateway.Start(ctx, gateway.Options{Binary: binary, Configs: []string{configuration}, HealthURL: "http://" + health})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		assert.NoError(t, g.Stop(patience))
+		if t.Failed() {
+			t.Logf("the gateway said:\n%s", g.Log())
+		}
+	})
+}
+
+// message is a profile with labels and links, of a service with attributes of several kinds.
+func message(t *testing.T, service string) pprofile.Profiles {
+	t.Helper()
+	payload, err := os.ReadFile("../../testdata/pprof/labelled.pb.gz")
+	require.NoError(t, err)
+	resource := pcommon.NewMap()
+	resource.PutStr("service.name", service)
+	resource.PutInt("process.pid", 42)
+	resource.PutEmptySlice("process.command_args").AppendEmpty().SetStr("--verbose")
+	resource.PutEmptyMap("labels").PutStr("team", "a")
+	profiles, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{Resource: resource, ScopeName: "interop"})
+	require.NoError(t, err)
+	profiles.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes().PutStr("scope.key", "scope value")
+	return profiles
+}
+
+// asJSON returns a message as OTLP JSON. Writing it leaves references in a message, so that it is a copy that is written.
+func asJSON(t *testing.T, message pprofile.Profiles) []byte {
+	t.Helper()
+	written := pprofile.NewProfiles()
+	message.CopyTo(written)
+	text, err := (&pprofile.JSONMarshaler{}).MarshalProfiles(written)
+	require.NoError(t, err)
+	return text
+}
