@@ -85,8 +85,16 @@ func (t *turns) next(work func()) {
 // leave calls what may give up the turn while it waits. The turn is had again when it returns.
 func (t *turns) leave(ctx context.Context, call func(context.Context) error) error {
 	var once sync.Once
-	err := call(waiting.NewContext(ctx, func() { once.Do(t.turn.Unlock) }))
-	once.Do(t.turn.Unlock)
-	t.turn.Lock()
+	left := false
+	err := call(waiting.NewContext(ctx, func() {
+		once.Do(func() {
+			left = true
+			t.turn.Unlock()
+		})
+	}))
+	once.Do(func() {}) // From here on it is too late to leave.
+	if left {
+		t.turn.Lock()
+	}
 	return err
 }
