@@ -369,3 +369,19 @@ func TestSendersThatRepeat(t *testing.T) {
 		})
 	}
 }
+
+// Equal profiles without a time cannot be told from retries: within the ttl one passes, whatever comes meanwhile.
+func TestEqualProfilesWithoutATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &sink{}
+		f := start(t, next, repeatedOf(nil))
+		for minute := range 21 {
+			pd := upload("checkout", 1, 1)
+			pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).SetTime(0)
+			require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+			assert.Equal(t, minute/10+1, next.calls(), "one in the ttl of ten minutes, minute %d", minute)
+			time.Sleep(time.Minute)
+		}
+		metadatatest.AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, f.telemetry, points(18), onlyValues()...)
+	})
+}
