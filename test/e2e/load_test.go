@@ -159,7 +159,7 @@ func (l *loaded) sendOne(ctx context.Context, t *testing.T, sender *load.Sender,
 	t.Helper()
 	profiles, err := l.uploads.Profiles(number)
 	assert.NoError(t, err)
-	l.account.Sent(load.Delivered(profiles...)...)
+	l.account.Sent(otlpsink.Delivered(profiles...)...)
 	outcome, err := sender.Send(ctx, number)
 	assert.NoError(t, err)
 	assert.NoError(t, load.Check(&outcome))

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +47,7 @@ func (l *loaded) sendUntilRefused(t *testing.T) *http.Response {
 			// Come again with it later, so that nothing is open.
 			return response
 		}
-		l.account.Sent(load.Delivered(profiles...)...)
+		l.account.Sent(otlpsink.Delivered(profiles...)...)
 	}
 	require.Fail(t, "the gateway never refuses")
 	return nil

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,7 +25,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/load"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -103,7 +104,7 @@ func (ts *tiers) sendAll(t *testing.T, all []upload, between func(done int)) {
 			defer transport.CloseIdleConnections()
 			client := &http.Client{Transport: transport}
 			for u := range next {
-				ts.account.Sent(load.Delivered(u.profiles)...)
+				ts.account.Sent(otlpsink.Delivered(u.profiles)...)
 				if err := ts.send(ctx, client, u); err != nil {
 					cancel()
 					done <- err
@@ -176,7 +177,7 @@ func (ts *tiers) sendJoined(t *testing.T, all []upload) {
 	t.Helper()
 	var messages []pprofile.Profiles
 	for _, u := range all {
-		ts.account.Sent(load.Delivered(u.profiles)...)
+		ts.account.Sent(otlpsink.Delivered(u.profiles)...)
 		messages = append(messages, u.profiles)
 	}
 	connection, err := grpc.NewClient(ts.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -118,19 +117,6 @@ func (u *Uploads) Profiles(number int) ([]pprofile.Profiles, error) {
 	default:
 		return u.decode(number, "")
 	}
-}
-
-// Delivered returns what a deduplicator with its default options makes of profiles: links without a span and empty
-// profiles do not pass.
-func Delivered(all ...pprofile.Profiles) []pprofile.Profiles {
-	deduplicator := dedup.New(dedup.Options{DropPartialLinks: true, DropEmptyProfiles: true})
-	delivered := make([]pprofile.Profiles, len(all))
-	for i, pd := range all {
-		own := pprofile.NewProfiles()
-		pd.CopyTo(own)
-		delivered[i], _, _ = deduplicator.Deduplicate(own) // it drops what is invalid, and has no error then
-	}
-	return delivered
 }
 
 // decode returns the profiles of as many payloads as there are names for them.

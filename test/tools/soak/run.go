@@ -166,7 +166,7 @@ func (r *run) balance(ctx context.Context, o *options, result *result) error {
 		if err != nil {
 			return err
 		}
-		r.account.Sent(load.Delivered(profiles...)...)
+		r.account.Sent(otlpsink.Delivered(profiles...)...)
 	}
 	missing := math.MaxInt
 	for end := time.Now(); ctx.Err() == nil; time.Sleep(time.Second) {
