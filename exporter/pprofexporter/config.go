@@ -79,13 +79,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmars
 
 // UnmarshalText takes total and label.
 func (t *Timestamps) UnmarshalText(text []byte) error {
-	switch value := Timestamps(text); value {
-	case TimestampsTotal, TimestampsLabel:
-		*t = value
-		return nil
-	default:
-		return fmt.Errorf("unknown timestamps %q: want %s or %s", text, TimestampsTotal, TimestampsLabel)
-	}
+	return configcheck.Word(t, text, "timestamps", TimestampsTotal, TimestampsLabel)
 }
 
 // Validate tells what is wrong with the options that are not a destination's own.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
 )
 
@@ -49,13 +51,7 @@ const (
 
 // UnmarshalText takes arrival and keep.
 func (t *FileTime) UnmarshalText(text []byte) error {
-	switch value := FileTime(text); value {
-	case TimeArrival, TimeKeep:
-		*t = value
-		return nil
-	default:
-		return fmt.Errorf("unknown time %q: want %s or %s", text, TimeArrival, TimeKeep)
-	}
+	return configcheck.Word(t, text, "time", TimeArrival, TimeKeep)
 }
 
 func newDefaultFileConfig() FileConfig {

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
 
@@ -91,12 +93,7 @@ var (
 
 // UnmarshalText takes the names of formats.
 func (f *Format) UnmarshalText(text []byte) error {
-	switch format := Format(text); format {
-	case FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca:
-		*f = format
-		return nil
-	}
-	return fmt.Errorf("unknown format %q: want %s, %s, %s or %s", text, FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca)
+	return configcheck.Word(f, text, "format", FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca)
 }
 
 func newDefaultHTTPConfig() HTTPConfig {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 	"github.com/otelpprof/otelpprof/translator/splunk"
@@ -95,13 +97,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (s *SampleShape) UnmarshalText(text []byte) error {
-	switch word := SampleShape(text); word {
-	case SampleShapeCombined, SampleShapePerEvent:
-		*s = word
-		return nil
-	default:
-		return fmt.Errorf("unknown sample_shape %q, known are %q and %q", text, SampleShapeCombined, SampleShapePerEvent)
-	}
+	return configcheck.Word(s, text, "sample_shape", SampleShapeCombined, SampleShapePerEvent)
 }
 
 // NewDefaultConfig returns the configuration of one that says nothing.

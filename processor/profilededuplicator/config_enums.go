@@ -4,7 +4,7 @@
 package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
 
 import (
-	"fmt"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
@@ -23,14 +23,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (s *SampleShape) UnmarshalText(text []byte) error {
-	switch word := SampleShape(text); word {
-	case SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal:
-		*s = word
-		return nil
-	default:
-		return fmt.Errorf("unknown sample_shape %q, known are %s, %s and %s",
-			text, SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal)
-	}
+	return configcheck.Word(s, text, "sample_shape", SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal)
 }
 
 func (s SampleShape) shape() dedup.Shape {
@@ -58,14 +51,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (o *OnInvalid) UnmarshalText(text []byte) error {
-	switch word := OnInvalid(text); word {
-	case OnInvalidDropProfile, OnInvalidReject, OnInvalidPass:
-		*o = word
-		return nil
-	default:
-		return fmt.Errorf("unknown on_invalid %q, known are %s, %s and %s",
-			text, OnInvalidDropProfile, OnInvalidReject, OnInvalidPass)
-	}
+	return configcheck.Word(o, text, "on_invalid", OnInvalidDropProfile, OnInvalidReject, OnInvalidPass)
 }
 
 func (o OnInvalid) action() dedup.OnInvalid {
@@ -91,11 +77,5 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (l *LinksWithoutSpan) UnmarshalText(text []byte) error {
-	switch word := LinksWithoutSpan(text); word {
-	case LinksWithoutSpanDrop, LinksWithoutSpanKeep:
-		*l = word
-		return nil
-	default:
-		return fmt.Errorf("unknown links_without_span %q, known are %s and %s", text, LinksWithoutSpanDrop, LinksWithoutSpanKeep)
-	}
+	return configcheck.Word(l, text, "links_without_span", LinksWithoutSpanDrop, LinksWithoutSpanKeep)
 }

@@ -129,13 +129,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (z *ZeroValues) UnmarshalText(text []byte) error {
-	switch word := ZeroValues(text); word {
-	case ZeroValuesDrop, ZeroValuesKeep:
-		*z = word
-		return nil
-	default:
-		return fmt.Errorf("unknown zero_values %q, known are %q and %q", text, ZeroValuesDrop, ZeroValuesKeep)
-	}
+	return configcheck.Word(z, text, "zero_values", ZeroValuesDrop, ZeroValuesKeep)
 }
 
 var (

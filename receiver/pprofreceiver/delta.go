@@ -5,8 +5,9 @@ package pprofreceiver
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
@@ -28,13 +29,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (d *DeltaMode) UnmarshalText(text []byte) error {
-	switch word := DeltaMode(text); word {
-	case DeltaComputed, DeltaTarget, DeltaOff:
-		*d = word
-		return nil
-	default:
-		return fmt.Errorf("unknown delta %q, known are %q, %q and %q", text, DeltaComputed, DeltaTarget, DeltaOff)
-	}
+	return configcheck.Word(d, text, "delta", DeltaComputed, DeltaTarget, DeltaOff)
 }
 
 // counts reports whether a profile of Go counts from the start of the program.

@@ -5,9 +5,10 @@ package pprofreceiver
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/http"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 
 	"go.opentelemetry.io/collector/client"
 )
@@ -30,13 +31,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (f *TenantFrom) UnmarshalText(text []byte) error {
-	switch word := TenantFrom(text); word {
-	case TenantFromHeader, TenantFromAuth, TenantFromAddress:
-		*f = word
-		return nil
-	default:
-		return fmt.Errorf("unknown tenant_from %q, known are %q, %q and %q", text, TenantFromHeader, TenantFromAuth, TenantFromAddress)
-	}
+	return configcheck.Word(f, text, "tenant_from", TenantFromHeader, TenantFromAuth, TenantFromAddress)
 }
 
 // of returns the tenant of a request.

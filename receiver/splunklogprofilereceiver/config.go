@@ -42,13 +42,7 @@ const (
 
 // UnmarshalText makes any other word an error when the configuration is read.
 func (o *OtherLogs) UnmarshalText(text []byte) error {
-	switch word := OtherLogs(text); word {
-	case OtherLogsDrop, OtherLogsReject:
-		*o = word
-		return nil
-	default:
-		return fmt.Errorf("unknown other_logs %q, known are %q and %q", text, OtherLogsDrop, OtherLogsReject)
-	}
+	return configcheck.Word(o, text, "other_logs", OtherLogsDrop, OtherLogsReject)
 }
 
 var (
