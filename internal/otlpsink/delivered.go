@@ -9,10 +9,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// Delivered returns what a deduplicator with its default options makes of profiles: links without a span and empty
-// profiles do not pass.
+// Delivered returns what a deduplicator with its default options makes of profiles: links without a span become
+// attributes.
 func Delivered(all ...pprofile.Profiles) []pprofile.Profiles {
-	deduplicator := dedup.New(dedup.Options{DropPartialLinks: true, DropEmptyProfiles: true})
+	deduplicator := dedup.New(dedup.Options{DropPartialLinks: true})
 	delivered := make([]pprofile.Profiles, len(all))
 	for i, pd := range all {
 		own := pprofile.NewProfiles()

@@ -27,7 +27,7 @@ type Config struct {
 	OnInvalid OnInvalid `mapstructure:"on_invalid"`
 	// LinksWithoutSpan says what becomes of links that name a trace only, or a span only (default: drop).
 	LinksWithoutSpan LinksWithoutSpan `mapstructure:"links_without_span"`
-	// DropEmptyProfiles drops profiles without samples (default: true).
+	// DropEmptyProfiles drops profiles without samples (default: false).
 	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
 	// Batch joins messages (default: none, each message goes on by itself).
@@ -54,7 +54,6 @@ func createDefaultConfig() component.Config {
 		SampleShape:       SampleShapeCombined,
 		OnInvalid:         OnInvalidDropProfile,
 		LinksWithoutSpan:  LinksWithoutSpanDrop,
-		DropEmptyProfiles: true,
 		Batch:             configoptional.Default(defaultBatchConfig()),
 		DropRepeated:      configoptional.Default(defaultDropRepeatedConfig()),
 		MergeProfiles:     configoptional.Default(defaultMergeProfilesConfig()),

@@ -259,7 +259,7 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 }
 
 // keepAll keeps what is dropped because strict readers refuse it.
-func keepAll(cfg *Config) { cfg.LinksWithoutSpan, cfg.DropEmptyProfiles = LinksWithoutSpanKeep, false }
+func keepAll(cfg *Config) { cfg.LinksWithoutSpan = LinksWithoutSpanKeep }
 
 // repeatedOf drops repeated profiles, besides what change does.
 func repeatedOf(change func(*Config)) func(*Config) {

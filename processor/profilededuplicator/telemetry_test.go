@@ -123,7 +123,7 @@ func TestProcessingDurationIsWithoutTheNextConsumer(t *testing.T) {
 
 func TestMetricsOfRepairs(t *testing.T) {
 	f := start(t, &sink{}, func(cfg *Config) {
-		cfg.DropZeroSamples, cfg.DropAttributes = true, []string{"thread.id"}
+		cfg.DropZeroSamples, cfg.DropEmptyProfiles, cfg.DropAttributes = true, true, []string{"thread.id"}
 	})
 	unequal := upload("unequal", 2, 1)
 	sampleOf(unequal).TimestampsUnixNano().FromRaw([]uint64{1003, 1004})
