@@ -51,12 +51,12 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmars
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		SampleShape:       SampleShapeCombined,
-		OnInvalid:         OnInvalidDropProfile,
-		LinksWithoutSpan:  LinksWithoutSpanDrop,
-		Batch:             configoptional.Default(defaultBatchConfig()),
-		DropRepeated:      configoptional.Default(defaultDropRepeatedConfig()),
-		MergeProfiles:     configoptional.Default(defaultMergeProfilesConfig()),
+		SampleShape:      SampleShapeCombined,
+		OnInvalid:        OnInvalidDropProfile,
+		LinksWithoutSpan: LinksWithoutSpanDrop,
+		Batch:            configoptional.Default(defaultBatchConfig()),
+		DropRepeated:     configoptional.Default(defaultDropRepeatedConfig()),
+		MergeProfiles:    configoptional.Default(defaultMergeProfilesConfig()),
 	}
 }
 
