@@ -107,7 +107,7 @@ func TestHostileBackend(t *testing.T) {
 	g := start(t, nil, "yaml:exporters: {pprof/push: {http: {endpoint: 'http://"+backend.Addr().String()+"'}}}",
 		"yaml:service: {pipelines: {profiles: {exporters: [pprof/push]}}}")
 	g.send(t, http.MethodPost, g.pprof+"/v1/pprof?service.name="+url.QueryEscape(hostile), sample(t))
-	require.Eventually(t, func() bool { return strings.Contains(g.Log(), "rejects profiles") }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(g.Log(), "Dropped profiles") }, patience, 50*time.Millisecond)
 	require.NoError(t, g.Stop(patience))
 	assertTameLog(t, g.Log())
 }
