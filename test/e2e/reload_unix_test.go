@@ -59,7 +59,7 @@ func TestReload(t *testing.T) {
 // TestReloadWrong: a configuration that is wrong ends the process, and nothing that was accepted is lost.
 func TestReloadWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "more.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("processors: {profile_deduplicator: {batch: {timeout: 1h}}}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("processors: {profile_deduplicator: {batch: {timeout: 1h, wait_for_result: false}}}\n"), 0o600))
 	g := start(t, "file:"+file, "yaml:service: {pipelines: {profiles: {processors: [profile_deduplicator]}}}")
 	g.accept(t, "?service.name=kept", readProfile(t, "heap"))
 	require.NoError(t, os.WriteFile(file, []byte("processors: {profile_deduplicator: {batch: {timeout: 30}}}\n"), 0o600))
