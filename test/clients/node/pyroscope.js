@@ -6,6 +6,14 @@
 const Pyroscope = require('@pyroscope/nodejs')
 const { workFor } = require('./work')
 
+// The client may begin another round while it stops, on a busy machine, and throws then.
+let stopping = false
+process.on('uncaughtException', err => {
+  if (stopping && err.message.includes('profiler is not started')) return
+  console.error(err)
+  process.exit(1)
+})
+
 async function main () {
   Pyroscope.init({
     serverAddress: process.argv[2],
@@ -17,6 +25,7 @@ async function main () {
   })
   Pyroscope.start()
   await workFor(5, f => Pyroscope.wrapWithLabels({ route: '/cart' }, f))
+  stopping = true
   await Pyroscope.stop()
 }
 
