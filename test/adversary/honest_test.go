@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// servedWithin is how long an honest client may have to come again until it is served.
+	// servedWithin is how long an honest client may have to come again until it is served, without what the host takes.
 	servedWithin = 5 * time.Second
 	honestEvery  = 500 * time.Millisecond
 	comeAgain    = 250 * time.Millisecond
@@ -55,18 +55,22 @@ func startHonest(ctx context.Context, what string, attempt func(context.Context)
 
 // round comes again until it is served.
 func (h *honest) round(ctx context.Context) {
-	begin := time.Now()
-	limit, cancel := context.WithTimeout(ctx, servedWithin)
+	begin := now()
+	limit, cancel := context.WithTimeout(ctx, busyMachine*servedWithin)
 	defer cancel()
 	var last error
 	for {
 		err := h.attempt(limit)
-		if err == nil || ctx.Err() != nil {
-			h.end(begin, "")
+		took := begin.granted()
+		if ctx.Err() != nil {
 			return
 		}
-		if limit.Err() != nil {
-			h.end(begin, fmt.Sprintf("%s: not served within %s: %v", h.what, servedWithin, errors.Join(last, err)))
+		if took > servedWithin || limit.Err() != nil {
+			h.end(begin, took, fmt.Sprintf("%s: not served within %s: %v", h.what, servedWithin, errors.Join(last, err)))
+			return
+		}
+		if err == nil {
+			h.end(begin, took, "")
 			return
 		}
 		last = err
@@ -77,11 +81,11 @@ func (h *honest) round(ctx context.Context) {
 	}
 }
 
-func (h *honest) end(begin time.Time, fault string) {
+func (h *honest) end(begin moment, took time.Duration, fault string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.begun = begin
-	h.slow = max(h.slow, time.Since(begin))
+	h.begun = begin.time
+	h.slow = max(h.slow, took)
 	if fault != "" {
 		h.faults = append(h.faults, fault)
 	}
@@ -99,7 +103,7 @@ func (h *honest) take() (faults []string, slowest time.Duration) {
 // wait waits until a round has ended that began later than now.
 func (h *honest) wait(running func() bool) {
 	from := time.Now()
-	for running() && time.Since(from) < 3*servedWithin {
+	for running() && time.Since(from) < 2*busyMachine*servedWithin {
 		h.mu.Lock()
 		served := h.begun.After(from)
 		h.mu.Unlock()
