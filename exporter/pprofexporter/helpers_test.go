@@ -89,6 +89,7 @@ func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixt
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
+	cfg.TimeoutConfig.Timeout = patience
 	cfg.File.GetOrInsertDefault().Directory = f.directory
 	if change != nil {
 		change(cfg)
