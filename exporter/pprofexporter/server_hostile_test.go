@@ -262,7 +262,7 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 	require.Eventually(t, func() bool { return len(d.pages.places) == 2 }, patience, time.Millisecond)
 	begin := time.Now()
 	require.NoError(t, d.shutdown(t.Context()))
-	assert.Less(t, time.Since(begin), 15*time.Second)
+	assert.Less(t, time.Since(begin), 5*time.Second)
 	<-ended
 	require.Eventually(t, func() bool { return len(d.pages.places) == 1 }, patience, time.Millisecond)
 	others.Release()

@@ -123,7 +123,7 @@ func (r *running) requireFree(t *testing.T) {
 		runtime.GC() // finds the buffers that gRPC lost
 		used, _ := r.budget.Used()
 		return used == 0 && r.arrivals.bytes() == 0
-	}, time.Minute, 10*time.Millisecond, "reserved or arriving")
+	}, slowdown*10*time.Second, 10*time.Millisecond, "reserved or arriving")
 	used, _ := r.budget.Used()
 	require.Zero(t, used, "reserved")
 	require.Zero(t, r.arrivals.bytes(), "arriving")
