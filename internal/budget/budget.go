@@ -28,14 +28,19 @@ type Budget struct {
 	used int64
 	peak int64
 	// growing wait for more than they hold, starting for their first bytes. Who fits is served, in order, and growing
-	// before starting: what they hold is free only after they got on. Only a small start passes by those who grow.
+	// before starting: what they hold is free only after they got on. Only small ones pass by those who grow.
 	growing, starting []*waiter
-	// waitingBytes is what the reservations in growing hold.
-	waitingBytes int64
+	// waitingBytes is what the reservations in growing hold, leavingBytes that of those which gave way to smaller ones.
+	waitingBytes, leavingBytes int64
 }
 
-// smallPart is the part of a budget, one in so many, that a reservation may start with while others wait to grow.
-const smallPart = 64
+const (
+	// smallPart is the part of a budget, one in so many, up to which a reservation is small: that of an ordinary request.
+	smallPart = 32
+	// keptPart is the part of a budget that is kept for small reservations, so that they are served while large ones hold
+	// all the rest for as long as their work takes.
+	keptPart = 8
+)
 
 // waiter is a reservation that waits for more bytes.
 type waiter struct {
@@ -75,6 +80,7 @@ func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, the budget has %d", ErrTooLarge, s.bytes+bytes, b.size)
 	}
+	b.stay(s)
 	w := &waiter{share: s, bytes: bytes, done: make(chan error, 1)}
 	if s.bytes > 0 {
 		b.growing = append(b.growing, w)
@@ -144,12 +150,58 @@ func (b *Budget) grant() {
 		most /= smallPart
 	}
 	b.starting = b.serve(b.starting, most)
+	b.giveWay()
+}
+
+// giveWay ends the waiting of large reservations for more, the last one first, until those that are small and wait will
+// get what these hold: who waits for much does no work meanwhile.
+func (b *Budget) giveWay() {
+	missing := -b.leavingBytes
+	for _, queue := range [][]*waiter{b.growing, b.starting} {
+		for _, w := range queue {
+			if b.isSmall(w) {
+				missing += w.bytes
+			}
+		}
+	}
+	for i := len(b.growing) - 1; i >= 0 && missing > 0; i-- {
+		w := b.growing[i]
+		if b.isSmall(w) {
+			continue
+		}
+		b.leaveQueue(w)
+		w.share.leaving = true
+		b.leavingBytes += w.share.bytes
+		missing -= w.share.bytes
+		w.done <- fmt.Errorf("%w: %d bytes more are not free, and smaller requests wait; the budget has %d",
+			ErrExhausted, w.bytes, b.size)
+	}
+}
+
+// stay forgets that s was told to give way: it has given something back, or asks again. The lock is held.
+func (b *Budget) stay(s *share) {
+	if s.leaving {
+		s.leaving = false
+		b.leavingBytes -= s.bytes
+	}
+}
+
+// isSmall tells whether w will hold as little as an ordinary request.
+func (b *Budget) isSmall(w *waiter) bool { return w.share.bytes+w.bytes <= b.size/smallPart }
+
+// fits tells whether what w wants is free, and not kept for others. Who holds all that is reserved may have everything.
+func (b *Budget) fits(w *waiter) bool {
+	free := b.size - b.used
+	if !b.isSmall(w) && w.share.bytes < b.used {
+		free -= b.size / keptPart
+	}
+	return w.bytes <= free
 }
 
 // serve reserves for all in the queue that fit and want no more than most, in order, and returns the others.
 func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
 	return slices.DeleteFunc(queue, func(w *waiter) bool {
-		if w.bytes > most || b.used+w.bytes > b.size {
+		if w.bytes > most || !b.fits(w) {
 			return false
 		}
 		b.waitingBytes -= w.share.bytes

@@ -37,11 +37,12 @@ func TestReserve(t *testing.T) {
 		_, err = b.Reserve(ctx, 41)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
-		time.AfterFunc(time.Millisecond, func() { first.Shrink(59) })
+		time.AfterFunc(time.Millisecond, func() { first.Shrink(47) })
 		second, err := b.Reserve(t.Context(), 41)
 		require.NoError(t, err)
 		first.Release()
 		first.Release()
+		require.NoError(t, second.Grow(t.Context(), 100), "nobody else holds anything")
 		second.Release()
 		used, peak := b.Used()
 		assert.Zero(t, used)
@@ -53,9 +54,9 @@ func TestReserve(t *testing.T) {
 func TestGrowingGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Minute)
-		one, err := b.Reserve(t.Context(), 50)
+		one, err := b.Reserve(t.Context(), 44)
 		require.NoError(t, err)
-		other, err := b.Reserve(t.Context(), 50)
+		other, err := b.Reserve(t.Context(), 44)
 		require.NoError(t, err)
 		var order []string
 		var group sync.WaitGroup
@@ -101,20 +102,82 @@ func TestSmallOnesPass(t *testing.T) {
 	})
 }
 
+// TestKeptForSmallOnes: a part of the budget is only for small reservations, whatever large ones hold.
+func TestKeptForSmallOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1024, time.Second)
+		large, err := b.Reserve(t.Context(), 1024-128)
+		require.NoError(t, err)
+		_, err = b.Reserve(t.Context(), 33)
+		require.ErrorIs(t, err, ErrExhausted)
+		var small []*Reservation
+		for range 4 {
+			r, err := b.Reserve(t.Context(), 10)
+			require.NoError(t, err)
+			require.NoError(t, r.Grow(t.Context(), 32))
+			require.ErrorIs(t, r.Grow(t.Context(), 33), ErrExhausted, "it would not be small")
+			small = append(small, r)
+		}
+		_, err = b.Reserve(t.Context(), 1)
+		require.ErrorIs(t, err, ErrExhausted)
+		for _, r := range append(small, large) {
+			r.Release()
+		}
+	})
+}
+
+// TestLargeOnesGiveWay: who waits for much is refused where its memory is what a small one waits for, and no more of them
+// than that needs.
+func TestLargeOnesGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1024, time.Minute)
+		working, err := b.Reserve(t.Context(), 1024-4*32)
+		require.NoError(t, err)
+		var refused atomic.Int64
+		var group sync.WaitGroup
+		for range 4 {
+			large, err := b.Reserve(t.Context(), 32)
+			require.NoError(t, err)
+			group.Go(func() {
+				if err := large.Grow(t.Context(), 40); err != nil {
+					assert.ErrorIs(t, err, ErrExhausted)
+					assert.ErrorContains(t, err, "smaller requests wait")
+					refused.Add(1)
+				}
+				time.Sleep(time.Millisecond)
+				large.Release()
+			})
+			synctest.Wait()
+		}
+		begin := time.Now()
+		small, err := b.Reserve(t.Context(), 30)
+		require.NoError(t, err)
+		assert.Equal(t, time.Millisecond, time.Since(begin))
+		assert.Equal(t, int64(1), refused.Load())
+		small.Release()
+		working.Release()
+		group.Wait()
+		assert.Equal(t, int64(1), refused.Load())
+		used, _ := b.Used()
+		assert.Zero(t, used)
+		assert.Zero(t, b.leavingBytes)
+	})
+}
+
 // TestNoDeadlock: of two that wait for each other one gives way at once.
 func TestNoDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Hour)
-		one, err := b.Reserve(t.Context(), 50)
+		one, err := b.Reserve(t.Context(), 44)
 		require.NoError(t, err)
-		other, err := b.Reserve(t.Context(), 50)
+		other, err := b.Reserve(t.Context(), 44)
 		require.NoError(t, err)
 		var group sync.WaitGroup
 		group.Go(func() { assert.NoError(t, one.Grow(t.Context(), 80)) })
 		synctest.Wait()
 		begin := time.Now()
 		require.ErrorIs(t, other.Grow(t.Context(), 60), ErrExhausted)
-		assert.Equal(t, int64(50), other.Bytes())
+		assert.Equal(t, int64(44), other.Bytes())
 		assert.Zero(t, time.Since(begin))
 		other.Release()
 		group.Wait()

@@ -18,8 +18,10 @@ type Reservation struct{ *share }
 // share is what a reservation holds.
 type share struct {
 	budget *Budget
-	// bytes is guarded by the lock of the budget.
-	bytes int64
+	// bytes, and whether its owner was told to give way and has not given anything back yet, are guarded by the lock of
+	// the budget.
+	bytes   int64
+	leaving bool
 }
 
 func newReservation(b *Budget, bytes int64) *Reservation {
@@ -67,6 +69,7 @@ func (s *share) shrink(bytes int64) {
 	if bytes >= s.bytes {
 		return
 	}
+	b.stay(s)
 	b.used -= s.bytes - bytes
 	s.bytes = bytes
 	b.grant()
@@ -83,6 +86,7 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
+	r.budget.stay(r.share)
 	taken := newReservation(r.budget, min(bytes, r.bytes))
 	r.bytes -= taken.bytes
 	return taken
@@ -96,6 +100,8 @@ func (r *Reservation) Add(other *Reservation) {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
+	r.budget.stay(r.share)
+	r.budget.stay(other.share)
 	r.bytes += other.bytes
 	other.bytes = 0
 }
