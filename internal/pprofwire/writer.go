@@ -6,6 +6,7 @@ package pprofwire
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
@@ -24,7 +25,7 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 	return closeMessage(dst, start)
 }
 
-// AppendSample appends a sample. locationIDs are packed, as AppendID writes them; labels is what AppendLabel made of its
+// AppendSample appends a sample. locationIDs are packed, as AppendID and PutID write them; labels is what AppendLabel made of its
 // labels, one behind the other.
 func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
 	// Stacks are long and most of the payload: their length is worked out beforehand, so that they are not moved.
@@ -55,18 +56,27 @@ func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte
 // uvarintSize returns how many bytes appendUvarint appends.
 func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// MaxIDBytes is the most that AppendID appends.
+// MaxIDBytes is the most that PutID writes.
 const MaxIDBytes = binary.MaxVarintLen32
 
-// AppendID appends an id to packed ones.
-func AppendID(dst []byte, id uint32) []byte {
+// PutID writes a packed id to dst[at:], which has MaxIDBytes at least, and returns where it ends.
+func PutID(dst []byte, at int, id uint32) int {
 	if id >= 1<<14 {
-		return appendUvarint(dst, uint64(id))
+		return putLongID(dst, at, id)
 	}
 	// One byte or two, without a branch: which of them follow each other as samples will, so it would be mispredicted.
 	long := (0x7f - id) >> 31
-	dst = append(dst, byte(id&0x7f|long<<7), byte(id>>7))
-	return dst[:len(dst)-1+int(long)]
+	binary.LittleEndian.PutUint16(dst[at:], uint16(id&0x7f|long<<7|id>>7<<8))
+	return at + 1 + int(long)
+}
+
+func putLongID(dst []byte, at int, id uint32) int { return at + binary.PutUvarint(dst[at:], uint64(id)) }
+
+// AppendID appends a packed id.
+func AppendID(dst []byte, id uint32) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, MaxIDBytes)[:n+MaxIDBytes]
+	return dst[:PutID(dst, n, id)]
 }
 
 // AppendLabel appends a label as a field of Sample.

@@ -39,16 +39,15 @@ func (c *checks) reset(table string, n int) {
 	clear(c.bad)
 }
 
-// check checks entry i with look, unless that was done before.
+// known tells whether entry i was checked before and is good.
+func (c *checks) known(i int32) bool {
+	return i == 0 || uint(i) < uint(len(c.good)) && c.good[i]
+}
+
+// check checks entry i, which is not known, with look.
 func (c *checks) check(i int32, look func(i int) error) error {
-	if i == 0 {
-		return nil
-	}
 	if i < 0 || int(i) >= len(c.good) {
 		return &dictionary.IndexError{Table: c.table, Index: i, Len: len(c.good)}
-	}
-	if c.good[i] {
-		return nil
 	}
 	if err, found := c.bad[i]; found {
 		return err
@@ -82,18 +81,25 @@ func (s *sourceTables) release() {
 
 // checkLocation checks a location and all that it reaches.
 func (s *sourceTables) checkLocation(i int32) error {
+	if s.locationChecks.known(i) {
+		return nil
+	}
 	return s.locationChecks.check(i, s.lookAtLocation)
 }
 
 func (s *sourceTables) lookAtLocation(i int) error {
 	location := s.locations.At(i)
-	if err := s.mappingChecks.check(location.MappingIndex(), s.lookAtMapping); err != nil {
-		return err
+	if mapping := location.MappingIndex(); !s.mappingChecks.known(mapping) {
+		if err := s.mappingChecks.check(mapping, s.lookAtMapping); err != nil {
+			return err
+		}
 	}
 	lines := location.Lines()
 	for j := range lines.Len() {
-		if err := s.functionChecks.check(lines.At(j).FunctionIndex(), s.lookAtFunction); err != nil {
-			return err
+		if function := lines.At(j).FunctionIndex(); !s.functionChecks.known(function) {
+			if err := s.functionChecks.check(function, s.lookAtFunction); err != nil {
+				return err
+			}
 		}
 	}
 	if location.AttributeIndices().Len() == 0 {

@@ -142,8 +142,10 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int, perEvent int64
 		return fmt.Errorf("%d values and %d timestamps, there must be equally many", values.Len(), timestamps)
 	}
 	id := dictionary.SampleIdentity{Stack: sample.StackIndex()}
-	if id.Link, err = t.importer.Link(sample.LinkIndex()); err != nil {
-		return err
+	if link := sample.LinkIndex(); link != 0 {
+		if id.Link, err = t.importer.Link(link); err != nil {
+			return err
+		}
 	}
 	j.attributes = j.attributes[:0]
 	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {

@@ -3,7 +3,13 @@
 
 package pprof
 
-import "slices"
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
 
 // locals gives the entries that one pprof reaches their ids in it, in the order of first use. Strings are those of the
 // encoding's dictionary, all else stands in the tables of the message.
@@ -64,13 +70,18 @@ func (n *numbering) local(entry int32) uint32 {
 	return at.number
 }
 
-// find returns the number of an entry, if it has one already.
-func (n *numbering) find(entry int32) (number uint32, known bool) {
-	if uint(entry) >= uint(len(n.numbers)) {
-		return 0, false
+// packKnown writes the numbers of entries from i on to ids[size:], until one has none, and returns where it ended. It
+// calls nothing: most of the time for a deep stack is spent here.
+func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, i int) (end, next int) {
+	numbers, generation := n.numbers, n.generation
+	for length := entries.Len(); i < length; i++ {
+		entry := uint(entries.At(i))
+		if entry >= uint(len(numbers)) || numbers[entry].generation != generation {
+			break
+		}
+		size = pprofwire.PutID(ids, size, numbers[entry].number)
 	}
-	at := n.numbers[entry]
-	return at.number, at.generation == n.generation
+	return size, i
 }
 
 // string returns the index of a string of the dictionary in the pprof's string table, where 0 is the empty string.

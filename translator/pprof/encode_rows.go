@@ -13,6 +13,9 @@ import (
 // maxSampleBytes is the most that a sample takes beside its locations, values and labels: three tags and lengths.
 const maxSampleBytes = 3 * (1 + 5)
 
+// rowsAhead is the number of rows that memory is asked for at once.
+const rowsAhead = 64
+
 // beginRow checks what a new row refers to and adds its size, and makes space for its values.
 func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) error {
 	j := &t.joining
@@ -20,11 +23,14 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 	if err != nil {
 		return err
 	}
-	labels, err := t.labels.size(attributes)
-	if err != nil {
-		return err
+	j.size += maxSampleBytes + stack.bytes()
+	if len(attributes) > 0 {
+		labels, err := t.labels.size(attributes)
+		if err != nil {
+			return err
+		}
+		j.size += labels
 	}
-	j.size += maxSampleBytes + stack.bytes() + labels
 	if id.Link != 0 {
 		j.size += maxLinkBytes
 	}
@@ -32,15 +38,17 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 		return err
 	}
 	j.rowBytes += rowMemory + indexMemory*len(attributes)
-	if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes); err != nil {
-		return err
+	if j.rowBytes > j.rowsTaken {
+		if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes+rowsAhead*rowMemory); err != nil {
+			return err
+		}
 	}
+	n := len(j.values)
 	if j.values, err = grown(&t.memory, j.values, j.width); err != nil {
 		return err
 	}
-	for range j.width {
-		j.values = append(j.values, 0)
-	}
+	j.values = j.values[:n+j.width]
+	clear(j.values[n:])
 	return nil
 }
 
@@ -72,19 +80,19 @@ func (t *encoding) packStack(stack int32) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	numbers := &t.locals.locations
-	for i := range n {
-		location := locations.At(i)
-		id, known := numbers.find(location)
-		if !known {
-			if err := t.source.checkLocation(location); err != nil {
-				return place{}, fmt.Errorf("stack %d: %w", stack, err)
-			}
-			id = numbers.local(location)
+	ids := packed[len(packed) : len(packed)+pprofwire.MaxIDBytes*n]
+	size, i := 0, 0
+	for {
+		size, i = t.locals.locations.packKnown(ids, size, locations, i)
+		if i == n {
+			break
 		}
-		packed = pprofwire.AppendID(packed, id)
+		if err := t.source.checkLocation(locations.At(i)); err != nil {
+			return place{}, fmt.Errorf("stack %d: %w", stack, err)
+		}
+		t.locals.locations.local(locations.At(i))
 	}
-	at := j.stacks.set(stack, len(j.packed), len(packed))
-	j.packed = packed
+	at := j.stacks.set(stack, len(packed), len(packed)+size)
+	j.packed = packed[:at.end]
 	return at, nil
 }
