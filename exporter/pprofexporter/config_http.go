@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
-
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // HTTPConfig is the destination that sends each pprof to another system.
@@ -38,7 +38,7 @@ type HTTPConfig struct {
 	// Labels say what of a resource becomes labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`
 	// Tenant says for whom a profile is.
-	Tenant TenantConfig `mapstructure:"tenant"`
+	Tenant options.TenantConfig `mapstructure:"tenant"`
 	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push or parca has (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
 	// MaxRequestBytes sends a request of pyroscope_push or parca once it has that many bytes (default: 16777216).
@@ -54,19 +54,6 @@ type LabelsConfig struct {
 	Max int `mapstructure:"max"`
 	// First are the attributes that become labels before all others, which follow in the order of their keys.
 	First []string `mapstructure:"first"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// TenantConfig says whom a profile belongs to.
-type TenantConfig struct {
-	// Header carries the tenant (default: X-Scope-OrgID).
-	Header string `mapstructure:"header"`
-	// MetadataKey is the client metadata that names the tenant (default: none).
-	MetadataKey string `mapstructure:"metadata_key"`
-	// Default is the tenant of requests without that metadata (default: none, no header is sent).
-	Default string `mapstructure:"default"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -103,7 +90,7 @@ func newDefaultHTTPConfig() HTTPConfig {
 		CompressionLevel:    6,
 		Query:               map[string]string{"service.name": "{service.name}"},
 		Labels:              LabelsConfig{Max: 25},
-		Tenant:              TenantConfig{Header: "X-Scope-OrgID"},
+		Tenant:              options.NewDefaultTenantConfig(),
 		MaxSeriesPerRequest: 64,
 		MaxRequestBytes:     16 << 20,
 	}

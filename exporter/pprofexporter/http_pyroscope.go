@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -27,7 +28,7 @@ func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
 func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
+		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -67,7 +68,7 @@ func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error
 func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
+		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {

@@ -84,7 +84,7 @@ func overrides(directory string, addresses []string) []string {
 	return []string{
 		"yaml:exporters::pprof::file::directory: " + directory,
 		"yaml:receivers::pprof::server::endpoint: " + addresses[0],
-		"yaml:exporters::pprof/view::server::endpoint: " + addresses[4],
+		"yaml:exporters::profile_view::endpoint: " + addresses[4],
 		"yaml:extensions::health_check::endpoint: " + addresses[1],
 		"yaml:extensions::zpages::endpoint: " + addresses[2],
 		"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",

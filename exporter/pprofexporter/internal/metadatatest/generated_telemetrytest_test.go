@@ -11,9 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"go.opentelemetry.io/collector/component/componenttest"
-
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
+	"go.opentelemetry.io/collector/component/componenttest"
 )
 
 func TestSetupTelemetry(t *testing.T) {
@@ -29,14 +28,6 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
-	require.NoError(t, tb.RegisterExporterPprofServedBytesCallback(func(_ context.Context, observer metric.Int64Observer) error {
-		observer.Observe(1)
-		return nil
-	}))
-	require.NoError(t, tb.RegisterExporterPprofServedProfilesCallback(func(_ context.Context, observer metric.Int64Observer) error {
-		observer.Observe(1)
-		return nil
-	}))
 	tb.ExporterPprofBytesRemoved.Add(context.Background(), 1)
 	tb.ExporterPprofBytesSent.Add(context.Background(), 1)
 	tb.ExporterPprofBytesWritten.Add(context.Background(), 1)
@@ -46,7 +37,6 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterPprofFilesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofLabelsDropped.Add(context.Background(), 1)
 	tb.ExporterPprofPartsLost.Add(context.Background(), 1)
-	tb.ExporterPprofProfilesEvicted.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesRefused.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofRequests.Add(context.Background(), 1)
@@ -85,9 +75,6 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualExporterPprofPartsLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofProfilesEvicted(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofProfilesRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -98,12 +85,6 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofSamplesWritten(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofServedBytes(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofServedProfiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofWriteFailures(t, testTel,
