@@ -94,20 +94,18 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	ctx, claim := d.memory.Claim(ctx)
 	defer claim.Release()
 	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
-	refusals, err := delivery.Deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
 		return d.write(ctx, payload, claim)
 	})
-	d.telemetry.Refused(ctx, refusals...)
-	return err
 }
 
 // write writes one file. Its error is a refusal if the same would happen again.
-func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, claim *delivery.Claim) error {
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, claim *delivery.Claim) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
-		Time:        d.timeOf(&payload),
+		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())
 	result, err := d.store.Write(name, payload.Pprof, claim.Reserve(ctx, delivery.ForGzip))
 	if err == nil || result.Written() {
@@ -120,12 +118,12 @@ func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, clai
 	case claim.Failed():
 		return err
 	case errors.Is(err, pprof.ErrTooLarge):
-		return delivery.Refuse(&payload, delivery.ReasonTooLarge, err)
+		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 	}
 	reason := failedOther
 	switch filestore.ClassOf(err) {
 	case filestore.ClassBlocked:
-		return delivery.Refuse(&payload, refusedBlocked, err)
+		return delivery.Refuse(payload, refusedBlocked, err)
 	case filestore.ClassFull:
 		reason = failedFull
 	case filestore.ClassDenied:
@@ -146,7 +144,7 @@ func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
 
 // identity is the profile's ID or, where it has none, one made of its content: a request that is repeated must find the
 // files that it made before.
-func identity(payload pprof.Payload) pprofile.ProfileID {
+func identity(payload *pprof.Payload) pprofile.ProfileID {
 	if !payload.ProfileID.IsEmpty() {
 		return payload.ProfileID
 	}

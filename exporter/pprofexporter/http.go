@@ -103,35 +103,21 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	defer claim.Release()
 	batch := &outgoing{tenant: d.cfg.Tenant.Of(ctx), reserve: claim.Reserve(ctx, delivery.ForBody), reserveGzip: claim.Reserve(ctx, delivery.ForGzip)}
 	progress := delivery.NewProgress(pd)
-	var later error // there is no memory; what was added is sent all the same
-	for payload, err := range d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder)) {
-		if errors.Is(err, pprof.ErrNotReserved) {
-			later = err
-			break
-		}
-		if fault, found := errors.AsType[*pprof.ProfileError](err); found {
-			progress.Refuse(delivery.RefusalOf(err), delivery.PositionOf(fault))
-			continue
-		}
-		request, err := d.format.add(batch, &payload)
-		if refused, found := errors.AsType[*delivery.Refusal](err); found {
-			progress.Refuse(refused, delivery.PositionsOf(&payload)...)
-			continue
-		}
+	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
+		request, err := d.format.add(batch, payload)
 		if err != nil {
-			later = err
-			break
+			return err
 		}
-		if err := d.send(ctx, request, batch, progress); err != nil {
-			return progress.End(ctx, d.telemetry.Telemetry, err)
-		}
-	}
+		return d.send(ctx, request, batch, progress)
+	})
+	// What was added is sent also where there is no memory for more. A request that failed took its batch along.
 	request, err := d.format.flush(batch)
 	if err == nil {
 		err = d.send(ctx, request, batch, progress)
 	}
 	if err == nil {
-		err = later
+		err = failure
 	}
 	return progress.End(ctx, d.telemetry.Telemetry, err)
 }

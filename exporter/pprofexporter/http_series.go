@@ -87,7 +87,7 @@ func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	if err := batch.room(s.bytes(list, compressed), payload); err != nil {
 		return nil, err
 	}
-	batch.body = s.append(batch.body, list, compressed, identity(*payload))
+	batch.body = s.append(batch.body, list, compressed, identity(payload))
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}

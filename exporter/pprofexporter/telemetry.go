@@ -48,7 +48,7 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 }
 
 // wrote counts a file that was written or was there already.
-func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload pprof.Payload) {
+func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload *pprof.Payload) {
 	if !result.Written() {
 		t.builder.ExporterPprofFilesUnchanged.Add(ctx, 1, t.Plain)
 		return

@@ -28,28 +28,26 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	defer claim.Release()
 	begun := false
 	payloads := v.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
-	refusals, err := delivery.Deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
 		err := v.hold(ctx, payload, tenant, claim.Reserve(ctx, delivery.ForBody))
 		if _, lost := errors.AsType[*delivery.Refusal](err); err != nil && !lost && (begun || errors.Is(err, pprof.ErrTooLarge)) {
-			err = delivery.Refuse(&payload, delivery.ReasonTooLarge, err)
+			err = delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
 		begun = true
 		return err
 	})
-	v.telemetry.Refused(ctx, refusals...)
-	return err
 }
 
 // hold takes one pprof into the store. What alone is larger than the store, or than what a request may merge, is lost.
-func (v *viewExporter) hold(ctx context.Context, payload pprof.Payload, tenant string, reserve func(bytes int64) error) error {
+func (v *viewExporter) hold(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
 	if size := int64(len(payload.Pprof)); size > v.cfg.MaxRequestSize {
-		return delivery.Refuse(&payload, delivery.ReasonTooLarge,
+		return delivery.Refuse(payload, delivery.ReasonTooLarge,
 			fmt.Errorf("cannot hold a profile of %d bytes, max_request_size is %d", size, v.cfg.MaxRequestSize))
 	}
 	if err := reserve(holdCost * int64(len(payload.Pprof))); err != nil {
 		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
-	e, err := entryOf(&payload, tenant, time.Now())
+	e, err := entryOf(payload, tenant, time.Now())
 	if err == nil && v.foreign {
 		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error {
 			return reserve(holdCost*int64(len(payload.Pprof)) + bytes)
@@ -59,10 +57,10 @@ func (v *viewExporter) hold(ctx context.Context, payload pprof.Payload, tenant s
 		return fmt.Errorf("cannot hold a profile: %w", err)
 	}
 	if err != nil {
-		return delivery.Refuse(&payload, delivery.ReasonInvalid, err)
+		return delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	if !v.store.Add(e) {
-		return delivery.Refuse(&payload, delivery.ReasonTooLarge,
+		return delivery.Refuse(payload, delivery.ReasonTooLarge,
 			fmt.Errorf("cannot hold a profile of %d compressed bytes, max_memory is %d", len(e.Compressed), v.cfg.MaxMemory))
 	}
 	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)

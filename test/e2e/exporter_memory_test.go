@@ -90,5 +90,5 @@ func (g *tester) push(t *testing.T, name string, first, end int, bodies [][]byte
 func (g *tester) waitUntilHeld(t *testing.T, pprofs int) {
 	t.Helper()
 	const typesOfEach = 2
-	g.waitForMetric(t, float64(pprofs*typesOfEach), "otelcol_exporter_pprof_profiles_written")
+	g.waitForMetric(t, float64(pprofs*typesOfEach), "otelcol_exporter_profile_view_profiles_written")
 }

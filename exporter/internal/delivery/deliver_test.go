@@ -11,9 +11,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
+	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
@@ -25,14 +28,23 @@ var errDisk = errors.New("disk trouble")
 // deliverTo delivers a request, and returns the services that write was called for. fail is write's answer.
 func deliverTo(ctx context.Context, pd pprofile.Profiles, fail func(service string) error) ([]string, []*Refusal, error) {
 	var services []string
-	payloads := pprof.NewEncoder(pprof.EncodeOptions{}).All(pd)
-	refusals, err := Deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+	p := NewProgress(pd)
+	err := p.Each(ctx, pprof.NewEncoder(pprof.EncodeOptions{}).All(pd), func(payload *pprof.Payload) error {
 		service, _ := payload.Resource.Attributes().Get("service.name")
 		services = append(services, service.Str())
-		return fail(service.Str())
+		err := fail(service.Str())
+		if err == nil {
+			p.Done(PositionsOf(payload)...)
+		}
+		return err
 	})
-	return services, refusals, err
+	return services, p.refusals, p.End(ctx, silent, err)
 }
+
+// silent counts nothing.
+var silent = NewTelemetry(exportertest.NewNopSettings(component.MustNewType("pprof")), Counters{
+	noop.Int64Counter{}, noop.Int64Counter{}, noop.Int64Counter{}, noop.Int64Counter{},
+})
 
 func failing(services ...string) func(string) error {
 	return func(service string) error {
@@ -73,7 +85,7 @@ func TestDeliverBadProfiles(t *testing.T) {
 	for i, r := range refusals {
 		assert.Equal(t, ReasonInvalid, r.Reason)
 		assert.Equal(t, 1, r.Profiles)
-		assert.Equal(t, i/(bad/2)*2, r.resource)
+		assert.Equal(t, map[string]int{[]string{"a", "c"}[i/(bad/2)]: 1}, r.services)
 		assert.ErrorContains(t, err, r.Error())
 	}
 	assert.ErrorContains(t, err, "1073741824")
@@ -101,7 +113,7 @@ func TestDeliverRepeatsTheRest(t *testing.T) {
 	}
 }
 
-// A bad profile before the failure is lost now; one that comes again is not counted yet. The error must not be permanent.
+// A bad profile before the failure is lost now; one after it is not counted yet. The error must not be permanent.
 func TestDeliverBadProfilesAndFailure(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c"), deliverytest.CPU(t, "d"))
 	addBad := func(pd pprofile.Profiles, resource int) {
@@ -128,14 +140,15 @@ func TestDeliverBadProfilesAndFailure(t *testing.T) {
 	})
 	require.ErrorIs(t, err, errDisk)
 	assert.False(t, consumererror.IsPermanent(err))
-	require.Len(t, refusals, 1)
-	assert.Equal(t, 0, refusals[0].resource)
+	require.Len(t, refusals, 2)
+	assert.Equal(t, map[string]int{"a": 1}, refusals[0].services)
+	assert.Equal(t, map[string]int{"c": 1}, refusals[1].services)
 
 	rest, carries := errors.AsType[xconsumererror.Profiles](err)
 	require.True(t, carries)
 	_, refusals, err = deliverTo(t.Context(), rest.Data(), failing())
 	assert.True(t, consumererror.IsPermanent(err))
-	assert.Len(t, refusals, 2)
+	assert.Len(t, refusals, 1)
 }
 
 // A refusal of the destination goes on as well, and says how many profiles it costs.

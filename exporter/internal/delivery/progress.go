@@ -59,25 +59,29 @@ func (p *Progress) Refuse(r *Refusal, positions ...Position) {
 	p.Done(positions...)
 }
 
-// End counts what is lost, and returns the error of what is to be repeated, or else of what is lost.
-func (p *Progress) End(ctx context.Context, t *Telemetry, err error) error {
-	t.Refused(ctx, p.refusals...)
-	switch {
-	case err != nil:
-		return p.rest(ctx, err)
-	case len(p.refusals) > 0:
-		return consumererror.NewPermanent(joined(p.refusals))
+// End counts what is lost, and returns the error of the message. With a failure it has those profiles repeated that are not
+// handled. Without one it is permanent, and consists of what is lost.
+func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
+	if failure != nil {
+		rest, all := p.rest(ctx)
+		if all {
+			return failure // also what is lost comes again
+		}
+		failure = xconsumererror.NewProfiles(failure, rest)
+	} else if len(p.refusals) > 0 {
+		failure = consumererror.NewPermanent(joined(p.refusals))
 	}
-	return nil
+	t.Refused(ctx, p.refusals...)
+	return failure
 }
 
-// rest makes an error that has the profiles repeated that are not handled, and no others. Where there is no memory for a
-// copy of them, all are repeated.
-func (p *Progress) rest(ctx context.Context, err error) error {
+// rest copies the profiles that are not handled. Where none are, and where there is no memory for a copy, these are all. The
+// copy takes the place of the message, so that its memory is only reserved until it is made.
+func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
 	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {
-		return err
+		return p.pd, true
 	}
-	remaining := pprofile.NewProfiles()
+	remaining = pprofile.NewProfiles()
 	p.pd.CopyTo(remaining)
 	i := -1
 	remaining.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
@@ -95,5 +99,5 @@ func (p *Progress) rest(ctx context.Context, err error) error {
 		})
 		return resource.ScopeProfiles().Len() == 0
 	})
-	return xconsumererror.NewProfiles(err, remaining)
+	return remaining, false
 }

@@ -28,7 +28,7 @@ func TestNoMemoryForACopy(t *testing.T) {
 	assert.Equal(t, errDisk, err)
 	progress := NewProgress(pd)
 	progress.Done(Position{})
-	assert.Equal(t, errDisk, progress.rest(ctx, errDisk))
+	assert.Equal(t, errDisk, progress.End(ctx, silent, errDisk))
 	taken, _ := b.Used()
 	assert.Equal(t, int64(size), taken)
 }

@@ -28,8 +28,6 @@ type Refusal struct {
 	Profiles int
 	Err      error
 
-	// resource is the index of the profiles' resource in the request.
-	resource int
 	// services tells how many of the profiles each service has.
 	services map[string]int
 }
@@ -42,8 +40,8 @@ func Refuse(payload *pprof.Payload, reason string, err error) *Refusal {
 func (r *Refusal) Error() string { return r.Err.Error() }
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// RefusalOf is the refusal of a profile that the encoder has an error for.
-func RefusalOf(err error) *Refusal {
+// refusalOf is the refusal of a profile that the encoder has an error for.
+func refusalOf(err error) *Refusal {
 	reason := ReasonInvalid
 	if errors.Is(err, pprof.ErrTooLarge) {
 		reason = ReasonTooLarge
