@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
@@ -129,7 +129,7 @@ func (c *HTTPConfig) Validate() error {
 	}
 	for name, templates := range map[string]map[string]string{"query": c.Query, "resource_headers": c.ResourceHeaders} {
 		for _, key := range slices.Sorted(maps.Keys(templates)) {
-			if _, err := textplate.Parse(templates[key]); err != nil {
+			if _, err := placeholder.Parse(templates[key]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %s: %w", name, key, err))
 			}
 		}
@@ -147,11 +147,11 @@ func parseEndpoint(c *HTTPConfig) (*url.URL, error) {
 	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
 		return nil, fmt.Errorf("endpoint must be http://host or https://host, with a path if need be, not %q", c.Client.Endpoint)
 	}
-	plate, err := textplate.Parse(endpoint.Path)
+	template, err := placeholder.Parse(endpoint.Path)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("endpoint: %w", err)
-	case plate.HasPlaceholders() && c.Format != FormatRaw:
+	case template.HasPlaceholders() && c.Format != FormatRaw:
 		return nil, fmt.Errorf("endpoint must not have placeholders with the format %s", c.Format)
 	}
 	if _, err := http.NewRequest(http.MethodPost, c.Client.Endpoint, http.NoBody); err != nil { //nolint:noctx // never sent

@@ -39,9 +39,9 @@ type httpDestination struct {
 type sender interface {
 	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal, or else one
 	// after which the payload is to be repeated.
-	add(batch *outgoing, payload *pprof.Payload) (*http.Request, error)
+	add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error)
 	// flush returns the request of what was added since the last one, or none.
-	flush(batch *outgoing) (*http.Request, error)
+	flush(batch *httpBatch) (*http.Request, error)
 }
 
 func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (*httpDestination, error) {
@@ -101,7 +101,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	}
 	ctx, claim := d.memory.Claim(ctx)
 	defer claim.Release()
-	batch := &outgoing{tenant: d.cfg.Tenant.Of(ctx), reserve: claim.Reserve(ctx, delivery.ForBody), reserveGzip: claim.Reserve(ctx, delivery.ForGzip)}
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: claim.Reserve(ctx, delivery.ForBody), reserveGzip: claim.Reserve(ctx, delivery.ForGzip)}
 	progress := delivery.NewProgress(pd)
 	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
@@ -123,7 +123,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 }
 
 // send sends a request, if there is one, and takes the batch as done. Its error is one to repeat.
-func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *outgoing, progress *delivery.Progress) error {
+func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *httpBatch, progress *delivery.Progress) error {
 	if request == nil {
 		return nil
 	}

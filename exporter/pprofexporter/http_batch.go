@@ -10,8 +10,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// outgoing is what the next request consists of.
-type outgoing struct {
+// httpBatch is what the next request consists of.
+type httpBatch struct {
 	tenant string
 	// reserve and reserveGzip ask for the memory of bodies and of compressed pprofs.
 	reserve, reserveGzip func(bytes int64) error
@@ -27,7 +27,7 @@ type outgoing struct {
 	lost                             pprof.Losses
 }
 
-func (o *outgoing) note(payload *pprof.Payload, dropped int) {
+func (o *httpBatch) note(payload *pprof.Payload, dropped int) {
 	o.payloads++
 	o.positions = append(o.positions, delivery.PositionsOf(payload)...)
 	o.profiles += payload.Profiles
@@ -37,12 +37,12 @@ func (o *outgoing) note(payload *pprof.Payload, dropped int) {
 	o.lost.Timestamps += payload.Lost.Timestamps
 }
 
-func (o *outgoing) reset() {
-	*o = outgoing{tenant: o.tenant, reserve: o.reserve, reserveGzip: o.reserveGzip}
+func (o *httpBatch) reset() {
+	*o = httpBatch{tenant: o.tenant, reserve: o.reserve, reserveGzip: o.reserveGzip}
 }
 
 // room makes room for so many bytes more in the body.
-func (o *outgoing) room(bytes int, payload *pprof.Payload) error {
+func (o *httpBatch) room(bytes int, payload *pprof.Payload) error {
 	if cap(o.body)-len(o.body) >= bytes {
 		return nil
 	}

@@ -65,7 +65,7 @@ func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error
 	return &seriesSender{c, format}, err
 }
 
-func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
+func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
 		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
@@ -98,7 +98,7 @@ func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	return s.flush(batch)
 }
 
-func (s *seriesSender) flush(batch *outgoing) (*http.Request, error) {
+func (s *seriesSender) flush(batch *httpBatch) (*http.Request, error) {
 	if batch.payloads == 0 {
 		return nil, nil //nolint:nilnil // nothing waits
 	}

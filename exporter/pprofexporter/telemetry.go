@@ -67,7 +67,7 @@ func (t *telemetry) requested(ctx context.Context, outcome string) {
 }
 
 // sent counts what a request took along.
-func (t *telemetry) sent(ctx context.Context, size int64, batch *outgoing) {
+func (t *telemetry) sent(ctx context.Context, size int64, batch *httpBatch) {
 	t.builder.ExporterPprofBytesSent.Add(ctx, size, t.Plain)
 	t.builder.ExporterPprofLabelsDropped.Add(ctx, int64(batch.labelsDropped), t.Plain)
 	t.Wrote(ctx, batch.profiles, batch.samples, batch.lost)
