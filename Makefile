@@ -170,16 +170,16 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
 	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
 	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
-	@$(GO) test -c -o _build/bench-merge.test ./exporter/pprofexporter/internal/merge
-	@$(GO) test -c -o _build/bench-exporter.test ./exporter/pprofexporter
+	@$(GO) test -c -o _build/bench-merge.test ./exporter/profileviewexporter/internal/merge
+	@$(GO) test -c -o _build/bench-pages.test ./exporter/profileviewexporter
 	@$(GO) test -c -o _build/bench-splunk.test ./translator/splunk
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@# One processor: who makes garbage pays for its collection.
 	@for round in $$(seq $(BENCHCOUNT)); do \
 		$(call measure,translator/pprof,translator,.,$(BENCHTIME)); \
 		$(call measure,internal/dedup,dedup,.,$(BENCHTIME)); \
-		$(call measure,exporter/pprofexporter/internal/merge,merge,.,$(BENCHTIME)); \
-		$(call measure,exporter/pprofexporter,exporter,^BenchmarkServerPages$$,$(BENCHTIME)); \
+		$(call measure,exporter/profileviewexporter/internal/merge,merge,.,$(BENCHTIME)); \
+		$(call measure,exporter/profileviewexporter,pages,^BenchmarkServerPages$$,$(BENCHTIME)); \
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
 		$(call measure,translator/splunk,splunk,.,$(BENCHTIME)); \
 	done | tee _build/bench.txt

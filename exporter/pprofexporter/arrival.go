@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -20,19 +21,19 @@ const arrivalAttribute = "otelpprof.arrival"
 // arrivals notes when profiles without a time came. It does so before the queue: a request that is repeated, also after a
 // restart, must find the names that it made before.
 type arrivals struct {
-	*profilesExporter
+	*delivery.Exporter
 	now func() time.Time
 }
 
 // ConsumeProfiles notes the time in a copy, since others may read the message. Without memory for a copy nothing is noted:
 // such a profile keeps the time that it has.
 func (a *arrivals) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	if a.budget == nil || !lacksTime(pd) {
-		return a.profilesExporter.ConsumeProfiles(ctx, pd)
+	if !lacksTime(pd) {
+		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
-	both, err := a.budget.Reserve(ctx, messageBytes(pd))
+	both, err := a.ReserveCopy(ctx, pd)
 	if err != nil {
-		return a.profilesExporter.ConsumeProfiles(ctx, pd)
+		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
 	defer both.Release()
 	noted := pprofile.NewProfiles()
@@ -45,7 +46,7 @@ func (a *arrivals) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 			}
 		}
 	}
-	return a.profilesExporter.ConsumeProfiles(ctx, noted)
+	return a.Exporter.ConsumeProfiles(ctx, noted)
 }
 
 func lacksTime(pd pprofile.Profiles) bool {

@@ -18,17 +18,19 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
 // timeless is a message of a profile without a time.
 func timeless(t *testing.T) pprofile.Profiles {
 	t.Helper()
-	p, err := profile.ParseData(smallCPU(t))
+	p, err := profile.ParseData(deliverytest.SmallCPU(t))
 	require.NoError(t, err)
 	p.TimeNanos = 0
 	var out bytes.Buffer
 	require.NoError(t, p.Write(&out))
-	pd := decode(t, out.Bytes(), map[string]any{"service.name": "a"})
+	pd := deliverytest.Decode(t, out.Bytes(), map[string]any{"service.name": "a"})
 	pd.MarkReadOnly()
 	return pd
 }
@@ -65,7 +67,7 @@ func TestArrival(t *testing.T) {
 func TestTimeOfItsOwn(t *testing.T) {
 	f := newFixture(t, nil)
 	f.Profiles.(*arrivals).now = func() time.Time { t.Error("a profile with a time has no other"); return time.Now() }
-	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	assert.Len(t, f.files(t), 1)
 }
 
@@ -91,8 +93,8 @@ func TestArrivalOfRepetition(t *testing.T) {
 	require.NoError(t, os.RemoveAll(f.directory))
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), timeless(t)))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, deliverytest.Patience, time.Millisecond)
 	require.NoError(t, os.Remove(f.directory))
-	require.Eventually(t, func() bool { return f.services(t)["a"] == 1 && len(f.host.statuses()) > 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return f.services(t)["a"] == 1 && len(f.host.statuses()) > 1 }, deliverytest.Patience, time.Millisecond)
 	assert.Contains(t, f.files(t)[0], time.Unix(1_800_000_001, 0).UTC().Format("20060102T150405"))
 }

@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
-
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // HTTPConfig is the destination that sends each pprof to another system.
@@ -38,7 +38,7 @@ type HTTPConfig struct {
 	// Labels say what of a resource becomes labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`
 	// Tenant says for whom a profile is.
-	Tenant TenantConfig `mapstructure:"tenant"`
+	Tenant options.TenantConfig `mapstructure:"tenant"`
 	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push or parca has (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
 	// MaxRequestBytes sends a request of pyroscope_push or parca once it has that many bytes (default: 16777216).
@@ -54,19 +54,6 @@ type LabelsConfig struct {
 	Max int `mapstructure:"max"`
 	// First are the attributes that become labels before all others, which follow in the order of their keys.
 	First []string `mapstructure:"first"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// TenantConfig says whom a profile belongs to.
-type TenantConfig struct {
-	// Header carries the tenant (default: X-Scope-OrgID).
-	Header string `mapstructure:"header"`
-	// MetadataKey is the client metadata that names the tenant (default: none).
-	MetadataKey string `mapstructure:"metadata_key"`
-	// Default is the tenant of requests without that metadata (default: none, no header is sent).
-	Default string `mapstructure:"default"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -103,7 +90,7 @@ func newDefaultHTTPConfig() HTTPConfig {
 		CompressionLevel:    6,
 		Query:               map[string]string{"service.name": "{service.name}"},
 		Labels:              LabelsConfig{Max: 25},
-		Tenant:              TenantConfig{Header: "X-Scope-OrgID"},
+		Tenant:              options.NewDefaultTenantConfig(),
 		MaxSeriesPerRequest: 64,
 		MaxRequestBytes:     16 << 20,
 	}
@@ -142,7 +129,7 @@ func (c *HTTPConfig) Validate() error {
 	}
 	for name, templates := range map[string]map[string]string{"query": c.Query, "resource_headers": c.ResourceHeaders} {
 		for _, key := range slices.Sorted(maps.Keys(templates)) {
-			if _, err := textplate.Parse(templates[key]); err != nil {
+			if _, err := placeholder.Parse(templates[key]); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %s: %w", name, key, err))
 			}
 		}
@@ -160,11 +147,11 @@ func parseEndpoint(c *HTTPConfig) (*url.URL, error) {
 	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
 		return nil, fmt.Errorf("endpoint must be http://host or https://host, with a path if need be, not %q", c.Client.Endpoint)
 	}
-	plate, err := textplate.Parse(endpoint.Path)
+	template, err := placeholder.Parse(endpoint.Path)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("endpoint: %w", err)
-	case plate.HasPlaceholders() && c.Format != FormatRaw:
+	case template.HasPlaceholders() && c.Format != FormatRaw:
 		return nil, fmt.Errorf("endpoint must not have placeholders with the format %s", c.Format)
 	}
 	if _, err := http.NewRequest(http.MethodPost, c.Client.Endpoint, http.NoBody); err != nil { //nolint:noctx // never sent

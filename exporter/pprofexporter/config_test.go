@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
-	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 )
 
 // load reads one entry of a file of testdata and validates it.
@@ -44,7 +44,7 @@ func TestConfigDefaults(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &Config{
 		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 5 * time.Second},
-		QueueConfig:   configoptional.Some(newDefaultQueueConfig()),
+		QueueConfig:   options.NewDefaultQueue(),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File: configoptional.Some(FileConfig{
 			Directory:        "/var/lib/profiles",
@@ -54,11 +54,12 @@ func TestConfigDefaults(t *testing.T) {
 			FileMode:         "0640",
 			DirectoryMode:    "0750",
 		}),
-		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
-		Server:        configoptional.Default(newDefaultServerConfig()),
-		MaxPprofBytes: 64 << 20,
-		Timestamps:    TimestampsTotal,
-		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+		HTTP: configoptional.Default(newDefaultHTTPConfig()),
+		Encoding: options.EncodingConfig{
+			MaxPprofBytes: 64 << 20,
+			Timestamps:    options.TimestampsTotal,
+			LinkLabels:    options.LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+		},
 	}, cfg)
 	queue := cfg.QueueConfig.Get()
 	assert.Equal(t, exporterhelper.RequestSizerTypeBytes, queue.Sizer)
@@ -79,13 +80,13 @@ func TestConfigAll(t *testing.T) {
 		FileMode:         "0644",
 		DirectoryMode:    "0755",
 	}, cfg.File.Get())
-	assert.Equal(t, pprof.EncodeOptions{
-		PprofBytes:            1_000_000,
-		TimestampLabels:       true,
-		LinkLabels:            pprof.LinkLabels{Trace: "trace id", Span: "span id"},
+	assert.Equal(t, options.EncodingConfig{
+		MaxPprofBytes:         1_000_000,
+		Timestamps:            options.TimestampsLabel,
+		LinkLabels:            options.LinkLabelsConfig{Trace: "trace id", Span: "span id"},
 		ResourceComments:      true,
 		PreferOriginalPayload: true,
-	}, cfg.encodeOptions())
+	}, cfg.Encoding)
 	assert.Equal(t, 30*time.Second, cfg.TimeoutConfig.Timeout)
 	assert.EqualValues(t, 10, cfg.QueueConfig.Get().QueueSize)
 	assert.Zero(t, cfg.RetryConfig.MaxElapsedTime)
@@ -93,7 +94,7 @@ func TestConfigAll(t *testing.T) {
 
 func TestConfigRefuses(t *testing.T) {
 	wants := map[string]string{
-		"no destination":                           "no destination: set file, http or server",
+		"no destination":                           "no destination: set file or http",
 		"no directory":                             "directory must be set",
 		"absolute path":                            `path "/etc/{profile.id}.pb.gz": must be relative`,
 		"path that climbs":                         `segment 2: ".." would leave the directory's tree`,
@@ -120,13 +121,8 @@ func TestConfigRefuses(t *testing.T) {
 		"header without a key":                     "resource_headers: X-A: has the placeholder {}",
 		"unknown option of http":                   "http::retries is not an option",
 		"numbers of http":                          "labels::max must not be negative, it is -1",
-		"file and server":                          "this one has file and server: make an exporter of each",
-		"prefix without a slash":                   `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
-		"prefix that ends in one":                  "path_prefix must be",
-		"no memory":                                "max_memory must be above 0, it is 0",
-		"negative age of server":                   "max_age must not be negative, it is -1s",
-		"no address":                               "endpoint must be set",
-		"unknown option of server":                 "server::retention is not an option",
+		"server":                                   `write profile_view: {endpoint: "127.0.0.1:4041"} under exporters`,
+		"server beside a file":                     `write profile_view: {endpoint: "localhost:4041"} under exporters`,
 		"unknown timestamps":                       `unknown timestamps "sum", known are total and label`,
 		"no trace label":                           "link_labels::trace must not be empty",
 		"unknown option":                           "file::rotate is not an option, known are compression_level",
@@ -169,26 +165,7 @@ func TestConfigHTTP(t *testing.T) {
 	got = cfg.HTTP.Get()
 	assert.Equal(t, FormatPyroscopePush, got.Format)
 	assert.Equal(t, LabelsConfig{Max: 5, First: []string{"k8s.namespace.name"}}, got.Labels)
-	assert.Equal(t, TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}, got.Tenant)
+	assert.Equal(t, options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}, got.Tenant)
 	assert.Equal(t, 10, got.MaxSeriesPerRequest)
 	assert.Equal(t, 1<<20, got.MaxRequestBytes)
-}
-
-func TestConfigServer(t *testing.T) {
-	cfg, err := load(t, "config.yaml", "pprof/view")
-	require.NoError(t, err)
-	assert.Equal(t, newDefaultServerConfig(), *cfg.Server.Get())
-	assert.Equal(t, "localhost:4041", cfg.Server.Get().HTTP.NetAddr.Endpoint, "loopback unless told otherwise")
-	assert.False(t, cfg.Server.Get().HTTP.CORS.HasValue())
-
-	cfg, err = load(t, "config.yaml", "pprof/server")
-	require.NoError(t, err)
-	got := *cfg.Server.Get()
-	want := newDefaultServerConfig()
-	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
-	want.PathPrefix = "/profiling"
-	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
-	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
-	want.Tenant = TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
-	assert.Equal(t, want, got)
 }

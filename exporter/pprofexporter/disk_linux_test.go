@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
@@ -40,11 +41,11 @@ func TestFullDisk(t *testing.T) {
 		cfg.RetryConfig.InitialInterval = 5 * time.Millisecond
 		cfg.RetryConfig.MaxInterval = 5 * time.Millisecond
 	})
-	heap := decode(t, ownProfile(t, "heap.pb.gz"), map[string]any{"service.name": "large"})
-	pd := request(t, cpu(t, "first"), heap, cpu(t, "last"))
+	heap := deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": "large"})
+	pd := deliverytest.Request(t, deliverytest.CPU(t, "first"), heap, deliverytest.CPU(t, "last"))
 	done := make(chan error)
 	go func() { done <- f.ConsumeProfiles(t.Context(), pd) }()
-	require.Eventually(t, func() bool { return len(f.host.statuses()) == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.host.statuses()) == 1 }, deliverytest.Patience, time.Millisecond)
 	event := f.host.first()
 	assert.Equal(t, componentstatus.StatusRecoverableError, event.Status())
 	require.ErrorIs(t, event.Err(), syscall.ENOSPC)
@@ -66,7 +67,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	f := newSmallDisk(t, nil)
 	require.NoError(t, syscall.Mount("", f.directory, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	for range 2 {
-		err := f.ConsumeProfiles(t.Context(), cpu(t, "a"))
+		err := f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 		require.Error(t, err)
 		assert.False(t, consumererror.IsPermanent(err), "an operator may help")
 		require.ErrorIs(t, err, syscall.EROFS)
@@ -74,5 +75,5 @@ func TestReadOnlyDisk(t *testing.T) {
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusPermanentError}, f.host.statuses())
 	metadatatest.AssertEqualExporterPprofWriteFailures(t, f.telemetry, points(2, because("denied")), onlyValues()...)
 	require.NoError(t, syscall.Mount("", f.directory, "", syscall.MS_REMOUNT, ""))
-	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 }

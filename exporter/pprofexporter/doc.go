@@ -6,7 +6,6 @@
 // Package pprofexporter writes profiles as gzipped pprof, for go tool pprof and everything else that reads it.
 //
 // An exporter has one destination, a section of its configuration: file keeps each pprof as a file of a directory, http
-// sends it to another system, server holds the most recent ones to be fetched and looked at. Each
-// destination is an implementation of the interface of that name; what they share, turning a request into pprofs and
-// telling what to repeat from what is lost, is deliver.
+// sends it to another system. Each destination is an implementation of the interface of that name. What both share with
+// other exporters, turning a request into pprofs and telling what to repeat from what is lost, is in exporter/internal/delivery.
 package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofexporter"

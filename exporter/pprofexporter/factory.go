@@ -10,14 +10,13 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
-	"go.opentelemetry.io/collector/exporter/exporterhelper/xexporterhelper"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // NewFactory returns the factory of the pprof exporter.
@@ -32,24 +31,12 @@ func NewFactory() xexporter.Factory {
 func createDefaultConfig() component.Config {
 	return &Config{
 		TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig(),
-		QueueConfig:   configoptional.Some(newDefaultQueueConfig()),
+		QueueConfig:   options.NewDefaultQueue(),
 		RetryConfig:   configretry.NewDefaultBackOffConfig(),
 		File:          configoptional.Default(newDefaultFileConfig()),
 		HTTP:          configoptional.Default(newDefaultHTTPConfig()),
-		Server:        configoptional.Default(newDefaultServerConfig()),
-		MaxPprofBytes: pprof.DefaultPprofBytes,
-		Timestamps:    TimestampsTotal,
-		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+		Encoding:      options.NewDefaultEncodingConfig(),
 	}
-}
-
-// newDefaultQueueConfig bounds the queue by bytes: how large a request is, its senders choose.
-func newDefaultQueueConfig() exporterhelper.QueueBatchConfig {
-	queue := exporterhelper.NewDefaultQueueConfig()
-	queue.Sizer = exporterhelper.RequestSizerTypeBytes
-	queue.QueueSize = 64 << 20
-	queue.NumConsumers = 4
-	return queue
 }
 
 func createProfiles(ctx context.Context, set exporter.Settings, config component.Config) (xexporter.Profiles, error) {
@@ -62,20 +49,20 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	if err != nil {
 		return nil, err
 	}
-	e := newProfilesExporter(cfg.QueueConfig.Get(), d, telemetry)
-	e.Profiles, err = xexporterhelper.NewProfiles(ctx, set, cfg, e.consumer(),
-		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
-		exporterhelper.WithTimeout(cfg.TimeoutConfig),
-		exporterhelper.WithRetry(cfg.RetryConfig),
-		exporterhelper.WithQueue(cfg.QueueConfig),
-		exporterhelper.WithStart(d.start),
-		exporterhelper.WithShutdown(d.shutdown),
-	)
+	e, err := delivery.NewExporter(ctx, set, cfg, delivery.Settings{
+		Timeout:   cfg.TimeoutConfig,
+		Queue:     cfg.QueueConfig,
+		Retry:     cfg.RetryConfig,
+		Telemetry: telemetry.Telemetry,
+		Start:     d.start,
+		Shutdown:  d.shutdown,
+		Consume:   d.consume,
+	})
 	if err != nil {
 		return nil, err
 	}
 	if file := cfg.File.Get(); file != nil && file.Time == TimeArrival {
-		return &arrivals{profilesExporter: e, now: time.Now}, nil
+		return &arrivals{Exporter: e, now: time.Now}, nil
 	}
 	return e, nil
 }

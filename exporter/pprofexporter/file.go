@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -26,7 +27,7 @@ type fileDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
-	memory    memory
+	memory    delivery.Memory
 	// arrival says that profiles without a time have that of their arrival.
 	arrival bool
 
@@ -59,7 +60,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 			},
 		},
 		template:  template,
-		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
+		encoder:   cfg.Encoding.Encoder(),
 		telemetry: telemetry,
 		logger:    set.Logger,
 		arrival:   file.Time == TimeArrival,
@@ -67,7 +68,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 }
 
 func (d *fileDestination) start(_ context.Context, host component.Host) error {
-	if err := d.memory.start(host); err != nil {
+	if err := d.memory.Start(host); err != nil {
 		return err
 	}
 	store, err := filestore.Open(d.options) //nolint:contextcheck // its removal of old files outlives the start
@@ -90,27 +91,23 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	ctx, claim := d.memory.claim(ctx)
-	defer claim.release()
-	payloads := d.encoder.AllReserving(pd, claim.reserve(ctx, claimEncoder))
-	refusals, err := deliver(ctx, pd, payloads, func(payload pprof.Payload) error {
+	ctx, claim := d.memory.Claim(ctx)
+	defer claim.Release()
+	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
 		return d.write(ctx, payload, claim)
 	})
-	for _, r := range refusals {
-		d.telemetry.refused(ctx, r)
-	}
-	return err
 }
 
 // write writes one file. Its error is a refusal if the same would happen again.
-func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, claim *claim) error {
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, claim *delivery.Claim) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
-		Time:        d.timeOf(&payload),
+		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())
-	result, err := d.store.Write(name, payload.Pprof, claim.reserve(ctx, claimGzip))
+	result, err := d.store.Write(name, payload.Pprof, claim.Reserve(ctx, delivery.ForGzip))
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)
 	}
@@ -118,15 +115,15 @@ func (d *fileDestination) write(ctx context.Context, payload pprof.Payload, clai
 	case err == nil:
 		d.health.ok()
 		return nil
-	case claim.err != nil:
+	case claim.Failed():
 		return err
 	case errors.Is(err, pprof.ErrTooLarge):
-		return &refusal{reason: refusedTooLarge, profiles: payload.Profiles, err: err}
+		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 	}
 	reason := failedOther
 	switch filestore.ClassOf(err) {
 	case filestore.ClassBlocked:
-		return &refusal{reason: refusedBlocked, profiles: payload.Profiles, err: err}
+		return delivery.Refuse(payload, refusedBlocked, err)
 	case filestore.ClassFull:
 		reason = failedFull
 	case filestore.ClassDenied:
@@ -147,7 +144,7 @@ func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
 
 // identity is the profile's ID or, where it has none, one made of its content: a request that is repeated must find the
 // files that it made before.
-func identity(payload pprof.Payload) pprofile.ProfileID {
+func identity(payload *pprof.Payload) pprofile.ProfileID {
 	if !payload.ProfileID.IsEmpty() {
 		return payload.ProfileID
 	}

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
@@ -22,7 +23,7 @@ import (
 func BenchmarkConsume(b *testing.B) {
 	for _, name := range []string{"cpu", "goroutine", "heap"} {
 		b.Run("profile="+name, func(b *testing.B) {
-			payload := ownProfile(b, name+".pb.gz")
+			payload := deliverytest.OwnProfile(b, name+".pb.gz")
 			cfg := configFor(b.TempDir())
 			telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
 			require.NoError(b, err)
@@ -30,7 +31,7 @@ func BenchmarkConsume(b *testing.B) {
 			require.NoError(b, err)
 			require.NoError(b, d.start(b.Context(), componenttest.NewNopHost()))
 			defer d.shutdown(b.Context())
-			template := decode(b, payload, map[string]any{"service.name": "checkout"})
+			template := deliverytest.Decode(b, payload, map[string]any{"service.name": "checkout"})
 			b.SetBytes(int64(len(payload)))
 			b.ReportAllocs()
 			next := pcommon.Timestamp(0)

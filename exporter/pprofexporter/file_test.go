@@ -23,6 +23,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -63,7 +65,7 @@ func compareFiles(t *testing.T, payloads map[string][]byte) {
 		require.NoError(t, err, name)
 		want, form := profiletest.ParsePprof(inflated)
 		require.Equal(t, profiletest.Proto, form, name)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, payload, map[string]any{"service.name": name})), name)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Decode(t, payload, map[string]any{"service.name": name})), name)
 		var added []string
 		for _, file := range f.files(t) {
 			if !seen[file] {
@@ -78,7 +80,7 @@ func compareFiles(t *testing.T, payloads map[string][]byte) {
 
 func TestFileName(t *testing.T) {
 	f := newFixture(t, nil)
-	pd := cpu(t, "checkout")
+	pd := deliverytest.CPU(t, "checkout")
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
 	first := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 	id := first.ProfileID()
@@ -88,7 +90,7 @@ func TestFileName(t *testing.T) {
 
 func TestFileNameOfHeap(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{profile.type}/{host.name}-{profile.id}.pb.gz" })
-	require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, "heap.pb.gz"), nil)))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), nil)))
 	require.Len(t, f.files(t), 1, "four sample types are one pprof")
 	assert.True(t, strings.HasPrefix(f.files(t)[0], "inuse_space/unknown-"), f.files(t)[0])
 }
@@ -102,7 +104,7 @@ func TestHostileNames(t *testing.T) {
 		"", strings.Repeat("x", 5000), strings.Repeat("x", 5001), "\xff\xfe", "é", "e\u0301", "a\nb", "~", "$(reboot)", "<script>",
 	}
 	for _, service := range services {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, service)), "%q", service)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, service)), "%q", service)
 	}
 	assert.Len(t, f.services(t), len(services), "a directory for each")
 	above, err := os.ReadDir(base)
@@ -118,17 +120,17 @@ func TestHostileNames(t *testing.T) {
 // An upload that comes again ends in the same file, one without an ID too; equal names never hide a profile.
 func TestRepeatedAndEqualNames(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{service.name}.pb.gz" })
-	without := cpu(t, "a")
+	without := deliverytest.CPU(t, "a")
 	for _, p := range without.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
 		p.SetProfileID(pprofile.ProfileID{})
 	}
 	for range 3 {
 		require.NoError(t, f.ConsumeProfiles(t.Context(), without))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	}
 	assert.Equal(t, []string{"a.pb.gz"}, f.files(t), "the same profile")
 	for _, name := range []string{"heap.pb.gz", "goroutine.pb.gz", "heap.pb.gz"} {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, name), map[string]any{"service.name": "a"})))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, name), map[string]any{"service.name": "a"})))
 	}
 	assert.Len(t, f.files(t), 3, "other profiles")
 
@@ -141,8 +143,8 @@ func TestRepeatedAndEqualNames(t *testing.T) {
 }
 
 func TestTranslatorOptions(t *testing.T) {
-	pd := decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a", "host.name": "h1"})
-	f := newFixture(t, func(cfg *Config) { cfg.ResourceComments = true })
+	pd := deliverytest.Decode(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a", "host.name": "h1"})
+	f := newFixture(t, func(cfg *Config) { cfg.Encoding.ResourceComments = true })
 	require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
 	assert.Contains(t, f.read(t, f.files(t)[0]).Comments, "resource:host.name=h1")
 
@@ -151,7 +153,7 @@ func TestTranslatorOptions(t *testing.T) {
 	sample := timed.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
 	sample.TimestampsUnixNano().FromRaw([]uint64{1_700_000_000_000_000_000})
 	sample.Values().FromRaw([]int64{1})
-	f = newFixture(t, func(cfg *Config) { cfg.Timestamps = TimestampsLabel })
+	f = newFixture(t, func(cfg *Config) { cfg.Encoding.Timestamps = options.TimestampsLabel })
 	require.NoError(t, f.ConsumeProfiles(t.Context(), timed))
 	labels := 0
 	for _, sample := range f.read(t, f.files(t)[0]).Sample {
@@ -163,8 +165,8 @@ func TestTranslatorOptions(t *testing.T) {
 // A bad profile is refused for good and keeps nothing else from being written.
 func TestBadProfile(t *testing.T) {
 	f := newFixture(t, nil)
-	pd := request(t, cpu(t, "before"), cpu(t, "bad"), cpu(t, "after"))
-	spoil(pd, 1)
+	pd := deliverytest.Request(t, deliverytest.CPU(t, "before"), deliverytest.CPU(t, "bad"), deliverytest.CPU(t, "after"))
+	deliverytest.Spoil(pd, 1)
 	err := f.ConsumeProfiles(t.Context(), pd)
 	require.Error(t, err)
 	assert.True(t, consumererror.IsPermanent(err))
@@ -184,11 +186,11 @@ func TestDirectoryGoneAndBack(t *testing.T) {
 	})
 	require.NoError(t, os.RemoveAll(f.directory))
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
-	require.NoError(t, f.ConsumeProfiles(t.Context(), request(t, cpu(t, "a"), cpu(t, "b"))))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, patience, time.Millisecond)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))))
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 0 }, deliverytest.Patience, time.Millisecond)
 	require.NoError(t, os.Remove(f.directory))
-	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, patience, time.Millisecond)
-	require.Eventually(t, func() bool { return len(f.services(t)) == 2 && len(f.files(t)) == 2 }, patience, time.Millisecond,
+	require.Eventually(t, func() bool { return len(f.host.statuses()) > 1 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.services(t)) == 2 && len(f.files(t)) == 2 }, deliverytest.Patience, time.Millisecond,
 		"two profiles, and nothing unfinished beside them")
 }
 
@@ -197,7 +199,7 @@ func TestBlockedPath(t *testing.T) {
 	outside := t.TempDir()
 	f := newFixture(t, nil)
 	require.NoError(t, os.Symlink(outside, filepath.Join(f.directory, "planted")))
-	err := f.ConsumeProfiles(t.Context(), request(t, cpu(t, "planted"), cpu(t, "free")))
+	err := f.ConsumeProfiles(t.Context(), deliverytest.Request(t, deliverytest.CPU(t, "planted"), deliverytest.CPU(t, "free")))
 	assert.True(t, consumererror.IsPermanent(err))
 	require.ErrorContains(t, err, `the path is blocked by "planted"`)
 	assert.Equal(t, map[string]int{"free": 1, "planted": 1}, f.services(t), "the link is still there")
@@ -212,8 +214,8 @@ func TestConsumeConcurrently(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 24 {
 		service := fmt.Sprintf("s%d", i/2)
-		mutex := decode(t, ownProfile(t, "mutex.pb.gz"), map[string]any{"service.name": service})
-		pd := request(t, cpu(t, service), mutex)
+		mutex := deliverytest.Decode(t, deliverytest.OwnProfile(t, "mutex.pb.gz"), map[string]any{"service.name": service})
+		pd := deliverytest.Request(t, deliverytest.CPU(t, service), mutex)
 		wait.Go(func() { assert.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
 	}
 	wait.Wait()
@@ -231,8 +233,8 @@ func TestModesAndLevel(t *testing.T) {
 			cfg.File.Get().CompressionLevel = level
 			cfg.File.Get().FileMode, cfg.File.Get().DirectoryMode = "0400", "0700"
 		})
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "checkout")))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "checkout")), "again")
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")), "again")
 		info, err := os.Stat(filepath.Join(f.directory, f.files(t)[0]))
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o400), info.Mode())
@@ -249,7 +251,7 @@ func TestFilesMerge(t *testing.T) {
 	f := newFixture(t, nil)
 	var parts []*profile.Profile
 	for i := range 3 {
-		pd := cpu(t, "checkout")
+		pd := deliverytest.CPU(t, "checkout")
 		for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
 			p.SetTime(p.Time() + pcommon.Timestamp(i))
 		}

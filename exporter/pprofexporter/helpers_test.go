@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
@@ -24,16 +23,10 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/xexporter"
-	"go.opentelemetry.io/collector/pdata/pcommon"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// patience is how long a test waits for what must happen, however slow the machine is.
-const patience = 2 * time.Minute
 
 // recorder is a host that keeps the reported status.
 type recorder struct {
@@ -89,7 +82,7 @@ func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixt
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
-	cfg.TimeoutConfig.Timeout = patience
+	cfg.TimeoutConfig.Timeout = deliverytest.Patience
 	cfg.File.GetOrInsertDefault().Directory = f.directory
 	if change != nil {
 		change(cfg)
@@ -105,69 +98,6 @@ func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixt
 		assert.NoError(t, f.telemetry.Shutdown(ctx))
 	})
 	return f
-}
-
-func decode(tb testing.TB, payload []byte, attributes map[string]any) pprofile.Profiles {
-	tb.Helper()
-	resource := pcommon.NewMap()
-	require.NoError(tb, resource.FromRaw(attributes))
-	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{Resource: resource})
-	require.NoError(tb, err)
-	return pd
-}
-
-// ownProfile is one of the profiles of testdata/pprof.
-func ownProfile(tb testing.TB, name string) []byte {
-	tb.Helper()
-	payload, err := os.ReadFile(profiletest.Testdata(tb, "pprof", name))
-	require.NoError(tb, err)
-	return payload
-}
-
-// cpu is a CPU profile of a service.
-func cpu(tb testing.TB, service string) pprofile.Profiles {
-	tb.Helper()
-	return decode(tb, smallCPU(tb), map[string]any{"service.name": service})
-}
-
-// smallCPU is a part of the CPU profile of testdata/pprof: enough for tests of what happens to profiles, and quick also
-// under the race detector.
-func smallCPU(tb testing.TB) []byte {
-	tb.Helper()
-	makeSmall.Do(func() {
-		p, err := profile.ParseData(ownProfile(tb, "cpu.pb.gz"))
-		require.NoError(tb, err)
-		p.Sample = p.Sample[:20]
-		var out bytes.Buffer
-		require.NoError(tb, p.Compact().Write(&out))
-		small = out.Bytes()
-	})
-	require.NotEmpty(tb, small)
-	return small
-}
-
-var (
-	makeSmall sync.Once
-	small     []byte
-)
-
-// request puts profiles into one request.
-func request(tb testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
-	tb.Helper()
-	whole := pprofile.NewProfiles()
-	for _, part := range parts {
-		require.NoError(tb, part.MergeTo(whole))
-	}
-	return whole
-}
-
-// spoil makes the profiles of a resource refer to what is not there, and returns how many these are.
-func spoil(pd pprofile.Profiles, resource int) int {
-	profiles := pd.ResourceProfiles().At(resource).ScopeProfiles().At(0).Profiles()
-	for _, p := range profiles.All() {
-		p.Samples().At(0).SetStackIndex(1 << 30)
-	}
-	return profiles.Len()
 }
 
 // files returns the paths below the exporter's directory. What goes meanwhile is not among them.

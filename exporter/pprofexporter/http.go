@@ -9,13 +9,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -29,7 +28,7 @@ type httpDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
-	memory    memory
+	memory    delivery.Memory
 
 	// Both are set by start.
 	client *http.Client
@@ -40,9 +39,9 @@ type httpDestination struct {
 type sender interface {
 	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal, or else one
 	// after which the payload is to be repeated.
-	add(batch *outgoing, payload *pprof.Payload) (*http.Request, error)
+	add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error)
 	// flush returns the request of what was added since the last one, or none.
-	flush(batch *outgoing) (*http.Request, error)
+	flush(batch *httpBatch) (*http.Request, error)
 }
 
 func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (*httpDestination, error) {
@@ -56,7 +55,7 @@ func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 		userAgent: fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
 		settings:  set.TelemetrySettings,
 		format:    format,
-		encoder:   pprof.NewEncoder(cfg.encodeOptions()),
+		encoder:   cfg.Encoding.Encoder(),
 		telemetry: telemetry,
 		logger:    set.Logger,
 	}, nil
@@ -76,7 +75,7 @@ func newSender(cfg *HTTPConfig) (sender, error) {
 }
 
 func (d *httpDestination) start(ctx context.Context, host component.Host) error {
-	if err := d.memory.start(host); err != nil {
+	if err := d.memory.Start(host); err != nil {
 		return err
 	}
 	client, err := d.cfg.Client.ToClient(ctx, host.GetExtensions(), d.settings)
@@ -100,55 +99,31 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
-	ctx, claim := d.memory.claim(ctx)
-	defer claim.release()
-	batch := &outgoing{tenant: d.tenant(ctx), reserve: claim.reserve(ctx, claimBody), reserveGzip: claim.reserve(ctx, claimGzip)}
-	parcels := newParcels(pd)
-	var later error // there is no memory; what was added is sent all the same
-	for payload, err := range d.encoder.AllReserving(pd, claim.reserve(ctx, claimEncoder)) {
-		if errors.Is(err, pprof.ErrNotReserved) {
-			later = err
-			break
-		}
-		if fault, found := errors.AsType[*pprof.ProfileError](err); found {
-			parcels.refuse(refusalOf(err), positionOf(fault))
-			continue
-		}
-		request, err := d.format.add(batch, &payload)
-		if refused, found := errors.AsType[*refusal](err); found {
-			parcels.refuse(refused, positionsOf(&payload)...)
-			continue
-		}
+	ctx, claim := d.memory.Claim(ctx)
+	defer claim.Release()
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: claim.Reserve(ctx, delivery.ForBody), reserveGzip: claim.Reserve(ctx, delivery.ForGzip)}
+	progress := delivery.NewProgress(pd)
+	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
+		request, err := d.format.add(batch, payload)
 		if err != nil {
-			later = err
-			break
+			return err
 		}
-		if err := d.send(ctx, request, batch, parcels); err != nil {
-			return d.finish(ctx, parcels, err)
-		}
-	}
+		return d.send(ctx, request, batch, progress)
+	})
+	// What was added is sent also where there is no memory for more. A request that failed took its batch along.
 	request, err := d.format.flush(batch)
 	if err == nil {
-		err = d.send(ctx, request, batch, parcels)
+		err = d.send(ctx, request, batch, progress)
 	}
 	if err == nil {
-		err = later
+		err = failure
 	}
-	return d.finish(ctx, parcels, err)
-}
-
-// tenant is for whom the request is.
-func (d *httpDestination) tenant(ctx context.Context) string {
-	if d.cfg.Tenant.MetadataKey != "" {
-		if values := client.FromContext(ctx).Metadata.Get(d.cfg.Tenant.MetadataKey); len(values) > 0 && values[0] != "" {
-			return values[0]
-		}
-	}
-	return d.cfg.Tenant.Default
+	return progress.End(ctx, d.telemetry.Telemetry, err)
 }
 
 // send sends a request, if there is one, and takes the batch as done. Its error is one to repeat.
-func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *outgoing, parcels *parcels) error {
+func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *httpBatch, progress *delivery.Progress) error {
 	if request == nil {
 		return nil
 	}
@@ -164,28 +139,14 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 	case outcomeSent:
 		d.health.ok()
 		d.telemetry.sent(ctx, size, batch)
-		parcels.done(batch.positions...)
+		progress.Done(batch.positions...)
 		return nil
 	case outcomeRejected:
 		d.health.rejected(err)
-		parcels.refuse(&refusal{reason: refusedRejected, profiles: batch.profiles, err: err}, batch.positions...)
+		progress.Refuse(&delivery.Refusal{Reason: refusedRejected, Profiles: batch.profiles, Err: err}, batch.positions...)
 		return nil
 	default:
 		d.health.failed(err, false)
 		return err
 	}
-}
-
-// finish counts what is lost, and returns the error of what is to be repeated, or else of what is lost.
-func (d *httpDestination) finish(ctx context.Context, parcels *parcels, err error) error {
-	for _, r := range parcels.refusals {
-		d.telemetry.refused(ctx, r)
-	}
-	switch {
-	case err != nil:
-		return parcels.rest(ctx, err)
-	case len(parcels.refusals) > 0:
-		return consumererror.NewPermanent(joined(parcels.refusals))
-	}
-	return nil
 }

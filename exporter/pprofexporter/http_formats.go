@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/textplate"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -20,7 +20,7 @@ import (
 type common struct {
 	cfg      *HTTPConfig
 	endpoint *url.URL
-	headers  map[string]*textplate.Template
+	headers  map[string]placeholder.Template
 }
 
 func newCommon(cfg *HTTPConfig) (common, error) {
@@ -32,10 +32,10 @@ func newCommon(cfg *HTTPConfig) (common, error) {
 	return common{cfg: cfg, endpoint: endpoint, headers: headers}, err
 }
 
-func parseAll(texts map[string]string) (map[string]*textplate.Template, error) {
-	templates := make(map[string]*textplate.Template, len(texts))
+func parseAll(texts map[string]string) (map[string]placeholder.Template, error) {
+	templates := make(map[string]placeholder.Template, len(texts))
 	for key, text := range texts {
-		template, err := textplate.Parse(text)
+		template, err := placeholder.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
@@ -74,7 +74,7 @@ func (c *common) labels(payload *pprof.Payload, name func(key string) string) se
 	return series.Of(payload.Resource.Attributes(), c.cfg.Labels.Max, c.cfg.Labels.First, name)
 }
 
-func (c *common) gzip(batch *outgoing, payload *pprof.Payload) ([]byte, error) {
+func (c *common) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
 	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, c.cfg.CompressionLevel, batch.reserveGzip)
 	if err != nil {
 		return nil, wanting(err, payload)
@@ -93,8 +93,8 @@ func (c *common) target(path string) url.URL {
 // rawSender posts each gzipped pprof as it is.
 type rawSender struct {
 	common
-	path  *textplate.Template
-	query map[string]*textplate.Template
+	path  placeholder.Template
+	query map[string]placeholder.Template
 }
 
 func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
@@ -102,7 +102,7 @@ func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := textplate.Parse(c.endpoint.Path)
+	path, err := placeholder.Parse(c.endpoint.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
 	return &rawSender{common: c, path: path, query: query}, err
 }
 
-func (s *rawSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
+func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	body, err := s.gzip(batch, payload)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *rawSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request,
 	return s.request(target.String(), body, "application/octet-stream", payload)
 }
 
-func (s *rawSender) flush(*outgoing) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
+func (s *rawSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
 
 // pathSegment keeps a value to one segment of a path.
 func pathSegment(value string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -123,7 +124,7 @@ func TestHTTPParca(t *testing.T) {
 	}
 	files := []string{"cpu", "heap", "goroutine", "mutex", "block", "labelled"}
 	for _, name := range files {
-		require.NoError(t, p.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, name+".pb.gz"), attributes)))
+		require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, name+".pb.gz"), attributes)))
 	}
 	require.Len(t, backend.took, len(files))
 	for i, want := range []string{"process_cpu", "memory", "goroutine", "mutex", "mutex", "process_cpu"} {
@@ -131,7 +132,7 @@ func TestHTTPParca(t *testing.T) {
 		assert.Equal(t, map[string]string{
 			"__name__": want, "service_name": "check\"out", "host_name": "h2", "host_name_2": "h1", "k8s_pod_name": "a", "_9": "digit", "_": "letter",
 		}, one.labels)
-		assert.Empty(t, profiletest.DiffPprof(parsed(t, ownProfile(t, files[i]+".pb.gz")), one.profile), files[i])
+		assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.OwnProfile(t, files[i]+".pb.gz")), one.profile), files[i])
 	}
 	before := backend.requests
 	require.NoError(t, p.ConsumeProfiles(t.Context(), several(t, 3)))

@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -24,10 +25,10 @@ func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
 	return &ingestSender{common: c}, err
 }
 
-func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
+func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
+		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *ingestSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 // formBytes is more than the headers and boundaries of a form take.
 const formBytes = 2 << 10
 
-func (s *ingestSender) flush(*outgoing) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
+func (s *ingestSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
 
 // ingestQuery has what Pyroscope's Go client says.
 func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"mime"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -28,6 +27,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -54,7 +54,7 @@ func fieldsOf(t *testing.T, contentType string, body []byte) map[string][]byte {
 // ownReceiver takes what the exporter sends, at a URL.
 func ownReceiver(t *testing.T) (string, *consumertest.ProfilesSink) {
 	t.Helper()
-	endpoint := freeEndpoint(t)
+	endpoint := deliverytest.FreeEndpoint(t)
 	factory := pprofreceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig()
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"server": map[string]any{"endpoint": endpoint}}).Unmarshal(cfg))
@@ -106,7 +106,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 			for name := range want {
 				require.Contains(t, have, name)
 				if name == "profile/profile.pprof" {
-					assert.Empty(t, profiletest.DiffPprof(parsed(t, want[name]), parsed(t, have[name])))
+					assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, want[name]), deliverytest.Parsed(t, have[name])))
 					assert.NotEmpty(t, query.Get("from"))
 					assert.GreaterOrEqual(t, query.Get("until"), query.Get("from"))
 					continue
@@ -132,7 +132,7 @@ func TestHTTPRoundTrip(t *testing.T) {
 			p := newPushing(t, receiver, func(cfg *Config) {
 				cfg.HTTP.Get().Format, cfg.HTTP.Get().QueryResource = format, true
 			})
-			pd := decode(t, ownProfile(t, "cpu.pb.gz"), attributes)
+			pd := deliverytest.Decode(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), attributes)
 			require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
 			require.Len(t, received.AllProfiles(), 1)
 			got := received.AllProfiles()[0]
@@ -148,7 +148,7 @@ func TestHTTPRoundTrip(t *testing.T) {
 				require.NoError(t, err)
 				after = bytes.Clone(payload.Pprof)
 			}
-			assert.Empty(t, profiletest.DiffPprof(parsed(t, before), parsed(t, after)))
+			assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, before), deliverytest.Parsed(t, after)))
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestHTTPLabelsAboveTheLimit(t *testing.T) {
 			retrying(cfg)
 			cfg.HTTP.Get().Format, cfg.HTTP.Get().Labels = format, LabelsConfig{Max: 2, First: []string{"d"}}
 		})
-		require.NoError(t, p.ConsumeProfiles(t.Context(), decode(t, ownProfile(t, "cpu.pb.gz"), attributes)))
+		require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), attributes)))
 		assert.EqualValues(t, 2, counted(t, p.telemetry, "labels_dropped", "", ""), format)
 		require.Len(t, s.requests(), 1)
 		if format == FormatPyroscope {
@@ -242,9 +242,9 @@ func TestHTTPPush(t *testing.T) {
 	assert.Equal(t, map[string]string{"__name__": "process_cpu", "service_name": "s2"}, second[1].labels)
 	assert.Regexp(t, "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", second[1].id)
 
-	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "one")))
+	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "one")))
 	third := readPush(t, s.requests()[2].body)
-	assert.Empty(t, profiletest.DiffPprof(parsed(t, smallCPU(t)), parsed(t, third[0].profile)))
+	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.SmallCPU(t)), deliverytest.Parsed(t, third[0].profile)))
 }
 
 // A request that is rejected in the middle costs what it carried and nothing else, and nothing comes twice.
@@ -264,13 +264,4 @@ func TestHTTPPushFaults(t *testing.T) {
 	assert.Equal(t, []string{"s0", "s0", "s2", "s2"}, services)
 	assert.EqualValues(t, 4, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
 	assert.EqualValues(t, 8, counted(t, p.telemetry, "profiles_written", "", ""))
-}
-
-// freeEndpoint is an address that nobody listens on.
-func freeEndpoint(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }

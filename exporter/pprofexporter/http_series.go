@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -64,10 +65,10 @@ func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error
 	return &seriesSender{c, format}, err
 }
 
-func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Request, error) {
+func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
-		return nil, &refusal{reason: refusedInvalid, profiles: payload.Profiles, err: err}
+		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	compressed, err := s.gzip(batch, payload)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	if err := batch.room(s.bytes(list, compressed), payload); err != nil {
 		return nil, err
 	}
-	batch.body = s.append(batch.body, list, compressed, identity(*payload))
+	batch.body = s.append(batch.body, list, compressed, identity(payload))
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}
@@ -97,7 +98,7 @@ func (s *seriesSender) add(batch *outgoing, payload *pprof.Payload) (*http.Reque
 	return s.flush(batch)
 }
 
-func (s *seriesSender) flush(batch *outgoing) (*http.Request, error) {
+func (s *seriesSender) flush(batch *httpBatch) (*http.Request, error) {
 	if batch.payloads == 0 {
 		return nil, nil //nolint:nilnil // nothing waits
 	}

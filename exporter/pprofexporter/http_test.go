@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
@@ -34,12 +33,12 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
@@ -64,7 +63,7 @@ func (r taken) content(t *testing.T) string {
 		body, err = io.ReadAll(part)
 		require.NoError(t, err)
 	}
-	return fmt.Sprint(query.Get("service.name"), query.Get("name"), parsed(t, body).TimeNanos)
+	return fmt.Sprint(query.Get("service.name"), query.Get("name"), deliverytest.Parsed(t, body).TimeNanos)
 }
 
 // sink is a server that answers as it is told, and keeps what it took with 200.
@@ -138,7 +137,7 @@ func newPushingAt(t *testing.T, host component.Host, url string, change func(*Co
 	cfg := createDefaultConfig().(*Config)
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
-	cfg.TimeoutConfig.Timeout = patience
+	cfg.TimeoutConfig.Timeout = deliverytest.Patience
 	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
 	if change != nil {
 		change(cfg)
@@ -159,32 +158,13 @@ func newPushingAt(t *testing.T, host component.Host, url string, change func(*Co
 // counted returns the sum of a counter over the points with an attribute; without one, over all.
 func counted(t *testing.T, telemetry *componenttest.Telemetry, name, key, value string) int64 {
 	t.Helper()
-	m, err := telemetry.GetMetric("otelcol_exporter_pprof_" + name)
-	if err != nil {
-		return 0 // nothing was counted yet
-	}
-	sum, isSum := m.Data.(metricdata.Sum[int64])
-	require.True(t, isSum)
-	total := int64(0)
-	for _, point := range sum.DataPoints {
-		if got, found := point.Attributes.Value(attribute.Key(key)); key == "" || found && got.AsString() == value {
-			total += point.Value
-		}
-	}
-	return total
+	return deliverytest.Counted(t, telemetry, "otelcol_exporter_pprof_"+name, key, value)
 }
 
 func retrying(cfg *Config) {
 	cfg.RetryConfig = configretry.NewDefaultBackOffConfig()
 	cfg.RetryConfig.MaxElapsedTime = 0
 	cfg.RetryConfig.InitialInterval, cfg.RetryConfig.MaxInterval = time.Millisecond, 5*time.Millisecond
-}
-
-func parsed(t *testing.T, data []byte) *profile.Profile {
-	t.Helper()
-	p, err := profile.ParseData(data)
-	require.NoError(t, err)
-	return p
 }
 
 func TestHTTPRaw(t *testing.T) {
@@ -194,7 +174,7 @@ func TestHTTPRaw(t *testing.T) {
 		cfg.HTTP.Get().QueryResource = true
 		cfg.HTTP.Get().Tenant.Default = "team-a"
 	})
-	pd := decode(t, ownProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a/b &c", "deployment.environment.name": "x\ny"})
+	pd := deliverytest.Decode(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "a/b &c", "deployment.environment.name": "x\ny"})
 	require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
 	require.Len(t, s.requests(), 1)
 	got := s.requests()[0]
@@ -204,7 +184,7 @@ func TestHTTPRaw(t *testing.T) {
 	assert.NotContains(t, got.header, "X-None", "a header without its value is not sent")
 	assert.Equal(t, "team-a", got.header.Get("X-Scope-OrgID"))
 	assert.Equal(t, "application/octet-stream", got.header.Get("Content-Type"))
-	assert.Empty(t, profiletest.DiffPprof(parsed(t, ownProfile(t, "cpu.pb.gz")), parsed(t, got.body)))
+	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.OwnProfile(t, "cpu.pb.gz")), deliverytest.Parsed(t, got.body)))
 	assert.EqualValues(t, len(got.body), counted(t, p.telemetry, "bytes_sent", "", ""))
 	assert.EqualValues(t, 1, counted(t, p.telemetry, "requests", "outcome", "sent"))
 	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""))
@@ -214,11 +194,11 @@ func TestHTTPRaw(t *testing.T) {
 func TestHTTPTenant(t *testing.T) {
 	s := newSink(t, nil)
 	p := newPushing(t, s.URL, func(cfg *Config) {
-		cfg.HTTP.Get().Tenant = TenantConfig{Header: "X-Tenant", MetadataKey: "x-scope-orgid", Default: "nobody"}
+		cfg.HTTP.Get().Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-scope-orgid", Default: "nobody"}
 	})
 	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"X-Scope-OrgID": {"team\r\nb"}})})
-	require.NoError(t, p.ConsumeProfiles(ctx, cpu(t, "a")))
-	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, p.ConsumeProfiles(ctx, deliverytest.CPU(t, "a")))
+	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	require.Len(t, s.requests(), 2)
 	assert.Equal(t, "team__b", s.requests()[0].header.Get("X-Tenant"))
 	assert.Equal(t, "nobody", s.requests()[1].header.Get("X-Tenant"))
@@ -229,13 +209,13 @@ func several(t *testing.T, services int) pprofile.Profiles {
 	t.Helper()
 	var parts []pprofile.Profiles
 	for i := range services {
-		one := cpu(t, "s"+strconv.Itoa(i))
+		one := deliverytest.CPU(t, "s"+strconv.Itoa(i))
 		second := pprofile.NewProfiles()
 		one.CopyTo(second)
 		for _, p := range second.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
 			p.SetTime(p.Time() + 1e9)
 		}
-		whole := request(t, one, second)
+		whole := deliverytest.Request(t, one, second)
 		// Two resources that are one: so a request ends in the middle of a resource.
 		from := whole.ResourceProfiles().At(1).ScopeProfiles()
 		from.MoveAndAppendTo(whole.ResourceProfiles().At(0).ScopeProfiles())
@@ -243,7 +223,7 @@ func several(t *testing.T, services int) pprofile.Profiles {
 		whole.ResourceProfiles().RemoveIf(func(pprofile.ResourceProfiles) bool { kept++; return kept == 2 })
 		parts = append(parts, whole)
 	}
-	return request(t, parts...)
+	return deliverytest.Request(t, parts...)
 }
 
 // Whatever goes wrong, each profile arrives once, or is counted with its reason.
@@ -296,7 +276,7 @@ func TestHTTPRetryAfter(t *testing.T) {
 		return []int{429, 200}[min(i, 1)]
 	})
 	p := newPushing(t, s.URL, retrying)
-	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	require.Len(t, at, 2)
 	assert.Greater(t, at[1].Sub(at[0]), 900*time.Millisecond, "retrying would wait 5 ms")
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -322,7 +302,7 @@ func TestHTTPSlowForAWhile(t *testing.T) {
 	}))
 	t.Cleanup(slow.Close)
 	p := newPushing(t, slow.URL, func(cfg *Config) { retrying(cfg); cfg.TimeoutConfig.Timeout = time.Second })
-	require.NoError(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	assert.NotEmpty(t, s.requests())
 	assert.GreaterOrEqual(t, counted(t, p.telemetry, "requests", "outcome", outcomeRetry), int64(2))
 	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""), "counted once")
@@ -335,7 +315,7 @@ func TestHTTPSlow(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(release) })
 	p := newPushing(t, server.URL, func(cfg *Config) { cfg.TimeoutConfig.Timeout = 50 * time.Millisecond })
-	err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
+	err := p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 	require.ErrorContains(t, err, "cannot send profiles")
 	assert.False(t, consumererror.IsPermanent(err))
 }
@@ -350,7 +330,7 @@ func TestHTTPRedirect(t *testing.T) {
 		redirecting := httptest.NewServer(paths)
 		p := newPushing(t, redirecting.URL, nil)
 		before := len(s.requests())
-		err := p.ConsumeProfiles(t.Context(), cpu(t, "a"))
+		err := p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 		if taken {
 			require.NoError(t, err)
 			assert.Len(t, s.requests(), before+1)
@@ -364,14 +344,14 @@ func TestHTTPRedirect(t *testing.T) {
 	before := len(s.requests())
 	for _, elsewhere := range []string{s.URL, strings.Replace(s.URL, "127.0.0.1", "localhost", 1)} { // Another port, another host.
 		away := httptest.NewServer(http.RedirectHandler(elsewhere, http.StatusTemporaryRedirect))
-		require.ErrorContains(t, newPushing(t, away.URL, nil).ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
+		require.ErrorContains(t, newPushing(t, away.URL, nil).ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "307")
 		away.Close()
 	}
 	assert.Len(t, s.requests(), before)
 	loop := httptest.NewServer(http.RedirectHandler("/", http.StatusTemporaryRedirect))
 	defer loop.Close()
 	p := newPushing(t, loop.URL, nil)
-	require.ErrorContains(t, p.ConsumeProfiles(t.Context(), cpu(t, "a")), "307")
+	require.ErrorContains(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "307")
 }
 
 // What is dropped after the answer is logged, and what no profile would change shows in the status.
@@ -388,14 +368,14 @@ func TestHTTPRejectionIsSeen(t *testing.T) {
 	host := newRecorder()
 	require.NoError(t, e.Start(t.Context(), host))
 	for _, service := range []string{"a", "a", "a", "b"} { // 400, 400, 413, 400
-		require.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, service)), "no more", "the answer, on one line")
+		require.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, service)), "no more", "the answer, on one line")
 	}
 	assert.Empty(t, host.statuses(), "others may be taken")
 	for range 2 { // 401
-		require.Error(t, e.ConsumeProfiles(t.Context(), cpu(t, "c")))
+		require.Error(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "c")))
 	}
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, host.statuses())
-	require.NoError(t, e.ConsumeProfiles(t.Context(), cpu(t, "c")))
+	require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "c")))
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, host.statuses())
 	require.NoError(t, e.Shutdown(t.Context()))
 	var logged []string
@@ -412,6 +392,6 @@ func TestHTTPBeforeStart(t *testing.T) {
 	cfg.RetryConfig.Enabled = false
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	e := create(t, cfg)
-	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, "a")), "before the start")
+	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "before the start")
 	require.NoError(t, e.Shutdown(t.Context()))
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
@@ -68,7 +69,7 @@ func TestConsumeBeforeStart(t *testing.T) {
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	cfg.RetryConfig.Enabled = false
 	e := create(t, cfg)
-	assert.ErrorContains(t, e.ConsumeProfiles(t.Context(), cpu(t, "early")), "before the start")
+	assert.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "early")), "before the start")
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
@@ -89,7 +90,7 @@ func TestShutdownWritesTheQueue(t *testing.T) {
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	services := []string{"a", "b", "c", "d", "e"}
 	for _, service := range services {
-		require.NoError(t, e.ConsumeProfiles(t.Context(), cpu(t, service)))
+		require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, service)))
 	}
 	require.NoError(t, e.Shutdown(t.Context()))
 	for _, service := range services {
@@ -104,7 +105,7 @@ func TestStartAgain(t *testing.T) {
 	directory := t.TempDir()
 	for range 2 {
 		f := newFixture(t, func(cfg *Config) { cfg.File.Get().Directory = directory })
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "checkout")))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "checkout")))
 		assert.Len(t, f.files(t), 1)
 	}
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
@@ -50,7 +51,7 @@ const enough = 8 << 20
 func TestMemoryIsReserved(t *testing.T) {
 	host := newBudgetHost(enough, time.Millisecond)
 	f := newFixtureAt(t, host, nil)
-	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	now, peak := host.budget.Used()
 	assert.Zero(t, now)
 	assert.Greater(t, peak, int64(1<<20))
@@ -64,13 +65,13 @@ func TestMemoryIsExhausted(t *testing.T) {
 		f := newFixtureAt(t, host, nil)
 		other, err := host.budget.Reserve(t.Context(), held)
 		require.NoError(t, err)
-		err = f.ConsumeProfiles(t.Context(), cpu(t, "a"))
+		err = f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 		require.ErrorIs(t, err, budget.ErrExhausted)
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Empty(t, host.statuses(), "the disk is well")
 		assert.Equal(t, held, used(host.budget))
 		other.Release()
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 		assert.Equal(t, map[string]int{"a": 1}, f.services(t))
 	}
 }
@@ -80,7 +81,7 @@ func TestMemoryIsNeverEnough(t *testing.T) {
 	for _, size := range []int64{1000, 1 << 20} { // too little for the encoder, and for the compression
 		host := newBudgetHost(size, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		pd := cpu(t, "a")
+		pd := deliverytest.CPU(t, "a")
 		err := f.ConsumeProfiles(t.Context(), pd)
 		require.ErrorIs(t, err, budget.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
@@ -100,7 +101,7 @@ func TestMemoryOfTheCaller(t *testing.T) {
 	other, err := host.budget.Reserve(t.Context(), 4<<20-1)
 	require.NoError(t, err)
 	time.AfterFunc(10*time.Millisecond, other.Release)
-	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
 	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")
 }
 
@@ -109,23 +110,23 @@ func TestMemoryOfTheCaller(t *testing.T) {
 func TestMemoryBehindAQueue(t *testing.T) {
 	host := newBudgetHost(enough, time.Millisecond)
 	f := newFixtureAt(t, host, func(cfg *Config) {
-		cfg.QueueConfig = configoptional.Some(newDefaultQueueConfig())
+		cfg.QueueConfig = options.NewDefaultQueue()
 		cfg.RetryConfig.Enabled = true
 		cfg.RetryConfig.InitialInterval = time.Millisecond
 	})
 	callers, err := host.budget.Reserve(t.Context(), enough)
 	require.NoError(t, err)
-	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
 	time.Sleep(20 * time.Millisecond)
 	assert.Empty(t, f.files(t))
 	callers.Release()
-	require.Eventually(t, func() bool { return len(f.files(t)) == 1 && used(host.budget) == 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 && used(host.budget) == 0 }, deliverytest.Patience, time.Millisecond)
 	assert.Zero(t, callers.Bytes())
 }
 
 // TestMaxPprofBytes: a request of few bytes that stands for many is refused, and counted; others of it go on.
 func TestMaxPprofBytes(t *testing.T) {
-	f := newFixture(t, func(cfg *Config) { cfg.MaxPprofBytes = 100_000 })
+	f := newFixture(t, func(cfg *Config) { cfg.Encoding.MaxPprofBytes = 100_000 })
 	pd := repeating(10_000, 50)
 	small := pd.ResourceProfiles().AppendEmpty()
 	small.Resource().Attributes().PutStr("service.name", "b")
@@ -170,17 +171,16 @@ func repeating(locations, samples int) pprofile.Profiles {
 // TestQueueOfBytes: a request that is larger than the queue is refused for good.
 func TestQueueOfBytes(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) {
-		queue := newDefaultQueueConfig()
-		queue.QueueSize = leastQueueBytes
-		cfg.QueueConfig = configoptional.Some(queue)
+		cfg.QueueConfig = options.NewDefaultQueue()
+		cfg.QueueConfig.Get().QueueSize = options.LeastQueueBytes
 	})
-	large := cpu(t, "a")
-	large.Dictionary().StringTable().Append(string(make([]byte, leastQueueBytes)))
+	large := deliverytest.CPU(t, "a")
+	large.Dictionary().StringTable().Append(string(make([]byte, options.LeastQueueBytes)))
 	err := f.ConsumeProfiles(t.Context(), large)
 	require.ErrorContains(t, err, "sending_queue::queue_size is 1048576")
 	assert.True(t, consumererror.IsPermanent(err))
-	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "b")))
-	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, patience, time.Millisecond)
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "b")))
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, deliverytest.Patience, time.Millisecond)
 }
 
 // TestMemoryOfHTTP: what fits is sent, the rest comes again.
@@ -192,7 +192,7 @@ func TestMemoryOfHTTP(t *testing.T) {
 			p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
 			other, err := host.budget.Reserve(t.Context(), enough-512<<10)
 			require.NoError(t, err)
-			pd := request(t, cpu(t, "a"), cpu(t, "b"))
+			pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 			err = p.ConsumeProfiles(t.Context(), pd)
 			require.ErrorIs(t, err, budget.ErrExhausted)
 			assert.False(t, consumererror.IsPermanent(err))
@@ -207,21 +207,4 @@ func TestMemoryOfHTTP(t *testing.T) {
 			assert.Zero(t, used(host.budget))
 		})
 	}
-}
-
-// TestNoMemoryForACopy: then all of the request is repeated, and what was written is known again.
-func TestNoMemoryForACopy(t *testing.T) {
-	b := budget.New(enough, time.Millisecond)
-	full, err := b.Reserve(t.Context(), enough)
-	require.NoError(t, err)
-	defer full.Release() // one that nobody has is given back by the garbage collector
-	ctx, claim := (&memory{budget: b}).claim(t.Context())
-	defer claim.release()
-	pd := request(t, cpu(t, "a"), cpu(t, "b"))
-	_, _, err = deliverTo(ctx, pd, failing("b"))
-	assert.Equal(t, errDisk, err)
-	parcels := newParcels(pd)
-	parcels.done(position{})
-	assert.Equal(t, errDisk, parcels.rest(ctx, errDisk))
-	assert.Equal(t, int64(enough), used(b))
 }

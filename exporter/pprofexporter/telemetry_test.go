@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
@@ -44,7 +45,7 @@ func (f *fixture) totalSize(tb testing.TB) int64 {
 
 func TestMetricsOfWrites(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{service.name}.pb.gz" })
-	heap := decode(t, ownProfile(t, "heap.pb.gz"), map[string]any{"service.name": "a"})
+	heap := deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": "a"})
 	require.NoError(t, f.ConsumeProfiles(t.Context(), heap))
 	samples := int64(len(f.read(t, "a.pb.gz").Sample))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), heap))
@@ -54,7 +55,7 @@ func TestMetricsOfWrites(t *testing.T) {
 	metadatatest.AssertEqualExporterPprofSamplesWritten(t, f.telemetry, points(samples), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesWritten(t, f.telemetry, points(f.totalSize(t)), onlyValues()...)
 
-	require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	metadatatest.AssertEqualExporterPprofFilesRenamed(t, f.telemetry, points(1), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofFilesWritten(t, f.telemetry, points(2), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesWritten(t, f.telemetry, points(f.totalSize(t)), onlyValues()...)
@@ -64,7 +65,7 @@ func TestMetricsOfWrites(t *testing.T) {
 
 func TestMetricsOfLosses(t *testing.T) {
 	f := newFixture(t, nil)
-	pd := cpu(t, "a")
+	pd := deliverytest.CPU(t, "a")
 	sample := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
 	sample.Values().FromRaw([]int64{1, 2, 3})
 	sample.TimestampsUnixNano().FromRaw([]uint64{1, 2, 3})
@@ -77,8 +78,8 @@ func TestMetricsOfLosses(t *testing.T) {
 func TestMetricsOfRefusals(t *testing.T) {
 	f := newFixture(t, nil)
 	require.NoError(t, os.WriteFile(filepath.Join(f.directory, "blocked"), nil, 0o600))
-	pd := request(t, cpu(t, "bad"), cpu(t, "blocked"))
-	profiles := int64(spoil(pd, 0))
+	pd := deliverytest.Request(t, deliverytest.CPU(t, "bad"), deliverytest.CPU(t, "blocked"))
+	profiles := int64(deliverytest.Spoil(pd, 0))
 	require.Error(t, f.ConsumeProfiles(t.Context(), pd))
 	metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, append(
 		points(profiles, because("invalid")), points(profiles, because("blocked"))...), onlyValues()...)
@@ -90,8 +91,8 @@ func TestMetricsOfFailures(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Directory = filepath.Join(cfg.File.Get().Directory, "profiles") })
 	require.NoError(t, os.RemoveAll(f.directory))
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
-	require.Error(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
-	require.Error(t, f.ConsumeProfiles(t.Context(), cpu(t, "a")))
+	require.Error(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
+	require.Error(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	metadatatest.AssertEqualExporterPprofWriteFailures(t, f.telemetry, points(2, because("other")), onlyValues()...)
 	_, err := f.telemetry.GetMetric("otelcol_exporter_pprof_profiles_refused")
 	assert.Error(t, err, "a failure is repeated")
@@ -107,7 +108,7 @@ func TestMetricsOfRetention(t *testing.T) {
 	}
 	f := newFixture(t, in(func(*FileConfig) {}))
 	for _, service := range []string{"a", "b", "c"} {
-		require.NoError(t, f.ConsumeProfiles(t.Context(), cpu(t, service)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, service)))
 	}
 	size := f.totalSize(t) / 3
 	old := time.Now().Add(-time.Hour)
@@ -118,24 +119,24 @@ func TestMetricsOfRetention(t *testing.T) {
 	}
 
 	byAge := newFixture(t, in(func(file *FileConfig) { file.MaxAge = time.Minute }))
-	require.Eventually(t, func() bool { return len(f.files(t)) == 2 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.files(t)) == 2 }, deliverytest.Patience, time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, err := byAge.telemetry.GetMetric("otelcol_exporter_pprof_bytes_removed")
 		return err == nil
 	},
-		patience, time.Millisecond)
+		deliverytest.Patience, time.Millisecond)
 	metadatatest.AssertEqualExporterPprofFilesRemoved(t, byAge.telemetry, points(1, because("age")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesRemoved(t, byAge.telemetry, points(size, because("age")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofHeldFiles(t, byAge.telemetry, points(2), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofHeldBytes(t, byAge.telemetry, points(2*size), onlyValues()...)
 
 	bySize := newFixture(t, in(func(file *FileConfig) { file.MaxTotalSize = size }))
-	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, deliverytest.Patience, time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, err := bySize.telemetry.GetMetric("otelcol_exporter_pprof_bytes_removed")
 		return err == nil
 	},
-		patience, time.Millisecond)
+		deliverytest.Patience, time.Millisecond)
 	metadatatest.AssertEqualExporterPprofFilesRemoved(t, bySize.telemetry, points(1, because("size")), onlyValues()...)
 	metadatatest.AssertEqualExporterPprofBytesRemoved(t, bySize.telemetry, points(size, because("size")), onlyValues()...)
 }

@@ -21,7 +21,7 @@ const (
 	pprofServer listener = "pprof"     // the receiver pprof
 	otlpGRPC    listener = "OTLP/gRPC" // of the receivers otlp and splunk_log_profile
 	otlpHTTP    listener = "OTLP/HTTP"
-	pages       listener = "pages" // of the exporter pprof
+	pages       listener = "pages" // of the exporter profile_view
 	scraped     listener = "scrape"
 )
 

@@ -47,10 +47,9 @@ receivers:
     server:
       endpoint: %s
 exporters:
-  pprof:
-    server:
-      endpoint: %s
-      path_prefix: /profiling
+  profile_view:
+    endpoint: %s
+    path_prefix: /profiling
 extensions:
   health_check:
     endpoint: %s
@@ -59,7 +58,7 @@ service:
   pipelines:
     profiles:
       receivers: [pprof]
-      exporters: [pprof]
+      exporters: [profile_view]
   telemetry:
     metrics:
       level: none

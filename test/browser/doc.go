@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package browser looks at the pages of the exporter with a real browser: Chromium, driven by playwright-core, against
+// Package browser looks at the pages of profile_view with a real browser: Chromium, driven by playwright-core, against
 // the built distribution. OTELPPROF_BINARY names the distribution, CHROMIUM the browser where it has another name than
 // usual.
 //

@@ -111,7 +111,8 @@ func (c collector) sendsTo(t *testing.T) []int {
 }
 
 func (collector) isDestination(path []string) bool {
-	return path[0] == "exporters" && !slices.Contains(path, "server")
+	kind, _, _ := strings.Cut(path[1], "/")
+	return path[0] == "exporters" && kind != "profile_view"
 }
 
 // files returns the absolute paths that the configuration names: those it writes below, and those it reads.

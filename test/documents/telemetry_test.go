@@ -106,7 +106,7 @@ const running = `yaml:
 receivers: {pprof: {server: {endpoint: '%[1]s'}}}
 processors: {profile_deduplicator: {drop_repeated: {}, batch: {timeout: 10ms, wait_for_result: false}}}
 exporters:
-  pprof: {server: {endpoint: '%[2]s'}}
+  profile_view: {endpoint: '%[2]s'}
   otlp_grpc: # nobody is there
     endpoint: '%[3]s'
     tls: {insecure: true}
@@ -117,7 +117,7 @@ exporters:
 extensions: {health_check: {endpoint: '%[4]s'}}
 service:
   extensions: [health_check]
-  pipelines: {profiles: {receivers: [pprof], processors: [profile_deduplicator], exporters: [pprof, otlp_grpc, otlp_http]}}
+  pipelines: {profiles: {receivers: [pprof], processors: [profile_deduplicator], exporters: [profile_view, otlp_grpc, otlp_http]}}
   telemetry:
     metrics:
       readers:

@@ -25,9 +25,9 @@ func TestServedProfilesStayWithinMaxMemory(t *testing.T) {
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)
 	g := start(t,
-		fmt.Sprintf("yaml:exporters: {pprof/view: {server: {endpoint: '%s', max_memory: %d}}}", addresses[0], limit),
-		"yaml:service: {pipelines: {profiles: {exporters: [pprof/view]}}}")
-	const served = "otelcol_exporter_pprof_served_bytes"
+		fmt.Sprintf("yaml:exporters: {profile_view: {endpoint: '%s', max_memory: %d}}", addresses[0], limit),
+		"yaml:service: {pipelines: {profiles: {exporters: [profile_view]}}}")
+	const served = "otelcol_exporter_profile_view_served_bytes"
 
 	// A profile of each type first: what is made once is no part of what is held.
 	bodies := fourTypes(t)
@@ -38,8 +38,8 @@ func TestServedProfilesStayWithinMaxMemory(t *testing.T) {
 	g.push(t, "service", 0, services, bodies)
 	g.waitUntilHeld(t, (100+services)*len(bodies))
 	held, taken := int64(g.metric(t, served)), g.liveHeap(t)-before
-	t.Logf("%.0f profiles are held, counted as %d kiB, which take %d kiB", g.metric(t, "otelcol_exporter_pprof_served_profiles"), held>>10, taken>>10)
-	assert.Positive(t, g.metric(t, "otelcol_exporter_pprof_profiles_evicted", `reason="memory"`))
+	t.Logf("%.0f profiles are held, counted as %d kiB, which take %d kiB", g.metric(t, "otelcol_exporter_profile_view_served_profiles"), held>>10, taken>>10)
+	assert.Positive(t, g.metric(t, "otelcol_exporter_profile_view_profiles_evicted", `reason="memory"`))
 	assert.Greater(t, held, int64(limit*9/10), "full")
 	assert.LessOrEqual(t, held, int64(limit))
 	assert.LessOrEqual(t, taken, int64(limit*12/10))
@@ -90,5 +90,5 @@ func (g *tester) push(t *testing.T, name string, first, end int, bodies [][]byte
 func (g *tester) waitUntilHeld(t *testing.T, pprofs int) {
 	t.Helper()
 	const typesOfEach = 2
-	g.waitForMetric(t, float64(pprofs*typesOfEach), "otelcol_exporter_pprof_profiles_written")
+	g.waitForMetric(t, float64(pprofs*typesOfEach), "otelcol_exporter_profile_view_profiles_written")
 }

@@ -34,9 +34,9 @@ func TestReload(t *testing.T) {
 	require.NoError(t, err)
 	pages := "http://" + addresses[0]
 	g := start(t,
-		"yaml:exporters: {pprof/view: {server: {endpoint: '"+addresses[0]+"'}}}",
+		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"'}}",
 		"yaml:processors: {profile_deduplicator: {batch: {timeout: 1s}}}",
-		"yaml:service: {pipelines: {profiles: {exporters: [pprof, pprof/view], processors: [profile_deduplicator]}}}")
+		"yaml:service: {pipelines: {profiles: {exporters: [pprof, profile_view], processors: [profile_deduplicator]}}}")
 	upload := readProfile(t, "heap")
 	const uploads = 20
 	for i := range uploads {

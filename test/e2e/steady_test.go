@@ -40,7 +40,7 @@ func TestSteadyState(t *testing.T) {
 	}
 	// A short queue and few profiles to look at: what waits is memory too, and how much waits is up to the disk.
 	g := start(t, "yaml:exporters::pprof::sending_queue: {sizer: requests, queue_size: 16, num_consumers: 4}",
-		"yaml:exporters::pprof/view::server::max_memory: 1048576")
+		"yaml:exporters::profile_view::max_memory: 1048576")
 	begin := time.Now()
 	part := min(warmUp, uploads/3)
 	g.uploadMany(t, 0, part)

@@ -39,11 +39,10 @@ receivers:
         endpoint: %[3]s
 %[8]s
 exporters:
+  profile_view:
+    endpoint: %[4]s
+%[9]s
   pprof:
-    server:
-      endpoint: %[4]s
-%[7]s
-  pprof/files:
     file:
       directory: %[6]s
 extensions:
@@ -54,7 +53,7 @@ service:
   pipelines:
     profiles:
       receivers: [pprof, splunk_log_profile]
-      exporters: [pprof, pprof/files]
+      exporters: [profile_view, pprof]
   telemetry:
     logs:
       level: debug
@@ -91,12 +90,12 @@ func start(t *testing.T, settings []string, more ...string) *tester {
 	a, err := gateway.FreeAddresses(t.Context(), 5)
 	require.NoError(t, err)
 	g := &tester{pprof: a[0], http: a[1], grpc: a[2], pages: a[3], directory: t.TempDir()}
-	six, eight := indented(settings, 6), indented(settings, 8)
+	four, six, eight := indented(settings, 4), indented(settings, 6), indented(settings, 8)
 	// The test's own context ends before its cleanups run, and would kill the process.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	g.Gateway, err = gateway.Start(ctx, gateway.Options{
 		Binary:    path,
-		Configs:   append([]string{fmt.Sprintf(listeners, a[0], a[1], a[2], a[3], a[4], g.directory, six, eight)}, more...),
+		Configs:   append([]string{fmt.Sprintf(listeners, a[0], a[1], a[2], a[3], a[4], g.directory, six, eight, four)}, more...),
 		HealthURL: "http://" + a[4],
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func (g *tester) knock(t *testing.T, c caller) map[string]string {
 		"receiver pprof":                    c.http(t, http.MethodPost, g.pprof+"/v1/pprof?service.name=checkout", sample(t)),
 		"receiver splunk_log_profile, HTTP": c.http(t, http.MethodPost, g.http+"/v1development/profiles", request),
 		"receiver splunk_log_profile, gRPC": c.grpc(t, g.grpc),
-		"exporter pprof":                    c.http(t, http.MethodGet, g.pages+"/profiles", nil),
+		"exporter profile_view":             c.http(t, http.MethodGet, g.pages+"/profiles", nil),
 	}
 }
 
@@ -51,7 +51,7 @@ func (g *tester) knock(t *testing.T, c caller) map[string]string {
 func everywhere(answer string) map[string]string {
 	return map[string]string{
 		"receiver pprof": answer, "receiver splunk_log_profile, HTTP": answer,
-		"receiver splunk_log_profile, gRPC": answer, "exporter pprof": answer,
+		"receiver splunk_log_profile, gRPC": answer, "exporter profile_view": answer,
 	}
 }
 

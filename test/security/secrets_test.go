@@ -17,6 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"
@@ -33,7 +34,7 @@ func TestSecretFields(t *testing.T) {
 	found := 0
 	for _, factory := range []component.Factory{
 		pprofreceiver.NewFactory(), splunklogprofilereceiver.NewFactory(), splunklogprofileconnector.NewFactory(),
-		profilededuplicator.NewFactory(), pprofexporter.NewFactory(),
+		profilededuplicator.NewFactory(), pprofexporter.NewFactory(), profileviewexporter.NewFactory(),
 	} {
 		visit(reflect.TypeOf(factory.CreateDefaultConfig()), map[reflect.Type]bool{}, func(key string, of reflect.Type) {
 			if secretive.MatchString(key) {

@@ -14,7 +14,7 @@ import (
 // pageTarget is how long a page may take.
 const pageTarget = time.Second
 
-// renderPages writes how long the exporter's pages take, where that was measured.
+// renderPages writes how long the pages of profile_view take, where that was measured.
 func renderPages(out *strings.Builder, res *results) {
 	pages := map[string]*measurement{}
 	for name, m := range res.measured {
@@ -25,7 +25,7 @@ func renderPages(out *strings.Builder, res *results) {
 	if len(pages) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "\n## Pages of the exporter\n\nThe answers of the destination `server` while it holds 12,000 profiles of 1000 services with 4 types each. The list has 2000 rows.\n\n| page | time (target ≤ %s) | memory | allocations |\n|---|---:|---:|---:|\n", pageTarget)
+	fmt.Fprintf(out, "\n## Pages\n\nThe answers of the exporter `profile_view` while it holds 12,000 profiles of 1000 services with 4 types each. The list has 2000 rows.\n\n| page | time (target ≤ %s) | memory | allocations |\n|---|---:|---:|---:|\n", pageTarget)
 	for _, page := range slices.Sorted(maps.Keys(pages)) {
 		m := pages[page]
 		mark := ""

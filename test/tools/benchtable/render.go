@@ -62,7 +62,7 @@ func render(res *results, command, goVersion string) (string, error) {
 		{"Doubled", "Deduplication of a message that holds everything twice", "As above; half of all entries and samples go."},
 		{"Canonical", "Deduplication where there is nothing to do", "As above; the message is only read."},
 		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which leaves samples apart."},
-		{"Window", "A window of 100 profiles into one", "What the exporter's endpoint does for a request. `otelpprof` begins with what is held, compressed, and ends with the bytes of the sum. `google` is google/pprof's `profile.Merge` alone, of profiles that were read before. `google-held` is the same with reading and writing; what comes out is not compressed in either."},
+		{"Window", "A window of 100 profiles into one", "What profile_view does for a request. `otelpprof` begins with what is held, compressed, and ends with the bytes of the sum. `google` is google/pprof's `profile.Merge` alone, of profiles that were read before. `google-held` is the same with reading and writing; what comes out is not compressed in either."},
 		{"SplunkRecord", "Splunk's log records to OTLP profiles", "`otelpprof` is `Decoder.Decode` of a log record with a pprof, from base64 on. `limit` is inflating the same pprof and pdata's unmarshalling of the OTLP message that comes out. Where a thousand events become a dozen samples, as in `js-alloc`, there is hardly a message to unmarshal, and the limit is low."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {

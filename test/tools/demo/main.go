@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command demo is `make demo`: it starts the built gateway with config/demo.yaml on free loopback ports, uploads a CPU, a
-// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the exporter's pages, shows
+// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the pages, shows
 // `go tool pprof -top` of one, and stops. It exits with 0, or says what differed.
 //
 // With -splunk it is `make demo-splunk`: it starts the gateway with config/splunk.yaml, sends what Splunk's agents sent once,
@@ -84,7 +84,7 @@ func overrides(directory string, addresses []string) []string {
 	return []string{
 		"yaml:exporters::pprof::file::directory: " + directory,
 		"yaml:receivers::pprof::server::endpoint: " + addresses[0],
-		"yaml:exporters::pprof/view::server::endpoint: " + addresses[4],
+		"yaml:exporters::profile_view::endpoint: " + addresses[4],
 		"yaml:extensions::health_check::endpoint: " + addresses[1],
 		"yaml:extensions::zpages::endpoint: " + addresses[2],
 		"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",

@@ -50,7 +50,7 @@ func showSplunk(ctx context.Context, binary string) (err error) {
 			"yaml:exporters::pprof::file::directory: " + directory,
 			"yaml:receivers::splunk_log_profile::protocols::grpc::endpoint: " + addresses[0],
 			"yaml:receivers::splunk_log_profile::protocols::http::endpoint: " + addresses[1],
-			"yaml:exporters::pprof/view::server::endpoint: " + addresses[2],
+			"yaml:exporters::profile_view::endpoint: " + addresses[2],
 			"yaml:extensions::health_check::endpoint: " + addresses[3],
 			"yaml:service::telemetry::metrics::readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: " + metricsPort + "}}}}]",
 		},

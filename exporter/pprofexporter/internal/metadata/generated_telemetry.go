@@ -39,13 +39,10 @@ type TelemetryBuilder struct {
 	ExporterPprofHeldFiles       metric.Int64ObservableGauge
 	ExporterPprofLabelsDropped   metric.Int64Counter
 	ExporterPprofPartsLost       metric.Int64Counter
-	ExporterPprofProfilesEvicted metric.Int64Counter
 	ExporterPprofProfilesRefused metric.Int64Counter
 	ExporterPprofProfilesWritten metric.Int64Counter
 	ExporterPprofRequests        metric.Int64Counter
 	ExporterPprofSamplesWritten  metric.Int64Counter
-	ExporterPprofServedBytes     metric.Int64ObservableGauge
-	ExporterPprofServedProfiles  metric.Int64ObservableGauge
 	ExporterPprofWriteFailures   metric.Int64Counter
 }
 
@@ -81,36 +78,6 @@ func (builder *TelemetryBuilder) RegisterExporterPprofHeldFilesCallback(cb metri
 		cb(ctx, &observerInt64{inst: builder.ExporterPprofHeldFiles, obs: o})
 		return nil
 	}, builder.ExporterPprofHeldFiles)
-	if err != nil {
-		return err
-	}
-	builder.mu.Lock()
-	defer builder.mu.Unlock()
-	builder.registrations = append(builder.registrations, reg)
-	return nil
-}
-
-// RegisterExporterPprofServedBytesCallback sets callback for observable ExporterPprofServedBytes metric.
-func (builder *TelemetryBuilder) RegisterExporterPprofServedBytesCallback(cb metric.Int64Callback) error {
-	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		cb(ctx, &observerInt64{inst: builder.ExporterPprofServedBytes, obs: o})
-		return nil
-	}, builder.ExporterPprofServedBytes)
-	if err != nil {
-		return err
-	}
-	builder.mu.Lock()
-	defer builder.mu.Unlock()
-	builder.registrations = append(builder.registrations, reg)
-	return nil
-}
-
-// RegisterExporterPprofServedProfilesCallback sets callback for observable ExporterPprofServedProfiles metric.
-func (builder *TelemetryBuilder) RegisterExporterPprofServedProfilesCallback(cb metric.Int64Callback) error {
-	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		cb(ctx, &observerInt64{inst: builder.ExporterPprofServedProfiles, obs: o})
-		return nil
-	}, builder.ExporterPprofServedProfiles)
 	if err != nil {
 		return err
 	}
@@ -214,12 +181,6 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
-	builder.ExporterPprofProfilesEvicted, err = builder.meter.Int64Counter(
-		"otelcol_exporter_pprof_profiles_evicted",
-		metric.WithDescription("pprofs that the destination server no longer holds. [Alpha]"),
-		metric.WithUnit("{profile}"),
-	)
-	errs = errors.Join(errs, err)
 	builder.ExporterPprofProfilesRefused, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_profiles_refused",
 		metric.WithDescription("Profiles lost, because writing them again would fail again. [Alpha]"),
@@ -228,7 +189,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofProfilesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_profiles_written",
-		metric.WithDescription("OTLP profiles written, sent or held, one for each sample type of a pprof. [Alpha]"),
+		metric.WithDescription("OTLP profiles written or sent, one for each sample type of a pprof. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
@@ -240,20 +201,8 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofSamplesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_samples_written",
-		metric.WithDescription("pprof samples written, sent or held, each with one value for each sample type of its pprof. [Alpha]"),
+		metric.WithDescription("pprof samples written or sent, each with one value for each sample type of its pprof. [Alpha]"),
 		metric.WithUnit("{sample}"),
-	)
-	errs = errors.Join(errs, err)
-	builder.ExporterPprofServedBytes, err = builder.meter.Int64ObservableGauge(
-		"otelcol_exporter_pprof_served_bytes",
-		metric.WithDescription("Bytes of memory that the pprofs held by the destination server are counted as. [Alpha]"),
-		metric.WithUnit("By"),
-	)
-	errs = errors.Join(errs, err)
-	builder.ExporterPprofServedProfiles, err = builder.meter.Int64ObservableGauge(
-		"otelcol_exporter_pprof_served_profiles",
-		metric.WithDescription("pprofs held by the destination server. [Alpha]"),
-		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofWriteFailures, err = builder.meter.Int64Counter(

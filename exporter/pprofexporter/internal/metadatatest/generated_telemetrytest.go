@@ -193,22 +193,6 @@ func AssertEqualExporterPprofPartsLost(t *testing.T, tt *componenttest.Telemetry
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
-func AssertEqualExporterPprofProfilesEvicted(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
-	want := metricdata.Metrics{
-		Name:        "otelcol_exporter_pprof_profiles_evicted",
-		Description: "pprofs that the destination server no longer holds. [Alpha]",
-		Unit:        "{profile}",
-		Data: metricdata.Sum[int64]{
-			Temporality: metricdata.CumulativeTemporality,
-			IsMonotonic: true,
-			DataPoints:  dps,
-		},
-	}
-	got, err := tt.GetMetric("otelcol_exporter_pprof_profiles_evicted")
-	require.NoError(t, err)
-	metricdatatest.AssertEqual(t, want, got, opts...)
-}
-
 func AssertEqualExporterPprofProfilesRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_profiles_refused",
@@ -228,7 +212,7 @@ func AssertEqualExporterPprofProfilesRefused(t *testing.T, tt *componenttest.Tel
 func AssertEqualExporterPprofProfilesWritten(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_profiles_written",
-		Description: "OTLP profiles written, sent or held, one for each sample type of a pprof. [Alpha]",
+		Description: "OTLP profiles written or sent, one for each sample type of a pprof. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -260,7 +244,7 @@ func AssertEqualExporterPprofRequests(t *testing.T, tt *componenttest.Telemetry,
 func AssertEqualExporterPprofSamplesWritten(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_samples_written",
-		Description: "pprof samples written, sent or held, each with one value for each sample type of its pprof. [Alpha]",
+		Description: "pprof samples written or sent, each with one value for each sample type of its pprof. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -269,34 +253,6 @@ func AssertEqualExporterPprofSamplesWritten(t *testing.T, tt *componenttest.Tele
 		},
 	}
 	got, err := tt.GetMetric("otelcol_exporter_pprof_samples_written")
-	require.NoError(t, err)
-	metricdatatest.AssertEqual(t, want, got, opts...)
-}
-
-func AssertEqualExporterPprofServedBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
-	want := metricdata.Metrics{
-		Name:        "otelcol_exporter_pprof_served_bytes",
-		Description: "Bytes of memory that the pprofs held by the destination server are counted as. [Alpha]",
-		Unit:        "By",
-		Data: metricdata.Gauge[int64]{
-			DataPoints: dps,
-		},
-	}
-	got, err := tt.GetMetric("otelcol_exporter_pprof_served_bytes")
-	require.NoError(t, err)
-	metricdatatest.AssertEqual(t, want, got, opts...)
-}
-
-func AssertEqualExporterPprofServedProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
-	want := metricdata.Metrics{
-		Name:        "otelcol_exporter_pprof_served_profiles",
-		Description: "pprofs held by the destination server. [Alpha]",
-		Unit:        "{profile}",
-		Data: metricdata.Gauge[int64]{
-			DataPoints: dps,
-		},
-	}
-	got, err := tt.GetMetric("otelcol_exporter_pprof_served_profiles")
 	require.NoError(t, err)
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }

@@ -29,14 +29,6 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
-	require.NoError(t, tb.RegisterExporterPprofServedBytesCallback(func(_ context.Context, observer metric.Int64Observer) error {
-		observer.Observe(1)
-		return nil
-	}))
-	require.NoError(t, tb.RegisterExporterPprofServedProfilesCallback(func(_ context.Context, observer metric.Int64Observer) error {
-		observer.Observe(1)
-		return nil
-	}))
 	tb.ExporterPprofBytesRemoved.Add(context.Background(), 1)
 	tb.ExporterPprofBytesSent.Add(context.Background(), 1)
 	tb.ExporterPprofBytesWritten.Add(context.Background(), 1)
@@ -46,7 +38,6 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterPprofFilesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofLabelsDropped.Add(context.Background(), 1)
 	tb.ExporterPprofPartsLost.Add(context.Background(), 1)
-	tb.ExporterPprofProfilesEvicted.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesRefused.Add(context.Background(), 1)
 	tb.ExporterPprofProfilesWritten.Add(context.Background(), 1)
 	tb.ExporterPprofRequests.Add(context.Background(), 1)
@@ -85,9 +76,6 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualExporterPprofPartsLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofProfilesEvicted(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofProfilesRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -98,12 +86,6 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofSamplesWritten(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofServedBytes(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualExporterPprofServedProfiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterPprofWriteFailures(t, testTel,

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 )
 
 const (
@@ -48,47 +48,24 @@ func Parse(text string) (*Template, error) {
 
 // split cuts text into segments, and those into pieces. A slash inside braces belongs to the placeholder.
 func split(text string) ([][]piece, error) {
+	template, err := placeholder.Parse(text)
 	segments := [][]piece{nil}
-	for text != "" {
-		current := &segments[len(segments)-1]
-		end := strings.IndexAny(text, "{}/")
-		if end < 0 {
-			end = len(text)
-		}
-		if end > 0 {
-			*current = append(*current, piece{literal: text[:end]})
-			text = text[end:]
+	for _, p := range template {
+		if p.Key != "" {
+			last := &segments[len(segments)-1]
+			*last = append(*last, piece{key: p.Key})
 			continue
 		}
-		switch text[0] {
-		case '/':
-			segments = append(segments, nil)
-			text = text[1:]
-		case '}':
-			return nil, errors.New("has a } without its {")
-		default:
-			key, rest, err := placeholder(text[1:])
-			if err != nil {
-				return nil, err
+		for i, literal := range strings.Split(p.Literal, "/") {
+			if i > 0 {
+				segments = append(segments, nil)
 			}
-			*current = append(*current, piece{key: key})
-			text = rest
+			if last := &segments[len(segments)-1]; literal != "" {
+				*last = append(*last, piece{literal: literal})
+			}
 		}
 	}
-	return segments, nil
-}
-
-// placeholder reads a key up to its closing brace.
-func placeholder(text string) (key, rest string, err error) {
-	end := strings.IndexAny(text, "{}")
-	if end < 0 || text[end] == '{' {
-		return "", "", errors.New("has a { without its }")
-	}
-	key = text[:end]
-	if key == "" || key != strings.TrimSpace(key) || strings.ContainsFunc(key, unicode.IsControl) {
-		return "", "", fmt.Errorf("has the placeholder {%s}: want {time}, {profile.id}, {profile.type} or a resource attribute's key", key)
-	}
-	return key, text[end+1:], configcheck.Placeholder(key)
+	return segments, err
 }
 
 // check tells what is wrong with the literal text of a segment.

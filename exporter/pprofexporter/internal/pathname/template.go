@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
@@ -21,13 +22,6 @@ const Suffix = ".pb.gz"
 
 // timeLayout sorts by time, has no colon, and is always UTC.
 const timeLayout = "20060102T150405.000000000Z"
-
-// The placeholders that are no resource attributes.
-const (
-	profileID   = "profile.id"
-	profileType = "profile.type"
-	profileTime = "time"
-)
 
 // Template makes paths. Safe for concurrent use.
 type Template struct {
@@ -82,30 +76,20 @@ func (p piece) text(values Values, foldCase bool) string {
 	switch p.key {
 	case "":
 		return p.literal
-	case profileID:
+	case placeholder.ProfileID:
 		return hex.EncodeToString(values.ProfileID[:])
-	case profileTime:
+	case placeholder.ProfileTime:
 		const second = uint64(time.Second)
 		nanos := uint64(values.Time)
 		return time.Unix(int64(nanos/second), int64(nanos%second)).UTC().Format(timeLayout)
-	case profileType:
-		return clean(orUnknown(p.key, values.ProfileType), p.limit, foldCase)
+	case placeholder.ProfileType:
+		return clean(placeholder.OrUnknown(p.key, values.ProfileType), p.limit, foldCase)
 	}
 	var text string
 	if value, found := values.Resource.Get(p.key); found {
 		text = attributevalue.Text(value)
 	}
-	return clean(orUnknown(p.key, text), p.limit, foldCase)
-}
-
-func orUnknown(key, value string) string {
-	switch {
-	case value != "":
-		return value
-	case key == "service.name": // what SDKs call a service without a name
-		return "unknown_service"
-	}
-	return "unknown"
+	return clean(placeholder.OrUnknown(p.key, text), p.limit, foldCase)
 }
 
 // fixedLength is the length of a piece whose text has always the same, else 0.
@@ -113,9 +97,9 @@ func (p piece) fixedLength() int {
 	switch p.key {
 	case "":
 		return len(p.literal)
-	case profileID:
+	case placeholder.ProfileID:
 		return 2 * len(pprofile.ProfileID{})
-	case profileTime:
+	case placeholder.ProfileTime:
 		return len(timeLayout)
 	}
 	return 0
@@ -126,9 +110,9 @@ func (p piece) expression() string {
 	switch p.key {
 	case "":
 		return regexp.QuoteMeta(p.literal)
-	case profileID:
+	case placeholder.ProfileID:
 		return fmt.Sprintf("[0-9a-f]{%d}", p.fixedLength())
-	case profileTime:
+	case placeholder.ProfileTime:
 		return `\d{8}T\d{6}\.\d{9}Z`
 	}
 	return `[^/.][^/]*`

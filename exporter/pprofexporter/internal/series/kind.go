@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 )
 
 // MetricName is the label __name__ that Pyroscope gives to the same profile on /ingest: wall if any type is that, else what
@@ -91,7 +91,7 @@ func SampleTypeConfig(profileType string, types []summary.Type) []byte {
 			config[t.Name] = typeConfig{Units: "lock_nanoseconds", DisplayName: displayName(profileType, t.Name)}
 		case t.Name == "goroutine":
 			config[t.Name] = typeConfig{Units: "goroutines", DisplayName: displayName(profileType, t.Name), Aggregation: "average"}
-		case IsGauge(t.Name):
+		case t.IsGauge():
 			config[t.Name] = typeConfig{Units: units(t), Aggregation: "average"}
 		default:
 			config[t.Name] = typeConfig{Units: units(t)}
@@ -113,13 +113,4 @@ func units(t summary.Type) string {
 		return "objects"
 	}
 	return t.Unit
-}
-
-// IsGauge tells whether a sample type says how much there is at a time, so that sums over time mean nothing.
-func IsGauge(sampleType string) bool {
-	switch sampleType {
-	case "goroutine", "goroutines", "threadcreate", "threads":
-		return true
-	}
-	return strings.HasPrefix(sampleType, "inuse_")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 )
 
 // typesOf reads "samples/count cpu/nanoseconds".

@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deliverytest
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+)
+
+// Readme is that of the component whose test runs.
+func Readme(tb testing.TB) string {
+	tb.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(tb, err)
+	return string(text)
+}
+
+// CheckSnippets looks at each YAML block of the README: all exporters there are configurations that check takes. It returns
+// the number of blocks.
+func CheckSnippets(t *testing.T, check func(conf *confmap.Conf, exporter string) error) int {
+	t.Helper()
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(Readme(t), -1)
+	for i, block := range blocks {
+		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
+		require.NoError(t, err)
+		conf, err := retrieved.AsConf()
+		require.NoError(t, err)
+		exporters, err := conf.Sub("exporters")
+		require.NoError(t, err)
+		for name := range exporters.ToStringMap() {
+			assert.NoError(t, check(conf, "exporters::"+name), "block %d, %s", i, name)
+		}
+	}
+	return len(blocks)
+}
+
+// CheckOptions finds each option of a section in a table of the README, with its default. The options of squashed structs of
+// ours are part of the section, those of the Collector's are not looked for.
+func CheckOptions(t *testing.T, section any, path string) {
+	t.Helper()
+	text := Readme(t)
+	value := reflect.ValueOf(section)
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		key, _, _ := strings.Cut(field.Tag.Get(confmap.MapstructureTag), ",")
+		if key == "" || !field.IsExported() {
+			continue
+		}
+		row := fmt.Sprintf("(?m)^\\| (`\\w+`, )*`%[1]s`(, `\\w+`)* \\| %[2]s|^### `%[1]s`", path+key, defaultText(field, value.Field(i)))
+		assert.True(t, regexp.MustCompile(row).MatchString(text), "the README has nothing like %s", row)
+	}
+}
+
+// defaultText begins the column of the default, as a regular expression.
+func defaultText(field reflect.StructField, value reflect.Value) string {
+	if configcheck.IsSize(field) && value.Int() >= 1<<20 {
+		return strconv.FormatInt(value.Int()>>20, 10) + "MiB \\|"
+	}
+	if duration, isDuration := reflect.TypeAssert[time.Duration](value); isDuration && duration != 0 {
+		return strings.TrimSuffix(strings.TrimSuffix(duration.String(), "0m0s"), "m0s") + " \\|"
+	}
+	switch value.Kind() {
+	case reflect.Int, reflect.Int64:
+		return strconv.FormatInt(value.Int(), 10) + " \\|"
+	case reflect.Bool:
+		return strconv.FormatBool(value.Bool()) + " \\|"
+	case reflect.String:
+		if value.String() != "" {
+			return "`\"?" + regexp.QuoteMeta(value.String()) + "\"?` \\|"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package options
+
+import (
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// EncodingConfig says how profiles become pprofs.
+type EncodingConfig struct {
+	// MaxPprofBytes bounds the pprofs that one request becomes, all together and before compression (default: 67108864).
+	MaxPprofBytes int `mapstructure:"max_pprof_bytes" unit:"bytes"`
+	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
+	Timestamps Timestamps `mapstructure:"timestamps"`
+	// LinkLabels names the labels that the link of a sample to a span becomes.
+	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
+	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
+	ResourceComments bool `mapstructure:"resource_comments"`
+	// PreferOriginalPayload writes the pprof that a profile was made of, where the profile carries it.
+	PreferOriginalPayload bool `mapstructure:"prefer_original_payload"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LinkLabelsConfig names the labels that tie a sample to a span.
+type LinkLabelsConfig struct {
+	// Trace is the label of the trace ID (default: trace_id).
+	Trace string `mapstructure:"trace"`
+	// Span is the label of the span ID (default: span_id). Empty: not written.
+	Span string `mapstructure:"span"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// Timestamps says how samples with timestamps are written.
+type Timestamps string
+
+const (
+	// TimestampsTotal writes one sample with the sum of the values.
+	TimestampsTotal Timestamps = "total"
+	// TimestampsLabel writes one sample for each timestamp, which becomes the label "timestamp" in nanoseconds.
+	TimestampsLabel Timestamps = "label"
+)
+
+var _ confmap.Validator = (*EncodingConfig)(nil)
+
+// NewDefaultEncodingConfig returns the defaults.
+func NewDefaultEncodingConfig() EncodingConfig {
+	return EncodingConfig{
+		MaxPprofBytes: pprof.DefaultPprofBytes,
+		Timestamps:    TimestampsTotal,
+		LinkLabels:    LinkLabelsConfig{Trace: "trace_id", Span: "span_id"},
+	}
+}
+
+// UnmarshalText takes total and label.
+func (t *Timestamps) UnmarshalText(text []byte) error {
+	return configcheck.Word(t, text, "timestamps", TimestampsTotal, TimestampsLabel)
+}
+
+// Validate tells all that is wrong.
+func (c *EncodingConfig) Validate() error {
+	var err error
+	if c.LinkLabels.Trace == "" {
+		err = errors.New("link_labels::trace must not be empty")
+	}
+	if c.MaxPprofBytes < 1 {
+		err = errors.Join(err, fmt.Errorf("max_pprof_bytes must be above 0, it is %d", c.MaxPprofBytes))
+	}
+	return err
+}
+
+// Encoder returns the translator with these options.
+func (c *EncodingConfig) Encoder() *pprof.Encoder { return pprof.NewEncoder(c.encodeOptions()) }
+
+func (c *EncodingConfig) encodeOptions() pprof.EncodeOptions {
+	return pprof.EncodeOptions{
+		PprofBytes:            c.MaxPprofBytes,
+		TimestampLabels:       c.Timestamps == TimestampsLabel,
+		LinkLabels:            pprof.LinkLabels{Trace: c.LinkLabels.Trace, Span: c.LinkLabels.Span},
+		ResourceComments:      c.ResourceComments,
+		PreferOriginalPayload: c.PreferOriginalPayload,
+	}
+}

@@ -1,0 +1,36 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package options
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+)
+
+// Queue is the section sending_queue.
+type Queue = configoptional.Optional[exporterhelper.QueueBatchConfig]
+
+// LeastQueueBytes is more than a queue of requests has requests, and less than a queue of bytes must have.
+const LeastQueueBytes = 1 << 20
+
+// NewDefaultQueue bounds the queue by bytes: how large a request is, its senders choose.
+func NewDefaultQueue() Queue {
+	queue := exporterhelper.NewDefaultQueueConfig()
+	queue.Sizer = exporterhelper.RequestSizerTypeBytes
+	queue.QueueSize = 64 << 20
+	queue.NumConsumers = 4
+	return configoptional.Some(queue)
+}
+
+// ValidateQueue finds a size that was meant as a number of requests.
+func ValidateQueue(configured Queue) error {
+	queue := configured.Get()
+	if queue != nil && queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < LeastQueueBytes {
+		return fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, it is %d: set sending_queue::sizer to requests or items for another unit",
+			LeastQueueBytes, queue.QueueSize)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package summary reads the head of a pprof: what it measures. It looks at no sample.
+package summary // import "github.com/otelpprof/otelpprof/exporter/internal/summary"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of profile.proto that are read.
+const (
+	fieldSampleType = 1
+	fieldString     = 6
+	fieldPeriodType = 11
+)
+
+// maxSampleTypes is more than any profiler has.
+const maxSampleTypes = 256
+
+// Type is a sample type and its unit.
+type Type struct{ Name, Unit string }
+
+// IsGauge tells whether the type says how much there is at a time, so that sums over time mean nothing.
+func (t Type) IsGauge() bool {
+	switch t.Name {
+	case "goroutine", "goroutines", "threadcreate", "threads":
+		return true
+	}
+	return strings.HasPrefix(t.Name, "inuse_")
+}
+
+// Head is what a pprof measures.
+type Head struct {
+	// Types are its sample types, in its order.
+	Types []Type
+	// Period is what lies between two samples.
+	Period Type
+}
+
+// CPU tells whether it is time on the CPU, or samples that were taken by that, which is what go build takes.
+func (h *Head) CPU() bool {
+	cpu := Type{"cpu", "nanoseconds"}
+	return slices.Contains(h.Types, cpu) || h.Period == cpu && slices.Contains(h.Types, Type{"samples", "count"})
+}
+
+// Of reads the head of a pprof that is not compressed.
+func Of(pprof []byte) (Head, error) {
+	var indices [][2]uint64
+	var period [2]uint64
+	texts := 0
+	for rest := pprof; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		if n < 0 {
+			return Head{}, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+		}
+		rest = rest[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, rest); n < 0 {
+			return Head{}, fmt.Errorf("cannot read the head of a pprof: %w", protowire.ParseError(n))
+		}
+		switch {
+		case number == fieldString:
+			texts++
+		case number == fieldSampleType && kind == protowire.BytesType:
+			if len(indices) == maxSampleTypes {
+				return Head{}, fmt.Errorf("cannot read the head of a pprof: more than %d sample types", maxSampleTypes)
+			}
+			message, _ := protowire.ConsumeBytes(rest)
+			indices = append(indices, readIndices(message))
+		case number == fieldPeriodType && kind == protowire.BytesType:
+			message, _ := protowire.ConsumeBytes(rest)
+			period = readIndices(message)
+		}
+		rest = rest[n:]
+	}
+	types, err := resolve(pprof, append(indices, period), texts)
+	if err != nil {
+		return Head{}, err
+	}
+	return Head{Types: types[:len(indices)], Period: types[len(indices)]}, nil
+}
+
+// readIndices reads a message whose fields 1 and 2 are indices of strings.
+func readIndices(message []byte) (indices [2]uint64) {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return indices
+		}
+		message = message[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+			return indices
+		}
+		if (number == 1 || number == 2) && kind == protowire.VarintType {
+			indices[number-1], _ = protowire.ConsumeVarint(message)
+		}
+		message = message[n:]
+	}
+	return indices
+}
+
+var errNoString = errors.New("cannot read the head of a pprof: a type is named by a string that is not there")
+
+// resolve looks up the strings, which may stand anywhere in the pprof.
+func resolve(pprof []byte, indices [][2]uint64, texts int) ([]Type, error) {
+	wanted := make(map[uint64]string, 2*len(indices))
+	for _, pair := range indices {
+		for _, index := range pair {
+			if index >= uint64(texts) && index != 0 {
+				return nil, errNoString
+			}
+			wanted[index] = ""
+		}
+	}
+	at := uint64(0)
+	for rest := pprof; len(rest) > 0; {
+		number, kind, n := protowire.ConsumeTag(rest)
+		rest = rest[n:]
+		if number == fieldString {
+			if _, found := wanted[at]; found && kind == protowire.BytesType {
+				text, _ := protowire.ConsumeBytes(rest)
+				wanted[at] = string(text)
+			}
+			at++
+		}
+		rest = rest[protowire.ConsumeFieldValue(number, kind, rest):]
+	}
+	types := make([]Type, len(indices))
+	for i, pair := range indices {
+		types[i] = Type{Name: wanted[pair[0]], Unit: wanted[pair[1]]}
+	}
+	return types, nil
+}

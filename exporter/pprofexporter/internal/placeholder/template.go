@@ -1,0 +1,118 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package placeholder reads text such as "profiles of {service.name}", and fills it in from a profile and its resource.
+package placeholder // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// The placeholders that are no attributes of the resource.
+const (
+	ProfileID   = "profile.id"
+	ProfileType = "profile.type"
+	ProfileTime = "time"
+)
+
+// Template is text with placeholders.
+type Template []Piece
+
+// Piece is literal text, or the key of a placeholder.
+type Piece struct{ Literal, Key string }
+
+// Parse reads a template.
+func Parse(text string) (Template, error) {
+	var t Template
+	for text != "" {
+		literal, rest, opened := strings.Cut(text, "{")
+		if strings.Contains(literal, "}") {
+			return nil, errors.New("has a } without its {")
+		}
+		if literal != "" {
+			t = append(t, Piece{Literal: literal})
+		}
+		if !opened {
+			break
+		}
+		key, rest, closed := strings.Cut(rest, "}")
+		switch {
+		case !closed || strings.Contains(key, "{"):
+			return nil, errors.New("has a { without its }")
+		case key == "" || key != strings.TrimSpace(key) || strings.ContainsFunc(key, unicode.IsControl):
+			return nil, fmt.Errorf("has the placeholder {%s}: want {time}, {profile.id}, {profile.type} or a resource attribute's key", key)
+		}
+		if err := configcheck.Placeholder(key); err != nil {
+			return nil, err
+		}
+		t = append(t, Piece{Key: key})
+		text = rest
+	}
+	return t, nil
+}
+
+// HasPlaceholders tells whether texts differ.
+func (t Template) HasPlaceholders() bool {
+	for _, p := range t {
+		if p.Key != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Fill makes the text. escape is applied to each value. Found is false if a value is missing; it is then unknown, or
+// unknown_service.
+func (t Template) Fill(payload *pprof.Payload, escape func(string) string) (text string, found bool) {
+	var out strings.Builder
+	found = true
+	for _, p := range t {
+		if p.Key == "" {
+			out.WriteString(p.Literal)
+			continue
+		}
+		value := valueOf(p.Key, payload)
+		found = found && value != ""
+		out.WriteString(escape(OrUnknown(p.Key, value)))
+	}
+	return out.String(), found
+}
+
+func valueOf(key string, payload *pprof.Payload) string {
+	switch key {
+	case ProfileID:
+		if payload.ProfileID.IsEmpty() {
+			return ""
+		}
+		return hex.EncodeToString(payload.ProfileID[:])
+	case ProfileType:
+		return payload.ProfileType
+	case ProfileTime:
+		return strconv.FormatUint(uint64(payload.Time), 10)
+	}
+	value, found := payload.Resource.Attributes().Get(key)
+	if !found {
+		return ""
+	}
+	return attributevalue.Text(value)
+}
+
+// OrUnknown is the value of a placeholder, or what stands for one that is missing.
+func OrUnknown(key, value string) string {
+	switch {
+	case value != "":
+		return value
+	case key == attributevalue.ServiceName:
+		return attributevalue.UnknownService
+	}
+	return "unknown"
+}

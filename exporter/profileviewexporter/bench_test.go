@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
+)
+
+const (
+	manyServices = 1000
+	manyTypes    = 4
+)
+
+// push sends rounds of profiles of 1000 services with 4 types. Those of a service and type are of three pods.
+func push(tb testing.TB, d holding, rounds int) {
+	tb.Helper()
+	for i := range manyTypes {
+		p, err := profile.ParseData(deliverytest.OwnProfile(tb, "mutex.pb.gz"))
+		require.NoError(tb, err)
+		for j := range p.SampleType {
+			p.SampleType[j].Type = "type-" + strconv.Itoa(i) + "-" + strconv.Itoa(j)
+		}
+		pd := deliverytest.Decode(tb, written(tb, p), map[string]any{"service.name": "", "k8s.pod.name": ""})
+		attributes := pd.ResourceProfiles().At(0).Resource().Attributes()
+		for service := range manyServices {
+			attributes.PutStr("service.name", "service-"+strconv.Itoa(service))
+			for round := range rounds {
+				attributes.PutStr("k8s.pod.name", "pod-"+strconv.Itoa(round%3))
+				require.NoError(tb, d.ConsumeProfiles(tb.Context(), pd))
+			}
+		}
+	}
+}
+
+// heapInUse is what the program holds, garbage collected.
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// What is counted as memory is what it takes, within a fifth. How quick the pages are then is for BenchmarkServerPages.
+func TestServerManyServices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("pushes 12,000 profiles")
+	}
+	const limit = 32 << 20
+	d := newHolding(t, limit)
+	for range 4 { // what is made once
+		require.NoError(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "first")))
+	}
+	before := heapInUse()
+	push(t, d, 2)
+	taken := heapInUse() - before
+	profiles, memory := d.store.Held()
+	t.Logf("%d profiles held, counted as %d bytes, which take %d", profiles, memory, taken)
+	assert.Greater(t, memory, int64(limit*9/10), "full")
+	assert.LessOrEqual(t, memory, int64(limit))
+	assert.LessOrEqual(t, taken, int64(limit*12/10))
+	for _, path := range []string{"/", "/profiles", "/profiles/service-999/type-3-1", "/view/service-999/type-3-1/flamegraph"} {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		require.Equal(t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
+	}
+	runtime.KeepAlive(d)
+}
+
+// BenchmarkServerPages measures what a request costs while profiles of 1000 services with 4 types are held, 3 of each.
+//
+//	go test ./exporter/profileviewexporter -run '^$' -bench ServerPages -benchmem -cpu 1
+func BenchmarkServerPages(b *testing.B) {
+	d := newHolding(b, 256<<20)
+	push(b, d, 3)
+	handler := d.pages.handler()
+	for _, page := range [][2]string{
+		{"list", "/"},
+		{"json", "/profiles"},
+		{"merged", "/profiles/service-999/type-3-1"},
+		{"top", "/view/service-999/type-3-1/top"},
+		{"flamegraph", "/view/service-999/type-3-1/flamegraph"},
+	} {
+		b.Run("page="+page[0], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, page[1], http.NoBody))
+				if w.Code != http.StatusOK {
+					b.Fatal(w.Code)
+				}
+			}
+		})
+	}
+}
+
+// holding does not listen, and has no exporter that surrounds it.
+type holding struct{ *viewExporter }
+
+func newHolding(tb testing.TB, memory int64) holding {
+	tb.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.MaxMemory = memory
+	telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
+	require.NoError(tb, err)
+	d := newViewExporter(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
+	d.memory.Budget = unlimited()
+	d.pages = newPages(d.cfg, d.store, d.memory.Budget)
+	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
+	return holding{d}
+}
+
+func (h holding) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	return h.consume(ctx, pd)
+}

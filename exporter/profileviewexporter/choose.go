@@ -1,0 +1,71 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// choose selects the profiles that a request names, at least one. prefix is that of its parameters. Without a time, the
+// newest are taken that one request may merge.
+func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, prefix string) ([]*recent.Entry, error) {
+	query, err := p.query(r, profileType, prefix)
+	if err != nil {
+		return nil, err
+	}
+	entries, known := p.store.Select(query)
+	switch {
+	case !known && profileType == "":
+		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q, see the list at /profiles", query.Service)
+	case !known:
+		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", query.Service, profileType)
+	case len(entries) == 0 && query.After > 0:
+		return nil, fail(http.StatusNotFound, "no profile of the service %q came since the last fetch", query.Service)
+	case len(entries) == 0:
+		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
+	}
+	size := int64(0)
+	for i, e := range slices.Backward(entries) {
+		if size += int64(e.Inflated); size <= p.cfg.MaxRequestSize {
+			continue
+		}
+		if query.Bounded() {
+			return nil, fail(http.StatusUnprocessableEntity,
+				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: ask for a shorter time", len(entries), p.cfg.MaxRequestSize)
+		}
+		w.Header().Set(leftOutHeader, strconv.Itoa(i+1))
+		return entries[i+1:], nil
+	}
+	return entries, nil
+}
+
+// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles and the URL.
+func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, sets ...[]*recent.Entry) bool {
+	digest := sha256.New()
+	_, _ = digest.Write(p.start[:])
+	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00"))
+	for _, entries := range sets {
+		for _, e := range entries {
+			_, _ = fmt.Fprintf(digest, "%d,", e.Sequence)
+		}
+		_, _ = digest.Write([]byte{0})
+	}
+	tag := `"` + hex.EncodeToString(digest.Sum(nil)[:16]) + `"`
+	w.Header().Set("ETag", tag)
+	for candidate := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		if strings.TrimPrefix(strings.TrimSpace(candidate), "W/") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
+)
+
+// load reads one entry of a file of testdata and validates it.
+func load(t *testing.T, file, entry string) (*Config, error) {
+	t.Helper()
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", file))
+	require.NoError(t, err)
+	return configOf(t, conf, entry)
+}
+
+func configOf(t *testing.T, conf *confmap.Conf, entry string) (*Config, error) {
+	t.Helper()
+	require.True(t, conf.IsSet(entry), entry)
+	section, err := conf.Sub(entry)
+	require.NoError(t, err)
+	cfg := createDefaultConfig().(*Config)
+	if err := section.Unmarshal(cfg); err != nil {
+		return cfg, err
+	}
+	return cfg, confmap.Validate(cfg)
+}
+
+func TestConfigDefaults(t *testing.T) {
+	cfg, err := load(t, "config.yaml", "profile_view")
+	require.NoError(t, err)
+	assert.Equal(t, createDefaultConfig(), cfg)
+	assert.Equal(t, "localhost:4041", cfg.HTTP.NetAddr.Endpoint, "loopback unless told otherwise")
+	assert.False(t, cfg.HTTP.CORS.HasValue())
+}
+
+func TestConfigAll(t *testing.T) {
+	got, err := load(t, "config.yaml", "profile_view/all")
+	require.NoError(t, err)
+	want := createDefaultConfig().(*Config)
+	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
+	want.PathPrefix, want.AllowedHosts = "/profiling", []string{"profiles.example.com"}
+	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
+	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
+	want.MaxPageMemory, want.MaxDepth = 3<<20, 100
+	want.Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
+	want.QueueConfig.Get().NumConsumers = 2
+	want.RetryConfig.MaxElapsedTime = 0
+	want.Encoding = options.EncodingConfig{
+		MaxPprofBytes: 1_000_000, Timestamps: options.TimestampsLabel, ResourceComments: true, PreferOriginalPayload: true,
+		LinkLabels: options.LinkLabelsConfig{Trace: "trace id", Span: "span id"},
+	}
+	assert.Equal(t, want, got)
+}
+
+func TestConfigRefuses(t *testing.T) {
+	wants := map[string]string{
+		"prefix without a slash":  `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
+		"prefix that ends in one": "path_prefix must be",
+		"no memory":               "max_memory must be above 0, it is 0",
+		"negative age":            "max_age must not be negative, it is -1s",
+		"no address":              "endpoint must be set",
+		"no tenant header":        "tenant::header must not be empty",
+		"unknown option":          "retention is not an option",
+		"unknown timestamps":      `unknown timestamps "sum", known are total and label`,
+		"no trace label":          "link_labels::trace must not be empty",
+		"no bytes of pprofs":      "max_pprof_bytes must be above 0, it is 0",
+		"queue of few bytes":      "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",
+		"time without a unit":     "max_age is 30ns, which is less than 1ms",
+	}
+	for entry, want := range wants {
+		_, err := load(t, "bad.yaml", entry)
+		assert.ErrorContains(t, err, want, entry)
+	}
+	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "bad.yaml"))
+	require.NoError(t, err)
+	assert.Len(t, conf.ToStringMap(), len(wants), "each entry has its error")
+}

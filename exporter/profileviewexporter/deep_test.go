@@ -1,0 +1,37 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// TestDeepValues sends what would end the process if anything went into its depth. The profile is refused and counted, the
+// others of the message are held.
+func TestDeepValues(t *testing.T) {
+	profiletest.LimitStack(t, 256<<20) // pdata measures a message by calling itself for each level
+	for _, place := range []string{"resource", "sample"} {
+		t.Run(place, func(t *testing.T) {
+			s := newServing(t, nil)
+			pd := deliverytest.Request(t, deliverytest.CPU(t, "deep"), deliverytest.CPU(t, "sound"))
+			profiletest.Deepen(pd, place, 1_000_000)
+			err := s.ConsumeProfiles(t.Context(), pd)
+			require.ErrorContains(t, err, `attribute "deep" is too deep`)
+			assert.True(t, consumererror.IsPermanent(err))
+			response, body := s.get(t, "/")
+			assert.Equal(t, http.StatusOK, response.StatusCode)
+			assert.Contains(t, string(body), "sound")
+			assert.Positive(t, counted(t, s.telemetry, "profiles_refused", "reason", delivery.ReasonInvalid))
+		})
+	}
+}

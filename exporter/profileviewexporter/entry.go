@@ -1,0 +1,78 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const unknownType = "unknown"
+
+// entryOf makes what the store holds of a payload.
+func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
+	head, err := summary.Of(payload.Pprof)
+	if err != nil {
+		return nil, err
+	}
+	service := ""
+	attributes := make([]recent.Attribute, 0, payload.Resource.Attributes().Len())
+	for key, value := range payload.Resource.Attributes().All() {
+		text := attributevalue.Text(value)
+		attributes = append(attributes, recent.Attribute{Name: key, Value: text})
+		if key == attributevalue.ServiceName {
+			service = text
+		}
+	}
+	slices.SortFunc(attributes, func(a, b recent.Attribute) int { return strings.Compare(a.Name, b.Name) })
+	begin := now
+	if nanos := int64(payload.Time); nanos > 0 {
+		begin = time.Unix(0, nanos)
+	}
+	e := &recent.Entry{
+		Tenant:     tenant,
+		Service:    segment(service, attributevalue.UnknownService),
+		Type:       segment(payload.ProfileType, unknownType),
+		Attributes: attributes,
+		Begin:      begin,
+		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
+		Compressed: recent.Compress(payload.Pprof),
+		Inflated:   len(payload.Pprof),
+		CPU:        head.CPU(),
+	}
+	for i, t := range head.Types {
+		if t.IsGauge() {
+			e.Gauges = append(e.Gauges, i)
+		}
+	}
+	return e, nil
+}
+
+// maxSegment is the length of the name of a service or type. Names stand on the list many times.
+const maxSegment = 512
+
+// segment makes of a name one that can stand in a path: a browser would resolve dots. One that is too long is cut.
+func segment(name, unknown string) string {
+	switch name {
+	case "":
+		return unknown
+	case ".", "..":
+		return name + "_"
+	}
+	if len(name) <= maxSegment {
+		return name
+	}
+	end := maxSegment
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}

@@ -1,0 +1,127 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/exporter"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	// expiryInterval is how often old profiles are looked for.
+	expiryInterval = 10 * time.Second
+	// shutdownWait is how long a shutdown waits for answers. A page that is being drawn cannot be interrupted: it ends by
+	// itself, later.
+	shutdownWait = 3 * time.Second
+)
+
+// viewExporter holds the most recent profiles and serves them.
+type viewExporter struct {
+	cfg       *Config
+	settings  component.TelemetrySettings
+	encoder   *pprof.Encoder
+	telemetry *telemetry
+	store     *recent.Store
+	memory    delivery.Memory
+	pages     *pages
+	// foreign says that pprofs may be such as others wrote.
+	foreign bool
+
+	http    *http.Server
+	address net.Addr
+	running sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *viewExporter {
+	store := recent.New(recent.Limits{
+		Memory:    cfg.MaxMemory,
+		Age:       cfg.MaxAge,
+		PerSeries: cfg.MaxProfilesPerSeries,
+	}, telemetry.evicted)
+	return &viewExporter{
+		cfg:       cfg,
+		settings:  set.TelemetrySettings,
+		encoder:   cfg.Encoding.Encoder(),
+		telemetry: telemetry,
+		store:     store,
+		foreign:   cfg.Encoding.PreferOriginalPayload,
+	}
+}
+
+// start listens. Requests are served from then on.
+func (v *viewExporter) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // what it starts outlives it
+	if err := v.memory.Start(host); err != nil {
+		return err
+	}
+	v.pages = newPages(v.cfg, v.store, v.memory.Budget)
+	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
+	if err != nil {
+		return fmt.Errorf("cannot make the HTTP server: %w", err)
+	}
+	listener, err := v.cfg.HTTP.ToListener(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot listen at %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)
+	}
+	if err := v.telemetry.holds(v.store); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	v.http, v.address = server, listener.Addr()
+	v.pages.hosts = allowedHosts(v.cfg, v.address)
+	v.settings.Logger.Info("Profiles can be looked at.", zap.String("url", "http://"+v.address.String()+v.cfg.PathPrefix+"/"))
+	running, stop := context.WithCancel(context.Background())
+	v.stop = stop
+	server.BaseContext = func(net.Listener) context.Context { return running }
+	v.running.Go(func() { v.expire(running) })
+	v.running.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+		}
+	})
+	return nil
+}
+
+// expire evicts what is too old, also while nothing comes.
+func (v *viewExporter) expire(ctx context.Context) {
+	ticker := time.NewTicker(expiryInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			v.store.Expire()
+		}
+	}
+}
+
+func (v *viewExporter) shutdown(ctx context.Context) error {
+	v.telemetry.builder.Shutdown()
+	if v.http == nil {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, shutdownWait)
+	defer cancel()
+	err := v.http.Shutdown(waiting)
+	v.stop() // Requests end, but for what cannot be interrupted.
+	if err != nil {
+		err = v.http.Close()
+	}
+	v.running.Wait()
+	return err
+}

@@ -1,0 +1,312 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestServerProfile(t *testing.T) {
+	s := newServing(t, nil)
+	cpuPayload := deliverytest.OwnProfile(t, "cpu.pb.gz")
+	s.post(t, cpuPayload, map[string]any{"service.name": "a/b c"})
+	response, body := s.get(t, "/profiles/"+url.PathEscape("a/b c")+"/cpu")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "application/octet-stream", response.Header.Get("Content-Type"))
+	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, cpuPayload), deliverytest.Parsed(t, body)))
+
+	tag := response.Header.Get("ETag")
+	require.NotEmpty(t, tag)
+	response, body = s.get(t, "/profiles/a%2Fb%20c/cpu", "If-None-Match", `"x", W/`+tag)
+	assert.Equal(t, http.StatusNotModified, response.StatusCode)
+	assert.Empty(t, body)
+	s.post(t, cpuPayload, map[string]any{"service.name": "a/b c"})
+	response, body = s.get(t, "/profiles/a%2Fb%20c/cpu", "If-None-Match", tag)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	once, twice := totals(t, cpuPayload), totals(t, body)
+	for i := range once {
+		assert.Equal(t, 2*once[i], twice[i])
+	}
+}
+
+// Sums of what was done, the latest of what there is.
+func TestServerMerges(t *testing.T) {
+	s := newServing(t, nil)
+	types := []string{"inuse_space", "alloc_space"}
+	for i, pod := range []string{"p1", "p2", "p1"} {
+		s.post(t, made(t, day.Add(time.Duration(i)*time.Minute), types, int64(10*(i+1)), 1), map[string]any{"service.name": "s", "pod": pod})
+	}
+	profileType := s.types(t, "s")[0]
+	for query, want := range map[string][]int64{
+		"":                            {50, 3}, // 20 of p2 and 30 of p1
+		"?resource.pod=p1":            {30, 2},
+		"?resource.pod=p2":            {20, 1},
+		"?window=30s":                 {30, 1},
+		"?window=90s":                 {50, 2},
+		"?seconds=30":                 {30, 1},
+		"?until=2026-11-21T12:01:00Z": {10, 1},
+		"?from=2026-11-21T12:00:30Z":  {50, 2},
+		fmt.Sprintf("?from=%d&until=%d", day.Unix()+30, day.Unix()+300): {50, 2},
+		"?from=now-100000h": {50, 3},
+		"?from=2026-11-21T12:00:00.5Z&until=2026-11-21T12:01:30Z&resource.pod=p1": {10, 1},
+	} {
+		response, body := s.get(t, "/profiles/s/"+profileType+query)
+		if assert.Equal(t, http.StatusOK, response.StatusCode, query+": "+string(body)) {
+			assert.Equal(t, want, totals(t, body), query)
+		}
+	}
+	for query, want := range map[string]int{
+		"?resource.pod=p3": 404, "?until=2026-01-01T00:00:00Z": 404, "?from=yesterday": 400, "?until=-x": 400,
+		"?window=0s": 400, "?window=-5m": 400, "?window=x": 400, "?seconds=0": 400, "?seconds=-1": 400,
+	} {
+		response, body := s.get(t, "/profiles/s/"+profileType+query)
+		assert.Equal(t, want, response.StatusCode, query)
+		assert.Equal(t, "1", response.Header.Get("X-Go-Pprof"), "so that go tool pprof shows the text")
+		assert.Contains(t, response.Header.Get("Content-Type"), "text/plain")
+		assert.Less(t, len(body), 300)
+	}
+	response, _ := s.get(t, "/profiles/none/cpu")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+}
+
+func (s *serving) types(t *testing.T, service string, header ...string) []string {
+	t.Helper()
+	response, body := s.get(t, "/profiles", header...)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	var all []recent.Series
+	require.NoError(t, json.Unmarshal(body, &all))
+	types := []string{}
+	for _, one := range all {
+		if one.Service == service {
+			types = append(types, one.Type)
+		}
+	}
+	return types
+}
+
+// Profiles that cannot be added up are said to be so.
+func TestServerRefusesToMerge(t *testing.T) {
+	s := newServing(t, nil)
+	for _, unit := range []string{"x", "y"} {
+		p := deliverytest.Parsed(t, made(t, day, []string{"a"}, 1))
+		p.SampleType[0] = &profile.ValueType{Type: unit, Unit: "count"}
+		pd := deliverytest.Decode(t, written(t, p), map[string]any{"service.name": "s"})
+		name := pd.Dictionary().StringTable().Len()
+		pd.Dictionary().StringTable().Append("profile.name")
+		attribute := pd.Dictionary().AttributeTable().AppendEmpty()
+		attribute.SetKeyStrindex(int32(name))
+		attribute.Value().SetStr("mine")
+		index := int32(pd.Dictionary().AttributeTable().Len() - 1)
+		pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).AttributeIndices().Append(index)
+		require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+	}
+	require.Equal(t, []string{"mine"}, s.types(t, "s"))
+	response, body := s.get(t, "/profiles/s/mine")
+	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
+	assert.Contains(t, string(body), "do not measure the same")
+}
+
+func TestServerTenants(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.Tenant.MetadataKey, cfg.Tenant.Default = "x-scope-orgid", "shared" })
+	for _, tenant := range []string{"a", "b", ""} {
+		ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"X-Scope-OrgID": {tenant}})})
+		require.NoError(t, s.ConsumeProfiles(ctx, deliverytest.CPU(t, "of-"+tenant)))
+	}
+	assert.Equal(t, []string{"cpu"}, s.types(t, "of-a", "X-Scope-OrgID", "a"))
+	assert.Empty(t, s.types(t, "of-a", "X-Scope-OrgID", "b"))
+	assert.Empty(t, s.types(t, "of-a"))
+	assert.Equal(t, []string{"cpu"}, s.types(t, "of-"), "no header is the default tenant")
+	response, _ := s.get(t, "/profiles/of-a/cpu", "X-Scope-OrgID", "b")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	response, _ = s.get(t, "/view/of-b/cpu/flamegraph?base_service=of-a", "X-Scope-OrgID", "b")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "nor by comparing")
+}
+
+func TestServerLimits(t *testing.T) {
+	one := made(t, day, []string{"a"}, 1)
+	s := newServing(t, func(cfg *Config) {
+		cfg.MaxMemory, cfg.MaxProfilesPerSeries, cfg.MaxRequestSize = 10_000, 3, 250
+	})
+	for range 5 {
+		s.post(t, one, map[string]any{"service.name": "s"})
+	}
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_evicted", "reason", "series"))
+	assert.EqualValues(t, 3, gauge(t, s.telemetry, "served_profiles"))
+	assert.Greater(t, gauge(t, s.telemetry, "served_bytes"), int64(3*len(one)/2))
+	for i := range 40 {
+		s.post(t, one, map[string]any{"service.name": strconv.Itoa(i)})
+	}
+	assert.Positive(t, counted(t, s.telemetry, "profiles_evicted", "reason", "memory"))
+	assert.Empty(t, s.types(t, "s"), "the oldest go first")
+	assert.Equal(t, []string{"a"}, s.types(t, "39"))
+
+	err := s.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "large"))
+	require.ErrorContains(t, err, "max_request_size is 250")
+	assert.True(t, consumererror.IsPermanent(err))
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_refused", "reason", delivery.ReasonTooLarge))
+
+	for range 3 {
+		s.post(t, one, map[string]any{"service.name": "many"})
+	}
+	response, body := s.get(t, "/profiles/many/a")
+	assert.NotEmpty(t, response.Header.Get(leftOutHeader), "the newest that fit")
+	assert.Less(t, totals(t, body)[0], int64(3))
+	response, body = s.get(t, "/profiles/many/a?window=1h")
+	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
+	assert.Contains(t, string(body), "ask for a shorter time")
+}
+
+// A request above the number of places waits, and then is told to come again.
+func TestServerPlaces(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.MaxConcurrentRequests, cfg.ConcurrencyWait = 1, 10*time.Millisecond
+	p := newPages(cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}), unlimited())
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	release, err := p.place(r)
+	require.NoError(t, err)
+	_, err = p.place(r)
+	var busy *failure
+	require.ErrorAs(t, err, &busy)
+	assert.Equal(t, http.StatusServiceUnavailable, busy.status)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	cfg.ConcurrencyWait = deliverytest.Patience
+	_, err = p.place(r.WithContext(gone))
+	require.ErrorIs(t, err, context.Canceled)
+	release()
+	_, err = p.place(r)
+	require.NoError(t, err)
+}
+
+func TestServerList(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/some/where" })
+	_, body := s.get(t, "/")
+	assert.Contains(t, string(body), "Nothing has come yet")
+	const evil = `<script>alert("1")</script>`
+	s.post(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": evil})
+	s.post(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": ".."})
+	response, body := s.get(t, "/")
+	page := string(body)
+	assert.NotContains(t, page, "<script")
+	assert.Contains(t, page, "&lt;script&gt;")
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+		"Content-Security-Policy": policyPlain, "Access-Control-Allow-Origin": "",
+	} {
+		assert.Equal(t, want, response.Header.Get(name), name)
+	}
+	links := 0
+	for _, part := range strings.Split(page, `<a href="`)[1:] {
+		link, _, _ := strings.Cut(part, `"`)
+		link = strings.ReplaceAll(link, "&amp;", "&")
+		assert.False(t, strings.HasPrefix(link, "/"), "links are relative")
+		response, body := s.get(t, "/"+link)
+		assert.Equal(t, http.StatusOK, response.StatusCode, "%s: %.100s", link, body)
+		links++
+	}
+	assert.GreaterOrEqual(t, links, 8)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/", http.NoBody)
+	require.NoError(t, err)
+	response, err = http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
+	response, body = s.get(t, "/", "Accept-Encoding", "gzip")
+	assert.Equal(t, "gzip", response.Header.Get("Content-Encoding"))
+	assert.Equal(t, []byte{0x1f, 0x8b}, body[:2])
+}
+
+func goTool(t *testing.T, directory string, arguments ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go command")
+	}
+	command := exec.CommandContext(t.Context(), "go", arguments...)
+	command.Dir = directory
+	command.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir(), "GOFLAGS=", "GOWORK=off", "GO111MODULE=on")
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return string(output)
+}
+
+// The real go tool pprof reads the endpoint.
+func TestServerGoTool(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, day, []string{"samples"}, 5), map[string]any{"service.name": "s"})
+	s.post(t, made(t, day.Add(time.Hour), []string{"samples"}, 7), map[string]any{"service.name": "s"})
+	profileType := s.types(t, "s")[0]
+	at := s.url + "/profiles/s/" + profileType
+	top := goTool(t, t.TempDir(), "tool", "pprof", "-top", at)
+	assert.Regexp(t, `12\s+100%.*main\.work`, top)
+	top = goTool(t, t.TempDir(), "tool", "pprof", "-top", "-seconds", "60", at)
+	assert.Regexp(t, `7\s+100%.*main\.work`, top)
+	top = goTool(t, t.TempDir(), "tool", "pprof", "-top", "-diff_base", at+"?until=2026-11-21T12:30:00Z", at+"?from=2026-11-21T12:30:00Z")
+	assert.Regexp(t, `(?m)^\s*2\s.*main\.work`, top)
+	directory := t.TempDir()
+	goTool(t, directory, "tool", "pprof", "-proto", "-output", "out.pb.gz", at)
+	data, err := os.ReadFile(filepath.Join(directory, "out.pb.gz"))
+	require.NoError(t, err)
+	assert.Equal(t, []int64{12}, totals(t, data))
+}
+
+func TestServerRefusesTheAddress(t *testing.T) {
+	s := newServing(t, nil)
+	e := create(t, func(cfg *Config) { cfg.HTTP.NetAddr.Endpoint = strings.TrimPrefix(s.url, "http://") })
+	require.ErrorContains(t, e.Start(t.Context(), componenttest.NewNopHost()), "cannot listen at")
+	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+func TestSegment(t *testing.T) {
+	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{segment("", "u"), segment(".", "u"), segment("..", "u"), segment("a", "u")})
+}
+
+// What one answer lists has a bound; the next ones have an address.
+func TestServerListGoesOn(t *testing.T) {
+	d := newHolding(t, 256<<20)
+	for i := range seriesPerAnswer + 1 {
+		d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"})
+	}
+	seen := 0
+	for path := "/profiles"; path != ""; {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		var all []recent.Series
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
+		seen += len(all)
+		path = ""
+		if link, found := strings.CutSuffix(w.Header().Get("Link"), `>; rel="next"`); found {
+			path = "/profiles" + strings.TrimPrefix(link, "<")
+		}
+	}
+	assert.Equal(t, seriesPerAnswer+1, seen)
+	w := httptest.NewRecorder()
+	d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	page := w.Body.String()
+	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
+	assert.NotContains(t, page, "s02000")
+}

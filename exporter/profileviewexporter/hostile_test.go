@@ -1,0 +1,328 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+)
+
+// hostile makes a profile of samples with random stacks, whose values are all 1.
+func hostile(samples, depth, functions, nameBytes, labels, lines int) *profile.Profile {
+	random := rand.New(rand.NewPCG(1, 2))
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, PeriodType: &profile.ValueType{}}
+	name := strings.Repeat("n", nameBytes)
+	for i := range functions {
+		f := &profile.Function{ID: uint64(i + 1), Name: name, SystemName: strconv.Itoa(i), Filename: strconv.Itoa(i), StartLine: 1}
+		l := &profile.Location{ID: f.ID, Line: make([]profile.Line, lines)}
+		for j := range l.Line {
+			l.Line[j] = profile.Line{Function: f, Line: int64(j)}
+		}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+	}
+	for i := range samples {
+		s := &profile.Sample{Value: []int64{1}, Location: make([]*profile.Location, depth)}
+		for j := range s.Location {
+			s.Location[j] = p.Location[random.IntN(functions)]
+		}
+		if labels > 0 {
+			s.Label = map[string][]string{}
+			for j := range labels {
+				s.Label["k"+strconv.Itoa(j)] = []string{strconv.Itoa(i)}
+			}
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// held is an entry of a profile of the service s and type samples.
+func held(tb testing.TB, p *profile.Profile, pod string) *recent.Entry {
+	tb.Helper()
+	var raw bytes.Buffer
+	require.NoError(tb, p.WriteUncompressed(&raw))
+	return &recent.Entry{
+		Service: "s", Type: "samples", CPU: true, Compressed: recent.Compress(raw.Bytes()), Inflated: raw.Len(),
+		Begin: day, End: day, Attributes: []recent.Attribute{{Name: "pod", Value: pod}},
+	}
+}
+
+// heapObjects is the memory of all objects, garbage that was not collected yet included.
+func heapObjects() int64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(samples)
+	return int64(samples[0].Value.Uint64())
+}
+
+// peakOf returns by how much the heap is larger at most while f runs.
+func peakOf(f func()) int64 {
+	runtime.GC()
+	before, end, peak := heapObjects(), make(chan struct{}), make(chan int64)
+	go func() {
+		most := int64(0)
+		for {
+			select {
+			case <-end:
+				peak <- most
+				return
+			case <-time.After(time.Millisecond):
+				most = max(most, heapObjects()-before)
+			}
+		}
+	}()
+	f()
+	close(end)
+	return <-peak
+}
+
+// total finds what a page says that all of its values are.
+var total = regexp.MustCompile(`"Total":(-?\d+)|of (\d+) total`)
+
+// Whatever a profile is, a page takes no more memory than was reserved, with as much garbage, and its total is that of the
+// profile.
+func TestServerHostileProfiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws large profiles")
+	}
+	for name, p := range map[string]*profile.Profile{
+		"deep stacks":    hostile(300, 3000, 1000, 10, 0, 1),
+		"many stacks":    hostile(80_000, 5, 1000, 10, 0, 1),
+		"many functions": hostile(50_000, 1, 50_000, 10, 0, 1),
+		"a long name":    hostile(3000, 10, 1000, 4<<20, 0, 1),
+		"many labels":    hostile(1000, 10, 100, 10, 100, 1),
+		"many lines":     hostile(1000, 10, 10, 10, 0, 50_000),
+	} {
+		d := newHolding(t, 256<<20)
+		require.True(t, d.store.Add(held(t, p, "a")))
+		require.True(t, d.store.Add(held(t, p, "b")))
+		sum := strconv.Itoa(2 * len(p.Sample))
+		p = nil
+		for path, want := range map[string]string{
+			"/view/s/samples/flamegraph": sum,
+			"/view/s/samples/top":        sum,
+			"/view/s/samples/peek":       sum,
+			"/view/s/samples/top?tf=1":   "",
+			"/view/s/samples/flamegraph?g=addresses&resource.pod=a&base_resource.pod=b": "",
+			"/profiles/s/samples": "",
+			"/pgo/s?depth=1000":   "",
+		} {
+			if strings.Contains(path, "tf=") && name != "many labels" {
+				continue
+			}
+			w := httptest.NewRecorder()
+			d.pages.budget = budget.New(1<<30, time.Minute)
+			peak := peakOf(func() {
+				d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+			})
+			used, reserved := d.pages.budget.Used()
+			t.Logf("%-15s %-80s %4d MiB, %4d MiB reserved, a page of %5d KiB, %s stacks left out, %s cut", name, path, peak>>20, reserved>>20,
+				w.Body.Len()>>10, w.Header().Get(stacksLeftOutHeader), w.Header().Get(stacksCutHeader))
+			assert.Zero(t, used, "%s of %s", path, name)
+			assert.LessOrEqual(t, peak, 2*reserved+16<<20, "%s of %s", path, name)
+			if want == "" {
+				require.Less(t, w.Code, http.StatusInternalServerError, "%s of %s: %.200s", path, name, w.Body)
+				continue
+			}
+			require.Equal(t, http.StatusOK, w.Code, "%s of %s: %.200s", path, name, w.Body)
+			found := total.FindStringSubmatch(w.Body.String())
+			require.NotNil(t, found, "%s of %s", path, name)
+			assert.Equal(t, want, found[1]+found[2], "%s of %s", path, name)
+		}
+	}
+}
+
+func TestServerSaysWhatIsLeftOut(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.MaxPageMemory, cfg.MaxDepth = 20_000, 4 })
+	s.post(t, written(t, hostile(100, 10, 50, 10, 0, 1)), map[string]any{"service.name": "s"})
+	for _, page := range []string{"flamegraph", "top", "peek"} {
+		response, body := s.get(t, "/view/s/samples/"+page)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		n, err := strconv.Atoi(response.Header.Get(stacksLeftOutHeader))
+		require.NoError(t, err)
+		assert.Equal(t, "100", response.Header.Get(stacksCutHeader))
+		assert.Contains(t, string(body), fmt.Sprintf("The lightest %d of 100 stacks are drawn as one", n), page)
+		assert.Contains(t, string(body), "The middle of 100 stacks is drawn as one frame", page)
+		assert.Contains(t, string(body), pprofmerge.OtherFunction, page)
+	}
+}
+
+// Without memory a request is told to come again, or that it never fits.
+func TestServerBudget(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	require.True(t, d.store.Add(held(t, hostile(100, 10, 50, 10, 0, 1), "a")))
+	d.pages.budget = budget.New(4<<20, time.Millisecond)
+	others, err := d.pages.budget.Reserve(t.Context(), 4<<20)
+	require.NoError(t, err)
+	answer := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w
+	}
+	for _, path := range []string{"/", "/profiles", "/profiles/s/samples", "/pgo/s", "/view/s/samples/top"} {
+		w := answer(path)
+		assert.Equal(t, http.StatusServiceUnavailable, w.Code, path)
+		assert.Equal(t, "1", w.Header().Get("Retry-After"))
+	}
+	others.Release()
+	d.pages.budget = budget.New(leastWork, time.Millisecond)
+	for _, path := range []string{"/profiles/s/samples", "/pgo/s", "/view/s/samples/top"} {
+		w := answer(path)
+		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
+		assert.Contains(t, w.Body.String(), "ask for a shorter time", path)
+	}
+	used, _ := d.pages.budget.Used()
+	assert.Zero(t, used)
+	assert.Empty(t, d.pages.places)
+
+	d.memory.Budget = budget.New(100, 0)
+	require.ErrorContains(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "s")), "exceeds the memory budget")
+}
+
+// Work ends when the client has left, and gives back all that it has.
+func TestServerClientLeaves(t *testing.T) {
+	d := newHolding(t, 64<<20)
+	require.True(t, d.store.Add(held(t, hostile(20_000, 20, 1000, 10, 0, 1), "a")))
+	d.pages.budget = budget.New(1<<30, time.Minute)
+	for _, path := range []string{"/profiles/s/samples?window=1h", "/pgo/s", "/view/s/samples/flamegraph"} {
+		ctx, leave := context.WithCancel(t.Context())
+		others, err := d.pages.budget.Reserve(ctx, 1<<30-leastWork)
+		require.NoError(t, err)
+		left := make(chan struct{})
+		go func() { // It has begun, and waits for memory.
+			defer close(left)
+			d.pages.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+		}()
+		require.Eventually(t, func() bool { used, _ := d.pages.budget.Used(); return used == 1<<30 }, deliverytest.Patience, time.Millisecond)
+		assert.Len(t, d.pages.places, 1)
+		leave()
+		<-left
+		assert.Empty(t, d.pages.places)
+		others.Release()
+		used, _ := d.pages.budget.Used()
+		assert.Zero(t, used)
+	}
+}
+
+// hostWith is a host whose memory budget is known.
+type hostWith struct{ bytes *budget.Budget }
+
+func (h hostWith) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{component.MustNewID("budget"): h}
+}
+func (h hostWith) MemoryBudget() *budget.Budget              { return h.bytes }
+func (hostWith) Start(context.Context, component.Host) error { return nil }
+func (hostWith) Shutdown(context.Context) error              { return nil }
+
+// A shutdown does not wait for requests that go on.
+func TestServerShutdownWhileAnswering(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
+	d.cfg.ConcurrencyWait = time.Hour
+	host := hostWith{bytes: budget.New(1<<30, time.Hour)}
+	require.NoError(t, d.start(t.Context(), host))
+	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
+	d.pages.places <- struct{}{} // one is being drawn
+	others, err := host.bytes.Reserve(t.Context(), 1<<30)
+	require.NoError(t, err)
+	ended := make(chan error)
+	go func() { // one waits for memory
+		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://"+d.cfg.HTTP.NetAddr.Endpoint+"/view/s/samples/top", http.NoBody)
+		if err == nil {
+			var response *http.Response
+			if response, err = http.DefaultClient.Do(request); err == nil {
+				_, err = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+		}
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return len(d.pages.places) == 2 }, deliverytest.Patience, time.Millisecond)
+	begin := time.Now()
+	require.NoError(t, d.shutdown(t.Context()))
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	<-ended
+	require.Eventually(t, func() bool { return len(d.pages.places) == 1 }, deliverytest.Patience, time.Millisecond)
+	others.Release()
+	used, _ := host.bytes.Used()
+	assert.Zero(t, used)
+	d.http = nil // it was shut down
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestServerHosts(t *testing.T) {
+	loopback, other := &net.TCPAddr{IP: net.IPv6loopback}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}
+	for _, test := range []struct {
+		endpoint string
+		listener net.Addr
+		allowed  []string
+		want     map[string]bool
+	}{
+		{"localhost:4041", loopback, nil, map[string]bool{
+			"localhost": true, "LOCALHOST:4041": true, "localhost.": true, "127.0.0.1:9": true, "[::1]:4041": true, "[::1]": true,
+			"evil.example": false, "evil.example:4041": false, "": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false,
+		}},
+		{"box:4041", loopback, nil, map[string]bool{"box": true, "localhost": true, "evil.example": false}},
+		{"10.0.0.1:4041", other, nil, map[string]bool{"evil.example": true}},
+		{"/run/socket", &net.UnixAddr{Name: "/run/socket"}, nil, map[string]bool{"evil.example": true}},
+		{"localhost:4041", loopback, []string{"*"}, map[string]bool{"evil.example": true}},
+		{"localhost:4041", loopback, []string{"Profiles.example"}, map[string]bool{"profiles.example:80": true, "localhost": false}},
+		{"10.0.0.1:4041", other, []string{"profiles.example"}, map[string]bool{"profiles.example": true, "evil.example": false}},
+	} {
+		d := newHolding(t, 1<<20)
+		d.cfg.HTTP.NetAddr.Endpoint, d.cfg.AllowedHosts = test.endpoint, test.allowed
+		d.pages.hosts = allowedHosts(d.cfg, test.listener)
+		for host, want := range test.want {
+			for _, path := range []string{"/", "/profiles", "/nowhere", "/view/s/samples/top"} {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+				r.Host = host
+				w := httptest.NewRecorder()
+				d.pages.handler().ServeHTTP(w, r)
+				assert.Equal(t, want, w.Code != http.StatusForbidden, "%s of %s at %v", path, host, test.listener)
+				if !want {
+					assert.Contains(t, w.Body.String(), "allowed_hosts")
+				}
+			}
+		}
+	}
+	s := newServing(t, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
+	require.NoError(t, err)
+	request.Host = "evil.example"
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.Equal(t, http.StatusForbidden, response.StatusCode)
+}
+
+// Names that are long are cut, so that the list is bounded.
+func TestServerLongNames(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, day, []string{"a"}, 1), map[string]any{"service.name": strings.Repeat("é", 100_000)})
+	_, body := s.get(t, "/")
+	assert.Less(t, len(body), 30_000)
+	assert.Equal(t, []string{"a"}, s.types(t, strings.Repeat("é", maxSegment/2)))
+}

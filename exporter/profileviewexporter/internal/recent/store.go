@@ -1,0 +1,177 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package recent holds the most recent profiles in memory, within limits.
+package recent // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+
+import (
+	"cmp"
+	"container/list"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Reason is why an entry was evicted.
+type Reason string
+
+// The reasons.
+const (
+	ReasonAge    Reason = "age"
+	ReasonMemory Reason = "memory"
+	ReasonSeries Reason = "series"
+)
+
+// Limits bound a store.
+type Limits struct {
+	// Memory is in bytes, of the compressed profiles with what surrounds them.
+	Memory int64
+	// Age is counted from when a profile came. 0 is for ever.
+	Age time.Duration
+	// PerSeries is the number of profiles of one service and type.
+	PerSeries int
+}
+
+type key struct{ tenant, service, profileType string }
+
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
+}
+
+// Store holds entries. Safe for concurrent use.
+type Store struct {
+	limits  Limits
+	evicted func(Reason)
+	now     func() time.Time
+
+	mu       sync.RWMutex
+	series   map[key][]*Entry // in the order of their arrival
+	order    *list.List       // of all entries, in the order of their arrival
+	memory   int64
+	sequence uint64
+}
+
+// New returns a store that calls evicted for each entry that goes.
+func New(limits Limits, evicted func(Reason)) *Store {
+	return &Store{limits: limits, evicted: evicted, now: time.Now, series: map[key][]*Entry{}, order: list.New()}
+}
+
+// Add adds an entry, and evicts the oldest ones until all limits are kept. It is false for an entry that alone is over
+// the limit.
+func (s *Store) Add(e *Entry) bool {
+	e.cost = e.pack()
+	if e.cost > s.limits.Memory {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.arrived = s.now()
+	s.sequence++
+	e.Sequence = s.sequence
+	s.expire()
+	for s.memory+e.cost > s.limits.Memory {
+		s.remove(s.order.Front().Value.(*Entry), ReasonMemory)
+	}
+	if all := s.series[e.key()]; len(all) >= s.limits.PerSeries {
+		s.remove(all[0], ReasonSeries)
+	}
+	e.place = s.order.PushBack(e)
+	s.series[e.key()] = append(s.series[e.key()], e)
+	s.memory += e.cost
+	return true
+}
+
+// Expire evicts what is too old.
+func (s *Store) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+}
+
+func (s *Store) expire() {
+	if s.limits.Age == 0 {
+		return
+	}
+	oldest := s.now().Add(-s.limits.Age)
+	for front := s.order.Front(); front != nil && front.Value.(*Entry).arrived.Before(oldest); front = s.order.Front() {
+		s.remove(front.Value.(*Entry), ReasonAge)
+	}
+}
+
+// remove removes an entry. It is the first of its series, as all orders are those of arrival.
+func (s *Store) remove(e *Entry, reason Reason) {
+	s.order.Remove(e.place)
+	s.memory -= e.cost
+	if rest := s.series[e.key()][1:]; len(rest) == 0 {
+		delete(s.series, e.key())
+	} else {
+		s.series[e.key()][0] = nil
+		s.series[e.key()] = rest
+	}
+	s.evicted(reason)
+}
+
+// Held tells how much there is.
+func (s *Store) Held() (profiles, memory int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return int64(s.order.Len()), s.memory
+}
+
+// Query says which entries are wanted.
+type Query struct {
+	Tenant, Service string
+	// Type is the profile type; empty means all profiles of CPU time.
+	Type string
+	// From and Until bound the time of profiles; zero is no bound. Window is counted back from the end of the newest one.
+	From, Until time.Time
+	Window      time.Duration
+	// After is a sequence: only later entries are wanted.
+	After uint64
+	// Attributes must be equal.
+	Attributes map[string]string
+}
+
+// Bounded tells whether the query says which time is wanted.
+func (q *Query) Bounded() bool { return !q.From.IsZero() || !q.Until.IsZero() || q.Window > 0 }
+
+// Select returns the entries, in the order of their arrival. Known tells whether there is any of the service and type.
+func (s *Store) Select(q Query) (entries []*Entry, known bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var all []*Entry
+	if q.Type != "" {
+		all = s.series[key{tenant: q.Tenant, service: q.Service, profileType: q.Type}]
+	} else {
+		for k, some := range s.series {
+			if k.tenant == q.Tenant && k.service == q.Service {
+				all = append(all, some...)
+			}
+		}
+		all = slices.DeleteFunc(all, func(e *Entry) bool { return !e.CPU })
+		slices.SortFunc(all, func(a, b *Entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	}
+	for _, e := range all {
+		if q.wants(e) {
+			entries = append(entries, e)
+		}
+	}
+	if q.Window > 0 && len(entries) > 0 {
+		newest := slices.MaxFunc(entries, func(a, b *Entry) int { return a.End.Compare(b.End) }).End
+		entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.End.After(newest.Add(-q.Window)) })
+	}
+	return entries, len(all) > 0
+}
+
+func (q *Query) wants(e *Entry) bool {
+	if e.Sequence <= q.After || !q.From.IsZero() && e.End.Before(q.From) || !q.Until.IsZero() && !e.Begin.Before(q.Until) {
+		return false
+	}
+	for name, value := range q.Attributes {
+		if got, found := e.attribute(name); !found || got != value {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,240 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// leftOutHeader tells how many older profiles an answer leaves out to keep to max_request_size.
+const leftOutHeader = "X-Pprof-Profiles-Left-Out"
+
+// answerLevel is the gzip level of profiles that are fetched: who fetches one waits for it.
+const answerLevel = 1
+
+// pages answer requests.
+type pages struct {
+	cfg    *Config
+	store  *recent.Store
+	budget *budget.Budget
+	// hosts are the names that requests may use, nil for all.
+	hosts map[string]bool
+	// places has one element for each request that merges.
+	places chan struct{}
+	// start makes the tags of answers differ from those of an earlier run.
+	start    [8]byte
+	scrapers scrapers
+	now      func() time.Time
+}
+
+func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
+	p := &pages{cfg: cfg, store: store, budget: bytes, places: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
+	_, _ = rand.Read(p.start[:]) // never fails
+	return p
+}
+
+// failure is an error with its status.
+type failure struct {
+	status int
+	text   string
+}
+
+func (f *failure) Error() string { return f.text }
+
+func fail(status int, format string, arguments ...any) error {
+	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
+}
+
+// handler routes requests. What answers here opens no file, starts no program and changes nothing.
+func (p *pages) handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"/{$}":                       p.serveList,
+		"/profiles":                  p.serveSeries,
+		"/profiles/{service}/{type}": p.serveProfile,
+		"/pgo/{service}":             p.servePGO,
+	} {
+		mux.Handle("GET "+path, answering(serve))
+	}
+	p.routeViews(mux)
+	if p.cfg.PathPrefix == "" {
+		return p.guarded(mux)
+	}
+	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
+}
+
+// answering sets what all answers have, and answers errors as go tool pprof shows them.
+func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Content-Security-Policy", policyPlain)
+		header.Set("Cache-Control", "private, no-cache")
+		header.Set("Vary", "Accept-Encoding")
+		err := serve(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		status := statusOf(err)
+		header.Set("Content-Security-Policy", policyPlain)
+		header.Del("ETag")
+		header.Del("Content-Encoding")
+		header.Del("Content-Disposition")
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		header.Set("X-Go-Pprof", "1")
+		if status == http.StatusServiceUnavailable {
+			header.Set("Retry-After", "1")
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintln(w, err) // the client may be gone
+	})
+}
+
+// statusOf is the status of the answer that tells of an error.
+func statusOf(err error) int {
+	known, found := errors.AsType[*failure](err)
+	switch {
+	case found:
+		return known.status
+	case errors.Is(err, budget.ErrExhausted):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusInternalServerError
+}
+
+// The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
+const (
+	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
+)
+
+// tenant is whose profiles a request sees.
+func (p *pages) tenant(r *http.Request) string {
+	if p.cfg.Tenant.MetadataKey != "" {
+		if tenant := r.Header.Get(p.cfg.Tenant.Header); tenant != "" {
+			return tenant
+		}
+	}
+	return p.cfg.Tenant.Default
+}
+
+// serveProfile answers with the merged profile of a service and type.
+func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
+	chosen, err := p.choose(w, r, r.PathValue("type"), "")
+	if err != nil {
+		return err
+	}
+	scraper, named := p.scraperOf(r)
+	if !named && p.unchanged(w, r, chosen) {
+		return nil
+	}
+	err = p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		merged, err := merge.Profiles(work, chosen)
+		if err != nil {
+			return nil, unmerged(err)
+		}
+		// What is gzipped is not larger, but for what surrounds it.
+		if err := work.Keep(2*int64(cap(merged)) + leastWork); err != nil {
+			return nil, err
+		}
+		return pprof.AppendGzip(nil, merged, answerLevel)
+	}, func(body []byte) error {
+		return writeProfile(w, "profile.pb.gz", body)
+	})
+	if named && err == nil && r.Method == http.MethodGet {
+		p.scrapers.gave(scraper, chosen, p.now())
+	}
+	return err
+}
+
+func writeProfile(w http.ResponseWriter, name string, body []byte) error {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, err := w.Write(body) //nolint:gosec // an attachment that no browser shows
+	return err
+}
+
+// unmerged makes an answer of an error of merging.
+func unmerged(err error) error {
+	if errors.Is(err, merge.ErrDiffers) {
+		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
+	}
+	if errors.Is(err, budget.ErrTooLarge) {
+		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
+	}
+	return err
+}
+
+// leastWork is what a request reserves before it begins.
+const leastWork = 256 << 10
+
+// inPlace makes an answer while it has a place among the requests that merge, and then writes it: a client may take its
+// time. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
+// given back when the answer is written.
+func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
+	work := &merge.Work{Context: r.Context()}
+	body, err := p.worked(r, work, answer)
+	defer work.Reservation.Release()
+	if err != nil {
+		return err
+	}
+	if err := work.Keep(int64(cap(body))); err != nil {
+		return err
+	}
+	return write(body)
+}
+
+// worked makes an answer while it has a place and a reservation. The place is given back.
+func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Work) ([]byte, error)) (body []byte, err error) {
+	release, err := p.place(r)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork); err != nil {
+		return nil, err
+	}
+	return answer(work)
+}
+
+// place waits for a place among the requests that merge. Release gives it back.
+func (p *pages) place(r *http.Request) (release func(), err error) {
+	timer := time.NewTimer(p.cfg.ConcurrencyWait)
+	defer timer.Stop()
+	select {
+	case p.places <- struct{}{}:
+		return func() { <-p.places }, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-timer.C:
+		return nil, fail(http.StatusServiceUnavailable, "%d requests are being worked on, try again", p.cfg.MaxConcurrentRequests)
+	}
+}
+
+// address is a URL path below the prefix, relative to the list.
+func address(parts ...string) string {
+	escaped := make([]string, len(parts))
+	for i, part := range parts {
+		escaped[i] = url.PathEscape(part)
+	}
+	return strings.Join(escaped, "/")
+}

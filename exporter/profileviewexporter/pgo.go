@@ -1,0 +1,48 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+)
+
+const (
+	// defaultDepth is how many frames at the leaf of each stack go build is given: inlining is decided between a caller
+	// and its callee.
+	defaultDepth = 5
+	maxDepth     = 1000
+	// maxPGOSize bounds default.pgo, which stands beside source code.
+	maxPGOSize = 4 << 20
+)
+
+// servePGO answers with what go build -pgo takes.
+func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
+	depth := defaultDepth
+	if text := r.URL.Query().Get("depth"); text != "" {
+		number, err := strconv.Atoi(text)
+		if err != nil || number < 1 || number > maxDepth {
+			return fail(http.StatusBadRequest, "depth must be from 1 to %d, not %.40q", maxDepth, text)
+		}
+		depth = number
+	}
+	chosen, err := p.choose(w, r, "", "")
+	if err != nil {
+		return err
+	}
+	if p.unchanged(w, r, chosen) {
+		return nil
+	}
+	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork)
+		if err != nil {
+			return nil, unmerged(err)
+		}
+		return merge.PGO(shown, maxPGOSize)
+	}, func(body []byte) error {
+		return writeProfile(w, "default.pgo", body)
+	})
+}

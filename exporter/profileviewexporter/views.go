@@ -1,0 +1,152 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+)
+
+// basePrefix begins the parameters of what a profile is compared with.
+const basePrefix = "base_"
+
+// routeViews adds the pages of google/pprof. They link to each other as neighbours, so they live below
+// /view/{service}/{type}/, and the short paths lead there.
+func (p *pages) routeViews(mux *http.ServeMux) {
+	mux.Handle("GET /view/{service}/{type}/{page}", answering(p.serveView))
+	for path, page := range map[string]string{"flamegraph": "flamegraph", "top": "top", "peek": "peek", "diff": "flamegraph"} {
+		mux.Handle("GET /"+path+"/{service}/{type}", answering(func(w http.ResponseWriter, r *http.Request) error {
+			if path == "diff" && !compares(r) {
+				return fail(http.StatusBadRequest, "say what to compare with: base_service, base_type, base_from, base_until, base_window or base_resource.<key>")
+			}
+			// Relative, so that it holds below any prefix.
+			target := "../../" + address("view", r.PathValue("service"), r.PathValue("type"), page)
+			if r.URL.RawQuery != "" {
+				target += "?" + r.URL.RawQuery
+			}
+			w.Header().Set("Location", target)
+			w.WriteHeader(http.StatusFound)
+			return nil
+		}))
+	}
+}
+
+// compares tells whether a request has a profile to compare with.
+func compares(r *http.Request) bool {
+	for name := range r.URL.Query() {
+		if strings.HasPrefix(name, basePrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// serveView answers with a page about the merged profile, or about its difference to another.
+func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
+	page := r.PathValue("page")
+	if !slices.Contains(viewer.Pages, page) {
+		return fail(http.StatusNotFound, "there is no page %.40q, only %s", page, strings.Join(viewer.Pages, ", "))
+	}
+	if err := viewer.CheckQuery(r.URL.Query()); err != nil {
+		return fail(http.StatusBadRequest, "%v", err)
+	}
+	chosen, err := p.choose(w, r, r.PathValue("type"), "")
+	if err != nil {
+		return err
+	}
+	var base []*recent.Entry
+	if compares(r) {
+		if base, err = p.chooseBase(w, r); err != nil {
+			return err
+		}
+	}
+	// Before unchanged: a browser takes the headers of an answer 304 for those of the page that it has.
+	w.Header().Set("Content-Security-Policy", policyViewer)
+	if p.unchanged(w, r, chosen, base) {
+		return nil
+	}
+	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		body, err := p.view(work, w, r, chosen, base)
+		if err != nil {
+			return nil, err
+		}
+		return encoded(w, r, body)
+	}, func(body []byte) error {
+		return write(w, "text/html; charset=utf-8", body)
+	})
+}
+
+// The headers that tell what a page leaves out.
+const (
+	stacksLeftOutHeader = "X-Pprof-Stacks-Left-Out"
+	stacksCutHeader     = "X-Pprof-Stacks-Cut"
+)
+
+// pageMemory is what drawing a page may take: half of the budget leaves room for what is merged.
+func (p *pages) pageMemory() int64 { return min(p.cfg.MaxPageMemory, p.budget.Size()/2) }
+
+// view merges profiles, leaves out what is above the limits, and draws what is left.
+func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, chosen, base []*recent.Entry) ([]byte, error) {
+	page := r.PathValue("page")
+	limit := p.pageMemory()
+	shown, reduction, err := merge.View(work, chosen, base, &pprofmerge.View{
+		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
+		Labels:      viewer.WantsLabels(r.URL.Query()),
+		StringBytes: viewer.NameBytes,
+		MaxCost:     limit, Costs: viewer.CostsOf(page),
+		Remainder: true,
+	}, viewer.PageBytes)
+	if err != nil {
+		return nil, unmerged(err)
+	}
+	if err := work.Context.Err(); err != nil {
+		return nil, err
+	}
+	status, body, err := viewer.Render(r, shown, page, p.notice(w.Header(), &reduction), limit+viewer.PageBytes)
+	if err == nil && status != http.StatusOK {
+		err = fail(status, "%s", body)
+	}
+	return body, err
+}
+
+// notice tells on a page, and in the headers, what it leaves out.
+func (p *pages) notice(header http.Header, reduction *pprofmerge.Reduction) string {
+	var notices []string
+	if n := header.Get(leftOutHeader); n != "" {
+		notices = append(notices, fmt.Sprintf("The %s oldest profiles are not on this page (max_request_size is %d bytes).", n, p.cfg.MaxRequestSize))
+	}
+	if n := reduction.LeftOut; n > 0 {
+		header.Set(stacksLeftOutHeader, strconv.Itoa(n))
+		notices = append(notices, fmt.Sprintf("The lightest %d of %d stacks are drawn as one, %s (max_page_memory is %d bytes).",
+			n, reduction.Stacks, pprofmerge.OtherFunction, p.pageMemory()))
+	}
+	if n := reduction.Deep; n > 0 {
+		header.Set(stacksCutHeader, strconv.Itoa(n))
+		notices = append(notices, fmt.Sprintf("The middle of %d stacks is drawn as one frame, %s (max_depth is %d).",
+			n, pprofmerge.GapFunction, p.cfg.MaxDepth))
+	}
+	return strings.Join(notices, " ")
+}
+
+// chooseBase selects what to compare with: the same service and type, unless parameters say otherwise.
+func (p *pages) chooseBase(w http.ResponseWriter, r *http.Request) ([]*recent.Entry, error) {
+	values := r.URL.Query()
+	other := r.Clone(r.Context())
+	if service := values.Get(basePrefix + "service"); service != "" {
+		other.SetPathValue("service", service)
+	}
+	profileType := r.PathValue("type")
+	if given := values.Get(basePrefix + "type"); given != "" {
+		profileType = given
+	}
+	return p.choose(w, other, profileType, basePrefix)
+}
