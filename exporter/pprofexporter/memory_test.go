@@ -98,7 +98,7 @@ func TestMemoryOfTheCaller(t *testing.T) {
 	f := newFixtureAt(t, host, nil)
 	callers, err := host.budget.Reserve(t.Context(), 4<<20)
 	require.NoError(t, err)
-	other, err := host.budget.Reserve(t.Context(), 4<<20-1)
+	other, err := host.budget.Reserve(t.Context(), 3<<20)
 	require.NoError(t, err)
 	time.AfterFunc(10*time.Millisecond, other.Release)
 	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
