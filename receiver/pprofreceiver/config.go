@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -54,7 +55,7 @@ type Config struct {
 	Limits LimitsConfig `mapstructure:"limits"`
 
 	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
-	LinkLabels []LinkLabelsConfig `mapstructure:"link_labels"`
+	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
 	// ZeroValues says what becomes of the zero values of payloads with several sample types.
 	ZeroValues ZeroValues `mapstructure:"zero_values"`
@@ -85,33 +86,7 @@ type LimitsConfig struct {
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
 	// StringBytes is the length of one string.
 	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
-	// Labels is the number of labels of all samples, of one profile.
-	Labels int `mapstructure:"labels"`
-	// Mappings is the number of mappings, of one profile.
-	Mappings int `mapstructure:"mappings"`
-	// Locations is the number of locations, of one profile.
-	Locations int `mapstructure:"locations"`
-	// Lines is the number of lines of all locations, of one profile.
-	Lines int `mapstructure:"lines"`
-	// LinesPerLocation is the number of lines of one location: the functions that are inlined there, of one profile.
-	LinesPerLocation int `mapstructure:"lines_per_location"`
-	// Functions is the number of functions, of one profile.
-	Functions int `mapstructure:"functions"`
-	// Strings is the number of strings, of one profile.
-	Strings int `mapstructure:"strings"`
-	// Comments is the number of comments, of one profile.
-	Comments int `mapstructure:"comments"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// LinkLabelsConfig names a pair of labels. Span may be empty: the trace alone makes the link.
-type LinkLabelsConfig struct {
-	Trace string `mapstructure:"trace"`
-	Span  string `mapstructure:"span"`
-	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hexadecimal.
-	Decimal bool `mapstructure:"decimal"`
+	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -138,35 +113,17 @@ var (
 )
 
 func createDefaultConfig() component.Config {
-	limits := pprof.DefaultLimits()
 	cfg := &Config{
 		Server: configoptional.Some(defaultServerConfig()),
 		Remote: configoptional.Default(defaultRemoteConfig()),
 		Scrape: configoptional.Default(defaultScrapeConfig()),
 		File:   configoptional.Default(defaultFileConfig()),
 		Self:   configoptional.Default(defaultSelfConfig()),
-		Limits: LimitsConfig{
-			Payloads:           defaultMaxPayloads,
-			InflatedBytes:      limits.InflatedBytes,
-			Samples:            limits.Samples,
-			SampleTypes:        limits.SampleTypes,
-			LocationsPerSample: limits.LocationsPerSample,
-			LabelsPerSample:    limits.LabelsPerSample,
-			StringBytes:        limits.StringBytes,
-			Labels:             limits.Labels,
-			Mappings:           limits.Mappings,
-			Locations:          limits.Locations,
-			Lines:              limits.Lines,
-			LinesPerLocation:   limits.LinesPerLocation,
-			Functions:          limits.Functions,
-			Strings:            limits.Strings,
-			Comments:           limits.Comments,
-		},
+		Limits:     LimitsConfig{Payloads: defaultMaxPayloads},
+		LinkLabels: payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
 		ZeroValues: ZeroValuesDrop,
 	}
-	for _, pair := range pprof.DefaultLinkLabels() {
-		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
-	}
+	payloadconfig.CopyLimits(&cfg.Limits, pprof.DefaultLimits())
 	return cfg
 }
 
@@ -210,44 +167,12 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource))
-	for i, pair := range cfg.LinkLabels {
-		if pair.Trace == "" {
-			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
-		}
-	}
+	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels))
 	return errors.Join(errs...)
 }
 
-// Validate refuses limits that would refuse everything.
-func (l *LimitsConfig) Validate() error {
-	var errs []error
-	for _, limit := range []struct {
-		name  string
-		value int
-	}{
-		{"payloads", l.Payloads},
-		{"inflated_bytes", l.InflatedBytes},
-		{"samples", l.Samples},
-		{"sample_types", l.SampleTypes},
-		{"locations_per_sample", l.LocationsPerSample},
-		{"labels_per_sample", l.LabelsPerSample},
-		{"string_bytes", l.StringBytes},
-		{"labels", l.Labels},
-		{"mappings", l.Mappings},
-		{"locations", l.Locations},
-		{"lines", l.Lines},
-		{"lines_per_location", l.LinesPerLocation},
-		{"functions", l.Functions},
-		{"strings", l.Strings},
-		{"comments", l.Comments},
-	} {
-		if limit.value <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
-		}
-	}
-	return errors.Join(errs...)
-}
+// Validate checks the limits.
+func (l *LimitsConfig) Validate() error { return payloadconfig.CheckLimits(*l, "") }
 
 // resourceDefaults returns resource_attributes as attributes, in an order that does not change.
 func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
@@ -266,32 +191,14 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 	return attributes, errors.Join(errs...)
 }
 
-// decodeOptions returns what the translator is to do.
+// decodeOptions returns the options of the translator.
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
-	links := make([]pprof.LinkLabels, 0, len(cfg.LinkLabels)) // Empty is not nil: it means no links.
-	for _, pair := range cfg.LinkLabels {
-		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
-	}
-	return pprof.DecodeOptions{
-		Limits: pprof.Limits{
-			InflatedBytes:      cfg.Limits.InflatedBytes,
-			Samples:            cfg.Limits.Samples,
-			SampleTypes:        cfg.Limits.SampleTypes,
-			LocationsPerSample: cfg.Limits.LocationsPerSample,
-			LabelsPerSample:    cfg.Limits.LabelsPerSample,
-			StringBytes:        cfg.Limits.StringBytes,
-			Labels:             cfg.Limits.Labels,
-			Mappings:           cfg.Limits.Mappings,
-			Locations:          cfg.Limits.Locations,
-			Lines:              cfg.Limits.Lines,
-			LinesPerLocation:   cfg.Limits.LinesPerLocation,
-			Functions:          cfg.Limits.Functions,
-			Strings:            cfg.Limits.Strings,
-			Comments:           cfg.Limits.Comments,
-		},
-		LinkLabels:               links,
+	options := pprof.DecodeOptions{
+		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,
 	}
+	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
+	return options
 }
