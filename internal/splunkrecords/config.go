@@ -50,7 +50,7 @@ type LimitsConfig struct {
 	// FramesPerStack is the depth of one stack.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
 	// StringBytes is the length of one string of a pprof, or of one line of a text.
-	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
+	StringBytes                     int `mapstructure:"string_bytes" unit:"bytes"`
 	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
