@@ -27,21 +27,22 @@ type Budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
-	// growing wait for more than they hold, starting for their first bytes. Who fits is served, in order, and growing
-	// before starting: what they hold is free only after they got on. Only a small start passes by those who grow.
+	// growing wait for more bytes, starting wait for their first. Those that fit are served in order, growing before starting:
+	// the bytes that they hold become free only after they have continued. Only a small first reservation is served while
+	// others wait to grow.
 	growing, starting []*waiter
-	// waitingBytes is what the reservations in growing hold.
+	// waitingBytes is how many bytes the reservations in growing hold.
 	waitingBytes int64
 }
 
-// smallPart is the part of a budget, one in so many, that a reservation may start with while others wait to grow.
+// smallPart: while others wait to grow, a new reservation may have one part in smallPart of the budget.
 const smallPart = 64
 
 // waiter is a reservation that waits for more bytes.
 type waiter struct {
 	share *share
 	bytes int64
-	// done gets nil when the bytes are reserved, or the reason why they cannot be.
+	// done gets nil when the bytes are reserved, or an error.
 	done chan error
 }
 
@@ -51,15 +52,15 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// Used returns the number of bytes that are reserved, and the largest number that ever was.
+// Used returns the number of reserved bytes, and the largest number so far.
 func (b *Budget) Used() (used, peak int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used, b.peak
 }
 
-// Reserve returns a new reservation of bytes, which must be released. It waits for them, at most for the wait of the
-// budget and until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
+// Reserve returns a new reservation, which must be released. It waits for the bytes at most for the wait of the budget, and
+// until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
 	r := newReservation(b, 0)
 	if err := r.Grow(ctx, bytes); err != nil {
@@ -68,7 +69,7 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 	return r, nil
 }
 
-// await reserves bytes more for a share.
+// await reserves more bytes for a share.
 func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 	b.mu.Lock()
 	if s.bytes+bytes > b.size {
@@ -102,7 +103,7 @@ func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 	}
 }
 
-// giveUp ends the waiting of w with err, unless it has ended.
+// giveUp removes w from its queue and returns err, unless w has been served meanwhile.
 func (b *Budget) giveUp(w *waiter, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,11 +113,11 @@ func (b *Budget) giveUp(w *waiter, err error) error {
 	default:
 	}
 	b.leaveQueue(w)
-	b.grant() // Others behind it may need less.
+	b.grant() // Those behind it may need less.
 	return err
 }
 
-// leaveQueue takes w out of its queue. The lock is held.
+// leaveQueue removes w from its queue. The lock is held.
 func (b *Budget) leaveQueue(w *waiter) {
 	if i := slices.Index(b.growing, w); i >= 0 {
 		b.growing = slices.Delete(b.growing, i, i+1)
@@ -128,11 +129,11 @@ func (b *Budget) leaveQueue(w *waiter) {
 	}
 }
 
-// grant reserves what is free for those who wait. The lock is held.
+// grant reserves free bytes for the waiters. The lock is held.
 func (b *Budget) grant() {
 	b.growing = b.serve(b.growing, b.size)
 	if len(b.growing) > 0 && b.waitingBytes == b.used {
-		// All that is reserved belongs to reservations that wait for each other. The last one to come gives way.
+		// All reserved bytes belong to reservations that wait for more. The last of them gets an error.
 		w := b.growing[len(b.growing)-1]
 		b.leaveQueue(w)
 		w.done <- fmt.Errorf("%w: %d bytes more are not free, and all others wait as well; the budget has %d",
@@ -146,7 +147,7 @@ func (b *Budget) grant() {
 	b.starting = b.serve(b.starting, most)
 }
 
-// serve reserves for all in the queue that fit and want no more than most, in order, and returns the others.
+// serve reserves bytes for those in the queue that fit and need at most this many bytes, in order. It returns the others.
 func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
 	return slices.DeleteFunc(queue, func(w *waiter) bool {
 		if w.bytes > most || b.used+w.bytes > b.size {

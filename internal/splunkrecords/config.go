@@ -14,10 +14,10 @@ import (
 
 // Config is the configuration of the translation.
 type Config struct {
-	// Limits bound what a record, and a request, may hold.
+	// Limits limits the content of a record, and of a request.
 	Limits LimitsConfig `mapstructure:"limits"`
 
-	// SampleShape says how samples of equal stack, attributes and link are written.
+	// SampleShape is the form of samples with equal stack, attributes and link.
 	SampleShape SampleShape `mapstructure:"sample_shape"`
 
 	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
@@ -32,18 +32,18 @@ type Config struct {
 	// IncludeOriginalPayload copies the pprof of each record into the profiles made of it.
 	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
 
-	// MetadataFromResource are attributes of resources that go into the metadata of the client.
+	// MetadataFromResource are resource attributes that become client metadata.
 	MetadataFromResource []string `mapstructure:"metadata_from_resource"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// LimitsConfig bounds records. One that exceeds any of these is refused, its neighbours are not.
+// LimitsConfig limits records. A record above any of these limits is refused, the others of its request are not.
 type LimitsConfig struct {
-	// BodyBytes is the size of a body: that of a text, or of a pprof behind base64.
+	// BodyBytes is the size of a body: of a text, or of a pprof after base64 decoding.
 	BodyBytes int `mapstructure:"body_bytes" unit:"bytes"`
-	// InflatedBytes is the size of a pprof behind its compression; a request may have four times that.
+	// InflatedBytes is the decompressed size of a pprof; a request may have four times that.
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of samples of all records of a request.
 	Samples int `mapstructure:"samples"`
@@ -57,7 +57,7 @@ type LimitsConfig struct {
 	_ struct{}
 }
 
-// SampleShape says how samples are written. Its values are SampleShapeCombined and SampleShapePerEvent.
+// SampleShape is the form of samples. Its values are SampleShapeCombined and SampleShapePerEvent.
 type SampleShape string
 
 const (
