@@ -241,6 +241,8 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 .PHONY: generate
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
 	@PATH="$(TOOLS):$$PATH" $(GO) generate ./...
+	@# mdatagen has no URL for the distribution, and leaves its link empty.
+	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
 
 .PHONY: check-generated
