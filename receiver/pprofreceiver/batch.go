@@ -20,7 +20,7 @@ import (
 // maxNamedRefusals is how many refused payloads an answer names. The others are counted.
 const maxNamedRefusals = 3
 
-// payload is one payload of a request or of a fetch, with what is known of it besides.
+// payload is one payload of a request or of a fetch, with the information about it.
 type payload struct {
 	format  payloadFormat
 	content []byte
@@ -40,7 +40,7 @@ type batch struct {
 	stats    []pprof.DecodeStats
 	samples  int
 	inflated int
-	// messageBytes is what messages take in memory.
+	// messageBytes is the memory of the messages.
 	messageBytes int64
 	refused      []error
 }

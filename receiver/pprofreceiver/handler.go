@@ -100,7 +100,7 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 // must call release when it has been.
 func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
 	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), expire: func() {
-		// The error says that the connection has no deadlines. Then there is none.
+		// On an error the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	}}
 	defer arriving.end()
@@ -151,7 +151,7 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 // delay the shutdown. stop undoes it.
 func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func() bool) {
 	return context.AfterFunc(s.stopping, func() {
-		// The error says that the connection has no deadlines. Then there is none.
+		// On an error the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
 	})
 }
