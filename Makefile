@@ -56,6 +56,10 @@ help: ## Show this list
 .PHONY: build
 build: $(BINARY) ## Build the distribution as _build/otelcol-pprof
 
+.PHONY: generate-sources
+generate-sources: _build/modules $(TOOLS)/builder ## Write the main package of the distribution to _build without building it, for releases
+	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.yaml --skip-get-modules --skip-compilation
+
 .PHONY: run
 run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if needed)
 	@echo
@@ -199,7 +203,7 @@ lint-all: lint ## The same, and all other modules
 	@for module in $(filter-out test,$(TEST_MODULES)); do (cd $$module && $(TOOLS)/golangci-lint run --allow-parallel-runners ./...); done
 
 .PHONY: validate
-validate: $(BINARY) $(call tool,validateconfigs) ## Check each YAML under config/ and each configuration in a README with the built binary
+validate: $(BINARY) $(call tool,validateconfigs) ## Check each YAML under config/, that of the packages, and each configuration in a README with the built binary
 	@$(call tool,validateconfigs) -binary $(BINARY)
 
 .PHONY: licences
@@ -237,6 +241,8 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 .PHONY: generate
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
 	@PATH="$(TOOLS):$$PATH" $(GO) generate ./...
+	@# mdatagen has no URL for the distribution, and leaves its link empty.
+	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
 
 .PHONY: check-generated

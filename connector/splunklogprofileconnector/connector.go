@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// toProfiles makes profiles of the profiling records and drops all others, which are the business of toLogs.
+// toProfiles translates the profiling records to profiles. It ignores all others, which toLogs passes on.
 type toProfiles struct {
 	component.ShutdownFunc
 
@@ -25,7 +25,7 @@ type toProfiles struct {
 	next       xconsumer.Profiles
 }
 
-// Start finds the budget of memory.
+// Start finds the memory budget.
 func (c *toProfiles) Start(_ context.Context, host component.Host) error {
 	return c.translator.Start(host)
 }
@@ -33,8 +33,8 @@ func (c *toProfiles) Start(_ context.Context, host component.Host) error {
 // Capabilities says that logs are only read.
 func (*toProfiles) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
-// ConsumeLogs hands on what profiles there are. A record that cannot be read is no error: a batch holds those of several
-// senders.
+// ConsumeLogs passes on the profiles, if there are any. A record that cannot be read is no error: the others of the batch may
+// have other senders.
 func (c *toProfiles) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	return c.translator.Translate(ctx, logs, func(ctx context.Context, profiles pprofile.Profiles, _ *splunk.Result) error {
 		if profiles.ResourceProfiles().Len() == 0 {
@@ -44,7 +44,7 @@ func (c *toProfiles) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	})
 }
 
-// toLogs hands on all records but the profiling records.
+// toLogs passes on all records except the profiling records.
 type toLogs struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -53,10 +53,10 @@ type toLogs struct {
 	next      consumer.Logs
 }
 
-// Capabilities says that profiling records are taken out of what comes in.
+// Capabilities says that profiling records are removed from the received logs.
 func (*toLogs) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
 
-// ConsumeLogs hands on what is left, if anything is.
+// ConsumeLogs passes on the other records, if there are any.
 func (c *toLogs) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	removed := splunk.RemoveProfiling(logs)
 	others := logs.LogRecordCount()

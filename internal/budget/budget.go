@@ -27,18 +27,19 @@ type Budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
-	// growing wait for more than they hold, starting for their first bytes. Who fits is served, in order, and growing
-	// before starting: what they hold is free only after they got on. Only small ones pass by those who grow.
+	// growing wait for more bytes, starting wait for their first. Those that fit are served in order, growing before starting:
+	// the bytes that they hold become free only after they have continued. Only small ones are served while others wait to
+	// grow.
 	growing, starting []*waiter
-	// waitingBytes is what the reservations in growing hold, leavingBytes that of those which gave way to smaller ones.
+	// waitingBytes is how many bytes the reservations in growing hold, leavingBytes that of those which gave way to smaller
+	// ones and have not released anything yet.
 	waitingBytes, leavingBytes int64
 }
 
 const (
-	// smallPart is the part of a budget, one in so many, up to which a reservation is small: that of an ordinary request.
+	// A reservation of at most one part in smallPart of the budget is small: that of an ordinary request.
 	smallPart = 32
-	// keptPart is the part of a budget that is kept for small reservations, so that they are served while large ones hold
-	// all the rest for as long as their work takes.
+	// One part in keptPart of the budget is kept for small reservations. They are served while large ones hold the rest.
 	keptPart = 8
 )
 
@@ -46,7 +47,7 @@ const (
 type waiter struct {
 	share *share
 	bytes int64
-	// done gets nil when the bytes are reserved, or the reason why they cannot be.
+	// done gets nil when the bytes are reserved, or an error.
 	done chan error
 }
 
@@ -56,15 +57,15 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// Used returns the number of bytes that are reserved, and the largest number that ever was.
+// Used returns the number of reserved bytes, and the largest number so far.
 func (b *Budget) Used() (used, peak int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used, b.peak
 }
 
-// Reserve returns a new reservation of bytes, which must be released. It waits for them, at most for the wait of the
-// budget and until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
+// Reserve returns a new reservation, which must be released. It waits for the bytes at most for the wait of the budget, and
+// until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
 	r := newReservation(b, 0)
 	if err := r.Grow(ctx, bytes); err != nil {
@@ -73,7 +74,7 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 	return r, nil
 }
 
-// await reserves bytes more for a share.
+// await reserves more bytes for a share.
 func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 	b.mu.Lock()
 	if s.bytes+bytes > b.size {
@@ -108,7 +109,7 @@ func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 	}
 }
 
-// giveUp ends the waiting of w with err, unless it has ended.
+// giveUp removes w from its queue and returns err, unless w has been served meanwhile.
 func (b *Budget) giveUp(w *waiter, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,11 +119,11 @@ func (b *Budget) giveUp(w *waiter, err error) error {
 	default:
 	}
 	b.leaveQueue(w)
-	b.grant() // Others behind it may need less.
+	b.grant() // Those behind it may need less.
 	return err
 }
 
-// leaveQueue takes w out of its queue. The lock is held.
+// leaveQueue removes w from its queue. The lock is held.
 func (b *Budget) leaveQueue(w *waiter) {
 	if i := slices.Index(b.growing, w); i >= 0 {
 		b.growing = slices.Delete(b.growing, i, i+1)
@@ -134,11 +135,11 @@ func (b *Budget) leaveQueue(w *waiter) {
 	}
 }
 
-// grant reserves what is free for those who wait. The lock is held.
+// grant reserves free bytes for the waiters. The lock is held.
 func (b *Budget) grant() {
 	b.growing = b.serve(b.growing, b.size)
 	if len(b.growing) > 0 && b.waitingBytes == b.used {
-		// All that is reserved belongs to reservations that wait for each other. The last one to come gives way.
+		// All reserved bytes belong to reservations that wait for more. The last of them gets an error.
 		w := b.growing[len(b.growing)-1]
 		b.leaveQueue(w)
 		w.done <- fmt.Errorf("%w: %d bytes more are not free, and all others wait as well; the budget has %d",
@@ -153,8 +154,8 @@ func (b *Budget) grant() {
 	b.giveWay()
 }
 
-// giveWay ends the waiting of large reservations for more, the last one first, until those that are small and wait will
-// get what these hold: who waits for much does no work meanwhile.
+// giveWay refuses large reservations that wait to grow, the last one first, until small ones that wait can have what those
+// hold. A request that waits does no work with its bytes.
 func (b *Budget) giveWay() {
 	missing := -b.leavingBytes
 	for _, queue := range [][]*waiter{b.growing, b.starting} {
@@ -178,7 +179,7 @@ func (b *Budget) giveWay() {
 	}
 }
 
-// stay forgets that s was told to give way: it has given something back, or asks again. The lock is held.
+// stay forgets that s was refused for a smaller one: it has released bytes, or asks again. The lock is held.
 func (b *Budget) stay(s *share) {
 	if s.leaving {
 		s.leaving = false
@@ -186,10 +187,11 @@ func (b *Budget) stay(s *share) {
 	}
 }
 
-// isSmall tells whether w will hold as little as an ordinary request.
+// isSmall tells whether w will hold no more than an ordinary request.
 func (b *Budget) isSmall(w *waiter) bool { return w.share.bytes+w.bytes <= b.size/smallPart }
 
-// fits tells whether what w wants is free, and not kept for others. Who holds all that is reserved may have everything.
+// fits tells whether the bytes that w needs are free and not kept for small reservations. A reservation may have the whole
+// budget while no other holds anything.
 func (b *Budget) fits(w *waiter) bool {
 	free := b.size - b.used
 	if !b.isSmall(w) && w.share.bytes < b.used {
@@ -198,7 +200,7 @@ func (b *Budget) fits(w *waiter) bool {
 	return w.bytes <= free
 }
 
-// serve reserves for all in the queue that fit and want no more than most, in order, and returns the others.
+// serve reserves bytes for those in the queue that fit and need at most this many bytes, in order. It returns the others.
 func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
 	return slices.DeleteFunc(queue, func(w *waiter) bool {
 		if w.bytes > most || !b.fits(w) {

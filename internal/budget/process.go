@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// DefaultPercentage is the part of the memory of the process that the default budget has. The rest is for the program,
-	// for queues, and for garbage.
+	// DefaultPercentage is the default budget in percent of the memory of the process. The rest is for the program, queues, and
+	// garbage.
 	DefaultPercentage = 40
-	// DefaultWait is how long a reservation waits for its bytes.
+	// DefaultWait is how long a reservation waits for its bytes by default.
 	DefaultWait = 2 * time.Second
-	// fallbackMemory stands in for a memory that cannot be found out.
+	// fallbackMemory is used if the memory of the process is unknown.
 	fallbackMemory = 1 << 30
 )
 
@@ -30,7 +30,7 @@ type Provider interface {
 	MemoryBudget() *Budget
 }
 
-// Of returns the budget of the extension that has one, else the default budget of the process, which all components
+// Of returns the budget of the extension that provides one, or else the default budget, which all components of the process
 // share. Two such extensions are an error.
 func Of(host component.Host) (*Budget, error) {
 	var found *Budget
@@ -40,7 +40,7 @@ func Of(host component.Host) (*Budget, error) {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("there is more than one memory budget, %s is another one", id)
+			return nil, fmt.Errorf("there is more than one memory budget, %s is a second one", id)
 		}
 		found = provider.MemoryBudget()
 	}
@@ -54,11 +54,11 @@ var processBudget = sync.OnceValue(func() *Budget {
 	return New(Part(ProcessMemory(), DefaultPercentage), DefaultWait)
 })
 
-// Part returns so many percent of a memory.
+// Part returns a percentage of a size in bytes.
 func Part(memory int64, percentage int) int64 { return memory / 100 * int64(percentage) }
 
-// ProcessMemory returns how much memory the process may take, in bytes: GOMEMLIMIT where it is set, else the limit of the
-// control group, else the memory of the system.
+// ProcessMemory returns how much memory the process may use, in bytes: GOMEMLIMIT if it is set, or else the limit of the
+// control group, or else the memory of the system.
 func ProcessMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit

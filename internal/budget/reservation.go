@@ -8,14 +8,14 @@ import (
 	"runtime"
 )
 
-// Reservation is the part of a budget that one request holds. It is not for concurrent use. A nil reservation is one
-// without a bound.
+// Reservation is the part of a budget that one request holds. It is not safe for concurrent use. A nil reservation has no
+// limit.
 //
-// Each must be released. One that nobody refers to any more is released by the garbage collector, so that a request which
-// is lost on its way, such as in the queue of somebody else, costs nothing for good.
+// Each reservation must be released. The garbage collector releases unreachable ones, so that a request that another
+// component drops from a queue does not hold its bytes forever.
 type Reservation struct{ *share }
 
-// share is what a reservation holds.
+// share is the content of a reservation. It outlives the reservation in the cleanup.
 type share struct {
 	budget *Budget
 	// bytes, and whether its owner was told to give way and has not given anything back yet, are guarded by the lock of
@@ -30,7 +30,7 @@ func newReservation(b *Budget, bytes int64) *Reservation {
 	return r
 }
 
-// Bytes returns how much is reserved.
+// Bytes returns the number of reserved bytes.
 func (r *Reservation) Bytes() int64 {
 	if r == nil {
 		return 0
@@ -40,8 +40,8 @@ func (r *Reservation) Bytes() int64 {
 	return r.bytes
 }
 
-// Grow makes the reservation one of at least so many bytes. It waits and fails as [Budget.Reserve] does; the reservation
-// is then as it was.
+// Grow makes the reservation at least this large. It waits and fails as [Budget.Reserve] does; on an error the reservation
+// has not changed.
 func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	if r == nil {
 		return nil
@@ -55,7 +55,7 @@ func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// Shrink gives back what is above so many bytes.
+// Shrink makes the reservation at most this large.
 func (r *Reservation) Shrink(bytes int64) {
 	if r != nil {
 		r.shrink(bytes)
@@ -75,11 +75,11 @@ func (s *share) shrink(bytes int64) {
 	b.grant()
 }
 
-// Release gives all back. The reservation can be used again.
+// Release gives all bytes back. The reservation can be used again.
 func (r *Reservation) Release() { r.Shrink(0) }
 
-// Take moves at most so many bytes to a new reservation of the same budget, for somebody who holds on to what the
-// request has made. The new one must be released.
+// Take moves at most this many bytes to a new reservation of the same budget, for a consumer that keeps data of the request.
+// The new reservation must be released.
 func (r *Reservation) Take(bytes int64) *Reservation {
 	if r == nil {
 		return nil
@@ -92,7 +92,7 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	return taken
 }
 
-// Add moves all that another reservation of the same budget holds to this one.
+// Add moves all bytes of another reservation of the same budget to this one.
 func (r *Reservation) Add(other *Reservation) {
 	if r == nil || other == nil {
 		other.Release()
@@ -113,7 +113,7 @@ func NewContext(ctx context.Context, r *Reservation) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-// FromContext returns the reservation of the request that ctx is of, nil if there is none.
+// FromContext returns the reservation in ctx, or nil.
 func FromContext(ctx context.Context) *Reservation {
 	r, _ := ctx.Value(contextKey{}).(*Reservation)
 	return r

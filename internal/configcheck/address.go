@@ -37,7 +37,7 @@ func HostPort(endpoint string) error {
 	return nil
 }
 
-// Collide tells whether two servers would listen on one port. Port 0 is a free one for each.
+// Collide reports whether two servers would listen on the same port. Port 0 never collides: each gets a free port.
 func Collide(a, b confignet.AddrConfig) bool {
 	hostA, portA, errA := net.SplitHostPort(a.Endpoint)
 	hostB, portB, errB := net.SplitHostPort(b.Endpoint)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// leastDuration is the least time that somebody means. A number without a unit is one of nanoseconds.
+// leastDuration is shorter than any duration that makes sense. A number without a unit means nanoseconds.
 const leastDuration = time.Millisecond
 
 // Durations refuses times of cfg, a pointer to a struct, that are above 0 and below a millisecond, in all its sections

@@ -5,8 +5,8 @@ package configcheck
 
 import "strings"
 
-// nearest returns the known word that is spelled most alike, or that the word begins, or "" if more than most letters
-// differ.
+// nearest returns the known word with the most similar spelling, or one that begins with the word and "_". It returns "" if
+// more than most letters differ.
 func nearest(word string, known []string, most int) string {
 	if word == "" {
 		return ""
@@ -14,7 +14,7 @@ func nearest(word string, known []string, most int) string {
 	nearest, least := "", most+1
 	for _, candidate := range known {
 		d := distance(word, candidate)
-		if word[:1] != candidate[:1] { // Other beginnings are mostly other words, such as exclude and include.
+		if word[:1] != candidate[:1] { // A different first letter usually means a different word, such as exclude and include.
 			d++
 		}
 		if strings.HasPrefix(candidate, word+"_") {

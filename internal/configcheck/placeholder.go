@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// placeholders are those that have a meaning of their own, and the commonest attribute.
+// placeholders are the special placeholders and the most common attribute.
 var placeholders = []string{"time", "profile.id", "profile.type", "service.name"}
 
-// mistaken are words that stand for a placeholder in other systems.
+// mistaken maps words that other systems use to our placeholders.
 var mistaken = map[string]string{
 	"date": "time", "timestamp": "time", "id": "profile.id", "type": "profile.type", "profile": "profile.type", "service": "service.name",
 }
 
-// Placeholder checks the key in a placeholder. Every attribute of a resource may be one, so it refuses what is almost
-// another, and all of profile.* that do not exist.
+// Placeholder checks the key of a placeholder. Any resource attribute may be a key. So it only returns an error for keys that
+// resemble another placeholder, and for unknown keys that begin with "profile.".
 func Placeholder(key string) error {
 	if slices.Contains(placeholders, key) {
 		return nil

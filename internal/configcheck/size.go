@@ -13,17 +13,17 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// externalSizes are sizes in bytes among the options of the Collector's packages.
+// externalSizes are the options of the Collector's packages that are sizes in bytes.
 var externalSizes = map[string]bool{"max_request_body_size": true, "queue_size": true}
 
-// units are the units of a size; each number of bytes may have one of them.
+// units are the units of a size.
 var units = map[string]int64{
 	"": 1, "B": 1,
 	"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
 }
 
-// IsSize tells whether an option is a number of bytes.
+// IsSize reports whether an option is a size in bytes.
 func IsSize(field reflect.StructField) bool {
 	key, _, _ := strings.Cut(field.Tag.Get(confmap.MapstructureTag), ",")
 	return field.Tag.Get("unit") == "bytes" || externalSizes[key]

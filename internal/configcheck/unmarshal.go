@@ -14,11 +14,11 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// separator stands between the keys of a path, as in the Collector's own errors.
+// separator separates the keys of a path, as in the Collector's own errors.
 var separator = confmap.KeyDelimiter
 
-// Unmarshal decodes conf into cfg, a pointer to a struct. It is for the Unmarshal method of a component's Config. It
-// refuses keys that no section has, also those in sections of confighttp, which lets all keys pass where it is squashed.
+// Unmarshal decodes conf into cfg, a pointer to a struct. It is for the Unmarshal method of a component's Config. It returns
+// an error for unknown keys, also in sections of confighttp, which ignores unknown keys where it is squashed.
 // A size may have a unit, such as 64MiB, in fields with the tag `unit:"bytes"` and in those of externalSizes.
 func Unmarshal(conf *confmap.Conf, cfg any) error {
 	var r reader
@@ -32,7 +32,7 @@ func Unmarshal(conf *confmap.Conf, cfg any) error {
 	return conf.Unmarshal(cfg)
 }
 
-// reader compares what is written with the fields that there are.
+// reader compares a configuration with the fields of its struct.
 type reader struct{ errs []error }
 
 // section checks the keys of one section. It returns the sizes in it that have a unit, in bytes.
@@ -52,7 +52,7 @@ func (r *reader) section(values map[string]any, section reflect.Type, path strin
 	return sizes
 }
 
-// value checks one value. It returns what is to replace it, or nil.
+// value checks one value. It returns its replacement, or nil.
 func (r *reader) value(value any, field reflect.StructField, path string) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -97,7 +97,7 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 	return nil
 }
 
-// unknownKey says where the key belongs, if it can be told.
+// unknownKey returns the error for an unknown key, with a hint which key is meant.
 func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
@@ -111,7 +111,7 @@ func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	return fmt.Errorf("%s%s is not an option%s", path, key, hint)
 }
 
-// owners are the sections beside a key that would have it.
+// owners returns the sections next to an unknown key that have an option of this name.
 func owners(key string, fields map[string]reflect.StructField) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Word sets to to the word in text if it is known. option names the option in the error. It is what UnmarshalText of a type
-// does that has these values.
+// Word sets *to to the word in text if it is one of the known words. option is the option's name for the error. It implements
+// UnmarshalText for the types of such options.
 func Word[T ~string](to *T, text []byte, option string, known ...T) error {
 	if !slices.Contains(known, T(text)) {
 		words := make([]string, len(known))

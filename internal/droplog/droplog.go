@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package droplog logs profiles that are dropped although their sender was told of success.
+// Package droplog logs profiles that were dropped after their sender got a success.
 package droplog // import "github.com/otelpprof/otelpprof/internal/droplog"
 
 import (
@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// interval is how long a reason and service is not logged again.
+	// interval is the least time between two lines of one reason and service.
 	interval = time.Minute
-	// maxKeys bounds the reasons and services that are remembered. Further services share one entry for each reason.
+	// maxKeys limits the remembered combinations of reason and service. Further services share one entry for each reason.
 	maxKeys = 1000
-	// maxServiceText is what a line repeats of a service.
+	// maxServiceText is how many characters of a service name a line has.
 	maxServiceText = 300
 	otherServices  = "(other services)"
 )
 
-// Log logs each reason and service once a minute. Safe for concurrent use.
+// Log writes at most one line per minute for each reason and service. Safe for concurrent use.
 type Log struct {
 	logger *zap.Logger
 
@@ -33,28 +33,28 @@ type Log struct {
 
 type key struct{ reason, service string }
 
-// entry is what is known of a key.
+// entry is the state of a key.
 type entry struct {
 	logged time.Time
-	// silent counts the profiles that were dropped since then.
-	silent int
+	// unlogged counts the profiles that were dropped since then.
+	unlogged int
 }
 
 // New returns a Log.
 func New(logger *zap.Logger) *Log { return &Log{logger: logger, keys: map[key]*entry{}} }
 
-// Dropped says that profiles of a service are dropped. A line has the number of all that were since the last one.
+// Dropped logs dropped profiles of a service. A line has the number of all profiles that were dropped since the last line.
 func (l *Log) Dropped(reason, service string, profiles int, err error) {
 	service = printable.Line(service, maxServiceText)
 	k, all := l.count(key{reason, service}, profiles, time.Now())
 	if all == 0 {
 		return
 	}
-	l.logger.Warn("Dropped profiles. Further ones of this reason and service are counted, and logged after a minute.",
+	l.logger.Warn("Dropped profiles. Those with the same reason and service are counted, and logged again after a minute.",
 		zap.String("reason", k.reason), zap.String("service", k.service), zap.Int("profiles", all), zap.Error(err))
 }
 
-// count returns under which key the profiles count, and how many a line must tell of, or 0 if it is too early for one.
+// count returns the key that the profiles count for, and the number for a line, or 0 if it is too early for a line.
 func (l *Log) count(k key, profiles int, now time.Time) (_ key, all int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,16 +71,16 @@ func (l *Log) count(k key, profiles int, now time.Time) (_ key, all int) {
 			l.keys[k] = e
 		}
 	}
-	e.silent += profiles
+	e.unlogged += profiles
 	if now.Sub(e.logged) < interval {
 		return k, 0
 	}
-	all = e.silent
-	e.logged, e.silent = now, 0
+	all = e.unlogged
+	e.logged, e.unlogged = now, 0
 	return k, all
 }
 
-// forget removes what may be logged again.
+// forget removes the entries that are older than the interval.
 func (l *Log) forget(now time.Time) {
 	for k, e := range l.keys {
 		if now.Sub(e.logged) >= interval {

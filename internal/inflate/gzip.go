@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// likelyRatio is how much a profile grows at most, as a rule. What grows more is not believed at once.
+	// likelyRatio is the largest usual compression ratio of a profile. A larger size hint is not trusted.
 	likelyRatio = 16
-	// smallest is the least space that a layer is given.
+	// smallest is the least capacity for a layer.
 	smallest = 4 << 10
-	// countAbove is the space from which on a layer is counted before it gets more.
+	// countAbove is the size above which a layer is counted before the buffer grows further.
 	countAbove = 8 << 20
 )
 
-// gzipReader is a reader with all that it needs, so that a call takes no memory.
+// gzipReader is a reader with its buffers, so that a call allocates nothing.
 type gzipReader struct {
 	src     bytes.Reader
 	gz      gzip.Reader
 	discard [16 << 10]byte
 }
 
-// gzipReaderBytes is what a gzipReader takes.
+// gzipReaderBytes is the memory of a gzipReader.
 const gzipReaderBytes = 64 << 10
 
 var gzipReaders scratch.Keeper[gzipReader]
 
-func (t *taker) appendGzip(dst, src []byte, limit int) ([]byte, error) {
-	t.held += gzipReaderBytes
-	defer func() { t.held -= gzipReaderBytes }()
-	if err := t.ask(0); err != nil {
+func (t *inflater) appendGzip(dst, src []byte, limit int) ([]byte, error) {
+	t.working += gzipReaderBytes
+	defer func() { t.working -= gzipReaderBytes }()
+	if err := t.need(0); err != nil {
 		return dst, err
 	}
 	reader := gzipReaders.Get()
@@ -51,13 +51,13 @@ func (t *taker) appendGzip(dst, src []byte, limit int) ([]byte, error) {
 	return dst, err
 }
 
-func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error) {
+func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, error) {
 	base := len(dst)
-	claim := gzipClaim(src)
-	if uint64(claim) > uint64(limit) {
-		return r.appendCounted(t, dst, src, limit) // Too large or corrupt: only which of the two is open.
+	hint := gzipSizeHint(src)
+	if uint64(hint) > uint64(limit) {
+		return r.appendCounted(t, dst, src, limit) // It is too large or corrupt. Counting tells which.
 	}
-	dst, err := t.grow(dst, gzipCapacity(len(src), int(claim), limit))
+	dst, err := t.grow(dst, gzipCapacity(len(src), int(hint), limit))
 	if err != nil {
 		return dst, err
 	}
@@ -71,7 +71,7 @@ func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error
 		if err != nil {
 			return dst, corruptGzip(err)
 		}
-		// The space is full. Mostly that was all of it.
+		// The buffer is full. Mostly that is the end.
 		n, err = readFull(&r.gz, r.discard[:])
 		switch {
 		case len(dst)-base+n > limit:
@@ -92,9 +92,9 @@ func (r *gzipReader) append(t *taker, dst, src []byte, limit int) ([]byte, error
 	}
 }
 
-// appendCounted inflates src twice: first to learn its size, then into exactly that much space. This costs time, not
-// memory, and concerns only what cannot be right and what is large and much larger than expected.
-func (r *gzipReader) appendCounted(t *taker, dst, src []byte, limit int) ([]byte, error) {
+// appendCounted decompresses src twice: first to count its bytes, then into a buffer of exactly that size. This costs time
+// instead of memory. It is for payloads with a wrong size hint, and for large ones with an unusual compression ratio.
+func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]byte, error) {
 	if err := r.reset(src); err != nil {
 		return dst, err
 	}
@@ -121,7 +121,7 @@ func (r *gzipReader) reset(src []byte) error {
 	return corruptGzip(err)
 }
 
-// corruptGzip says of an error that it is one of the input, if it is. The end is none.
+// corruptGzip returns the error for one of the gzip reader. The end of the input is no error.
 func corruptGzip(err error) error {
 	if err = notEOF(err); err == nil || errors.Is(err, ErrTooLarge) {
 		return err
@@ -129,20 +129,20 @@ func corruptGzip(err error) error {
 	return corrupt("gzip", err)
 }
 
-// gzipClaim is what src says of the size of its last member, modulo 2^32.
-func gzipClaim(src []byte) uint32 {
+// gzipSizeHint returns the size of the last member according to its trailer, modulo 2^32.
+func gzipSizeHint(src []byte) uint32 {
 	if len(src) < 4 {
 		return 0
 	}
 	return binary.LittleEndian.Uint32(src[len(src)-4:])
 }
 
-// gzipCapacity is the space to begin with: what is claimed, within reason.
-func gzipCapacity(compressed, claim, limit int) int {
+// gzipCapacity returns the first capacity: the size hint, up to likelyRatio.
+func gzipCapacity(compressed, hint, limit int) int {
 	if compressed < limit/likelyRatio {
 		limit = max(compressed*likelyRatio, min(smallest, limit))
 	}
-	return min(claim, limit)
+	return min(hint, limit)
 }
 
 // count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit.
@@ -160,7 +160,7 @@ func count(r io.Reader, scratch []byte, limit int) (int, error) {
 	}
 }
 
-// readFull fills space. The error is io.EOF when r ended before, and nil when space is full.
+// readFull fills space. The error is io.EOF if r ended before, and nil if space is full.
 func readFull(r io.Reader, space []byte) (n int, err error) {
 	for n < len(space) && err == nil {
 		var got int

@@ -11,11 +11,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// MaxDepth is the number of layers of compression that [Append] takes off.
+// MaxDepth is the number of nested layers of compression that [Append] decompresses.
 const MaxDepth = 4
 
 var (
-	// ErrTooLarge says that more than the allowed bytes came out, or that more than [MaxDepth] layers are nested.
+	// ErrTooLarge says that the decompressed payload is above the limit, or that more than [MaxDepth] layers are nested.
 	ErrTooLarge = errors.New("payload too large")
 	// ErrCorrupt says that the compressed form is damaged, truncated or followed by something else.
 	ErrCorrupt = errors.New("corrupt compressed payload")
@@ -35,20 +35,20 @@ func Plain(src []byte) bool {
 // Append appends the plain form of src to dst. src is plain, gzip (of one member or several) or zstd (of one frame or
 // several), nested up to [MaxDepth] deep.
 //
-// No layer may yield more than limit bytes: the first byte above it ends the work with [ErrTooLarge]. Damaged,
-// truncated and trailing input is [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
+// No layer may decompress to more than limit bytes: else the error is [ErrTooLarge]. Damaged, truncated and trailing input is
+// [ErrCorrupt]. On an error the result is dst as it was, perhaps with more capacity.
 //
 // The result does not share memory with src. src must not overlap the capacity of dst.
 func Append(dst, src []byte, limit int) ([]byte, error) {
 	return AppendReserving(dst, src, limit, nil)
 }
 
-// AppendReserving is [Append] that asks reserve before it takes memory, with all bytes that it then has taken: the space of
-// the result behind dst, that of outer layers, and what decompression itself needs. Space that dst has already counts as
-// taken when it is used. The number never falls. An error of reserve ends the work and is returned as it is.
+// AppendReserving is [Append] that calls reserve before it allocates memory, with all bytes that it then uses: the result,
+// outer layers, and the decompressor. Capacity that dst already has counts when it is used. The number never falls. If
+// reserve returns an error, AppendReserving returns it as it is.
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)
-	t := taker{reserve: reserve, base: base}
+	t := inflater{reserve: reserve, base: base}
 	limit = min(max(limit, 0), math.MaxInt-base)
 	dst, err := t.appendLayer(dst, src, limit)
 	for depth := 1; err == nil && !Plain(dst[base:]); depth++ {
@@ -56,7 +56,7 @@ func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) 
 			err = fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
 			break
 		}
-		dst, err = t.peel(dst, limit)
+		dst, err = t.appendNested(dst, limit)
 	}
 	if err != nil {
 		return dst[:base], err
@@ -64,10 +64,10 @@ func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) 
 	return dst, nil
 }
 
-// peel replaces the compressed bytes behind the base by what they hold.
-func (t *taker) peel(dst []byte, limit int) ([]byte, error) {
+// appendNested replaces the compressed bytes behind the base by their plain form.
+func (t *inflater) appendNested(dst []byte, limit int) ([]byte, error) {
 	compressed := len(dst) - t.base
-	if err := t.ask(2 * compressed); err != nil {
+	if err := t.need(2 * compressed); err != nil {
 		return dst, err
 	}
 	outer := layers.Get()
@@ -75,18 +75,18 @@ func (t *taker) peel(dst []byte, limit int) ([]byte, error) {
 		outer = new([]byte)
 	}
 	*outer = append(grow((*outer)[:0], compressed), dst[t.base:]...)
-	t.held += compressed
+	t.working += compressed
 	dst, err := t.appendLayer(dst[:t.base], *outer, limit)
-	t.held -= compressed
+	t.working -= compressed
 	layers.Put(outer, cap(*outer))
 	return dst, err
 }
 
-// layers holds copies of outer layers while the inner one is written where they stood. Nesting is rare.
+// layers pools copies of outer layers, which the plain form of the inner layer overwrites. Nesting is rare.
 var layers scratch.Keeper[[]byte]
 
-// appendLayer takes one layer off. On an error, what is behind the old length of the result has no meaning.
-func (t *taker) appendLayer(dst, src []byte, limit int) ([]byte, error) {
+// appendLayer decompresses one layer. On an error, the result behind the old length is undefined.
+func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 	switch {
 	case hasPrefix(src, gzipMagic):
 		return t.appendGzip(dst, src, limit)

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// maxBlock is the most that one zstd block yields.
+	// maxBlock is the largest decompressed size of a zstd block.
 	maxBlock = 128 << 10
-	// maxCountWindow is the largest window that is set up only to count. It is what RFC 9659 allows in HTTP.
+	// maxCountWindow is the largest window for counting. It is the limit of RFC 9659 for HTTP.
 	maxCountWindow = 8 << 20
 )
 
-// zstdReaderBytes is the most that a zstd decoder takes beside its input and its window: buffers for a block, for its
-// literals, and its tables.
+// zstdReaderBytes is the most memory that a zstd decoder uses without input and window: buffers for a block and its literals,
+// and tables.
 const zstdReaderBytes = 512 << 10
 
 // zstdReader decodes from memory to memory, without windows of its own and without goroutines.
@@ -40,14 +40,14 @@ func newZstdReader() *zstdReader {
 	return &zstdReader{decoder}
 }
 
-func (t *taker) appendZstd(dst, src []byte, limit int) ([]byte, error) {
+func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 	size, err := t.measureZstd(src, limit)
 	if err != nil {
 		return dst, err
 	}
 	own := min(zstdReaderBytes, 64<<10+4*size)
-	t.held += own
-	defer func() { t.held -= own }()
+	t.working += own
+	defer func() { t.working -= own }()
 	if dst, err = t.grow(dst, size); err != nil {
 		return dst, err
 	}
@@ -62,7 +62,7 @@ func (t *taker) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		if err != nil {
 			return dst, corrupt("zstd", err)
 		}
-		// One frame at a time, each into space of its own: the decoder's cap is exact only then.
+		// Each frame is decoded separately, since the limit of the decoder is exact only then.
 		space := dst[len(dst):min(cap(dst), base+limit)]
 		out, err := reader.DecodeAll(src[:frame.length], space[:0:len(space)])
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && size == limit {
@@ -71,15 +71,15 @@ func (t *taker) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		if err != nil {
 			return dst, corrupt("zstd", err)
 		}
-		dst = append(dst, out...) // Onto itself, as long as the decoder stayed in its space.
+		dst = append(dst, out...) // This copies nothing: out is in space, unless the decoder moved it.
 		src = src[frame.length:]
 	}
 	return dst, nil
 }
 
-// measureZstd walks the frames of src without decoding them and returns space that is enough for what they yield, at
-// most limit. Where the walk leaves open whether src stays within limit, it is counted.
-func (t *taker) measureZstd(src []byte, limit int) (int, error) {
+// measureZstd returns a capacity that is enough for the decompressed src, at most limit. It reads the headers of the frames
+// only. If these do not tell whether src is within limit, it counts.
+func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 	var least, most, window uint64
 	for rest := src; len(rest) > 0; {
 		frame, err := readFrame(rest)
@@ -99,13 +99,13 @@ func (t *taker) measureZstd(src []byte, limit int) (int, error) {
 	case window > maxCountWindow:
 		return limit, nil
 	}
-	if err := t.ask(int(window) + 2*zstdReaderBytes); err != nil {
+	if err := t.need(int(window) + 2*zstdReaderBytes); err != nil {
 		return 0, err
 	}
 	return countZstd(src, limit)
 }
 
-// countZstd decodes src through a window. It is rare: the decoder with its window is not kept.
+// countZstd decodes src only to count its bytes. This is rare, so the decoder and its window are not pooled.
 func countZstd(src []byte, limit int) (int, error) {
 	decoder, err := zstd.NewReader(bytes.NewReader(src),
 		zstd.WithDecoderConcurrency(1),
@@ -122,10 +122,10 @@ func countZstd(src []byte, limit int) (int, error) {
 	return size, err
 }
 
-// zstdFrame is what the headers of a frame say of it.
+// zstdFrame is the information in the headers of a frame.
 type zstdFrame struct {
 	length      int    // of the frame in its compressed form
-	least, most uint64 // that it can yield
+	least, most uint64 // decompressed size
 	window      uint64
 }
 
@@ -161,8 +161,7 @@ func readFrame(src []byte) (zstdFrame, error) {
 	return frame, nil
 }
 
-// readBlocks goes from block header to block header: three bytes that hold the last-block flag, two bits of type and
-// the size.
+// readBlocks reads the block headers. Each has three bytes: the last-block flag, two bits for the type, and the size.
 func (f *zstdFrame) readBlocks(src []byte) error {
 	for last := false; !last; {
 		if len(src)-f.length < 3 {

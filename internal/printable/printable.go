@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package printable makes of a stranger's text what may stand in a line of a log.
+// Package printable makes untrusted text safe for a line of a log.
 package printable
 
 import (
@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// Line returns the beginning of text, at most limit characters of it, with a space for each end of a line and other kind of
-// space, and U+FFFD for each character that a terminal obeys, that turns the direction of what is around it, or that is
-// not UTF-8.
+// Line returns the first limit characters of text. Each white space, such as a line break, becomes a space. Each control
+// character, each character that changes the direction of text, and each byte that is not UTF-8 becomes U+FFFD.
 func Line(text string, limit int) string {
 	var line strings.Builder
 	for _, r := range text {

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redirect says which redirects a client of ours follows.
+// Package redirect decides which redirects our HTTP clients follow.
 package redirect
 
 import (
@@ -13,14 +13,14 @@ import (
 // Limit is how many redirects of one request are followed.
 const Limit = 5
 
-// standardPorts are those that a URL means which names none.
+// standardPorts are the ports of URLs without a port.
 var standardPorts = map[string]string{"http": "80", "https": "443"}
 
-// SameHost is a http.Client.CheckRedirect that stays with the host and the port that were asked: confighttp's headers and
-// authenticators give their secrets to each request, also to one that a redirect sends elsewhere. From HTTP to TLS it goes on
-// the standard ports, and TLS is not left. A redirect that also drops the body (301 to 303 of a POST) is not followed either: it
-// ends at a page, such as one to log in, that answers 200 and takes nothing. What is not followed is the answer, with its own
-// status.
+// SameHost is a http.Client.CheckRedirect that follows redirects to the same host and port only. The headers and
+// authenticators of confighttp add their credentials to each request, also to redirected ones. A redirect from HTTP to TLS is
+// followed on the standard ports, one from TLS to HTTP is not. A redirect that drops the body (301 to 303 of a POST) is not
+// followed either: it leads to a page, such as a login, that answers 200 and discards the request. A redirect that is not
+// followed is returned as the response.
 func SameHost(next *http.Request, earlier []*http.Request) error {
 	last := earlier[len(earlier)-1]
 	if next.Method != last.Method || !stays(last.URL, next.URL) || len(earlier) > Limit {
@@ -29,7 +29,7 @@ func SameHost(next *http.Request, earlier []*http.Request) error {
 	return nil
 }
 
-// stays reports whether to is where from is, or there by TLS.
+// stays reports whether both URLs have the same host and port, or to is the TLS server of the same host.
 func stays(from, to *url.URL) bool {
 	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
 		return false

@@ -17,19 +17,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// maxParts is how many messages may become of one. Each part repeats what it needs of the dictionary, so that this
-// bounds what a sender can make grow.
+// maxParts limits how many parts a message is split into. Each part has a copy of the dictionary entries that it needs, so
+// that this limits the memory that a sender can use up.
 const maxParts = 1000
 
-// promoter puts attributes of resources into the metadata of the client. It parts messages whose resources differ in
-// them.
+// promoter copies resource attributes to the client metadata. It splits messages whose resources have different values.
 type promoter struct {
 	keys []string
 	next xconsumer.Profiles
 }
 
-// Wrap returns a consumer that puts the attributes of these keys into the metadata of the client before next gets a
-// message, or next itself if there are no keys.
+// Wrap returns a consumer that copies the resource attributes of these keys to the client metadata and calls next. Without
+// keys it returns next.
 func Wrap(next xconsumer.Profiles, keys []string) xconsumer.Profiles {
 	if len(keys) == 0 {
 		return next
@@ -37,12 +36,12 @@ func Wrap(next xconsumer.Profiles, keys []string) xconsumer.Profiles {
 	return &promoter{keys: keys, next: next}
 }
 
-// Capabilities tells that messages may be parted.
+// Capabilities says that messages may be split.
 func (*promoter) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// ConsumeProfiles hands on a message, or its parts, one after the other.
+// ConsumeProfiles passes on a message, or its parts one after the other.
 func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	parts := p.plan(pd)
 	switch {
@@ -50,7 +49,7 @@ func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		return p.next.ConsumeProfiles(p.withMetadata(ctx, parts.valuesOf(0)), pd)
 	case len(parts.values) > maxParts:
 		return consumererror.NewPermanent(fmt.Errorf(
-			"cannot part a message by %q: its resources have %d different values, at most %d are allowed", p.keys, len(parts.values), maxParts))
+			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", p.keys, len(parts.values), maxParts))
 	}
 	if pd.IsReadOnly() {
 		own := pprofile.NewProfiles()
@@ -59,7 +58,7 @@ func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	}
 	d := delivery{parts: len(parts.values)}
 	err := dedup.PartResources(pd, parts.groups, len(parts.values), func(i int, part pprofile.Profiles) bool {
-		return d.judge(p.next.ConsumeProfiles(p.withMetadata(ctx, parts.values[i]), part))
+		return d.add(p.next.ConsumeProfiles(p.withMetadata(ctx, parts.values[i]), part))
 	})
 	if err != nil {
 		return consumererror.NewPermanent(err)
@@ -67,7 +66,7 @@ func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	return d.err()
 }
 
-// withMetadata adds values to what the client is known to have. A key without value stays as it is.
+// withMetadata adds values to the client metadata. A key without a value keeps its metadata.
 func (p *promoter) withMetadata(ctx context.Context, values []value) context.Context {
 	info := client.FromContext(ctx)
 	metadata := map[string][]string{}
@@ -83,17 +82,17 @@ func (p *promoter) withMetadata(ctx context.Context, values []value) context.Con
 	return client.NewContext(ctx, info)
 }
 
-// delivery adds up what became of the parts of a message.
+// delivery collects the results of the parts of a message.
 type delivery struct {
 	parts, taken int
-	// refused are permanent: the other parts go on all the same.
+	// refused are the permanent errors. They do not stop the delivery.
 	refused []error
-	// retry is the first refusal that will pass. It ends the delivery: the sender comes again with the whole message.
+	// retry is the first retryable error. It stops the delivery: the sender sends the whole message again.
 	retry error
 }
 
-// judge tells whether the next part is to be delivered.
-func (d *delivery) judge(err error) (more bool) {
+// add adds the result of a part. It reports whether the next part is to be delivered.
+func (d *delivery) add(err error) (more bool) {
 	switch {
 	case err == nil:
 		d.taken++
@@ -105,11 +104,11 @@ func (d *delivery) judge(err error) (more bool) {
 	return d.retry == nil
 }
 
-// err is one error for all parts. It never wraps a permanent error together with one that will pass.
+// err returns one error for all parts. It never wraps a permanent error together with a retryable one.
 func (d *delivery) err() error {
 	switch {
 	case d.retry != nil:
-		return fmt.Errorf("%d of %d parts of the message were taken: %w", d.taken, d.parts, d.retry)
+		return fmt.Errorf("%d of %d parts of the message were accepted: %w", d.taken, d.parts, d.retry)
 	case len(d.refused) > 0:
 		return consumererror.NewPermanent(fmt.Errorf("%d of %d parts of the message are refused: %w", len(d.refused), d.parts, errors.Join(d.refused...)))
 	default:

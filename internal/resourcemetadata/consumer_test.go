@@ -172,9 +172,9 @@ func TestRefusals(t *testing.T) {
 		permanent bool
 		says      string
 	}{
-		"a passing one ends it":    {map[string]error{"b": passing}, []string{"a"}, false, "1 of 3 parts of the message were taken: full"},
+		"a passing one ends it":    {map[string]error{"b": passing}, []string{"a"}, false, "1 of 3 parts of the message were accepted: full"},
 		"final ones do not":        {map[string]error{"a": final, "b": final}, []string{"c"}, true, "2 of 3 parts of the message are refused"},
-		"the passing one prevails": {map[string]error{"a": final, "b": passing}, []string{}, false, "0 of 3 parts of the message were taken: full"},
+		"the passing one prevails": {map[string]error{"a": final, "b": passing}, []string{}, false, "0 of 3 parts of the message were accepted: full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := &recorder{answer: func(service string) error { return c.answers[service] }}
@@ -265,7 +265,7 @@ func TestConcurrentMessages(t *testing.T) {
 func TestValidate(t *testing.T) {
 	require.NoError(t, Validate([]string{"service.name", "host.name"}))
 	require.ErrorContains(t, Validate([]string{"service.name", ""}), "metadata_from_resource[1] must not be empty")
-	require.ErrorContains(t, Validate([]string{"service.name", "Service.Name"}), "stands twice")
+	require.ErrorContains(t, Validate([]string{"service.name", "Service.Name"}), "is listed twice")
 }
 
 func clone(pd pprofile.Profiles) pprofile.Profiles {

@@ -1,6 +1,6 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package resourcemetadata makes attributes of resources metadata of the client, which is what exporters choose a
-// partition by and batches keep apart.
+// Package resourcemetadata copies resource attributes to the client metadata, by which exporters choose a partition and
+// batches separate messages.
 package resourcemetadata // import "github.com/otelpprof/otelpprof/internal/resourcemetadata"

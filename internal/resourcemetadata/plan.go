@@ -13,20 +13,20 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// maxValueBytes is how much of a value counts.
+// maxValueBytes is how many bytes of a value are used.
 const maxValueBytes = 1024
 
-// value is that of one key. One that is not set differs from one that is empty.
+// value is the value of one key. A missing value differs from an empty one.
 type value struct {
 	text string
 	set  bool
 }
 
-// plan says which resources go together.
+// plan groups the resources of a message by their values.
 type plan struct {
 	// groups has the group of each resource.
 	groups []int
-	// values has those of each group, one for each key.
+	// values has the values of each group, one for each key.
 	values [][]value
 }
 
@@ -38,7 +38,7 @@ func (p *plan) valuesOf(group int) []value {
 	return nil
 }
 
-// plan finds the groups of a message, in the order in which they come.
+// plan returns the groups of a message, in the order in which they occur.
 func (p *promoter) plan(pd pprofile.Profiles) plan {
 	resources := pd.ResourceProfiles()
 	result := plan{groups: make([]int, resources.Len())}
@@ -62,7 +62,7 @@ func (p *promoter) plan(pd pprofile.Profiles) plan {
 	return result
 }
 
-// valuesOf returns what a resource says for each key.
+// valuesOf returns the value of each key.
 func (p *promoter) valuesOf(attributes pcommon.Map) []value {
 	values := make([]value, len(p.keys))
 	for i, key := range p.keys {
@@ -73,7 +73,7 @@ func (p *promoter) valuesOf(attributes pcommon.Map) []value {
 	return values
 }
 
-// textOf makes metadata of a value: short, and valid as text.
+// textOf returns a value as text for metadata: shortened, and valid UTF-8.
 func textOf(v pcommon.Value) string {
 	text := attributevalue.Text(v)
 	if len(text) > maxValueBytes {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Validate refuses keys that are empty or stand twice.
+// Validate returns an error for empty and repeated keys.
 func Validate(keys []string) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -18,12 +18,12 @@ func Validate(keys []string) error {
 		case key == "":
 			errs = append(errs, fmt.Errorf("metadata_from_resource[%d] must not be empty", i))
 		case seen[lower(key)]:
-			errs = append(errs, fmt.Errorf("metadata_from_resource[%d]: %q stands twice, upper and lower case count the same", i, key))
+			errs = append(errs, fmt.Errorf("metadata_from_resource[%d]: %q is listed twice (case does not matter)", i, key))
 		}
 		seen[lower(key)] = true
 	}
 	return errors.Join(errs...)
 }
 
-// lower is how metadata keeps its keys.
+// lower returns a key as client metadata stores it.
 func lower(key string) string { return strings.ToLower(key) }

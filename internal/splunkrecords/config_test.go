@@ -92,7 +92,7 @@ func TestDocumentedDefaults(t *testing.T) {
 			"keep_empty_stacks":        cfg.KeepEmptyStacks,
 			"include_original_payload": cfg.IncludeOriginalPayload,
 		} {
-			assert.Contains(t, string(content), fmt.Sprintf("- `%s` (default = %v):", option, value), readme)
+			assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value), readme)
 		}
 		for limit, value := range map[string]int{
 			"body_bytes":         cfg.Limits.BodyBytes,

@@ -1,6 +1,6 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package splunkrecords is what the receiver and the connector of Splunk's profiling records have in common: the
-// configuration of the translation, and telling what became of the records, in metrics and in the log.
+// Package splunkrecords is what the receiver and the connector for Splunk's profiling records share: the configuration of the
+// translation, its metrics, and the log of refused records.
 package splunkrecords // import "github.com/otelpprof/otelpprof/internal/splunkrecords"

@@ -25,7 +25,7 @@ type Metrics struct {
 	TranslateDuration metric.Float64Histogram
 }
 
-// The sets of attributes, made beforehand.
+// The sets of attributes.
 var (
 	formBody     = with("form", "body")
 	formInflated = with("form", "inflated")
@@ -60,7 +60,7 @@ func with(key, value string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
 }
 
-// count counts what became of the profiling records of a request.
+// count counts the profiling records of a request and their results.
 func (m *Metrics) count(ctx context.Context, result *splunk.Result, took time.Duration) {
 	m.TranslateDuration.Record(ctx, took.Seconds())
 	add(ctx, m.Records, result.PprofRecords, formatPprof)

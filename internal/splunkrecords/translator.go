@@ -22,34 +22,35 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// maxText is what a line of the log repeats of an attribute that a sender chose.
+// maxText is how many characters of an attribute a log line has.
 const maxText = 200
 
-// Translator makes profiles of the profiling records among logs and tells what became of them. Safe for concurrent use.
+// Translator translates the profiling records among logs to profiles, and counts and logs the results. Safe for concurrent
+// use.
 type Translator struct {
 	decoder *splunk.Decoder
-	// budget is nil until Start, of which there may be several.
+	// budget is nil until Start, which may be called several times.
 	budget  atomic.Pointer[budget.Budget]
 	metrics Metrics
 	logger  *zap.Logger
-	refused occasion
+	limiter logLimiter
 }
 
-// NewTranslator returns a Translator that counts in these metrics and names refused records in the log.
+// NewTranslator returns a Translator with these metrics, which logs refused records.
 func NewTranslator(cfg *Config, metrics Metrics, logger *zap.Logger) *Translator {
 	return &Translator{decoder: splunk.NewDecoder(cfg.options()), metrics: metrics, logger: logger}
 }
 
-// Start finds the budget that the memory of translations comes out of.
+// Start finds the memory budget.
 func (t *Translator) Start(host component.Host) error {
 	found, err := budget.Of(host)
 	t.budget.Store(found)
 	return err
 }
 
-// Translate is splunk.Decoder.Decode, with its result in the metrics and the refusals in the log. What it takes is reserved,
-// by the reservation of ctx if there is one, until next has returned, which gets the profiles. The error is that of next, or
-// one that says that there is no memory now: then next was not called, and the sender is to try again.
+// Translate translates logs, counts the result, logs refused records, and calls next with the profiles. Until next has
+// returned, their memory is reserved in the reservation of ctx, or in a new one. If the memory budget is exhausted, next is
+// not called, and the error is retryable. Else the error is that of next.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
@@ -76,7 +77,7 @@ func (t *Translator) Translate(
 		return err
 	})
 	if len(result.Refused) > 0 {
-		t.nameRefused(logs, result.Refused)
+		t.logRefused(logs, result.Refused)
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
@@ -89,10 +90,10 @@ func (t *Translator) Translate(
 	return next(ctx, profiles, &result)
 }
 
-// nameRefused writes a line about the first of the records, unless there was one a moment ago: then these count in the
-// next one.
-func (t *Translator) nameRefused(logs plog.Logs, refused []splunk.Refusal) {
-	count, allowed := t.refused.report(len(refused), time.Now())
+// logRefused logs the first of the refused records, at most once per logInterval. The next line counts those that were not
+// logged.
+func (t *Translator) logRefused(logs plog.Logs, refused []splunk.Refusal) {
+	count, allowed := t.limiter.add(len(refused), time.Now())
 	if !allowed {
 		return
 	}

@@ -78,11 +78,11 @@ func TestRefusedRecordsAreNamed(t *testing.T) {
 		assert.Equal(t, "0.1.0", fields["scope_version"])
 
 		for range 10 {
-			time.Sleep(linesEvery / 11)
+			time.Sleep(logInterval / 11)
 			translate(t, translator, brokenLogs())
 		}
 		assert.Empty(t, logged.TakeAll())
-		time.Sleep(linesEvery)
+		time.Sleep(logInterval)
 		translate(t, translator, brokenLogs())
 		entries = logged.TakeAll()
 		require.Len(t, entries, 1)

@@ -12,10 +12,10 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
-// messageOverhead is charged for each message that is held, on top of its content.
+// messageOverhead is charged for each held message, in addition to its content.
 const messageOverhead = 1024
 
-// message is what a batch holds of one call.
+// message is the message of one call in a batch.
 type message struct {
 	profiles pprofile.Profiles
 	// claim is nil unless repeated profiles are dropped.
@@ -23,15 +23,15 @@ type message struct {
 	// bytes is the size in protobuf.
 	bytes   int
 	samples int
-	// memory is what the message is charged with.
+	// memory is how many bytes the message is charged with.
 	memory int64
 	// reservation is its part of the memory budget.
 	reservation *budget.Reservation
-	// result gets nil when the message was delivered, else why not. It is nil if nobody waits for it.
+	// result gets nil when the message was delivered, else the error. It is nil if the sender does not wait.
 	result chan error
 }
 
-// settle tells what became of a message.
+// settle reports to the sender and to the claim what was delivered.
 func (m *message) settle(arrived func(recent.ID) bool, err error) {
 	m.claim.Settle(arrived)
 	if m.result != nil {
@@ -39,14 +39,14 @@ func (m *message) settle(arrived func(recent.ID) bool, err error) {
 	}
 }
 
-// trigger is what ended a batch.
+// trigger is why a batch was closed.
 type trigger int
 
 const (
 	triggerTimeout trigger = iota
 	triggerSamples
 	triggerBytes
-	// triggerFull: no further message could be held.
+	// triggerFull: a limit did not allow one more message.
 	triggerFull
 	triggerShutdown
 	triggerCount
@@ -55,7 +55,7 @@ const (
 // triggerNames are the values of the attribute trigger, as in metadata.yaml.
 var triggerNames = [triggerCount]string{"timeout", "samples", "bytes", "full", "shutdown"}
 
-// batch is messages of one tenant that go on together.
+// batch is the messages of one tenant that are joined.
 type batch struct {
 	tenant   *tenant
 	messages []message
@@ -63,7 +63,7 @@ type batch struct {
 	samples  int
 	memory   int64
 	trigger  trigger
-	// reservation is what all messages have of the memory budget.
+	// reservation is the part of the memory budget that all messages have.
 	reservation *budget.Reservation
 }
 
@@ -79,21 +79,21 @@ func (b *batch) add(m message) {
 	}
 }
 
-// tenant is the batches of one combination of metadata. The lock of batches guards it.
+// tenant has the batches of one combination of metadata values. The lock of batches guards it.
 type tenant struct {
 	origin
 	// open collects messages. It is nil when there are none.
 	open  *batch
 	timer *time.Timer
-	// due says that open's time is over, but too many flushes were under way.
+	// due says that the timeout of open has passed, but too many flushes were running.
 	due bool
-	// waiting are batches that collect no more, for which too many flushes were under way.
+	// waiting are closed batches for which too many flushes were running.
 	waiting []*batch
-	// flushes are under way.
+	// flushes is the number of running flushes.
 	flushes int
 }
 
-// next takes the batch that is to be flushed next, if there is one.
+// next removes and returns the batch that is to be flushed next, or nil.
 func (t *tenant) next() *batch {
 	if len(t.waiting) > 0 {
 		b := t.waiting[0]

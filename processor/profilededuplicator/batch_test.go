@@ -181,7 +181,7 @@ func TestTenantsAreBounded(t *testing.T) {
 		require.NoError(t, consume("b", 2))
 		require.NoError(t, consume("a", 3))
 		err := consume("c", 4)
-		require.ErrorContains(t, err, "metadata_cardinality_limit, 2,")
+		require.ErrorContains(t, err, "metadata_cardinality_limit allows 2")
 		assert.False(t, consumererror.IsPermanent(err), "later there is room")
 
 		// The refusal made all others go on, so that the sender need not wait for an hour.

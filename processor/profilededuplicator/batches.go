@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// refusal says why a message was not taken into a batch.
+// refusal says why a message was not added to a batch.
 type refusal struct {
 	reason string
 	err    error
@@ -25,25 +25,25 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// batches collects messages, each with those of its tenant, and hands them to flush when they are due.
+// batches collects the messages of each tenant, and passes them to flush when they are due.
 //
-// At most MaxHeldBytes are charged for messages at a time, and at most MetadataCardinalityLimit tenants have any. Of
-// one tenant, as many batches are flushed at a time as there are processors; while these are under way, the open batch
-// goes on collecting. A tenant without messages is forgotten.
+// The messages of all tenants use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages. Of one
+// tenant, as many batches are flushed at a time as there are processors; meanwhile the open batch collects more. A tenant
+// without messages is forgotten.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch on, and gives up when ctx ends. It calls charge when less is held. settle tells the senders what
-	// became of their messages.
+	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the batch uses less memory. settle
+	// reports the results to the senders.
 	flush func(ctx context.Context, b *batch) (settle func())
-	// maxFlushes is how many flushes one tenant may have under way.
+	// maxFlushes is how many flushes of one tenant may run at a time.
 	maxFlushes int
 
-	// ctx ends when flushes must end, cancel ends it.
+	// ctx is the context of the flushes.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// stopping is closed when no further messages are taken.
+	// stopping is closed when no more messages are accepted.
 	stopping chan struct{}
-	// abandoned ends when flushes are left behind: those who wait for them get no result.
+	// abandoned ends when the shutdown does not wait for flushes any longer. Senders that wait for them then get an error.
 	abandoned context.Context
 	abandon   context.CancelFunc
 	running   sync.WaitGroup
@@ -51,8 +51,8 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
-	// most is what may be held, if it is more than one message.
-	most    int64
+	// maxHeld is how many bytes may be held. A single message may be larger.
+	maxHeld int64
 	stopped bool
 }
 
@@ -69,7 +69,7 @@ func newBatches(cfg BatchConfig, flush func(context.Context, *batch) func()) *ba
 		abandoned:  abandoned,
 		abandon:    abandon,
 		tenants:    map[string]*tenant{},
-		most:       cfg.MaxHeldBytes,
+		maxHeld:    cfg.MaxHeldBytes,
 	}
 }
 
@@ -78,7 +78,7 @@ func (b *batches) add(of origin, m message) error {
 	m.memory += messageOverhead + int64(len(of.key))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t, err := b.place(of, m.memory)
+	t, err := b.admit(of, m.memory)
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (b *batches) add(of origin, m message) error {
 	return nil
 }
 
-// place returns the tenant for a message, if there is room.
-func (b *batches) place(of origin, memory int64) (*tenant, error) {
+// admit returns the tenant for a message of this size, or a *refusal if a limit does not allow one more.
+func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	t := b.tenants[of.key]
 	switch {
 	case b.stopped:
@@ -105,15 +105,15 @@ func (b *batches) place(of origin, memory int64) (*tenant, error) {
 	case memory > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
-	case b.held > 0 && b.held+memory > b.most:
+	case b.held > 0 && b.held+memory > b.maxHeld:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
-			"cannot hold %d bytes more in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
-			memory, b.held, b.most)}
+			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
+			memory, b.held, b.maxHeld)}
 	case t == nil && len(b.tenants) >= b.cfg.MetadataCardinalityLimit:
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedTenants, fmt.Errorf(
-			"cannot hold profiles of one more combination of metadata: as many as batch::metadata_cardinality_limit, %d, have some",
+			"cannot hold profiles of one more combination of metadata values: batch::metadata_cardinality_limit allows %d",
 			b.cfg.MetadataCardinalityLimit)}
 	}
 	if t == nil {
@@ -129,7 +129,7 @@ func (b *batches) openBatch(t *tenant) {
 	t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 }
 
-// timeOut says that the time of a batch is over.
+// timeOut makes a batch due when its timeout has passed.
 func (b *batches) timeOut(t *tenant, open *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,7 +140,7 @@ func (b *batches) timeOut(t *tenant, open *batch) {
 	b.startFlushes(t)
 }
 
-// closeBatch ends the open batch of a tenant.
+// closeBatch closes the open batch of a tenant. It collects no more messages.
 func (b *batches) closeBatch(t *tenant, because trigger) {
 	t.timer.Stop()
 	t.open.trigger = because
@@ -175,10 +175,10 @@ func (b *batches) run(due *batch) {
 	settle := b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
 	b.remove(due)
-	settle() // There is room by now for what the senders send next.
+	settle() // After remove: the next messages of the senders fit.
 }
 
-// remove forgets a batch that was flushed.
+// remove uncharges a batch that was flushed.
 func (b *batches) remove(due *batch) {
 	t := due.tenant
 	b.mu.Lock()
@@ -191,7 +191,7 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// charge sets what a batch is charged with to what is held of it now.
+// charge sets how many bytes a batch is charged with.
 func (b *batches) charge(due *batch, memory int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,26 +199,26 @@ func (b *batches) charge(due *batch, memory int64) {
 	due.memory = memory
 }
 
-// heldPart is the part of the memory budget, one in so many, that batches may hold: it is charged workFactor times, and the rest
-// is for requests and for what the next consumers need to take a batch.
+// heldPart: batches may hold one part in heldPart of the memory budget. They reserve it workFactor times. The rest of the
+// budget is for requests, and for the next consumers to process a batch.
 const heldPart = 2 * workFactor
 
-// within bounds what is held by the memory budget.
-func (b *batches) within(total *budget.Budget) {
+// limitTo limits the held bytes to a part of the memory budget.
+func (b *batches) limitTo(total *budget.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.most = min(b.most, total.Size()/heldPart)
+	b.maxHeld = min(b.maxHeld, total.Size()/heldPart)
 }
 
-// makeRoom ends all batches.
-func (b *batches) makeRoom() {
+// flushAll closes all batches, so that their memory becomes free.
+func (b *batches) flushAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closeAll(triggerFull)
 }
 
-// holds returns what is charged, and how many tenants have messages.
-func (b *batches) holds() (memory int64, tenants int) {
+// usage returns how many bytes are charged, and how many tenants have messages.
+func (b *batches) usage() (memory int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held, len(b.tenants)

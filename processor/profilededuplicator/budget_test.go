@@ -87,7 +87,7 @@ func TestJoinedIsChargedOnce(t *testing.T) {
 			upload("checkout", 8, 1, 2, 3), upload("checkout", 9, 1, 2, 3)))
 		assert.Equal(t, memoryOf(joined), f.used())
 		assert.Less(t, f.used(), before/2)
-		held, _ := f.Profiles.(*deduplicator).batching.batches.holds()
+		held, _ := f.Profiles.(*deduplicator).batching.batches.usage()
 		assert.Equal(t, f.used(), held)
 	})
 }
@@ -125,7 +125,7 @@ func TestPartsAreCharged(t *testing.T) {
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
 		batches := f.Profiles.(*deduplicator).batching.batches
 		next.answer = func(_ int, part pprofile.Profiles) error {
-			held, _ := batches.holds()
+			held, _ := batches.usage()
 			whole := memoryOf(upload("checkout", 1, 1, 2, 3, 4, 5, 6))
 			assert.Equal(t, whole+memoryOf(part), held)
 			assert.Equal(t, 2*whole, f.used())
@@ -187,7 +187,7 @@ func TestSharedNameIsNotMultiplied(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(nil))
 		err := f.ConsumeProfiles(t.Context(), hostile(4<<20))
-		require.ErrorContains(t, err, "cannot part a message to batch::max_bytes: sample 0 of profile 0 needs a message of 41")
+		require.ErrorContains(t, err, "cannot split a message to batch::max_bytes: sample 0 of profile 0 needs a message of 41")
 		assert.True(t, consumererror.IsPermanent(err))
 		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
 		pass(time.Second)

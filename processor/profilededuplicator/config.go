@@ -17,24 +17,24 @@ import (
 
 // Config is the configuration of one processor.
 type Config struct {
-	// SampleShape says what samples look like afterwards (default: combined).
+	// SampleShape is the form of the samples in the result (default: combined).
 	SampleShape SampleShape `mapstructure:"sample_shape"`
 	// DropZeroSamples drops samples whose values are all zero (default: false).
 	DropZeroSamples bool `mapstructure:"drop_zero_samples"`
-	// DropAttributes are keys of sample attributes to drop, so that samples which differ in nothing else are combined.
+	// DropAttributes are keys of sample attributes to drop, so that samples that differ in nothing else are combined.
 	DropAttributes []string `mapstructure:"drop_attributes"`
-	// OnInvalid says what becomes of a profile that breaks the format (default: drop_profile).
+	// OnInvalid is what to do with a profile that violates the format (default: drop_profile).
 	OnInvalid OnInvalid `mapstructure:"on_invalid"`
-	// LinksWithoutSpan says what becomes of links that name a trace only, or a span only (default: drop).
+	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
 	LinksWithoutSpan LinksWithoutSpan `mapstructure:"links_without_span"`
 	// DropEmptyProfiles drops profiles without samples (default: false).
 	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
-	// Batch joins messages (default: none, each message goes on by itself).
+	// Batch joins messages (default: off, each message is passed on by itself).
 	Batch configoptional.Optional[BatchConfig] `mapstructure:"batch"`
-	// DropRepeated drops profiles whose id was delivered before (default: none are dropped).
+	// DropRepeated drops profiles whose id was delivered before (default: off).
 	DropRepeated configoptional.Optional[DropRepeatedConfig] `mapstructure:"drop_repeated"`
-	// MergeProfiles joins profiles of one batch that differ in time only (default: none are joined).
+	// MergeProfiles merges profiles of one batch that differ in time only (default: off).
 	MergeProfiles configoptional.Optional[MergeProfilesConfig] `mapstructure:"merge_profiles"`
 
 	// prevent unkeyed literal initialization
@@ -60,11 +60,11 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate checks what holds between the sections, which check themselves.
+// Validate checks the options outside of the sections, and combinations of sections.
 func (c *Config) Validate() error {
 	errs := []error{configcheck.Durations(c)}
 	if c.MergeProfiles.HasValue() && !c.Batch.HasValue() {
-		errs = append(errs, errors.New("merge_profiles joins profiles of one batch: it needs batch"))
+		errs = append(errs, errors.New("merge_profiles merges profiles of one batch: it needs batch"))
 	}
 	if c.Batch.HasValue() && c.DropRepeated.HasValue() && len(c.DropRepeated.Get().MetadataKeys) > 0 {
 		errs = append(errs, errors.New("drop_repeated::metadata_keys cannot differ from those of batch: set the latter only"))
@@ -77,7 +77,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// options are those of the core.
+// options returns the options of the deduplication.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
 		Shape:             c.SampleShape.shape(),

@@ -13,29 +13,28 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// BatchConfig says when messages that were joined go on, and how much is held meanwhile.
+// BatchConfig configures the batches.
 type BatchConfig struct {
-	// WaitForResult answers a message when the batch with it was taken by the next consumer, and not when it is held
-	// (default: true).
+	// WaitForResult makes senders wait until the next consumer has accepted the batch (default: true).
 	WaitForResult bool `mapstructure:"wait_for_result"`
 	// Timeout is how long the first message of a batch waits for others (default: 200ms).
 	Timeout time.Duration `mapstructure:"timeout"`
-	// MaxSamples ends a batch, and is the most that one message has afterwards (default: 100000). 0 is no limit.
+	// MaxSamples closes a batch, and limits the messages that are passed on (default: 100000). 0 is no limit.
 	MaxSamples int `mapstructure:"max_samples"`
-	// MaxBytes ends a batch, and is about the most that one message has afterwards, in bytes of protobuf (default:
-	// 4000000). 0 is no limit.
+	// MaxBytes closes a batch, and limits the messages that are passed on, in bytes of protobuf (default: 4000000). 0 is no
+	// limit.
 	MaxBytes int `mapstructure:"max_bytes" unit:"bytes"`
-	// MaxHeldBytes is the most memory that the messages in all batches may take, estimated (default: 256 MiB).
+	// MaxHeldBytes limits the estimated memory of the messages in all batches (default: 256 MiB).
 	MaxHeldBytes int64 `mapstructure:"max_held_bytes" unit:"bytes"`
 
-	// MetadataKeys are keys of the client's metadata. Messages are joined only if they agree in the values of all of
-	// them (default: none).
+	// MetadataKeys are keys of the client metadata. Messages are joined only if the values of all of them are equal
+	// (default: none).
 	MetadataKeys []string `mapstructure:"metadata_keys"`
 	// MetadataCardinalityLimit is how many combinations of values may have a batch at a time (default: 1000).
 	MetadataCardinalityLimit int `mapstructure:"metadata_cardinality_limit"`
 
-	// RetryConfig says for how long a message that the next component refuses for now is repeated (default: not at all
-	// with WaitForResult, since the sender repeats, else 5m).
+	// RetryConfig configures retries of messages that the next component refuses with a retryable error (default: off with
+	// WaitForResult, since the senders retry; else 5m).
 	RetryConfig configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 
 	// prevent unkeyed literal initialization
@@ -56,7 +55,7 @@ func defaultBatchConfig() BatchConfig {
 	}
 }
 
-// Unmarshal leaves retries to the senders that wait, unless the section asks for them.
+// Unmarshal turns retries off if the senders wait, unless the section configures them.
 func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
 	if err := section.Unmarshal(c); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
 	return nil
 }
 
-// Validate refuses what could hold messages for ever, or nothing at all.
+// Validate checks the limits.
 func (c *BatchConfig) Validate() error {
 	var errs []error
 	if c.Timeout <= 0 {
@@ -88,7 +87,7 @@ func (c *BatchConfig) Validate() error {
 	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
 }
 
-// validateMetadataKeys refuses keys without a name, and those that stand twice: their case does not matter.
+// validateMetadataKeys returns an error for empty and repeated keys. Their case does not matter.
 func validateMetadataKeys(keys []string) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -98,7 +97,7 @@ func validateMetadataKeys(keys []string) error {
 		case key == "":
 			errs = append(errs, fmt.Errorf("metadata_keys[%d] must not be empty", i))
 		case seen[lower]:
-			errs = append(errs, fmt.Errorf("metadata_keys[%d]: %q stands twice (case does not matter)", i, key))
+			errs = append(errs, fmt.Errorf("metadata_keys[%d]: %q is listed twice (case does not matter)", i, key))
 		}
 		seen[lower] = true
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// SampleShape says what samples look like afterwards.
+// SampleShape is the form of the samples in the result.
 type SampleShape string
 
 const (
@@ -37,13 +37,13 @@ func (s SampleShape) shape() dedup.Shape {
 	}
 }
 
-// OnInvalid says what becomes of a profile that breaks the format.
+// OnInvalid is what to do with a profile that violates the format.
 type OnInvalid string
 
 const (
 	// OnInvalidDropProfile drops the profile and keeps all others of its message.
 	OnInvalidDropProfile OnInvalid = "drop_profile"
-	// OnInvalidReject refuses the message for good.
+	// OnInvalidReject refuses the message with a permanent error.
 	OnInvalidReject OnInvalid = "reject"
 	// OnInvalidPass leaves the message as it is.
 	OnInvalidPass OnInvalid = "pass"

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// MergeProfilesConfig says which profiles of a batch become one.
+// MergeProfilesConfig configures which profiles of a batch are merged.
 type MergeProfilesConfig struct {
-	// GaugeTypes are sample types whose values tell how much there is at a time, so that their sum means nothing: a type,
-	// or a type and a unit with a slash between them. A * at the end of either stands for anything.
+	// GaugeTypes are sample types that are not merged: their values are a state, so that their sum has no meaning. Each is a
+	// type, or type/unit. A * at the end of either matches anything.
 	GaugeTypes []string `mapstructure:"gauge_types"`
 
 	// prevent unkeyed literal initialization
@@ -28,7 +28,7 @@ func defaultMergeProfilesConfig() MergeProfilesConfig {
 	}}
 }
 
-// Validate refuses patterns that match nothing.
+// Validate checks the patterns.
 func (c *MergeProfilesConfig) Validate() error {
 	var errs []error
 	for i, pattern := range c.GaugeTypes {
@@ -42,7 +42,7 @@ func (c *MergeProfilesConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// delta tells whether values of a type may be summed.
+// delta reports whether values of a type may be summed.
 func (c *MergeProfilesConfig) delta(typ, unit string) bool {
 	for _, pattern := range c.GaugeTypes {
 		typePattern, unitPattern, hasUnit := strings.Cut(pattern, "/")

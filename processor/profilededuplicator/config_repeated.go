@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// DropRepeatedConfig says which profile ids are remembered.
+// DropRepeatedConfig configures which profile ids are remembered.
 type DropRepeatedConfig struct {
-	// TTL is how long an id is remembered after the profile was delivered, or, if it has a time, came again (default: 10m).
+	// TTL is how long an id is remembered after its profile was delivered, or was received again if it has a time (default:
+	// 10m).
 	TTL time.Duration `mapstructure:"ttl"`
-	// MaxEntries is how many are remembered; the oldest go first (default: 100000).
+	// MaxEntries is how many ids are remembered; the oldest are forgotten first (default: 100000).
 	MaxEntries int `mapstructure:"max_entries"`
-	// MetadataKeys are keys of the client's metadata: equal ids are repeated only if the values agree, so that one tenant
-	// cannot make the profiles of another disappear (default: none). With batch, its keys are used
-	// instead.
+	// MetadataKeys are keys of the client metadata. Ids count for each combination of their values separately, so that one
+	// tenant cannot make the profiles of another disappear (default: none). With batch, its keys are used instead.
 	MetadataKeys []string `mapstructure:"metadata_keys"`
 
 	// prevent unkeyed literal initialization
@@ -28,7 +28,7 @@ func defaultDropRepeatedConfig() DropRepeatedConfig {
 	return DropRepeatedConfig{TTL: 10 * time.Minute, MaxEntries: 100_000}
 }
 
-// Validate refuses what would remember nothing.
+// Validate checks the limits.
 func (c *DropRepeatedConfig) Validate() error {
 	var errs []error
 	if c.TTL <= 0 {
@@ -40,7 +40,7 @@ func (c *DropRepeatedConfig) Validate() error {
 	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
 }
 
-// repeatedKeys are the metadata keys that keep ids apart.
+// repeatedKeys returns the metadata keys that separate ids.
 func (c *Config) repeatedKeys() []string {
 	if c.Batch.HasValue() {
 		return c.Batch.Get().MetadataKeys

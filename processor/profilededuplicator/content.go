@@ -8,7 +8,7 @@ import "go.opentelemetry.io/collector/pdata/pprofile"
 // tableNames are the values of the attribute table, as in metadata.yaml.
 var tableNames = [...]string{"string", "function", "mapping", "location", "stack", "attribute", "link"}
 
-// content is what a message holds.
+// content is the size of a message.
 type content struct {
 	profiles, samples int
 	// entries has the length of each table, in the order of tableNames.

@@ -18,10 +18,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// shutdownRetries is how long retries go on after the processor was told to stop, if its context does not end before.
+// shutdownRetries is how long retries continue at shutdown, if the context does not end before.
 const shutdownRetries = 5 * time.Second
 
-// deliverer passes messages on, and repeats those that were refused for now.
+// deliverer passes messages to the next consumer, and retries those that it refuses with a retryable error.
 type deliverer struct {
 	retry     configretry.BackOffConfig
 	next      xconsumer.Profiles
@@ -31,11 +31,11 @@ type deliverer struct {
 	stopping <-chan struct{}
 }
 
-// loss says why a message was given up.
+// loss says why a message was lost.
 type loss struct {
 	reason string
 	err    error
-	// profiles and samples count what was not delivered.
+	// profiles and samples count what the next consumer has not accepted.
 	profiles, samples int
 }
 
@@ -43,23 +43,23 @@ func newLoss(reason string, err error, rest pprofile.Profiles) *loss {
 	return &loss{reason, withoutData(err), rest.ProfileCount(), rest.SampleCount()}
 }
 
-// deliver passes a message on. It returns nil when the next consumer took it, and what was lost when it is given up.
+// deliver passes a message to the next consumer. It returns nil when that has accepted it, else what was lost.
 func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
-	p := d.newPatience()
-	// The next consumer may free a message of which nobody else has a reference, and it may have to be repeated.
+	retries := d.newRetries()
+	// The next consumer may free a message without another reference, and a retry may need it.
 	pref.RefProfiles(pd)
 	defer func() { pref.UnrefProfiles(pd) }()
 	for attempt := 0; ; attempt++ {
-		p.heed()
+		retries.checkStopping()
 		var err error
 		if pd, err = d.attempt(ctx, pd); err == nil {
 			return nil
 		}
-		pause, more := p.next()
+		pause, more := retries.next()
 		switch {
 		case consumererror.IsPermanent(err):
 			return newLoss(lostPermanent, err, pd)
-		case ctx.Err() != nil || !more && p.stopping == nil:
+		case ctx.Err() != nil || !more && retries.stopping == nil:
 			return newLoss(lostShutdown, err, pd)
 		case !d.retry.Enabled || !more:
 			return newLoss(lostRetries, err, pd)
@@ -70,57 +70,57 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		d.telemetry.retried(ctx)
 		select {
 		case <-time.After(pause):
-		case <-p.stopping:
-			// There is little time left, so that the next attempt is made at once.
+		case <-retries.stopping:
+			// Little time is left: the next attempt is made at once.
 		case <-ctx.Done():
 			return newLoss(lostShutdown, err, pd)
 		}
 	}
 }
 
-// patience says when to try again, and for how long.
-type patience struct {
+// retries is the schedule of the retries of one message.
+type retries struct {
 	pauses backoff.ExponentialBackOff
-	// limit is when there are no more attempts. The zero time is never.
+	// limit is the end of the retries. The zero time is no end.
 	limit time.Time
-	// stopping is nil once it is heeded.
+	// stopping is closed when the processor is to stop. It is nil once checkStopping has seen that.
 	stopping <-chan struct{}
 }
 
-func (d *deliverer) newPatience() patience {
-	p := patience{stopping: d.stopping, pauses: backoff.ExponentialBackOff{
+func (d *deliverer) newRetries() retries {
+	r := retries{stopping: d.stopping, pauses: backoff.ExponentialBackOff{
 		InitialInterval:     d.retry.InitialInterval,
 		RandomizationFactor: d.retry.RandomizationFactor,
 		Multiplier:          d.retry.Multiplier,
 		MaxInterval:         d.retry.MaxInterval,
 	}}
 	if d.retry.MaxElapsedTime > 0 {
-		p.limit = time.Now().Add(d.retry.MaxElapsedTime)
+		r.limit = time.Now().Add(d.retry.MaxElapsedTime)
 	}
-	return p
+	return r
 }
 
-// heed takes notice when the processor is to stop: then there is less time, and it begins with short pauses again.
-func (p *patience) heed() {
+// checkStopping shortens the schedule once the processor is to stop, and starts again with short pauses.
+func (r *retries) checkStopping() {
 	select {
-	case <-p.stopping:
-		p.stopping = nil
-		p.pauses.Reset()
-		if until := time.Now().Add(shutdownRetries); p.limit.IsZero() || until.Before(p.limit) {
-			p.limit = until
+	case <-r.stopping:
+		r.stopping = nil
+		r.pauses.Reset()
+		if until := time.Now().Add(shutdownRetries); r.limit.IsZero() || until.Before(r.limit) {
+			r.limit = until
 		}
 	default:
 	}
 }
 
-// next returns how long to wait before the next attempt, and whether there is to be one.
-func (p *patience) next() (pause time.Duration, more bool) {
-	pause = p.pauses.NextBackOff()
-	return pause, p.limit.IsZero() || !time.Now().Add(pause).After(p.limit)
+// next returns how long to wait before the next attempt, and whether there is one.
+func (r *retries) next() (pause time.Duration, more bool) {
+	pause = r.pauses.NextBackOff()
+	return pause, r.limit.IsZero() || !time.Now().Add(pause).After(r.limit)
 }
 
-// attempt passes pd on, which stays as it is if it must be repeated. It returns what of pd was refused, with the reference
-// that the caller had to pd: the next consumer may tell of a part.
+// attempt passes pd to the next consumer, as a copy if a retry may need pd unchanged. On an error, rest is what was refused:
+// pd, or the part of it that the error names. It has the reference that the caller had to pd.
 func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
 	given := pd
 	if d.retry.Enabled && d.next.Capabilities().MutatesData {
@@ -139,8 +139,8 @@ func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest ppr
 	return pd, err
 }
 
-// withoutData returns an error that does not carry the rest of a message: it has profiles of several senders, and each
-// repeats its own.
+// withoutData returns err without the rest of the message: that has profiles of several senders, and each of them sends its
+// own again.
 func withoutData(err error) error {
 	permanent := consumererror.IsPermanent(err)
 	for partial := (xconsumererror.Profiles{}); errors.As(err, &partial); {

@@ -93,7 +93,7 @@ func TestBatchIsGivenUp(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch goes its way")
-				memory, tenants := f.Profiles.(*deduplicator).batching.batches.holds()
+				memory, tenants := f.Profiles.(*deduplicator).batching.batches.usage()
 				assert.Zero(t, memory, "what is lost is not held")
 				assert.Zero(t, tenants)
 			})

@@ -3,8 +3,8 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package profilededuplicator makes profiles small, canonical and conformant: each symbol once, equal samples combined.
+// Package profilededuplicator makes profiles smaller: each symbol occurs once in a message, and equal samples are combined.
 //
-// What becomes of one message is the work of internal/dedup. This package is what surrounds it: the configuration, the
-// filter of profiles that were delivered before, the batches that share one dictionary, and what is counted.
+// internal/dedup deduplicates one message. This package is the component around it: the configuration, the filter for
+// repeated profiles, the batches, which share one dictionary, and the metrics.
 package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"

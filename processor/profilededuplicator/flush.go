@@ -18,19 +18,19 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// batching makes one message of many.
+// batching joins messages to batches and passes these on.
 type batching struct {
 	cfg       BatchConfig
 	batches   *batches
 	core      *dedup.Deduplicator
 	deliverer deliverer
-	// delta tells whether profiles of a type may be merged. It is nil unless profiles are.
+	// delta reports whether profiles of a type may be merged. It is nil unless merge_profiles is on.
 	delta func(typ, unit string) bool
-	// tracks says that repeated profiles are dropped, so that it matters which ones arrive.
+	// tracks says that drop_repeated is on, which needs to know which profiles were delivered.
 	tracks    bool
 	telemetry *telemetry
 	logger    *zap.Logger
-	// slots bounds how many batches are worked on at a time, and so the memory that this takes.
+	// slots limits how many batches are joined at a time, and so the memory for this.
 	slots chan struct{}
 	// warned says that a message above max_bytes was logged.
 	warned sync.Once
@@ -38,7 +38,7 @@ type batching struct {
 
 func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, telemetry *telemetry) *batching {
 	options := cfg.options()
-	// What is broken was found before it was held, if it was to be refused or left alone.
+	// With the other values of on_invalid, broken profiles were found before the message was held.
 	options.OnInvalid = dedup.DropProfile
 	b := &batching{
 		cfg:       *cfg.Batch.Get(),
@@ -62,7 +62,7 @@ func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, t
 	return b
 }
 
-// flush passes a batch on, in as many messages as it needs.
+// flush passes a batch to the next consumer, as one message or as several that are within the limits.
 func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	b.slots <- struct{}{}
 	one := b.join(ctx, due)
@@ -104,16 +104,16 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	}
 }
 
-// oversized counts a message that goes on although it is above max_bytes.
+// oversized counts a message that is passed on although it is above max_bytes.
 func (b *batching) oversized(ctx context.Context, bytes int) {
 	b.telemetry.oversized(ctx)
 	b.warned.Do(func() {
-		b.logger.Warn("A message goes on above batch::max_bytes: its parts would repeat too much. This is logged once; the metric oversized_messages counts all.",
+		b.logger.Warn("A message above batch::max_bytes is passed on: smaller parts would repeat too much of the dictionary. This is logged once; the metric oversized_messages counts all.",
 			zap.Int("bytes", bytes), zap.Int("max_bytes", b.cfg.MaxBytes))
 	})
 }
 
-// deliver passes a message on. Where the senders wait they get the error; else nobody does, so that it is told here.
+// deliver passes a message to the next consumer. If the senders do not wait for the result, it logs and counts a loss.
 func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content) error {
 	lost := b.deliverer.deliver(ctx, pd)
 	if lost == nil {
@@ -136,7 +136,7 @@ func (b *batching) join(ctx context.Context, due *batch) joined {
 	for i := range due.messages {
 		messages[i] = due.messages[i].profiles
 		counts[i] = messages[i].ProfileCount()
-		// What is joined is to be free when it is not needed any more.
+		// The memory of the messages is to be free as soon as possible.
 		due.messages[i].profiles = pprofile.Profiles{}
 	}
 	pd := dedup.Join(messages)
@@ -147,11 +147,11 @@ func (b *batching) join(ctx context.Context, due *batch) joined {
 	if b.cfg.WaitForResult {
 		sources = sourcesOf(pd, counts)
 	}
-	// No error: that is for messages that are to be refused.
+	// The error is always nil: it exists for on_invalid: reject only.
 	pd, stats, _ := b.core.Deduplicate(pd)
 	one := joined{profiles: pd, sources: inOrder(pd, sources)}
 	if b.tracks {
-		one.places = placesOf(due.tenant.key, pd)
+		one.ids = idsOf(due.tenant.key, pd)
 	}
 	if b.delta != nil {
 		if merged := dedup.MergeProfiles(pd, b.delta); merged > 0 {

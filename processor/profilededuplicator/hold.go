@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
-// workFactor is how many times its memory a message is charged to the memory budget while it is held: joining a batch,
-// or parting it, takes up to as much again. When a batch has become one message, it is charged once.
+// workFactor is how many times its memory a held message reserves: joining or splitting a batch needs up to as much again.
+// Once a batch is one message, that is reserved once.
 const workFactor = 2
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.
@@ -40,7 +40,7 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 	return d.await(ctx, result)
 }
 
-// await waits for what becomes of a message that is held. When ctx ends before, the message goes on all the same.
+// await waits for the result of a held message. When ctx ends before, the message is passed on nevertheless.
 func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 	waiting.Begin(ctx)
 	select {
@@ -53,16 +53,16 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 	}
 }
 
-// tryHold holds a message. The result is nil unless its sender is to wait.
+// tryHold adds a message to a batch. result is nil unless the sender is to wait.
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg, batches := &d.batching.cfg, d.batching.batches
 	if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
-		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot part a message to batch::max_bytes: %w", err)}
+		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot split a message to batch::max_bytes: %w", err)}
 	}
 	memory := memoryOf(m.profiles) + d.eventsMemory(m.profiles)
 	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
 	if err != nil {
-		batches.makeRoom() //nolint:contextcheck // a batch outlives the call of each of its messages
+		batches.flushAll() //nolint:contextcheck // a batch outlives the call of each of its messages
 		return nil, err
 	}
 	if cfg.WaitForResult {
@@ -86,7 +86,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	return result, err
 }
 
-// refuse counts a message that is not taken.
+// refuse counts a refused message.
 func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error {
 	m.claim.Settle(recent.None)
 	if because := (*refusal)(nil); errors.As(err, &because) {
@@ -95,8 +95,8 @@ func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error 
 	return err
 }
 
-// reserve returns a reservation of so many bytes. It takes over what the request has of the memory budget, as far as that
-// goes. If the message is shared, what the request has stays with it. An error is a *refusal.
+// reserve returns a reservation of this many bytes. It takes bytes over from the reservation of the request, which grows if
+// it has too few. If the message is shared, the request keeps what it has. The error is a *refusal.
 func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*budget.Reservation, error) {
 	request := budget.FromContext(ctx)
 	if request == nil {
@@ -113,20 +113,19 @@ func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*
 	return request.Take(bytes), nil
 }
 
-// refusalOf returns the *refusal of a message for which there is no memory.
+// refusalOf returns the *refusal for an error of the memory budget.
 func refusalOf(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, budget.ErrTooLarge):
-		return &refusal{refusedTooLarge, badrequest.Errorf("cannot take a message: %w", err)}
+		return &refusal{refusedTooLarge, badrequest.Errorf("cannot accept a message: %w", err)}
 	default:
-		return &refusal{refusedBudget, fmt.Errorf("cannot take a message: %w", err)}
+		return &refusal{refusedBudget, fmt.Errorf("cannot accept a message: %w", err)}
 	}
 }
 
-// eventsMemory returns what the samples of events will take, where each event becomes a sample. The receiver knows
-// nothing of that.
+// eventsMemory returns the memory of the samples that sample_shape: per_event will add. The receiver has not reserved it.
 func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
 	if !d.perEvent {
 		return 0

@@ -13,35 +13,34 @@ import (
 // joined is the content of a batch as one message.
 type joined struct {
 	profiles pprofile.Profiles
-	// places are the profiles that have an id, in their order, before profiles were merged.
-	places []place
-	// merged says that profiles were merged. It is not known then where the samples of a place are.
+	// ids are the profiles that have an id, in their order, before profiles were merged.
+	ids []numberedID
+	// merged says that profiles were merged. Then it is unknown which part has the samples of a profile.
 	merged bool
-	// sources has for each profile, before profiles were merged, the number of the message that it came in. It is nil
-	// unless senders wait.
+	// sources has the number of the message of each profile, before profiles were merged. It is nil unless senders wait.
 	sources []int
 }
 
-// place is a profile with an id as part of a message: its number, counted through the message.
-type place struct {
+// numberedID is the id of a profile and its number in the message.
+type numberedID struct {
 	id     recent.ID
 	number int
 }
 
-func placesOf(tenant string, pd pprofile.Profiles) []place {
-	var places []place
+func idsOf(tenant string, pd pprofile.Profiles) []numberedID {
+	var ids []numberedID
 	namer := recent.NewNamer(tenant, pd.Dictionary().StringTable())
 	number := 0
 	for profile := range profilesOf(pd) {
 		if id, ok := namer.Of(profile); ok {
-			places = append(places, place{id, number})
+			ids = append(ids, numberedID{id, number})
 		}
 		number++
 	}
-	return places
+	return ids
 }
 
-// sourcesOf returns the number of the message that each profile came in. counts are the profiles of each message.
+// sourcesOf returns the number of the message of each profile. counts has the number of profiles of each message.
 func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
 	sources := make(map[pprofile.Profile]int, pd.ProfileCount())
 	source, end := 0, counts[0]
@@ -55,7 +54,7 @@ func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
 	return sources
 }
 
-// inOrder lists the sources of the profiles that are left, which deduplication has moved.
+// inOrder returns the sources in the order of the profiles after deduplication.
 func inOrder(pd pprofile.Profiles, sources map[pprofile.Profile]int) []int {
 	if sources == nil {
 		return nil
@@ -73,20 +72,20 @@ type lostPart struct {
 	err         error
 }
 
-// results returns what became of each of n messages: the error of a part that held profiles of it. Where it is not known
-// what a part held, that is an error for all.
+// results returns the result of each of n messages: the error of a part that has profiles of it. If it is unknown which
+// messages a part has profiles of, all get the error.
 func (j *joined) results(n int, lost []lostPart) []error {
 	results := make([]error, n)
 	if j.sources == nil {
 		return results
 	}
 	for _, part := range lost {
-		concerned := j.sources
+		affected := j.sources
 		if !j.merged {
-			concerned = j.sources[part.first : part.last+1]
+			affected = j.sources[part.first : part.last+1]
 		}
-		for _, source := range concerned {
-			// An error that will pass comes first: the sender is to send again.
+		for _, source := range affected {
+			// A retryable error has precedence: the sender is to send again.
 			if before := results[source]; before == nil || consumererror.IsPermanent(before) && !consumererror.IsPermanent(part.err) {
 				results[source] = part.err
 			}
@@ -95,22 +94,22 @@ func (j *joined) results(n int, lost []lostPart) []error {
 	return results
 }
 
-// arrived returns a function that tells which ids are delivered when these parts of the message, in its order, were lost.
-// An id of which that is not certain is not.
+// arrived returns a function that reports whether the profile with an id was delivered, when these parts were lost. The parts
+// are in the order of the message. A profile for which this is unknown counts as not delivered.
 func (j *joined) arrived(lost []lostPart) func(recent.ID) bool {
 	if len(lost) > 0 && j.merged {
 		return recent.None
 	}
-	delivered := make(map[recent.ID]bool, len(j.places))
-	for _, place := range j.places {
-		delivered[place.id] = true
+	delivered := make(map[recent.ID]bool, len(j.ids))
+	for _, one := range j.ids {
+		delivered[one.id] = true
 	}
-	for _, place := range j.places {
-		for len(lost) > 0 && lost[0].last < place.number {
+	for _, one := range j.ids {
+		for len(lost) > 0 && lost[0].last < one.number {
 			lost = lost[1:]
 		}
-		if len(lost) > 0 && lost[0].first <= place.number {
-			delivered[place.id] = false
+		if len(lost) > 0 && lost[0].first <= one.number {
+			delivered[one.id] = false
 		}
 	}
 	return func(id recent.ID) bool { return delivered[id] }

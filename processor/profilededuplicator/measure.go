@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// What pdata's structures take on the heap, on 64 bits: the pointer in their table, and the size class of the structure.
+// The memory of pdata's structures on a 64-bit system: the pointer in their table, and the size class of the structure.
 const (
 	pointerBytes = 8
 
@@ -24,13 +24,13 @@ const (
 	// A resource or a scope with its list.
 	containerBytes = pointerBytes + 128
 	stringBytes    = 16
-	// An element of a list of attributes or values, with what it points to.
+	// An element of a list of attributes or values, with its allocations.
 	keyValueBytes = 40 + 16
 	valueBytes    = 16 + 16
 )
 
-// memoryOf estimates what a message takes on the heap. That is several times its size in protobuf, and how many times
-// depends on what the message is made of, so the size alone would bound nothing.
+// memoryOf estimates the memory of a message. It is several times the size in protobuf, and how many times depends on the
+// content: the size alone would limit nothing.
 func memoryOf(pd pprofile.Profiles) int64 {
 	total := dictionaryMemory(pd.Dictionary())
 	for _, resource := range pd.ResourceProfiles().All() {
@@ -79,7 +79,7 @@ func profileMemory(profile pprofile.Profile) int {
 	return total
 }
 
-// eventsMemory estimates what a message takes in addition once each of its events is a sample.
+// eventsMemory estimates the additional memory of a message once each of its events is a sample.
 func eventsMemory(pd pprofile.Profiles) int64 {
 	total := 0
 	for profile := range profilesOf(pd) {
@@ -101,8 +101,8 @@ func mapMemory(attributes pcommon.Map) int {
 	return total
 }
 
-// valueMemory is what a value takes beyond its place in a list. It does not call itself: a value may be deeper than the
-// stack can be.
+// valueMemory returns the memory of a value in addition to its element in a list. It is not recursive: the nesting of a value
+// may be deeper than the stack can be.
 func valueMemory(value pcommon.Value) int {
 	switch value.Type() {
 	case pcommon.ValueTypeStr:

@@ -11,15 +11,15 @@ import (
 	"go.opentelemetry.io/collector/client"
 )
 
-// origin is what keeps tenants apart: the values that a client gave for some keys.
+// origin identifies a tenant by the values of some keys of the client metadata.
 type origin struct {
 	// key is different for different values.
 	key string
-	// info has the values, and nothing else of the client.
+	// info has only these values.
 	info client.Info
 }
 
-// originOf takes the values of these keys from the client that ctx tells of.
+// originOf returns the origin of the client in ctx, by these keys.
 func originOf(ctx context.Context, keys []string) origin {
 	if len(keys) == 0 {
 		return origin{}

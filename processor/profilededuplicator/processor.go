@@ -21,8 +21,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
-// maxMessageBytes bounds the time that a message takes. Attributes can refer to one long text many times, which takes
-// little on the wire and in memory; all that reads the message reads the text each time.
+// maxMessageBytes limits the time for a message. Attributes can refer to one long text many times: that needs little memory,
+// but whatever reads the message reads the text each time.
 const maxMessageBytes = 512 << 20
 
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
@@ -31,9 +31,9 @@ type deduplicator struct {
 	onInvalid OnInvalid
 	next      xconsumer.Profiles
 	telemetry *telemetry
-	// perEvent says that each event becomes a sample.
+	// perEvent is sample_shape: per_event.
 	perEvent bool
-	// budget is what messages are charged to that come without a reservation. It is set at the start.
+	// budget is for messages that come without a reservation. Start sets it.
 	budget *budget.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
@@ -58,13 +58,13 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	if section := cfg.DropRepeated.Get(); section != nil {
 		ids := recent.New(section.TTL, section.MaxEntries, telemetry.evicted)
 		d.repeated = &repeated{ids: ids, keys: cfg.repeatedKeys()}
-		if err := telemetry.remembers(ids); err != nil {
+		if err := telemetry.observeIDs(ids); err != nil {
 			return nil, err
 		}
 	}
 	if cfg.Batch.HasValue() {
 		d.batching = newBatching(set, cfg, next, telemetry)
-		if err := telemetry.holds(d.batching.batches); err != nil {
+		if err := telemetry.observeBatches(d.batching.batches); err != nil {
 			return nil, err
 		}
 	}
@@ -74,12 +74,12 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 // Start finds the memory budget. Timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
 	if d.budget, err = budget.Of(host); err == nil && d.batching != nil {
-		d.batching.batches.within(d.budget)
+		d.batching.batches.limitTo(d.budget)
 	}
 	return err
 }
 
-// Shutdown flushes what is held, until ctx ends.
+// Shutdown flushes the held messages, until ctx ends.
 func (d *deduplicator) Shutdown(ctx context.Context) error {
 	var err error
 	if d.batching != nil {
@@ -89,7 +89,7 @@ func (d *deduplicator) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Capabilities tells that messages are written to.
+// Capabilities says that messages are modified.
 func (d *deduplicator) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
@@ -103,7 +103,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	}
 	if m.content.bytes > maxMessageBytes {
 		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
-			"cannot take a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
+			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
 	}
 	if d.repeated != nil {
 		dropped, err := d.repeated.filter(ctx, &m)
@@ -121,19 +121,19 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, err)
 	}
 	defer events.Release()
-	// A caller whose message is held gets no answer, so that what depends on its content is found out before.
+	// The message is checked before it is held: the caller may not wait for the batch.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
-		events.Release() // What events have become is charged with the message.
+		events.Release() // The message is now charged with these samples.
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
 }
 
-// resolve names the attributes of a message that refers to the dictionary for them.
+// resolve replaces attributes that are references into the dictionary by their keys and values.
 func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
 	profiles, resolved, err := otlpreferences.Resolve(m.profiles)
 	if err != nil || !resolved {
@@ -144,10 +144,10 @@ func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
 	return nil
 }
 
-// incoming is a message on its way through the processor.
+// incoming is a message while it is processed.
 type incoming struct {
 	profiles pprofile.Profiles
-	// content is what the message held when it came in.
+	// content is the size of the message as it was received.
 	content content
 	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
 	claim *recent.Claim
@@ -161,9 +161,9 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 	return stats, err
 }
 
-// pass passes a message on in the time of its caller.
+// pass passes a message to the next consumer while the caller waits.
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
-	// What follows settles the claim if the message arrives; otherwise nothing arrived, whatever happens here.
+	// If the message is delivered, the claim is settled below. Settling it again here changes nothing.
 	defer m.claim.Settle(recent.None)
 	out := m.content
 	if stats.Changed || stats.ProfilesIn != out.profiles {
@@ -184,7 +184,7 @@ func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats)
 	return nil
 }
 
-// broken tells whether a message had profiles that break the format.
+// broken reports whether a message had profiles that violate the format.
 func broken(stats *dedup.Stats) bool {
 	for _, n := range stats.Invalid {
 		if n > 0 {

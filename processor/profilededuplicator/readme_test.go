@@ -67,15 +67,15 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 			switch field := value.Field(i); {
 			case field.Type().Name() == "Duration":
 				length := strings.Replace(fmt.Sprint(field.Interface()), "m0s", "m", 1)
-				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %s", key, length))
+				assert.Contains(t, text, fmt.Sprintf("| `%s` | %s ", key, length))
 			case field.CanInt():
-				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %d", key, field.Int()))
+				assert.Contains(t, text, fmt.Sprintf("| `%s` | %d ", key, field.Int()))
 			case field.CanFloat():
-				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %v)", key, field.Float()))
+				assert.Contains(t, text, fmt.Sprintf("| `%s` | %v |", key, field.Float()))
 			case field.Kind() == reflect.Bool:
-				assert.Contains(t, text, fmt.Sprintf("`%s` (default = %t)", key, field.Bool()))
+				assert.Contains(t, text, fmt.Sprintf("| `%s` | %t |", key, field.Bool()))
 			case field.Kind() == reflect.String:
-				assert.Contains(t, text, fmt.Sprintf("`%s` (default = `%s`)", key, field.String()))
+				assert.Contains(t, text, fmt.Sprintf("| `%s` | `%s` |", key, field.String()))
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	for _, gauge := range defaultMergeProfilesConfig().GaugeTypes {
 		gauges = append(gauges, "`"+gauge+"`")
 	}
-	assert.Contains(t, text, "(default = "+strings.Join(gauges, ", ")+")")
+	assert.Contains(t, text, "| `gauge_types` | "+strings.Join(gauges, ", ")+" |")
 }
 
 func TestReadmeNamesEveryRefusal(t *testing.T) {

@@ -17,8 +17,8 @@ type repeated struct {
 	keys []string
 }
 
-// filter removes the profiles of a message that were delivered before, or are held, in place unless it is read-only. The
-// others are claimed and must be settled when it is known what became of them.
+// filter removes the profiles of a message that were delivered before, or are held. It changes the message, or a copy if that
+// is read-only. The other profiles are claimed; the claim must be settled when they are delivered or lost.
 func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
 	claim, known, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []recen
 	return ids
 }
 
-// among returns a function that tells whether a profile of pd has an id.
+// among returns a function that reports whether a profile of pd has this id.
 func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(recent.ID) bool {
 	has := map[recent.ID]bool{}
 	for _, id := range r.idsOf(ctx, pd) {
@@ -57,7 +57,8 @@ func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(recent.
 	return func(id recent.ID) bool { return has[id] }
 }
 
-// remove removes profiles with an id, and what holds nothing then. known has an element for each profile with an id.
+// remove removes the known profiles, and the scopes and resources that are empty then. known has an element for each profile
+// with an id.
 func remove(pd pprofile.Profiles, known []bool) {
 	pd.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
 		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {
@@ -75,7 +76,7 @@ func remove(pd pprofile.Profiles, known []bool) {
 	})
 }
 
-// ownCopy returns pd, or a copy if it must not be written to.
+// ownCopy returns pd, or a copy if pd is read-only.
 func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
 	if !pd.IsReadOnly() {
 		return pd
@@ -85,7 +86,7 @@ func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
 	return own
 }
 
-// profilesOf goes through all profiles of a message.
+// profilesOf iterates over all profiles of a message.
 func profilesOf(pd pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
 	return func(yield func(pprofile.Profile) bool) {
 		for _, resource := range pd.ResourceProfiles().All() {

@@ -12,16 +12,16 @@ import (
 
 var (
 	errStopped   = errors.New("cannot hold profiles: the processor is shutting down")
-	errAbandoned = errors.New("cannot tell whether profiles arrived: the next consumer did not return before the shutdown's end")
+	errAbandoned = errors.New("cannot tell whether profiles were delivered: the next consumer did not return before the end of the shutdown")
 )
 
-// stop takes no more messages and flushes those that are held, until ctx ends. Then it ends the flushes.
+// stop accepts no more messages and flushes those that are held. When ctx ends before, it cancels the flushes.
 func (b *batches) stop(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.stopped {
 		b.stopped = true
 		close(b.stopping)
-		b.closeAll(triggerShutdown) //nolint:contextcheck // a flush outlives what began it, and stop ends it below
+		b.closeAll(triggerShutdown) //nolint:contextcheck // a flush outlives its caller, and stop ends it below
 	}
 	b.mu.Unlock()
 	defer b.cancel()
@@ -39,14 +39,14 @@ func (b *batches) stop(ctx context.Context) error {
 	b.cancel()
 	select {
 	case <-done:
-		return fmt.Errorf("cannot flush all batches before the shutdown's end: %w", context.Cause(ctx))
+		return fmt.Errorf("cannot flush all batches before the end of the shutdown: %w", context.Cause(ctx))
 	case <-time.After(stopGrace):
 		b.abandon()
-		held, tenants := b.holds()
+		held, tenants := b.usage()
 		return fmt.Errorf("cannot end the flushes of %d tenants, with %d bytes: the next consumer does not return: %w",
 			tenants, held, context.Cause(ctx))
 	}
 }
 
-// stopGrace is how long flushes may take to end when they are told to.
+// stopGrace is how long flushes may take to return once they are canceled.
 const stopGrace = time.Second

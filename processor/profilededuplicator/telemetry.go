@@ -32,13 +32,13 @@ const (
 	lostShutdown  = "shutdown"
 )
 
-// telemetry is the metrics of documentation.md, with the sets of attributes that every message needs made beforehand.
+// telemetry is the metrics of documentation.md. It has the sets of attributes ready.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	drops     *droplog.Log
 	processor attribute.KeyValue
 	plain     metric.MeasurementOption
-	// What each message is counted with, as lists, which need not be made anew then.
+	// The options for each message, as slices that need not be allocated each time.
 	every  []metric.AddOption
 	tables [len(tableNames)][]metric.AddOption
 	took   []metric.RecordOption
@@ -71,7 +71,7 @@ func (t *telemetry) because(reason string) metric.MeasurementOption {
 	return t.with(attribute.String("reason", reason))
 }
 
-// incoming counts a message that came in, whatever becomes of it.
+// incoming counts a received message.
 func (t *telemetry) incoming(ctx context.Context, in content) {
 	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.every...)
 	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.every...)
@@ -81,7 +81,7 @@ func (t *telemetry) incoming(ctx context.Context, in content) {
 	}
 }
 
-// outgoing counts a message that the next consumer has taken.
+// outgoing counts a message that the next consumer has accepted.
 func (t *telemetry) outgoing(ctx context.Context, out content) {
 	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.every...)
 	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.every...)
@@ -90,12 +90,12 @@ func (t *telemetry) outgoing(ctx context.Context, out content) {
 	}
 }
 
-// saved counts by how much less went out than came in.
+// saved counts how many bytes fewer were passed on than received.
 func (t *telemetry) saved(ctx context.Context, bytes int) {
 	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.every...)
 }
 
-// deduplicated counts what was found in a message, and how long that took.
+// deduplicated counts what deduplication has changed in a message, and its duration.
 func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
 	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.took...)
 	for _, reason := range dedup.Reasons {
@@ -135,7 +135,7 @@ func (t *telemetry) merged(ctx context.Context, profiles int) {
 	t.builder.ProcessorProfileDeduplicatorMergedProfiles.Add(ctx, int64(profiles), t.plain)
 }
 
-// flushed counts a batch that is about to be passed on.
+// flushed counts a batch that was passed on.
 func (t *telemetry) flushed(ctx context.Context, because trigger, messages, samples, bytes int) {
 	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[because])
 	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[because])
@@ -166,8 +166,8 @@ func (t *telemetry) evicted(n int) {
 	t.builder.ProcessorProfileDeduplicatorEvictedIds.Add(context.Background(), int64(n), t.plain)
 }
 
-// remembers reports how many ids are known, whenever metrics are read.
-func (t *telemetry) remembers(ids *recent.IDs) error {
+// observeIDs makes the number of remembered ids a metric.
+func (t *telemetry) observeIDs(ids *recent.IDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(ids.Len()), t.plain)
@@ -175,11 +175,11 @@ func (t *telemetry) remembers(ids *recent.IDs) error {
 		})
 }
 
-// holds reports what is in batches, whenever metrics are read.
-func (t *telemetry) holds(b *batches) error {
+// observeBatches makes the usage of the batches metrics.
+func (t *telemetry) observeBatches(b *batches) error {
 	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
-			memory, _ := b.holds()
+			memory, _ := b.usage()
 			o.Observe(memory, t.plain)
 			return nil
 		})
@@ -188,7 +188,7 @@ func (t *telemetry) holds(b *batches) error {
 	}
 	return t.builder.RegisterProcessorProfileDeduplicatorHeldTenantsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
-			_, tenants := b.holds()
+			_, tenants := b.usage()
 			o.Observe(int64(tenants), t.plain)
 			return nil
 		})

@@ -245,7 +245,7 @@ func TestMetricsOfBatches(t *testing.T) {
 		for range 3 {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 		}
-		memory, _ := f.Profiles.(*deduplicator).batching.batches.holds()
+		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
 		assert.Equal(t, 3*(memoryOf(upload("checkout", 1, 3, 4))+messageOverhead), memory)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(memory), onlyValues()...)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(1), onlyValues()...)

@@ -13,9 +13,9 @@ import (
 // rateGrace is how long a body may arrive at any rate. It is longer than a reservation of memory waits.
 const rateGrace = 10 * time.Second
 
-// arrivals are the bodies that arrive, or wait for a place. They hold a part of the memory budget at most, so that
-// whoever sends slowly leaves the rest to others: where one does not fit, those that have stood still for longest are
-// refused.
+// arrivals limits the memory of the bodies that are still arriving, or that wait to be processed, to a part of the memory
+// budget. So slow senders leave the rest to others. Where a body does not fit, those are refused first of which nothing has
+// arrived for longest.
 type arrivals struct {
 	// limit is in bytes.
 	limit int64
@@ -24,17 +24,17 @@ type arrivals struct {
 
 	mu   sync.Mutex
 	held int64
-	// incomplete are the bodies that still arrive, the one that has stood still for longest first.
+	// incomplete has the bodies that are still arriving. The first is the one of which nothing has arrived for longest.
 	incomplete list.List
 }
 
-// arrival is a body, behind its header. It reads from the sender.
+// arrival is one body. It reads from the sender.
 type arrival struct {
 	all    *arrivals
 	sender io.Reader
-	// header is what the header of the request holds, in bytes.
+	// header is the memory of the request's header, in bytes.
 	header int64
-	// expire ends the reading.
+	// expire makes a pending read from the sender fail.
 	expire func()
 	began  time.Time
 	timer  *time.Timer
@@ -42,22 +42,22 @@ type arrival struct {
 	// The lock of arrivals guards the rest.
 	got  int64
 	held int64
-	// place is that in incomplete, nil once the body is whole or refused.
-	place   *list.Element
+	// element is the body in incomplete. It is nil once the body is complete or refused.
+	element *list.Element
 	refusal error
 }
 
-// begin adds a body, of which only the header has come. It must be ended.
+// begin adds a body of which only the header has arrived. The caller must call end.
 func (one *arrival) begin() error {
 	a := one.all
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one.place = a.incomplete.PushBack(one)
+	one.element = a.incomplete.PushBack(one)
 	one.hold(0)
 	return one.refusal
 }
 
-// Read reads from the sender. The error may be that the body was refused meanwhile.
+// Read reads from the sender. It fails if the body has been refused meanwhile.
 func (one *arrival) Read(p []byte) (int, error) {
 	n, err := one.sender.Read(p)
 	one.all.mu.Lock()
@@ -71,8 +71,8 @@ func (one *arrival) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// account adds bytes that have come. Every 64 KiB are a sign of life, and take twice that: memory grows in steps. The
-// lock is held.
+// account adds bytes that have arrived. Each 64 KiB count as progress, and are charged twice: the buffer doubles when it is
+// full. The lock is held.
 func (one *arrival) account(bytes int64) {
 	a := one.all
 	before := one.got
@@ -83,24 +83,25 @@ func (one *arrival) account(bytes int64) {
 		if a.minRate > 0 {
 			one.timer = time.AfterFunc(rateGrace, one.checkRate)
 		}
-	case before/beginningBytes != one.got/beginningBytes:
-		a.incomplete.MoveToBack(one.place)
+	case before/firstBufferBytes != one.got/firstBufferBytes:
+		a.incomplete.MoveToBack(one.element)
 	default:
 		return
 	}
-	one.hold(max(beginningBytes, 2*(one.got-one.got%beginningBytes)))
+	one.hold(max(firstBufferBytes, 2*(one.got-one.got%firstBufferBytes)))
 }
 
-// hold lets the body hold so many bytes, beside its header. The lock is held.
+// hold charges the body with these bytes and its header. If they do not fit, it refuses others, or this body. The lock is
+// held.
 func (one *arrival) hold(bytes int64) {
 	a := one.all
 	bytes += one.header
 	if bytes > a.limit {
-		one.refuse(refuse(classTooLarge, "the body needs %d bytes of memory, bodies that arrive may have %d", bytes, a.limit))
+		one.refuse(refuse(classTooLarge, "the body needs %d bytes of memory, arriving bodies may use %d", bytes, a.limit))
 	}
 	for one.refusal == nil && a.held+bytes-one.held > a.limit {
-		stalest, _ := a.incomplete.Front().Value.(*arrival)
-		stalest.refuse(refuse(classMemory, "bodies that arrive have all memory that they may, %d bytes, and this one has stood still for longest", a.limit))
+		stalled, _ := a.incomplete.Front().Value.(*arrival)
+		stalled.refuse(refuse(classMemory, "arriving bodies use all the memory that they may, %d bytes, and this one has stalled for longest", a.limit))
 	}
 	if one.refusal == nil {
 		a.held += bytes - one.held
@@ -108,11 +109,11 @@ func (one *arrival) hold(bytes int64) {
 	}
 }
 
-// checkRate refuses a body that is slower than it may be, and else comes back when it could be.
+// checkRate refuses the body if it arrives too slowly. Else it runs again at the earliest time when that could be so.
 func (one *arrival) checkRate() {
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
-	if one.place == nil {
+	if one.element == nil {
 		return
 	}
 	allowed := rateGrace + time.Duration(float64(one.got)/float64(one.all.minRate)*float64(time.Second))
@@ -120,43 +121,44 @@ func (one *arrival) checkRate() {
 		one.timer.Reset(left)
 		return
 	}
-	one.refuse(refuse(classTooSlow, "%d bytes of the body came in %s, min_body_rate is %d a second", one.got, allowed, one.all.minRate))
+	one.refuse(refuse(classTooSlow, "%d bytes of the body arrived in %s, min_body_rate is %d per second", one.got, allowed, one.all.minRate))
 }
 
-// refuse gives the body up. What it holds becomes free soon; the budget waits for that. The lock is held.
+// refuse stops the body from arriving. Its memory becomes free soon; the budget waits for that. The lock is held.
 func (one *arrival) refuse(why error) {
 	one.refusal = why
-	one.leave()
+	one.remove()
 	one.expire()
 }
 
-// leave takes the body out of the account. The lock is held.
-func (one *arrival) leave() {
-	if one.place != nil {
-		one.all.incomplete.Remove(one.place)
-		one.place = nil
-	}
+// remove uncharges the body. The lock is held.
+func (one *arrival) remove() {
+	one.removeIncomplete()
 	one.all.held -= one.held
 	one.held = 0
 }
 
-// whole tells that all has come. The error says that the body was refused before.
-func (one *arrival) whole() error {
+func (one *arrival) removeIncomplete() {
+	if one.element != nil {
+		one.all.incomplete.Remove(one.element)
+		one.element = nil
+	}
+}
+
+// complete says that all of the body has arrived: nothing refuses it from now on. The error says that something did before.
+func (one *arrival) complete() error {
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
-	if one.place != nil {
-		one.all.incomplete.Remove(one.place)
-		one.place = nil
-	}
+	one.removeIncomplete()
 	return one.refusal
 }
 
-// end takes the body out of the account.
+// end uncharges the body. It must not be read from any more.
 func (one *arrival) end() {
 	if one.timer != nil {
 		one.timer.Stop()
 	}
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
-	one.leave()
+	one.remove()
 }

@@ -32,11 +32,11 @@ func (a *arrivals) arrive(t *testing.T) (*arrival, *io.PipeWriter) {
 	return one, to
 }
 
-// TestStalledBodiesGoFirst: when bodies that arrive have all that they may, those that have stood still for longest are
+// TestStalledBodiesGoFirst: when bodies that arrive have all that they may, those that have stalled for longest are
 // refused, however much they sent before, and one that goes on is not.
 func TestStalledBodiesGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &arrivals{limit: 10 * beginningBytes}
+		a := &arrivals{limit: 10 * firstBufferBytes}
 		send := func(to io.Writer, size int) {
 			go func() { _, _ = to.Write(make([]byte, size)) }()
 		}
@@ -46,35 +46,35 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		}
 		stalled, stalledSender := a.arrive(t)
 		active, activeSender := a.arrive(t)
-		send(stalledSender, 2*beginningBytes)
-		require.NoError(t, read(stalled, 2*beginningBytes))
-		send(activeSender, 2*beginningBytes)
-		require.NoError(t, read(active, 2*beginningBytes))
-		assert.EqualValues(t, 8*beginningBytes, a.held)
+		send(stalledSender, 2*firstBufferBytes)
+		require.NoError(t, read(stalled, 2*firstBufferBytes))
+		send(activeSender, 2*firstBufferBytes)
+		require.NoError(t, read(active, 2*firstBufferBytes))
+		assert.EqualValues(t, 8*firstBufferBytes, a.held)
 
 		waiting := make(chan error)
 		go func() { waiting <- read(stalled, 1) }()
 		newcomer, newcomerSender := a.arrive(t)
-		send(newcomerSender, 2*beginningBytes)
-		require.NoError(t, read(newcomer, 2*beginningBytes))
+		send(newcomerSender, 2*firstBufferBytes)
+		require.NoError(t, read(newcomer, 2*firstBufferBytes))
 		err := <-waiting
 		assert.Equal(t, classMemory, classify(err), err)
 		assert.ErrorContains(t, err, "655360 bytes")
-		require.ErrorIs(t, stalled.whole(), err)
+		require.ErrorIs(t, stalled.complete(), err)
 
 		// A single byte is no sign of life; 64 KiB are.
 		send(newcomerSender, 1)
 		require.NoError(t, read(newcomer, 1))
-		send(activeSender, beginningBytes)
-		require.NoError(t, read(active, beginningBytes))
-		require.NoError(t, active.whole())
+		send(activeSender, firstBufferBytes)
+		require.NoError(t, read(active, firstBufferBytes))
+		require.NoError(t, active.complete())
 		another, anotherSender := a.arrive(t)
-		send(anotherSender, 2*beginningBytes)
-		require.NoError(t, read(another, 2*beginningBytes), "6 parts are of one that is whole, 4 are free")
-		assert.Equal(t, classMemory, classify(newcomer.whole()))
+		send(anotherSender, 2*firstBufferBytes)
+		require.NoError(t, read(another, 2*firstBufferBytes), "6 parts are of one that is whole, 4 are free")
+		assert.Equal(t, classMemory, classify(newcomer.complete()))
 
 		// Those that are whole stay. Who comes then is refused.
-		require.NoError(t, another.whole())
+		require.NoError(t, another.complete())
 		last, lastSender := a.arrive(t)
 		send(lastSender, 1)
 		assert.Equal(t, classMemory, classify(read(last, 1)))
@@ -87,12 +87,12 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 
 // TestBodyAboveShare: one that alone needs more than all bodies may have is refused for good.
 func TestBodyAboveShare(t *testing.T) {
-	a := &arrivals{limit: 3 * beginningBytes}
+	a := &arrivals{limit: 3 * firstBufferBytes}
 	one, _ := a.arrive(t)
-	one.sender = zeros(10 * beginningBytes)
+	one.sender = zeros(10 * firstBufferBytes)
 	got, err := io.ReadAll(one)
 	assert.Equal(t, classTooLarge, classify(err), err)
-	assert.Less(t, len(got), 4*beginningBytes)
+	assert.Less(t, len(got), 4*firstBufferBytes)
 	assert.Zero(t, a.held)
 }
 
@@ -127,9 +127,9 @@ func TestBodyRate(t *testing.T) {
 		got, err := io.ReadAll(one)
 		require.NoError(t, err)
 		assert.Len(t, got, 100_000)
-		require.NoError(t, one.whole())
+		require.NoError(t, one.complete())
 		time.Sleep(time.Hour)
-		require.NoError(t, one.whole(), "it may wait for its place as long as it takes")
+		require.NoError(t, one.complete(), "it may wait for its place as long as it takes")
 	})
 }
 
@@ -152,9 +152,9 @@ func TestStallingTenants(t *testing.T) {
 	assert.Positive(t, r.refusals("memory_budget"), "they held all that they may")
 }
 
-// TestRefusedArrivalIsAnswered: who stood still reads why, by HTTP/1 and by HTTP/2.
+// TestRefusedArrivalIsAnswered: a client that stalled reads why, by HTTP/1 and by HTTP/2.
 func TestRefusedArrivalIsAnswered(t *testing.T) {
-	r := runOn(t, withBudget(budget.New(4*beginningBytes, time.Second)), nil)
+	r := runOn(t, withBudget(budget.New(4*firstBufferBytes, time.Second)), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -182,6 +182,6 @@ func TestRefusedArrivalIsAnswered(t *testing.T) {
 	text, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "503 Service Unavailable")
-	assert.Contains(t, string(text), "stood still for longest")
+	assert.Contains(t, string(text), "stalled for longest")
 	r.assertRefusals(t, map[string]int64{"memory_budget": 2})
 }

@@ -17,49 +17,56 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// maxNamedRefusals is how many refused payloads an answer tells of. The others are counted.
+// maxNamedRefusals is how many refused payloads an answer names. The others are counted.
 const maxNamedRefusals = 3
 
-// batch is the payloads of one request, or of one fetch. Each is translated by itself; what is good goes to the next
-// consumer as one message. Payloads are only read, and not after add.
+// payload is one payload of a request or of a fetch, with the information about it.
+type payload struct {
+	format  payloadFormat
+	content []byte
+	source  pprof.Source
+	// times are used where the payload has none.
+	times times
+}
+
+// batch collects the payloads of one request, or of one fetch. Each is translated by itself. Those that can be translated
+// go to the next consumer as one message. The content of a payload is only read, and not after add.
 type batch struct {
-	in     *intake
-	way    *way
-	legacy legacyFormats
-	memory *memory
+	in      *intake
+	metrics *apiMetrics
+	memory  *memory
 
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
 	samples  int
 	inflated int
-	// messageBytes is what messages take in memory.
+	// messageBytes is the memory of the messages.
 	messageBytes int64
 	refused      []error
 }
 
-// handlingFactor is how many times the memory of a message is reserved while it is handed on: as much again is for the
-// copies that joining, deduplication and marshalling make.
-const handlingFactor = 2
+// consumeFactor is how many times the memory of a message is reserved while the next consumer has it. The second part is for
+// the copies that joining, deduplication and marshalling make.
+const consumeFactor = 2
 
-// times stand in for those that a payload does not have.
+// times is the time range that a request names.
 type times struct {
 	start time.Time
 	end   time.Time
 }
 
-func (in *intake) newBatch(w *way, legacy legacyFormats, m *memory) *batch {
-	return &batch{in: in, way: w, legacy: legacy, memory: m}
+func (in *intake) newBatch(metrics *apiMetrics, m *memory) *batch {
+	return &batch{in: in, metrics: metrics, memory: m}
 }
 
-// add translates a payload. The limits on the size of a payload and on its samples hold for all of a batch together;
-// the error is then for the whole of it.
-func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, span times) error {
-	if len(payload) == 0 {
-		// Clients send it to say that nothing happened. There is nothing to hand on.
+// add translates a payload. An error is for the whole batch.
+func (b *batch) add(ctx context.Context, p payload) error {
+	if len(p.content) == 0 {
+		// Clients send an empty payload when nothing happened.
 		b.stats = append(b.stats, pprof.DecodeStats{})
 		return nil
 	}
-	profiles, stats, err := b.in.translate(ctx, b.way, payload, source, b.legacy, b.memory)
+	profiles, stats, err := b.in.translate(ctx, b.metrics, p, b.memory)
 	if err != nil {
 		return err
 	}
@@ -67,7 +74,7 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 		return err
 	}
 	b.messageBytes += stats.MessageBytes
-	span.fillIn(profiles)
+	p.times.setMissing(profiles)
 	b.samples += stats.OTLPSamples
 	b.inflated += stats.InflatedBytes
 	b.messages = append(b.messages, profiles)
@@ -75,18 +82,18 @@ func (b *batch) add(ctx context.Context, payload []byte, source pprof.Source, sp
 	return nil
 }
 
-// addOneOf translates one of several payloads. If it is bad, the others go on without it; place says which one it was.
-// An error is for the whole batch.
-func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, source pprof.Source, span times) error {
+// addOneOf translates one of several payloads. If it cannot be translated, the batch goes on without it and refuses it by
+// this name. The limits on inflated bytes and on samples are for all payloads together. An error is for the whole batch.
+func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	if count, limit := len(b.stats)+len(b.refused), b.in.limits.Payloads; count == limit {
 		return refuse(classTooLarge, "more than limits.payloads, %d, in one request", limit)
 	}
-	err := b.add(ctx, payload, source, span)
+	err := b.add(ctx, p)
 	if class := classify(err); err != nil && (class == classMemory || class == classAborted) {
-		return err // It says nothing of the payload.
+		return err // The payload is not the cause.
 	}
 	if err != nil {
-		b.refused = append(b.refused, fmt.Errorf("%s: %w", place, err))
+		b.refused = append(b.refused, fmt.Errorf("%s: %w", name, err))
 		return nil
 	}
 	if limit := b.in.limits.InflatedBytes; b.inflated > limit {
@@ -98,31 +105,31 @@ func (b *batch) addOneOf(ctx context.Context, place string, payload []byte, sour
 	return nil
 }
 
-// deliver hands on what is good and returns the number of its samples. If something was left out, or everything, the
-// error is a *partialError or tells of all.
+// deliver passes the translated payloads to the next consumer and returns the number of their samples. The error is a
+// *partialError if some payloads were refused, and another one if all were.
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
-		if err := b.memory.settle(ctx, handlingFactor*b.messageBytes); err != nil {
+		if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
 			return b.samples, err
 		}
 		message, err := combine(b.messages, b.in.allMappings)
 		if err != nil {
 			return b.samples, err
 		}
-		if err := b.in.hand(budget.NewContext(ctx, b.memory.reservation), message); err != nil {
+		if err := b.in.consume(budget.NewContext(ctx, b.memory.reservation), message); err != nil {
 			return b.samples, err
 		}
 	}
 	for i := range b.stats {
-		b.way.accepted(ctx, &b.stats[i])
+		b.metrics.accepted(ctx, &b.stats[i])
 	}
 	return b.samples, b.refusal(ctx)
 }
 
-// compact makes the dictionaries small again, after something was removed from the messages. Payloads that were copied
-// into profiles hold more than is left, and go as well.
+// compact drops what the profiles do not refer to any more from the dictionaries, after samples were removed. It also drops
+// the original payloads: they hold more than is left.
 func (b *batch) compact(ctx context.Context) error {
-	if err := b.memory.settle(ctx, handlingFactor*b.messageBytes); err != nil {
+	if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
 		return err
 	}
 	b.samples = 0
@@ -141,7 +148,7 @@ func (b *batch) compact(ctx context.Context) error {
 	return nil
 }
 
-// refusal tells of the payloads that were left out.
+// refusal returns the error for the payloads that were refused, if there are any, and counts them.
 func (b *batch) refusal(ctx context.Context) error {
 	if len(b.refused) == 0 {
 		return nil
@@ -149,9 +156,9 @@ func (b *batch) refusal(ctx context.Context) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d of %d profiles refused", len(b.refused), len(b.refused)+len(b.stats))
 	if len(b.stats) > 0 {
-		text.WriteString(", the others are taken")
+		text.WriteString(", the others are accepted")
 		for _, err := range b.refused {
-			b.way.leftOut(ctx, classify(err))
+			b.metrics.payloadRefused(ctx, classify(err))
 		}
 	}
 	for i, err := range b.refused[:min(len(b.refused), maxNamedRefusals)] {
@@ -165,14 +172,14 @@ func (b *batch) refusal(ctx context.Context) error {
 	return err
 }
 
-// partialError says that something was left out of a request, while the rest was taken.
+// partialError says that some payloads of a request were refused, and the others accepted.
 type partialError struct{ *refusal }
 
 func (p *partialError) Unwrap() error { return p.refusal }
 
-// fillIn gives profiles without a time, or with one in 1970, the time that the request names. Some old clients write
-// microseconds where nanoseconds belong.
-func (t times) fillIn(profiles pprofile.Profiles) {
+// setMissing sets the time of profiles that have none, or one in 1970: some old clients write microseconds where
+// nanoseconds belong.
+func (t times) setMissing(profiles pprofile.Profiles) {
 	if t.start.IsZero() {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// What becomes of a fetch, beside the reasons of [answers].
+// The outcomes of a fetch, in addition to the reasons of [answers].
 const (
 	outcomeOK           = "ok"
 	outcomeBaseline     = "baseline"
@@ -25,7 +25,7 @@ const (
 	outcomeTooLarge     = "too_large"
 )
 
-// fetchError is an error of getting a profile, with its outcome.
+// fetchError is the error of a fetch, with its outcome.
 type fetchError struct {
 	outcome string
 	err     error
@@ -37,7 +37,7 @@ func failFetch(outcome, format string, args ...any) error {
 
 func (f *fetchError) Error() string { return f.err.Error() }
 
-// outcomeOf finds the outcome that an error means.
+// outcomeOf returns the outcome that an error stands for.
 func outcomeOf(err error) string {
 	if err == nil {
 		return outcomeOK
@@ -48,13 +48,13 @@ func outcomeOf(err error) string {
 	return answers[classify(err)].reason
 }
 
-// collector is what the ways in share that fetch profiles themselves.
+// collector is what the sections share that fetch profiles: remote, scrape, file and self.
 type collector struct {
-	in     *intake
-	way    *way
-	obs    *receiverhelper.ObsReport
-	log    *zap.Logger
-	legacy legacyFormats
+	in      *intake
+	metrics *apiMetrics
+	obs     *receiverhelper.ObsReport
+	log     *zap.Logger
+	format  payloadFormat
 }
 
 func newCollector(set receiver.Settings, in *intake, name, transport string) (*collector, error) {
@@ -64,17 +64,17 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &collector{in: in, way: newWay(in.metrics, name), obs: obs, log: set.Logger}, nil
+	return &collector{in: in, metrics: newAPIMetrics(in.metrics, name), obs: obs, log: set.Logger, format: in.pprofFormat(false, "")}, nil
 }
 
-// deliver translates a payload and hands it on. The memory keeps the payload.
-func (c *collector) deliver(ctx context.Context, payload []byte, source pprof.Source, m *memory) error {
+// deliver translates a payload and passes it to the next consumer. The memory keeps the payload.
+func (c *collector) deliver(ctx context.Context, content []byte, source pprof.Source, m *memory) error {
 	ctx = c.obs.StartProfilesOp(ctx)
-	payloads := c.in.newBatch(c.way, c.legacy, m)
-	samples, err := 0, payloads.add(ctx, payload, source, times{})
+	payloads := c.in.newBatch(c.metrics, m)
+	samples, err := 0, payloads.add(ctx, payload{format: c.format, content: content, source: source})
 	if err == nil {
 		samples, err = payloads.deliver(ctx)
 	}
-	c.obs.EndProfilesOp(ctx, format, samples, err)
+	c.obs.EndProfilesOp(ctx, obsFormat, samples, err)
 	return err
 }

@@ -16,23 +16,24 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// defaultMaxPayloads is ample: clients send one profile at a time, or the few kinds of one program.
+// defaultMaxPayloads is enough for all clients: they send one profile at a time, or the few kinds of one program.
 const defaultMaxPayloads = 256
 
-// Config is the configuration of the receiver. What stands here, outside the sections of the ways in, holds for all of
-// them.
+// Config is the configuration of the receiver. The options outside of the sections server, remote, scrape, file and self
+// apply to all of them.
 type Config struct {
-	// Server takes profiles over HTTP. It is on unless the configuration says otherwise, or has another section.
+	// Server accepts profiles over HTTP. It is on by default, unless another section is configured.
 	Server configoptional.Optional[ServerConfig] `mapstructure:"server"`
 
-	// Remote gets one profile from one URL.
+	// Remote fetches one profile from one URL.
 	Remote configoptional.Optional[RemoteConfig] `mapstructure:"remote"`
 
-	// Scrape gets several profiles from several targets.
+	// Scrape fetches several profiles from several targets.
 	Scrape configoptional.Optional[ScrapeConfig] `mapstructure:"scrape"`
 
 	// File reads files.
@@ -44,22 +45,22 @@ type Config struct {
 	// Endpoint is the one target of Scrape, where that names none. It is what the receiver_creator sets.
 	Endpoint string `mapstructure:"endpoint"`
 
-	// ResourceAttributes are set on the resource of every profile, unless a more exact source names the same key.
+	// ResourceAttributes are set on the resource of every profile, unless the request or target sets the same key.
 	ResourceAttributes map[string]any `mapstructure:"resource_attributes"`
 
-	// MetadataFromResource are attributes of resources that go into the metadata of the client.
+	// MetadataFromResource are resource attributes that become client metadata.
 	MetadataFromResource []string `mapstructure:"metadata_from_resource"`
 
-	// Limits bound what one payload may hold.
+	// Limits limits the content of one request.
 	Limits LimitsConfig `mapstructure:"limits"`
 
 	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
-	LinkLabels []LinkLabelsConfig `mapstructure:"link_labels"`
+	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
-	// ZeroValues says what becomes of the zero values of payloads with several sample types.
+	// ZeroValues says whether zero values of payloads with several sample types are kept.
 	ZeroValues ZeroValues `mapstructure:"zero_values"`
 
-	// KeepUnreferencedMappings carries mappings that no sample reaches.
+	// KeepUnreferencedMappings keeps mappings that no sample refers to.
 	KeepUnreferencedMappings bool `mapstructure:"keep_unreferenced_mappings"`
 
 	// IncludeOriginalPayload copies each payload, as it came, into the profiles made of it.
@@ -69,7 +70,7 @@ type Config struct {
 	_ struct{}
 }
 
-// LimitsConfig bounds one payload. What exceeds any of these is refused as too large.
+// LimitsConfig limits one request. A payload above any of these limits is refused as too large.
 type LimitsConfig struct {
 	// Payloads is the number of profiles in one request.
 	Payloads int `mapstructure:"payloads"`
@@ -84,46 +85,20 @@ type LimitsConfig struct {
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
 	// StringBytes is the length of one string.
-	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
-	// Labels is the number of labels of all samples, of one profile.
-	Labels int `mapstructure:"labels"`
-	// Mappings is the number of mappings, of one profile.
-	Mappings int `mapstructure:"mappings"`
-	// Locations is the number of locations, of one profile.
-	Locations int `mapstructure:"locations"`
-	// Lines is the number of lines of all locations, of one profile.
-	Lines int `mapstructure:"lines"`
-	// LinesPerLocation is the number of lines of one location: the functions that are inlined there, of one profile.
-	LinesPerLocation int `mapstructure:"lines_per_location"`
-	// Functions is the number of functions, of one profile.
-	Functions int `mapstructure:"functions"`
-	// Strings is the number of strings, of one profile.
-	Strings int `mapstructure:"strings"`
-	// Comments is the number of comments, of one profile.
-	Comments int `mapstructure:"comments"`
+	StringBytes                     int `mapstructure:"string_bytes" unit:"bytes"`
+	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// LinkLabelsConfig names a pair of labels. Span may be empty: the trace alone makes the link.
-type LinkLabelsConfig struct {
-	Trace string `mapstructure:"trace"`
-	Span  string `mapstructure:"span"`
-	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hexadecimal.
-	Decimal bool `mapstructure:"decimal"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// ZeroValues says what becomes of zero values. Its values are ZeroValuesDrop and ZeroValuesKeep.
+// ZeroValues says whether zero values are kept. Its values are ZeroValuesDrop and ZeroValuesKeep.
 type ZeroValues string
 
 const (
-	// ZeroValuesDrop leaves a zero out where the sample has another value. The way back to pprof fills it in.
+	// ZeroValuesDrop drops a zero where the sample has another value. Encoding as pprof restores it.
 	ZeroValuesDrop ZeroValues = "drop"
-	// ZeroValuesKeep carries every zero, so that all profiles of a payload have equally many samples.
+	// ZeroValuesKeep keeps every zero, so that all profiles of a payload have equally many samples.
 	ZeroValuesKeep ZeroValues = "keep"
 )
 
@@ -138,47 +113,29 @@ var (
 )
 
 func createDefaultConfig() component.Config {
-	limits := pprof.DefaultLimits()
 	cfg := &Config{
-		Server: configoptional.Some(defaultServerConfig()),
-		Remote: configoptional.Default(defaultRemoteConfig()),
-		Scrape: configoptional.Default(defaultScrapeConfig()),
-		File:   configoptional.Default(defaultFileConfig()),
-		Self:   configoptional.Default(defaultSelfConfig()),
-		Limits: LimitsConfig{
-			Payloads:           defaultMaxPayloads,
-			InflatedBytes:      limits.InflatedBytes,
-			Samples:            limits.Samples,
-			SampleTypes:        limits.SampleTypes,
-			LocationsPerSample: limits.LocationsPerSample,
-			LabelsPerSample:    limits.LabelsPerSample,
-			StringBytes:        limits.StringBytes,
-			Labels:             limits.Labels,
-			Mappings:           limits.Mappings,
-			Locations:          limits.Locations,
-			Lines:              limits.Lines,
-			LinesPerLocation:   limits.LinesPerLocation,
-			Functions:          limits.Functions,
-			Strings:            limits.Strings,
-			Comments:           limits.Comments,
-		},
+		Server:     configoptional.Some(defaultServerConfig()),
+		Remote:     configoptional.Default(defaultRemoteConfig()),
+		Scrape:     configoptional.Default(defaultScrapeConfig()),
+		File:       configoptional.Default(defaultFileConfig()),
+		Self:       configoptional.Default(defaultSelfConfig()),
+		Limits:     LimitsConfig{Payloads: defaultMaxPayloads},
+		LinkLabels: payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
 		ZeroValues: ZeroValuesDrop,
 	}
-	for _, pair := range pprof.DefaultLinkLabels() {
-		cfg.LinkLabels = append(cfg.LinkLabels, LinkLabelsConfig{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
-	}
+	payloadconfig.CopyLimits(&cfg.Limits, pprof.DefaultLimits())
 	return cfg
 }
 
-// Unmarshal reads the configuration. The server is there by default only if nothing else is asked for.
+// Unmarshal reads the configuration. The server is on by default only if no other section is configured.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("server::max_concurrent_bytes") {
-		return errors.New("server::max_concurrent_bytes is no more: the extension memory_budget bounds the memory of all requests")
+		return errors.New("server::max_concurrent_bytes was removed: the extension memory_budget limits the memory of all requests")
 	}
 	if err := configcheck.Unmarshal(conf, cfg); err != nil {
 		return err
 	}
-	// A host and port is more likely where somebody wants to listen.
+	// A host and port without a scheme is more likely an address to listen on.
 	alone := !conf.IsSet("server") && !cfg.fetches() && strings.Contains(cfg.Endpoint, "://")
 	if cfg.Endpoint != "" && (alone || cfg.Scrape.HasValue()) {
 		if section := cfg.Scrape.GetOrInsertDefault(); len(section.Targets) == 0 {
@@ -191,12 +148,12 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	return nil
 }
 
-// fetches reports whether the receiver gets profiles itself.
+// fetches reports whether a section that fetches is configured.
 func (cfg *Config) fetches() bool {
 	return cfg.Remote.HasValue() || cfg.Scrape.HasValue() || cfg.File.HasValue() || cfg.Self.HasValue()
 }
 
-// Validate checks what holds for all ways in; the sections check themselves.
+// Validate checks the options outside of the sections. These check themselves.
 func (cfg *Config) Validate() error {
 	var errs []error
 	if !cfg.Server.HasValue() && !cfg.fetches() {
@@ -210,46 +167,14 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource))
-	for i, pair := range cfg.LinkLabels {
-		if pair.Trace == "" {
-			errs = append(errs, fmt.Errorf("link_labels[%d].trace must be set", i))
-		}
-	}
+	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels))
 	return errors.Join(errs...)
 }
 
-// Validate refuses limits that would refuse everything.
-func (l *LimitsConfig) Validate() error {
-	var errs []error
-	for _, limit := range []struct {
-		name  string
-		value int
-	}{
-		{"payloads", l.Payloads},
-		{"inflated_bytes", l.InflatedBytes},
-		{"samples", l.Samples},
-		{"sample_types", l.SampleTypes},
-		{"locations_per_sample", l.LocationsPerSample},
-		{"labels_per_sample", l.LabelsPerSample},
-		{"string_bytes", l.StringBytes},
-		{"labels", l.Labels},
-		{"mappings", l.Mappings},
-		{"locations", l.Locations},
-		{"lines", l.Lines},
-		{"lines_per_location", l.LinesPerLocation},
-		{"functions", l.Functions},
-		{"strings", l.Strings},
-		{"comments", l.Comments},
-	} {
-		if limit.value <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be above 0, is %d", limit.name, limit.value))
-		}
-	}
-	return errors.Join(errs...)
-}
+// Validate checks the limits.
+func (l *LimitsConfig) Validate() error { return payloadconfig.CheckLimits(*l, "") }
 
-// resourceDefaults returns resource_attributes as attributes, in an order that does not change.
+// resourceDefaults returns resource_attributes as attributes, sorted by key.
 func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 	attributes := pcommon.NewMap()
 	var errs []error
@@ -266,32 +191,14 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 	return attributes, errors.Join(errs...)
 }
 
-// decodeOptions returns what the translator is to do.
+// decodeOptions returns the options of the translator.
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
-	links := make([]pprof.LinkLabels, 0, len(cfg.LinkLabels)) // Empty is not nil: it means no links.
-	for _, pair := range cfg.LinkLabels {
-		links = append(links, pprof.LinkLabels{Trace: pair.Trace, Span: pair.Span, Decimal: pair.Decimal})
-	}
-	return pprof.DecodeOptions{
-		Limits: pprof.Limits{
-			InflatedBytes:      cfg.Limits.InflatedBytes,
-			Samples:            cfg.Limits.Samples,
-			SampleTypes:        cfg.Limits.SampleTypes,
-			LocationsPerSample: cfg.Limits.LocationsPerSample,
-			LabelsPerSample:    cfg.Limits.LabelsPerSample,
-			StringBytes:        cfg.Limits.StringBytes,
-			Labels:             cfg.Limits.Labels,
-			Mappings:           cfg.Limits.Mappings,
-			Locations:          cfg.Limits.Locations,
-			Lines:              cfg.Limits.Lines,
-			LinesPerLocation:   cfg.Limits.LinesPerLocation,
-			Functions:          cfg.Limits.Functions,
-			Strings:            cfg.Limits.Strings,
-			Comments:           cfg.Limits.Comments,
-		},
-		LinkLabels:               links,
+	options := pprof.DecodeOptions{
+		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,
 	}
+	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
+	return options
 }

@@ -13,8 +13,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// defaultSettle is how long a file must not have changed. Writers that take longer between two writes are rare, and get
-// a second chance: what changes is read again.
+// defaultSettle is longer than most writers take between two writes. A file that changes after it was read is read again.
 const defaultSettle = 2 * time.Second
 
 // FileConfig configures reading files.
@@ -24,25 +23,25 @@ type FileConfig struct {
 	// Include is a pattern for the paths of files: *, ?, [abc], {a,b}, and ** for any number of directories.
 	Include string `mapstructure:"include"`
 
-	// Timeout is how long a round may take. 0 is for ever.
+	// Timeout is how long a round may take. 0 is no limit.
 	Timeout time.Duration `mapstructure:"timeout"`
 
 	// Settle is how long a file must not have changed before it is read.
 	Settle time.Duration `mapstructure:"settle"`
 
-	// DeleteAfterRead deletes files that were handed on.
+	// DeleteAfterRead deletes files that the next component has accepted.
 	DeleteAfterRead bool `mapstructure:"delete_after_read"`
 
-	// MoveTo is a directory that files are moved to after they were handed on.
+	// MoveTo is a directory for files that the next component has accepted.
 	MoveTo string `mapstructure:"move_to"`
 
 	// IncludeFilePath sets the resource attribute file.path.
 	IncludeFilePath bool `mapstructure:"include_file_path"`
 
-	// LegacyFormats takes the formats, older than profile.proto, that google/pprof still reads.
+	// LegacyFormats accepts the formats, older than profile.proto, that google/pprof reads.
 	LegacyFormats bool `mapstructure:"legacy_formats"`
 
-	// Storage is an extension that remembers, over a restart, which files were read.
+	// Storage is an extension that stores which files were read, so that a restart does not read them again.
 	Storage *component.ID `mapstructure:"storage"`
 
 	// prevent unkeyed literal initialization
@@ -55,7 +54,7 @@ func defaultFileConfig() FileConfig {
 	return FileConfig{Schedule: defaultSchedule(), Settle: defaultSettle, LegacyFormats: true}
 }
 
-// Validate checks what does not go together.
+// Validate checks the options.
 func (cfg *FileConfig) Validate() error {
 	var errs []error
 	if cfg.Include == "" {

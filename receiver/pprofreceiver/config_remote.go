@@ -13,14 +13,14 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// RemoteConfig configures getting one profile from one URL, again and again.
+// RemoteConfig configures fetching one profile from one URL periodically.
 type RemoteConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
 
 	// HTTP is what every HTTP client of the Collector has. Its endpoint is the URL of the profile.
 	HTTP confighttp.ClientConfig `mapstructure:",squash"`
 
-	// MaxResponseSize bounds the answer.
+	// MaxResponseSize is the largest answer in bytes.
 	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
 
 	// prevent unkeyed literal initialization
@@ -35,7 +35,7 @@ func defaultRemoteConfig() RemoteConfig {
 	return cfg
 }
 
-// Validate checks the options of our own; confighttp checks its own.
+// Validate checks the options that confighttp does not check.
 func (cfg *RemoteConfig) Validate() error {
 	return errors.Join(validateURL(cfg.HTTP.Endpoint), validateResponseSize(cfg.MaxResponseSize))
 }

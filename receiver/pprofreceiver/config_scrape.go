@@ -23,36 +23,36 @@ const (
 	defaultScrapeJitter   = 5 * time.Second
 	defaultScrapeSeconds  = 10
 	defaultPathPrefix     = "/debug/pprof"
-	// defaultScrapeAtOnce keeps a few processors busy.
+	// defaultScrapeAtOnce is enough to use a few processors.
 	defaultScrapeAtOnce = 8
 )
 
-// ScrapeConfig configures getting several profiles from several targets.
+// ScrapeConfig configures fetching several profiles from several targets.
 type ScrapeConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
 
-	// HTTP is what every HTTP client of the Collector has, for all targets. Its endpoint is not used.
+	// HTTP has the options of every HTTP client of the Collector, for all targets. Its endpoint is not used.
 	HTTP confighttp.ClientConfig `mapstructure:",squash"`
 
 	// Targets are the programs to profile.
 	Targets []TargetConfig `mapstructure:"targets"`
 
-	// Profiles are what each target is asked for.
+	// Profiles are the profiles to fetch from each target.
 	Profiles []ScrapedProfile `mapstructure:"profiles"`
 
-	// Seconds is how long targets are asked to profile, where they are.
+	// Seconds is for how long targets are asked to profile, for profiles that need it.
 	Seconds int `mapstructure:"seconds"`
 
-	// Delta says what becomes of profiles that count from the start of the target.
+	// Delta says how differences are made of profiles that count from the start of the target.
 	Delta DeltaMode `mapstructure:"delta"`
 
-	// PathPrefix is where the profiles are below the endpoint of a target.
+	// PathPrefix is the path of the profiles at a target.
 	PathPrefix string `mapstructure:"path_prefix"`
 
-	// MaxResponseSize bounds an answer.
+	// MaxResponseSize is the largest answer in bytes.
 	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
 
-	// MaxConcurrentProfiles is how many profiles are translated and handed on at a time.
+	// MaxConcurrentProfiles is how many profiles are processed at a time.
 	MaxConcurrentProfiles int `mapstructure:"max_concurrent_profiles"`
 
 	// prevent unkeyed literal initialization
@@ -71,26 +71,26 @@ type TargetConfig struct {
 	_ struct{}
 }
 
-// ScrapedProfile is a kind of profile. In a configuration it may be a name alone.
+// ScrapedProfile is one profile of each target. In a configuration it may be a name alone.
 type ScrapedProfile struct {
 	// Name is the name that the profile gets.
 	Name string `mapstructure:"name"`
 
-	// Path is where it is below the endpoint of a target. Without it, it is the name below the path_prefix.
+	// Path is its path at a target. By default it is the name below path_prefix.
 	Path string `mapstructure:"path"`
 
-	// Seconds is how long targets are asked to profile. 0 is what the section says for cpu, and not at all for others.
+	// Seconds is for how long targets are asked to profile. 0 is the value of the section for cpu, and not at all for others.
 	Seconds int `mapstructure:"seconds"`
 
-	// Delta says what becomes of a profile that counts from the start of the target. Without it, it is what the section
-	// says for allocs, mutex and block, and DeltaOff for others.
+	// Delta says how differences are made of a profile that counts from the start of the target. By default it is the value
+	// of the section for allocs, mutex and block, and off for others.
 	Delta DeltaMode `mapstructure:"delta"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// knownProfiles are those that net/http/pprof serves.
+// knownProfiles are the profiles of net/http/pprof.
 var knownProfiles = append(slices.Clone(selfProfiles), "threadcreate")
 
 var (
@@ -123,13 +123,13 @@ func (p *ScrapedProfile) UnmarshalText(text []byte) error {
 // Unmarshal reads the section.
 func (cfg *ScrapeConfig) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("profiles") {
-		// What is listed stands for itself, and not over what is listed by default.
+		// The list replaces the default.
 		cfg.Profiles = nil
 	}
 	return conf.Unmarshal(cfg)
 }
 
-// Validate checks targets, profiles and times; confighttp checks its own.
+// Validate checks the options that confighttp does not check.
 func (cfg *ScrapeConfig) Validate() error {
 	errs := []error{validateResponseSize(cfg.MaxResponseSize)}
 	if cfg.HTTP.Endpoint != "" {
@@ -155,7 +155,7 @@ func (cfg *ScrapeConfig) Validate() error {
 	names := map[string]bool{}
 	for i, profile := range cfg.Profiles {
 		if profile.Name == "" || names[profile.Name] {
-			errs = append(errs, fmt.Errorf("profiles[%d].name must be set, and be its own, is %q", i, profile.Name))
+			errs = append(errs, fmt.Errorf("profiles[%d].name must be set and unique, is %q", i, profile.Name))
 		}
 		names[profile.Name] = true
 		if profile.Path == "" && profile.Name != "" && !slices.Contains(knownProfiles, profile.Name) {
@@ -180,7 +180,7 @@ func (cfg *ScrapeConfig) validateSeconds(profile ScrapedProfile) error {
 	}
 }
 
-// resolve fills in what a profile leaves to the section.
+// resolve returns a profile with the defaults of the section.
 func (cfg *ScrapeConfig) resolve(profile ScrapedProfile) ScrapedProfile {
 	if profile.Path == "" {
 		last := profile.Name

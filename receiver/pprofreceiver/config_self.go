@@ -12,32 +12,32 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// defaultCPUDuration leaves the CPU profiler to others for half of the time: there is one in a process.
+// defaultCPUDuration leaves the CPU profiler, of which a process has one, to others for half of the time.
 const defaultCPUDuration = 5 * time.Second
 
-// selfProfiles are the profiles that the Collector can make of itself.
+// selfProfiles are the profiles that the Collector can capture of itself.
 var selfProfiles = []string{profileCPU, profileHeap, profileAllocs, profileGoroutine, profileMutex, profileBlock}
 
 // SelfConfig configures profiling the Collector itself.
 type SelfConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
 
-	// BlockProfileFraction is the rate of runtime.SetBlockProfileRate. 0 and less leave it alone, and the profile out.
+	// BlockProfileFraction is the rate of runtime.SetBlockProfileRate. With 0 or less the rate is not changed and the profile is not captured.
 	BlockProfileFraction int `mapstructure:"block_profile_fraction"`
 
-	// MutexProfileFraction is the rate of runtime.SetMutexProfileFraction. 0 and less leave it alone, and the profile out.
+	// MutexProfileFraction is the rate of runtime.SetMutexProfileFraction. With 0 or less the rate is not changed and the profile is not captured.
 	MutexProfileFraction int `mapstructure:"mutex_profile_fraction"`
 
-	// Profiles are those that are made.
+	// Profiles are the profiles to capture.
 	Profiles []string `mapstructure:"profiles"`
 
-	// CPUDuration is how long, of each interval, the CPU profile runs.
+	// CPUDuration is how long the CPU profiler runs in each interval.
 	CPUDuration time.Duration `mapstructure:"cpu_duration"`
 
-	// Delta says what becomes of profiles that count from the start of the process: DeltaComputed or DeltaOff.
+	// Delta says how differences are made of profiles that count from the start of the process: computed or off.
 	Delta DeltaMode `mapstructure:"delta"`
 
-	// Timeout is how long handing a profile on may take. 0 is for ever.
+	// Timeout is how long the next component may take. 0 is no limit.
 	Timeout time.Duration `mapstructure:"timeout"`
 
 	// prevent unkeyed literal initialization

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -36,16 +35,16 @@ type ServerConfig struct {
 	// of request bodies.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
 
-	// Path is where raw pprof is taken.
+	// Path is the path of the API pprof.
 	Path string `mapstructure:"path"`
 
-	// APIs says which protocols are served.
+	// APIs turns the push APIs on and off.
 	APIs APIsConfig `mapstructure:"apis"`
 
-	// MinBodyRate is the least number of bytes in a second at which a body must arrive, 0 is none.
+	// MinBodyRate is the lowest rate at which a body may arrive, in bytes per second. 0 is no limit.
 	MinBodyRate int64 `mapstructure:"min_body_rate" unit:"bytes"`
 
-	// MaxConcurrentRequests is how many requests are worked on at a time.
+	// MaxConcurrentRequests is how many requests are processed at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 
 	// MaxConcurrentRequestsPerTenant is how many of them may be of one tenant, 0 is no limit.
@@ -54,13 +53,13 @@ type ServerConfig struct {
 	// TenantFrom says what requests of one tenant have in common.
 	TenantFrom TenantFrom `mapstructure:"tenant_from"`
 
-	// ConcurrencyWait is how long a request above these numbers waits for its turn before it is refused.
+	// ConcurrencyWait is how long a request above these limits waits before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 
-	// RetryAfter is what a sender is told to wait after a refusal that will pass.
+	// RetryAfter is how long a client is told to wait after a retryable refusal.
 	RetryAfter time.Duration `mapstructure:"retry_after"`
 
-	// LegacyFormats takes the text and binary formats, older than profile.proto, that google/pprof still reads.
+	// LegacyFormats accepts the text and binary formats, older than profile.proto, that google/pprof reads.
 	LegacyFormats bool `mapstructure:"legacy_formats"`
 
 	// ResourceHeaders maps names of request headers to the resource attributes that they set.
@@ -68,42 +67,6 @@ type ServerConfig struct {
 
 	// prevent unkeyed literal initialization
 	_ struct{}
-}
-
-// APIsConfig switches the protocols of the server on and off.
-type APIsConfig struct {
-	// Pprof is one profile as the body, at the configured path.
-	Pprof bool `mapstructure:"pprof"`
-	// PyroscopeIngest is Pyroscope's older API, at /ingest.
-	PyroscopeIngest bool `mapstructure:"pyroscope_ingest"`
-	// PyroscopePush is Pyroscope's newer API, push.v1.
-	PyroscopePush bool `mapstructure:"pyroscope_push"`
-	// Datadog is what Datadog's profilers send to an agent, at /profiling/v1/input.
-	Datadog bool `mapstructure:"datadog"`
-	// Parca is Parca's WriteRaw.
-	Parca bool `mapstructure:"parca"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// paths lists the paths of the APIs that are on, but for that which is configured.
-func (cfg *APIsConfig) paths() []string {
-	var paths []string
-	for _, one := range []struct {
-		on    bool
-		paths []string
-	}{
-		{cfg.PyroscopeIngest, ingestPaths},
-		{cfg.PyroscopePush, pushPaths},
-		{cfg.Datadog, datadogPaths},
-		{cfg.Parca, parcaPaths},
-	} {
-		if one.on {
-			paths = append(paths, one.paths...)
-		}
-	}
-	return paths
 }
 
 var _ confmap.Validator = (*ServerConfig)(nil)
@@ -114,12 +77,12 @@ func defaultServerConfig() ServerConfig {
 	http.MaxRequestBodySize = defaultMaxRequestBodySize
 	http.ReadTimeout = defaultReadTimeout
 	http.ReadHeaderTimeout = defaultReadHeaderTimeout
-	// Runs from the end of the header: it must outlast ReadTimeout, or the answer to a slow sender is never sent.
+	// It runs from the end of the header: it must be longer than ReadTimeout, else the answer to a slow client is never sent.
 	http.WriteTimeout = defaultWriteTimeout
 	return ServerConfig{
 		HTTP:                  http,
 		Path:                  defaultPath,
-		APIs:                  APIsConfig{Pprof: true, PyroscopeIngest: true, PyroscopePush: true, Datadog: true, Parca: true},
+		APIs:                  allAPIs(),
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		MinBodyRate:           defaultMinBodyRate,
 		TenantFrom:            TenantFromHeader,
@@ -128,7 +91,7 @@ func defaultServerConfig() ServerConfig {
 	}
 }
 
-// Validate checks the options of our own; confighttp checks its own.
+// Validate checks the options that confighttp does not check.
 func (cfg *ServerConfig) Validate() error {
 	errs := []error{configcheck.ListenAddress(cfg.HTTP.NetAddr)}
 	if cfg.HTTP.MaxRequestBodySize <= 0 {
@@ -137,12 +100,7 @@ func (cfg *ServerConfig) Validate() error {
 	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
 	}
-	switch paths := cfg.APIs.paths(); {
-	case cfg.APIs == APIsConfig{}:
-		errs = append(errs, errors.New("apis: no API is on"))
-	case cfg.APIs.Pprof && slices.Contains(paths, cfg.Path):
-		errs = append(errs, fmt.Errorf("path %q is the path of another API", cfg.Path))
-	}
+	errs = append(errs, cfg.validateAPIs())
 	if cfg.MaxConcurrentRequests <= 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))
 	}
@@ -171,4 +129,21 @@ func (cfg *ServerConfig) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// validateAPIs returns an error if no API is on, or if two have one path.
+func (cfg *ServerConfig) validateAPIs() error {
+	if cfg.APIs == (APIsConfig{}) {
+		return errors.New("apis: no API is on")
+	}
+	seen := map[string]bool{}
+	for _, one := range (&server{cfg: cfg}).newAPIs() {
+		for _, path := range one.paths {
+			if seen[path] {
+				return fmt.Errorf("path %q is the path of another API", path)
+			}
+			seen[path] = true
+		}
+	}
+	return nil
 }

@@ -7,23 +7,22 @@ import (
 	"context"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
-
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// DeltaMode says what becomes of profiles that count from the start of a program. Its values are DeltaComputed,
+// DeltaMode says how differences are made of profiles that count from the start of a program. Its values are DeltaComputed,
 // DeltaTarget and DeltaOff.
 type DeltaMode string
 
 const (
 	// DeltaComputed subtracts the profile before.
 	DeltaComputed DeltaMode = "computed"
-	// DeltaTarget asks the target for what happens within some seconds.
+	// DeltaTarget asks the target for a difference over some seconds.
 	DeltaTarget DeltaMode = "target"
-	// DeltaOff hands them on as they are.
+	// DeltaOff leaves them as they are.
 	DeltaOff DeltaMode = "off"
 )
 
@@ -37,11 +36,11 @@ func counts(name string) bool {
 	return name == profileAllocs || name == profileMutex || name == profileBlock
 }
 
-// deliverDifference hands on what has happened since the profile before. The first one is kept. One that is not handed
-// on stays in the next difference.
-func (c *collector) deliverDifference(ctx context.Context, t *tracker, payload []byte, source pprof.Source, m *memory) (outcome string, err error) {
-	payloads := c.in.newBatch(c.way, c.legacy, m)
-	if err := payloads.add(ctx, payload, source, times{}); err != nil {
+// deliverDifference passes on the difference from the profile before. The first profile is only kept. If the next consumer
+// refuses a difference for now, the next difference includes it.
+func (c *collector) deliverDifference(ctx context.Context, t *tracker, content []byte, source pprof.Source, m *memory) (outcome string, err error) {
+	payloads := c.in.newBatch(c.metrics, m)
+	if err := payloads.add(ctx, payload{format: c.format, content: content, source: source}); err != nil {
 		return outcomeOf(err), err
 	}
 	if len(payloads.messages) == 0 {
@@ -61,17 +60,17 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, payload [
 	return outcomeOf(err), err
 }
 
-// counterBytes is what a counter takes that is remembered.
+// counterBytes is the memory of one remembered counter.
 const counterBytes = 64
 
 // tracker is a [delta.Tracker] whose memory is reserved. It must be released.
 type tracker struct {
 	delta.Tracker
-	// known is for what is subtracted, next for what will be.
+	// known is for the counters that are subtracted, next for those that will be.
 	known, next *budget.Reservation
 }
 
-// reserve reserves memory for the counters of a profile, and as much again twice while they are compared.
+// reserve reserves memory for the counters of a profile, and twice as much in addition while they are compared.
 func (t *tracker) reserve(ctx context.Context, samples int, m *memory) error {
 	bytes := counterBytes * int64(samples)
 	if err := m.grow(ctx, 3*bytes); err != nil {
@@ -93,10 +92,10 @@ func (t *tracker) release() {
 	t.next.Release()
 }
 
-// deliverTargetDifference hands on a difference that the target has made.
-func (c *collector) deliverTargetDifference(ctx context.Context, payload []byte, source pprof.Source, m *memory) error {
-	payloads := c.in.newBatch(c.way, c.legacy, m)
-	if err := payloads.add(ctx, payload, source, times{}); err != nil {
+// deliverTargetDifference passes on a difference that the target has computed.
+func (c *collector) deliverTargetDifference(ctx context.Context, content []byte, source pprof.Source, m *memory) error {
+	payloads := c.in.newBatch(c.metrics, m)
+	if err := payloads.add(ctx, payload{format: c.format, content: content, source: source}); err != nil {
 		return err
 	}
 	for _, message := range payloads.messages {
@@ -105,7 +104,7 @@ func (c *collector) deliverTargetDifference(ctx context.Context, payload []byte,
 	return c.deliverChanged(ctx, payloads)
 }
 
-// deliverChanged hands on profiles from which samples were removed.
+// deliverChanged passes on profiles from which samples were removed.
 func (c *collector) deliverChanged(ctx context.Context, payloads *batch) error {
 	ctx = c.obs.StartProfilesOp(ctx)
 	err := payloads.compact(ctx)
@@ -113,6 +112,6 @@ func (c *collector) deliverChanged(ctx context.Context, payloads *batch) error {
 	if err == nil {
 		samples, err = payloads.deliver(ctx)
 	}
-	c.obs.EndProfilesOp(ctx, format, samples, err)
+	c.obs.EndProfilesOp(ctx, obsFormat, samples, err)
 	return err
 }

@@ -3,10 +3,12 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package pprofreceiver takes pprof profiles and hands them on as OTLP profiles.
+// Package pprofreceiver receives or fetches pprof profiles and passes them on as OTLP profiles.
 //
-// The package is a shell around the translator: it moves payloads in, tells the translator where they are from, and
-// turns what happened into answers and metrics. Its parts are an intake, which all ways in share, and one source for
-// each way in: the server, remote, scrape, file and self. An API of the server is one file with one line in
-// [server.newAPIs]; what a request or a fetch holds goes through one batch, and on as one message.
+// Each section of the configuration is a component of its own: server, remote, scrape, file and self. All of them add
+// payloads to a batch, one for each request or fetch. The batch translates the payloads and passes them to the next
+// consumer as one message; the intake is what all batches share.
+//
+// A push API of the server is one file with its type, and one line, the field of this type in [APIsConfig]. A format of
+// payloads is one file with a payloadFormat, which the APIs that accept the format name in [payload].
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"

@@ -18,13 +18,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// encodings are the values of Content-Encoding that are known, by the name that compression_algorithms has for them.
+// encodings are the known values of Content-Encoding, by their name in compression_algorithms.
 var encodings = map[string][]string{
 	"": {"identity"}, "gzip": {"gzip", "x-gzip"}, "zstd": {"zstd"},
 	"zlib": {"zlib"}, "deflate": {"deflate"}, "lz4": {"lz4"}, "snappy": {"snappy"}, "x-snappy-framed": {"x-snappy-framed"},
 }
 
-// decoderBytes is what a decoder takes beside its result: lz4 has blocks of 8 MiB at most, and two of them at a time.
+// decoderBytes is the memory of a decoder without its result. lz4 has two blocks of up to 8 MiB at a time.
 const (
 	decoderBytes    = 256 << 10
 	lz4DecoderBytes = 16 << 20
@@ -32,40 +32,40 @@ const (
 
 const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 
-// decoders takes the encodings away from confighttp where they are allowed: bodies pass as they came, so that their
-// memory is reserved before it is taken.
+// decoders makes confighttp pass bodies of the allowed encodings on without decoding them. decode does it, which reserves the
+// memory before.
 func (s *server) decoders() []confighttp.ToServerOption {
-	asItCame := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
+	notDecoded := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
 	var options []confighttp.ToServerOption
 	for encoding, aliases := range encodings {
 		if allowed := s.cfg.HTTP.CompressionAlgorithms; allowed != nil && !slices.Contains(allowed, encoding) {
 			continue
 		}
 		for _, alias := range aliases {
-			options = append(options, confighttp.WithDecoder(alias, asItCame))
+			options = append(options, confighttp.WithDecoder(alias, notDecoded))
 		}
 	}
 	return options
 }
 
-// decode takes the Content-Encoding off a body, unless it is gzip or zstd: with those the APIs deal, under one limit
-// with the payload's own compression. What comes out is bound as bodies are, and kept.
+// decode undoes the Content-Encoding of a body, unless it is gzip or zstd: these the APIs undo, under one limit with the
+// compression of the payload itself. The result has the same limit as bodies, and is kept.
 func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []byte) (decoded []byte, err error) {
 	defer func() {
-		// The decoders were not all written for input of strangers.
+		// Not all of the decoders are made for untrusted input.
 		if cause := recover(); cause != nil {
 			err = refuse(classMalformed, "cannot read the body: %v", cause)
 		}
 	}()
 	var from io.Reader
-	taken := int64(decoderBytes)
+	working := int64(decoderBytes)
 	switch r.Header.Get("Content-Encoding") {
 	case "zlib", "deflate":
 		if from, err = zlib.NewReader(bytes.NewReader(body)); err != nil {
 			return nil, undecodable(err)
 		}
 	case "lz4":
-		from, taken = lz4.NewReader(bytes.NewReader(body)), lz4DecoderBytes
+		from, working = lz4.NewReader(bytes.NewReader(body)), lz4DecoderBytes
 	case "x-snappy-framed":
 		from = snappy.NewReader(bytes.NewReader(body))
 	case "snappy":
@@ -78,11 +78,11 @@ func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []
 	}
 	r.Header.Del("Content-Encoding")
 	limit := s.cfg.HTTP.MaxRequestBodySize
-	if err := m.keep(ctx, taken); err != nil {
+	if err := m.keep(ctx, working); err != nil {
 		return nil, err
 	}
 	decoded, err = m.read(ctx, io.LimitReader(from, limit+1), 0)
-	m.kept -= taken
+	m.kept -= working
 	switch {
 	case err != nil:
 		return nil, undecodable(err)
@@ -93,7 +93,7 @@ func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []
 	}
 }
 
-// decodeSnappy decodes the form of snappy that is one block.
+// decodeSnappy decodes the block format of snappy.
 func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
 	r.Header.Del("Content-Encoding")
 	length, err := snappy.DecodedLen(body)
@@ -116,12 +116,12 @@ func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, b
 	return decoded, nil
 }
 
-// undecodable is the error of a decoder, or that of reserving memory for it.
+// undecodable returns the error for one of a decoder, or of reserving memory for it.
 func undecodable(err error) error {
 	return refuse(malformedUnless(err), "cannot read the body: %w", err)
 }
 
-// checkEncoding refuses a body that does not have the Content-Encoding which it is said to have.
+// checkEncoding refuses a body that does not have the Content-Encoding that the header names.
 func checkEncoding(r *http.Request, body []byte) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
 		return refuse(classMalformed, "Content-Encoding is %.16q, but the body begins otherwise", encoding)

@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// class is what went wrong with a request, as far as the answer and the metrics care.
+// class is the kind of an error. It decides on the answer and the reason in the metrics.
 type class int
 
 const (
@@ -46,18 +46,18 @@ const (
 	classCount
 )
 
-// answer is what a class means to the sender and to the metrics.
+// answer is how a class is answered and counted.
 type answer struct {
 	status int
 	// reason is the value of the attribute of receiver_pprof_refusals.
 	reason string
-	// code is the same for callers of a procedure.
+	// code is the status in Connect and gRPC.
 	code code
 	// retryable: the same request may succeed later. The answer carries Retry-After.
 	retryable bool
 }
 
-// answers is the one table of all that is not a success. An API whose clients want another status starts from here.
+// answers has the answer of each class. An API whose clients expect another status changes a copy of it.
 var answers = [classCount]answer{
 	classInternal:            {status: http.StatusInternalServerError, reason: "internal", code: codeInternal},
 	classMalformed:           {status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument},
@@ -84,7 +84,7 @@ type refusal struct {
 	err   error
 }
 
-// refuse makes an error of the class. format and args are those of fmt.Errorf.
+// refuse returns an error of the class. format and args are those of fmt.Errorf.
 func refuse(c class, format string, args ...any) error {
 	return &refusal{class: c, err: fmt.Errorf(format, args...)}
 }
@@ -93,7 +93,7 @@ func (r *refusal) Error() string { return r.err.Error() }
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// classify finds the class of an error: its own, or that of what it wraps.
+// classify returns the class of an error, or of one that it wraps.
 func classify(err error) class {
 	if own, ok := errors.AsType[*refusal](err); ok {
 		return own.class
@@ -116,7 +116,7 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// bodyError gives an error of reading a request's body its class.
+// bodyError returns the error for one of reading the body of a request, with its class.
 func bodyError(err error) error {
 	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bodyTooLarge(tooMany.Limit)
@@ -133,7 +133,7 @@ func bodyError(err error) error {
 	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
 		return refuse(classAborted, "the body ended early: %w", err)
 	default:
-		// What is left comes from the framing of chunks.
+		// The other errors are those of the chunked transfer coding.
 		return refuse(classMalformed, "cannot read the body: %w", err)
 	}
 }
@@ -142,11 +142,11 @@ func bodyTooLarge(limit int64) error {
 	return refuse(classTooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
 }
 
-// consumerError gives an error of the next consumer its class.
+// consumerError returns the error for one of the next consumer, with its class.
 func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return refuse(classAborted, "the sender did not wait for the answer: %w", err)
+		return refuse(classAborted, "the client canceled the request before the answer: %w", err)
 	case isAny(err, budget.ErrTooLarge, budget.ErrExhausted):
 		return err
 	case consumererror.IsPermanent(err):

@@ -68,8 +68,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// ways are all names of ways in.
-var ways = []string{wayPprof, wayIngest, wayPush, wayDatadog, wayParca, wayUnknown, wayRemote, wayScrape, wayFile, waySelf}
+// apiNames are all values of the attribute api.
+var apiNames = []string{"pprof", "pyroscope_ingest", "pyroscope_push", "datadog", "parca", nameUnknown, nameRemote, nameScrape, nameFile, nameSelf}
 
 // TestAnswersAreComplete holds the table against the names that metadata.yaml promises.
 func TestAnswersAreComplete(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAnswersAreComplete(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &promised))
 	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
-	assert.ElementsMatch(t, promised.Attributes["api"].Enum, ways)
+	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames)
 	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
 	for _, class := range []class{
 		classTooLarge, classMalformed, classNotPprof, classBusy, classMemory, classConsumerUnavailable, classConsumerRejected, classAborted,

@@ -21,23 +21,21 @@ import (
 )
 
 const (
-	// defaultMaxResponseSize bounds an answer as the server bounds a request.
+	// defaultMaxResponseSize is the same as for requests to the server.
 	defaultMaxResponseSize = 20 << 20
-	// fetchTimeout is how long an answer may take, above the time for which it is asked to profile, where no timeout is
-	// configured.
+	// fetchTimeout is the default timeout of an answer, in addition to the seconds for which the target is to profile.
 	fetchTimeout = 30 * time.Second
-	// maxQuoted is how much of a text is told of that stands where a profile should be.
+	// maxQuoted is how much of a text an error quotes that is no profile.
 	maxQuoted = 200
 )
 
-// fetcher gets profiles by HTTP.
+// fetcher fetches profiles over HTTP.
 type fetcher struct {
 	client *http.Client
 	limit  int64
 }
 
-// get returns the answer of a URL, if it may be a profile. The memory keeps it. The error tells its outcome to
-// [outcomeOf].
+// get returns the answer of a URL, if it may be a profile. The memory keeps it. The error has an outcome, see [outcomeOf].
 func (f *fetcher) get(ctx context.Context, target string, m *memory) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
@@ -68,7 +66,7 @@ func (f *fetcher) get(ctx context.Context, target string, m *memory) ([]byte, er
 	return body, checkContent(response.Header.Get("Content-Type"), body)
 }
 
-// checkContent refuses pages for people: they are what one gets from a wrong URL.
+// checkContent refuses web pages and texts, which a wrong URL returns.
 func checkContent(contentType string, body []byte) error {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -82,7 +80,7 @@ func checkContent(contentType string, body []byte) error {
 	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)", mediaType, quote(body))
 }
 
-// quote returns the first line of an answer, if it is text.
+// quote returns the first line of an answer for an error, or "" if it is not text.
 func quote(body []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(body[:min(len(body), maxQuoted)])), "\n")
 	if line == "" || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == '\uFFFD' }) {
@@ -91,7 +89,7 @@ func quote(body []byte) string {
 	return fmt.Sprintf(": %q", line)
 }
 
-// secondsOf returns how long a URL asks the target to profile.
+// secondsOf returns for how long a URL asks the target to profile.
 func secondsOf(target *url.URL) time.Duration {
 	seconds, err := strconv.ParseFloat(target.Query().Get("seconds"), 64)
 	if err != nil || seconds <= 0 || seconds > 86400 {
@@ -100,13 +98,13 @@ func secondsOf(target *url.URL) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// goProfiles are the names of what Go serves below /debug/pprof, by the last part of their path.
+// goProfiles are the names of the profiles of net/http/pprof, by the last part of their path.
 var goProfiles = map[string]string{
 	"profile": profileCPU, profileHeap: profileHeap, profileAllocs: profileAllocs, profileGoroutine: profileGoroutine,
 	profileMutex: profileMutex, profileBlock: profileBlock, profileThreads: profileThreads,
 }
 
-// The kinds of profiles that Go knows.
+// The names of the profiles of Go.
 const (
 	profileCPU       = "cpu"
 	profileHeap      = "heap"
@@ -117,5 +115,6 @@ const (
 	profileThreads   = "threadcreate"
 )
 
-// goProfileName is the kind of profile behind a path, if it is one of Go's: mutex and block look alike.
+// goProfileName returns the name of the profile at a path of net/http/pprof, or "". The content does not tell mutex and block
+// profiles apart.
 func goProfileName(urlPath string) string { return goProfiles[path.Base(urlPath)] }

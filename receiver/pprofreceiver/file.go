@@ -34,12 +34,12 @@ type files struct {
 	cfg    *FileConfig
 	id     component.ID
 	rounds *rounds
-	turns  *turns
+	queue  *fileQueue
 	health *health
 	state  *fileState
-	// settling are files that were too young to be read, as they were then, and since when.
+	// settling has the files that had changed too recently to be read: their state then, and since when.
 	settling map[string]settlingFile
-	// unsaved counts what was read since the state was stored.
+	// unsaved counts the files that were read since the state was stored.
 	unsaved int
 }
 
@@ -49,15 +49,15 @@ type settlingFile struct {
 }
 
 func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error) {
-	c, err := newCollector(set, in, wayFile, "file")
+	c, err := newCollector(set, in, nameFile, "file")
 	if err != nil {
 		return nil, err
 	}
-	c.legacy = legacyFormats{allowed: cfg.LegacyFormats, hint: ", which file.legacy_formats: true allows"}
-	return &files{collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), turns: newTurns(), settling: map[string]settlingFile{}}, nil
+	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
+	return &files{collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(), settling: map[string]settlingFile{}}, nil
 }
 
-// Start restores what is known of files and begins the rounds.
+// Start restores the state of an earlier run and starts the schedule.
 func (f *files) Start(ctx context.Context, host component.Host) error {
 	if f.cfg.MoveTo != "" {
 		if err := os.MkdirAll(f.cfg.MoveTo, 0o750); err != nil {
@@ -80,7 +80,7 @@ func (f *files) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown ends the rounds, waits for one that is under way, and stores what is known of files.
+// Shutdown stops the schedule, waits for a round in progress, and stores the state.
 func (f *files) Shutdown(ctx context.Context) error {
 	if err := f.rounds.stop(ctx); err != nil || f.state == nil {
 		return err
@@ -88,38 +88,38 @@ func (f *files) Shutdown(ctx context.Context) error {
 	return errors.Join(f.state.save(ctx), f.state.close(ctx))
 }
 
-// isMoved reports whether a file stands where files are moved to.
+// isMoved reports whether a file is in the directory that files are moved to.
 func (f *files) isMoved(path string) bool {
 	return f.cfg.MoveTo != "" && filepath.Clean(filepath.Dir(path)) == filepath.Clean(f.cfg.MoveTo)
 }
 
-// look reads a file if it is new and whole.
-func (f *files) look(ctx context.Context, path string) error {
+// process reads a file if it is new and complete.
+func (f *files) process(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		// It went meanwhile, is none, or has just been made: whoever profiles into it may write at the end only.
+		// It has been deleted, is not a regular file, or is still empty: some profilers write at the end only.
 		return nil
 	}
 	mark := markOf(info)
 	if f.state.was(path, mark) || !f.settled(path, mark, info.ModTime()) {
 		return nil
 	}
-	err = f.turns.leave(ctx, func(ctx context.Context) error { return f.take(ctx, path, mark) })
+	err = f.queue.unlockWhileWaiting(ctx, func(ctx context.Context) error { return f.read(ctx, path, mark) })
 	if errors.Is(err, errChanging) {
 		return nil
 	}
-	f.way.fetched(ctx, outcomeOf(err))
+	f.metrics.fetched(ctx, outcomeOf(err))
 	if err != nil {
-		f.log.Warn("Cannot take a file", zap.String("path", path), zap.Error(err))
+		f.log.Warn("Cannot read a file", zap.String("path", path), zap.Error(err))
 		if !isAboutContent(err) {
 			return err
 		}
-		// It will not get better, unless it changes.
+		// It is not tried again unless it changes.
 		f.state.remember(path, mark)
 		return nil
 	}
 	f.state.remember(path, mark)
-	if err := f.dispose(path); err != nil {
+	if err := f.deleteOrMove(path); err != nil {
 		return err
 	}
 	if f.unsaved++; f.unsaved >= saveEvery {
@@ -129,7 +129,7 @@ func (f *files) look(ctx context.Context, path string) error {
 	return nil
 }
 
-// isAboutContent reports whether an error lies in what a file holds, not in how it was read or handed on.
+// isAboutContent reports whether the content of a file is the cause of an error, not the reading or the next consumer.
 func isAboutContent(err error) bool {
 	switch classify(err) {
 	case classMalformed, classNotPprof, classTooLarge, classConsumerRejected:
@@ -139,8 +139,8 @@ func isAboutContent(err error) bool {
 	}
 }
 
-// settled reports whether a file has not changed for long enough, by its own time or, where that cannot be trusted, by
-// what was seen of it.
+// settled reports whether a file has not changed for long enough: by its modification time, or since it was seen first in
+// this state, where that time is wrong.
 func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
 	now := time.Now()
 	seen, known := f.settling[path]
@@ -158,7 +158,7 @@ func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
 // errChanging says that a file changed while it was read.
 var errChanging = errors.New("the file is changing")
 
-func (f *files) take(ctx context.Context, path string, mark fileMark) error {
+func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	limit := int64(f.in.limits.InflatedBytes)
 	if mark.Size > limit {
 		return refuse(classTooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
@@ -168,9 +168,9 @@ func (f *files) take(ctx context.Context, path string, mark fileMark) error {
 		return err
 	}
 	defer file.Close()
-	taken := f.in.newMemory(ctx)
-	defer taken.release()
-	if err := taken.keep(ctx, mark.Size); err != nil {
+	m := f.in.newMemory(ctx)
+	defer m.release()
+	if err := m.keep(ctx, mark.Size); err != nil {
 		return err
 	}
 	content := make([]byte, mark.Size)
@@ -185,11 +185,11 @@ func (f *files) take(ctx context.Context, path string, mark fileMark) error {
 	if f.cfg.IncludeFilePath {
 		source.Resource.PutStr(attributeFilePath, label.ValidText(path))
 	}
-	return f.deliver(ctx, content, source, taken)
+	return f.deliver(ctx, content, source, m)
 }
 
-// dispose does with a file that was handed on what is configured.
-func (f *files) dispose(path string) error {
+// deleteOrMove deletes or moves a file that the next consumer has accepted, as configured.
+func (f *files) deleteOrMove(path string) error {
 	switch {
 	case f.cfg.DeleteAfterRead:
 		return os.Remove(path)

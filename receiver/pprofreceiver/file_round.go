@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
-// round reads what is new.
+// round reads the files that are new.
 func (f *files) round(ctx context.Context) {
 	paths, err := doublestar.FilepathGlob(f.cfg.Include)
 	if err != nil {
@@ -28,25 +28,25 @@ func (f *files) round(ctx context.Context) {
 			continue
 		}
 		present[path] = true
-		f.turns.next(func() {
+		f.queue.run(func() {
 			if stopped {
 				return
 			}
-			if err := f.look(ctx, path); err != nil {
+			if err := f.process(ctx, path); err != nil {
 				failed = err
-				// The others would fare the same. All come again.
+				// The others would fail for the same reason. The next round tries all of them again.
 				stopped = stopped || ctx.Err() != nil || outcomeOf(err) == answers[classConsumerUnavailable].reason
 			}
 		})
 	}
-	f.turns.files.Wait()
+	f.queue.files.Wait()
 	if !stopped {
 		f.forget(present)
 	}
 	f.health.set(f.cfg.Include, errors.Join(failed, f.state.save(context.WithoutCancel(ctx))))
 }
 
-// forget drops what is known of files that are gone.
+// forget drops the state of files that do not exist any more.
 func (f *files) forget(present map[string]bool) {
 	f.state.forget(present)
 	for path := range f.settling {
@@ -56,45 +56,46 @@ func (f *files) forget(present map[string]bool) {
 	}
 }
 
-// maxWaitingFiles is how many files may wait for their results at a time.
+// maxWaitingFiles is how many files may be processed or wait for their results at a time.
 const maxWaitingFiles = 64
 
-// turns lets one file be worked on at a time, and the next one while those before it only wait for their results.
-type turns struct {
-	turn  sync.Mutex
-	files sync.WaitGroup
-	// unfinished has room for the files that are worked on or wait.
+// fileQueue processes one file at a time. While a file only waits for its result, the next one is processed.
+type fileQueue struct {
+	processing sync.Mutex
+	files      sync.WaitGroup
+	// unfinished limits the files that are processed or wait.
 	unfinished chan struct{}
 }
 
-func newTurns() *turns { return &turns{unfinished: make(chan struct{}, maxWaitingFiles)} }
+func newFileQueue() *fileQueue { return &fileQueue{unfinished: make(chan struct{}, maxWaitingFiles)} }
 
-// next waits for the turn and calls work in it. It returns before work does.
-func (t *turns) next(work func()) {
-	t.unfinished <- struct{}{}
-	t.turn.Lock()
-	t.files.Go(func() {
+// run waits until no other file is processed, and starts process. It does not wait for its end.
+func (q *fileQueue) run(process func()) {
+	q.unfinished <- struct{}{}
+	q.processing.Lock()
+	q.files.Go(func() {
 		defer func() {
-			t.turn.Unlock()
-			<-t.unfinished
+			q.processing.Unlock()
+			<-q.unfinished
 		}()
-		work()
+		process()
 	})
 }
 
-// leave calls what may give up the turn while it waits. The turn is had again when it returns.
-func (t *turns) leave(ctx context.Context, call func(context.Context) error) error {
+// unlockWhileWaiting makes a call within process. As soon as the call only waits for its result, the next file may be
+// processed. When unlockWhileWaiting returns, no other file is processed.
+func (q *fileQueue) unlockWhileWaiting(ctx context.Context, call func(context.Context) error) error {
 	var once sync.Once
-	left := false
+	unlocked := false
 	err := call(waiting.NewContext(ctx, func() {
 		once.Do(func() {
-			left = true
-			t.turn.Unlock()
+			unlocked = true
+			q.processing.Unlock()
 		})
 	}))
-	once.Do(func() {}) // From here on it is too late to leave.
-	if left {
-		t.turn.Lock()
+	once.Do(func() {}) // From here on nothing unlocks it.
+	if unlocked {
+		q.processing.Lock()
 	}
 	return err
 }

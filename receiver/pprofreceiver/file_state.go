@@ -13,10 +13,10 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// stateKey is where the state stands in the storage.
+// stateKey is the key of the state in the storage.
 const stateKey = "files"
 
-// fileMark tells one content of a file from another.
+// fileMark distinguishes the states of a file.
 type fileMark struct {
 	Size    int64 `json:"size"`
 	ModTime int64 `json:"mod_time_unix_nano"`
@@ -45,10 +45,10 @@ func openFileState(ctx context.Context, host component.Host, id component.ID, ex
 	}
 	keeper, ok := found.(storage.Extension)
 	if !ok {
-		return nil, fmt.Errorf("the extension %q is no storage", extension)
+		return nil, fmt.Errorf("the extension %q is not a storage extension", extension)
 	}
 	var err error
-	if s.client, err = keeper.GetClient(ctx, component.KindReceiver, id, wayFile); err != nil {
+	if s.client, err = keeper.GetClient(ctx, component.KindReceiver, id, nameFile); err != nil {
 		return nil, fmt.Errorf("cannot open the storage %q: %w", extension, err)
 	}
 	text, err := s.client.Get(ctx, stateKey)
@@ -70,7 +70,7 @@ func (s *fileState) remember(path string, mark fileMark) {
 	s.read[path], s.changed = mark, true
 }
 
-// forget drops what is not there any more.
+// forget drops the files that do not exist any more.
 func (s *fileState) forget(present map[string]bool) {
 	for path := range s.read {
 		if !present[path] {
@@ -80,7 +80,7 @@ func (s *fileState) forget(present map[string]bool) {
 	}
 }
 
-// save writes what has changed.
+// save stores the state, if it has changed.
 func (s *fileState) save(ctx context.Context) error {
 	if !s.changed || s.client == nil {
 		return nil

@@ -103,7 +103,7 @@ func TestFileStateErrors(t *testing.T) {
 		says string
 	}{
 		{component.MustNewID("missing"), "cannot find the storage extension"},
-		{other, "is no storage"},
+		{other, "is not a storage"},
 		{id, "cannot restore"},
 	} {
 		_, err := openFileState(t.Context(), host, component.MustNewID("pprof"), &c.id)

@@ -44,7 +44,7 @@ func runFiles(t *testing.T, host component.Host, directory string, change func(*
 // round looks at the files once, and returns how many messages there are.
 func (r *running) round(t *testing.T) int {
 	t.Helper()
-	r.receiver.sources[0].(*files).round(t.Context())
+	r.receiver.sections[0].(*files).round(t.Context())
 	return len(r.sink.wait(t, 0))
 }
 
@@ -156,7 +156,7 @@ func TestFileFromTheFuture(t *testing.T) {
 	require.NoError(t, os.Chtimes(path, time.Now(), time.Now().Add(time.Hour)))
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.Settle = time.Minute })
 	require.Zero(t, r.round(t))
-	settling := r.receiver.sources[0].(*files).settling
+	settling := r.receiver.sections[0].(*files).settling
 	seen := settling[path]
 	seen.since = seen.since.Add(-time.Minute)
 	settling[path] = seen
@@ -223,7 +223,7 @@ func TestFilesWaitTogether(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.receiver.sources[0].(*files).round(t.Context())
+		r.receiver.sections[0].(*files).round(t.Context())
 	}()
 	for range maxWaitingFiles {
 		<-entered

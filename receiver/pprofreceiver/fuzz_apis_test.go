@@ -26,7 +26,7 @@ func fuzzAPI(f *testing.F, path string) {
 	next := &sink{}
 	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, next)
 	require.NoError(f, err)
-	handler := r.sources[0].(*server).handler()
+	handler := r.sections[0].(*server).handler()
 
 	f.Fuzz(func(t *testing.T, body []byte, query, contentType, encoding string) {
 		next.got, next.ctx = nil, nil

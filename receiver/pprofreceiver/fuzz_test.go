@@ -41,7 +41,7 @@ func FuzzHandler(f *testing.F) {
 	next := &sink{}
 	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), cfg, next)
 	require.NoError(f, err)
-	handler := r.sources[0].(*server).handler()
+	handler := r.sections[0].(*server).handler()
 
 	f.Fuzz(func(t *testing.T, body []byte, query, encoding, service string) {
 		next.got, next.ctx = nil, nil

@@ -79,7 +79,7 @@ func TestGRPCErrors(t *testing.T) {
 		code    codes.Code
 		says    string
 	}{
-		"bad profile":  {path: pushPath, message: pushRequest(false, nil, good, []byte("x")), code: codes.InvalidArgument, says: "1 of 2 profiles refused, the others are taken: series[1].samples[0]: "},
+		"bad profile":  {path: pushPath, message: pushRequest(false, nil, good, []byte("x")), code: codes.InvalidArgument, says: "1 of 2 profiles refused, the others are accepted: series[1].samples[0]: "},
 		"bad message":  {path: parcaPath, message: []byte{0xff}, code: codes.InvalidArgument, says: "malformed message"},
 		"too large":    {path: parcaPath, message: pushRequest(true, map[string]string{"a": strings.Repeat("x", 20_000)}, good), code: codes.ResourceExhausted, says: "the limit is 16384"},
 		"unavailable":  {path: parcaPath, message: pushRequest(true, nil, good), consume: errors.New("100% full; später"), code: codes.Unavailable, says: "100% full; später"},

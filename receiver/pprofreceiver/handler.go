@@ -21,60 +21,19 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// shutdownGrace is the time that a request has to arrive once the server is shut down.
+// shutdownGrace is how long a request may still arrive once the server is shutting down.
 const shutdownGrace = time.Second
 
-// format is what the standard metrics and spans of a receiver call the data.
-const format = "pprof"
-
-// api is one protocol of the server: where it is, what a request means, and the form of its answers.
-type api struct {
-	// way is the name in the metrics, metrics are those of this way.
-	way     string
-	metrics *way
-	paths   []string
-	// take adds what a request holds to payloads. body is only valid until it returns. An error is for all of it.
-	take func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error
-	// succeed and fail write the answer, behind headers that are set already.
-	succeed func(w http.ResponseWriter, r *http.Request)
-	fail    func(w http.ResponseWriter, r *http.Request, f failure)
-}
-
-// failure is what is told of a request that was refused.
-type failure struct {
-	answer
-	class class
-	text  string
-}
-
-// newAPIs lists the protocols that are on.
-func (s *server) newAPIs() []*api {
-	all := []*api{}
-	for _, one := range []struct {
-		on  bool
-		api *api
-	}{
-		{s.cfg.APIs.Pprof, s.rawAPI()},
-		{s.cfg.APIs.PyroscopeIngest, s.ingestAPI()},
-		{s.cfg.APIs.PyroscopePush, s.pushAPI()},
-		{s.cfg.APIs.Datadog, s.datadogAPI()},
-		{s.cfg.APIs.Parca, s.parcaAPI()},
-	} {
-		if one.on {
-			one.api.metrics = newWay(s.intake.metrics, one.api.way)
-			all = append(all, one.api)
-		}
-	}
-	return all
-}
+// obsFormat is the format that the standard metrics and spans of a receiver name.
+const obsFormat = "pprof"
 
 // handler routes requests to the APIs.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	paths := slices.Sorted(maps.Keys(s.byPath))
 	for _, path := range paths {
-		protocol := s.byPath[path]
-		mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, protocol) })
+		one := s.byPath[path]
+		mux.HandleFunc(exactly(path), func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, one) })
 	}
 	known := strings.Join(paths, ", ")
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +42,7 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// exactly is the pattern of a path and of nothing below it.
+// exactly returns the pattern that matches a path and nothing below it.
 func exactly(path string) string {
 	if path == "/" {
 		return "/{$}"
@@ -91,25 +50,25 @@ func exactly(path string) string {
 	return path
 }
 
-func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, protocol *api) {
+func (s *server) serveAPI(w http.ResponseWriter, r *http.Request, one *api) {
 	ctx := s.obs.StartProfilesOp(s.withTenant(r.Context(), r))
-	samples, err := s.takeRequest(ctx, w, r, protocol)
-	err = s.lateError(err)
+	samples, err := s.process(ctx, w, r, one)
+	err = s.shutdownError(err)
 	if _, partial := errors.AsType[*partialError](err); partial {
-		// Its samples are those that were accepted.
-		s.obs.EndProfilesOp(ctx, format, samples, nil)
+		// samples counts those that were accepted.
+		s.obs.EndProfilesOp(ctx, obsFormat, samples, nil)
 	} else {
-		s.obs.EndProfilesOp(ctx, format, samples, err)
+		s.obs.EndProfilesOp(ctx, obsFormat, samples, err)
 	}
 	if err != nil {
-		s.refuse(w, r, protocol, err)
+		s.refuse(w, r, one, err)
 		return
 	}
-	protocol.succeed(w, r)
+	one.succeed(w, r)
 }
 
-// takeRequest reads a request and has it worked on.
-func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http.Request, protocol *api) (samples int, err error) {
+// process reads a request, translates its payloads and passes them to the next consumer. It returns the number of samples.
+func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Request, one *api) (samples int, err error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return 0, refuse(classWrongMethod, "method %.16s not allowed, supported: [POST]", r.Method)
@@ -117,41 +76,42 @@ func (s *server) takeRequest(ctx context.Context, w http.ResponseWriter, r *http
 	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
-	defer s.hurryOnShutdown(w)()
-	taken := s.intake.newMemory(ctx)
-	defer taken.release()
-	body, leave, err := s.receive(ctx, w, r, taken)
+	defer s.limitReadOnShutdown(w)()
+	m := s.intake.newMemory(ctx)
+	defer m.release()
+	body, release, err := s.receive(ctx, w, r, m)
 	if err != nil {
 		return 0, err
 	}
-	leave = sync.OnceFunc(leave)
-	defer leave()
-	ctx = waiting.NewContext(ctx, leave)
-	if body, err = s.decode(ctx, r, taken, body); err != nil {
+	release = sync.OnceFunc(release)
+	defer release()
+	ctx = waiting.NewContext(ctx, release)
+	if body, err = s.decode(ctx, r, m, body); err != nil {
 		return 0, err
 	}
-	payloads := s.intake.newBatch(protocol.metrics, s.legacy, taken)
-	if err := protocol.take(ctx, r, payloads, body); err != nil {
+	payloads := s.intake.newBatch(one.metrics, m)
+	if err := one.read(ctx, r, payloads, body); err != nil {
 		return 0, err
 	}
 	return payloads.deliver(ctx)
 }
 
-// receive reads the body of a request, and takes a place when all of it has come. The place must be left.
-func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, leave func(), err error) {
-	coming := &arrival{all: s.arriving, sender: r.Body, header: headerBytes(r), expire: func() {
-		// A connection that has no deadlines is served without.
+// receive reads the body of a request. When all of it has arrived, it waits until the request may be processed; the caller
+// must call release when it has been.
+func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
+	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), expire: func() {
+		// On an error the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	}}
-	defer coming.end()
-	if err := coming.begin(); err != nil {
+	defer arriving.end()
+	if err := arriving.begin(); err != nil {
 		return nil, nil, err
 	}
-	if err := m.keep(ctx, coming.header); err != nil {
+	if err := m.keep(ctx, arriving.header); err != nil {
 		return nil, nil, err
 	}
-	body, err = m.read(ctx, coming, r.ContentLength)
-	if refusal := coming.whole(); refusal != nil {
+	body, err = m.read(ctx, arriving, r.ContentLength)
+	if refusal := arriving.complete(); refusal != nil {
 		if s.stopping.Err() == nil {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
 		}
@@ -160,11 +120,11 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}
-	leave, err = s.places.take(ctx, s.cfg.TenantFrom.of(r))
-	return body, leave, err
+	release, err = s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
+	return body, release, err
 }
 
-// headerBytes is about what the header of a request takes: its texts, and what is made of the query.
+// headerBytes estimates the memory of the header of a request: its texts, and the parsed query.
 func headerBytes(r *http.Request) int64 {
 	bytes := 2 * len(r.RequestURI)
 	for name, values := range r.Header {
@@ -176,8 +136,8 @@ func headerBytes(r *http.Request) int64 {
 	return 2 * int64(bytes)
 }
 
-// newSource returns what configuration, headers and query say of the profiles of a request. What the API itself says of
-// them comes over that.
+// newSource returns what the configuration, headers and query say about the profiles of a request. The API itself overrides
+// it.
 func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
 	err := setFromHeaders(source.Resource, r.Header, s.headers)
@@ -187,18 +147,18 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	return source, err
 }
 
-// hurryOnShutdown gives a request little time to arrive from the moment on when the server is shut down: a sender that
-// has nothing to say must not keep the rest of the Collector from ending. The result ends that.
-func (s *server) hurryOnShutdown(w http.ResponseWriter) (stop func() bool) {
+// limitReadOnShutdown sets a short deadline for reading the request when the server shuts down. So an idle client cannot
+// delay the shutdown. stop undoes it.
+func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func() bool) {
 	return context.AfterFunc(s.stopping, func() {
-		// A connection that has no deadlines is served without.
+		// On an error the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
 	})
 }
 
-// lateError is an error of a request, seen in the light of a shutdown that may have caused it: the deadline that the shutdown
-// sets also ends the context of a request that has arrived, since the server goes on listening for the sender to leave.
-func (s *server) lateError(err error) error {
+// shutdownError returns a retryable error if the shutdown has caused err. The read deadline of the shutdown also cancels the
+// context of requests that have arrived: net/http keeps reading the connection to notice that the client has gone.
+func (s *server) shutdownError(err error) error {
 	if err == nil || s.stopping.Err() == nil {
 		return err
 	}
@@ -208,28 +168,28 @@ func (s *server) lateError(err error) error {
 	return err
 }
 
-// refuse counts what went wrong and answers it.
-func (s *server) refuse(w http.ResponseWriter, r *http.Request, protocol *api, err error) {
+// refuse counts the error of a request and answers with it.
+func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err error) {
 	class := classify(err)
 	f := failure{answer: answers[class], class: class, text: err.Error()}
-	protocol.metrics.refused(r.Context(), class)
-	s.set.Logger.Debug("Refused a request", zap.String("api", protocol.way), zap.String("reason", f.reason), zap.Error(err))
+	one.metrics.refused(r.Context(), class)
+	s.set.Logger.Debug("Refused a request", zap.String("api", one.name), zap.String("reason", f.reason), zap.Error(err))
 	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
-	// A sender that still writes when the connection closes may never see the answer.
+	// A client that is still writing when the connection closes may never see the answer.
 	_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
-	protocol.fail(w, r, f)
+	one.fail(w, r, f)
 }
 
-// drainedBytes is how much of a refused body is still read. The read timeout bounds how long that takes, and drainTime for one
-// that was refused before it had arrived.
+// drainedBytes is how much of a refused body is still read. The read timeout limits how long that may take; drainTime limits
+// it for a body that was refused while it arrived.
 const (
 	drainedBytes = 2 << 20
 	drainTime    = 2 * time.Second
 )
 
-// seconds rounds up: a sender that comes back too early is refused once more.
+// seconds rounds up: a client that comes back too early would be refused again.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
@@ -238,8 +198,8 @@ func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.S
 
 func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.status) }
 
-// refuseEarly answers what confighttp refuses before a request comes to an API: failed authentication, and encodings
-// that are unknown or broken at their start. It is told no more than a text.
+// refuseEarly answers the requests that confighttp refuses: failed authentication, and encodings that are unknown or broken
+// at their start. It only gets a text and a status.
 func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string, status int) {
 	class := classMalformed
 	switch {
@@ -250,9 +210,9 @@ func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string
 	case strings.Contains(text, "too large"), strings.Contains(text, "exceeds max request body size"):
 		class = classTooLarge
 	}
-	protocol, known := s.byPath[r.URL.Path]
+	one, known := s.byPath[r.URL.Path]
 	if !known {
-		protocol = s.unknown
+		one = s.unknown
 	}
-	s.refuse(w, r, protocol, refuse(class, "%s", text))
+	s.refuse(w, r, one, refuse(class, "%s", text))
 }

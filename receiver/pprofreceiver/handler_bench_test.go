@@ -32,7 +32,7 @@ func (discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { retur
 func BenchmarkHandler(b *testing.B) {
 	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{})
 	require.NoError(b, err)
-	handler := r.sources[0].(*server).handler()
+	handler := r.sections[0].(*server).handler()
 	for _, file := range profiletest.OwnPprofs(b) {
 		body := file.Bytes(b)
 		b.Run("profile="+file.Name+"/op=decode", func(b *testing.B) {

@@ -16,10 +16,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxNamedTargets is how many failing targets a status tells of in its error. Its attributes tell of all.
+// maxNamedTargets is how many failing targets the error of a status names. Its attributes have all targets.
 const maxNamedTargets = 5
 
-// health reports as the status of the component what works and what does not.
+// health reports the status of the component: which targets work, and which do not.
 type health struct {
 	host component.Host
 	log  *zap.Logger
@@ -32,7 +32,7 @@ func newHealth(host component.Host, log *zap.Logger) *health {
 	return &health{host: host, log: log, states: map[string]error{}}
 }
 
-// set says how a target is. Only a change is reported and logged.
+// set sets the state of a target. Only a change is reported and logged.
 func (h *health) set(target string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

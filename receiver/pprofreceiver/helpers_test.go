@@ -57,7 +57,7 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 		change(cfg, section)
 	}
 	r := runConfig(tb, host, cfg)
-	r.address = r.receiver.sources[0].(*server).address.String()
+	r.address = r.receiver.sections[0].(*server).address.String()
 	r.url = "http://" + r.address
 	return r
 }
@@ -139,7 +139,7 @@ func (r *running) send(ctx context.Context, method, target string, body io.Reade
 	return reply{status: response.StatusCode, header: response.Header, text: string(text)}, err
 }
 
-// assertRefusals compares the counts of refusals by reason, of all ways in.
+// assertRefusals compares the counts of refusals by reason, of all APIs.
 func (r *running) assertRefusals(t *testing.T, want map[string]int64) {
 	t.Helper()
 	if len(want) == 0 {
@@ -171,12 +171,12 @@ func (r *running) counts(name, key string) map[string]int64 {
 func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
 	var all []metricdata.DataPoint[int64]
 	for value, count := range values {
-		all = append(all, metricdata.DataPoint[int64]{Attributes: attribute.NewSet(pprofAPI, attribute.String(key, value)), Value: count})
+		all = append(all, metricdata.DataPoint[int64]{Attributes: attribute.NewSet(apiPprof, attribute.String(key, value)), Value: count})
 	}
 	return all
 }
 
-var pprofAPI = attribute.String("api", "pprof")
+var apiPprof = attribute.String("api", "pprof")
 
 // sink keeps what it is given, or does what it is told.
 type sink struct {

@@ -221,9 +221,9 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	const senders = 20
 	for range senders {
-		r.raw(t, unfinished(20_000_000, beginningBytes+1))
+		r.raw(t, unfinished(20_000_000, firstBufferBytes+1))
 	}
-	r.waitArriving(t, senders, senders*(beginningBytes+1))
+	r.waitArriving(t, senders, senders*(firstBufferBytes+1))
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(senders<<20), "20 MB each were announced")
 }
@@ -231,7 +231,7 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 // waitArriving waits until n bodies arrive, and of them so many bytes have come.
 func (r *running) waitArriving(t *testing.T, n int, bytes int64) {
 	t.Helper()
-	arriving := r.receiver.sources[0].(*server).arriving
+	arriving := r.receiver.sections[0].(*server).arrivals
 	require.Eventually(t, func() bool {
 		arriving.mu.Lock()
 		defer arriving.mu.Unlock()

@@ -5,7 +5,6 @@ package pprofreceiver
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -20,18 +19,19 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// intake is the part that all ways in share: it translates payloads, counts them and hands them on.
+// intake is what all sections of the receiver share: it translates payloads, counts them and passes them to the next
+// consumer.
 type intake struct {
 	decoder *pprof.Decoder
 	limits  LimitsConfig
-	legacy  legacyParser
 	next    xconsumer.Profiles
 	metrics *metadata.TelemetryBuilder
-	// allMappings says that mappings which no sample reaches are carried.
+	// allMappings says that mappings which no sample refers to are kept.
 	allMappings bool
-	resource    pcommon.Map // the attributes that every resource begins with, only read
-	version     string
-	// budget is what requests reserve memory of. It is nil until the receiver is started.
+	// resource has the attributes of the configuration. It is only read.
+	resource pcommon.Map
+	version  string
+	// budget is the memory budget of the process. It is nil until the receiver is started.
 	budget *budget.Budget
 	closed atomic.Bool
 }
@@ -48,7 +48,6 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	return &intake{
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
 		limits:      cfg.Limits,
-		legacy:      newLegacyParser(cfg.Limits.InflatedBytes),
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
 		metrics:     metrics,
 		allMappings: cfg.KeepUnreferencedMappings,
@@ -57,44 +56,29 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	}, nil
 }
 
-// newSource returns a source with the configured resource attributes, for the caller to add what it knows.
+// pprofFormat returns the format pprof. hint ends the error for an older format where these are not allowed.
+func (in *intake) pprofFormat(legacyAllowed bool, hint string) payloadFormat {
+	return pprofFormat{decoder: in.decoder, legacy: newLegacyFormats(legacyAllowed, hint, in.limits.InflatedBytes)}
+}
+
+// newSource returns a source with the configured resource attributes. The caller adds its own.
 func (in *intake) newSource() pprof.Source {
 	resource := pcommon.NewMap()
 	in.resource.CopyTo(resource)
 	return pprof.Source{Resource: resource, ScopeName: metadata.ScopeName, ScopeVersion: in.version}
 }
 
-// translate makes profiles of one payload. The error tells its class to [classify].
-func (in *intake) translate(ctx context.Context, way *way, payload []byte, source pprof.Source, legacy legacyFormats, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
+// translate translates one payload and counts it. The error has a class, see [classify].
+func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
-	source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
-	profiles, stats, err := in.decoder.Decode(payload, source)
-	if errors.Is(err, pprof.ErrNotPprof) {
-		if legacy.allowed {
-			profiles, stats, err = in.translateLegacy(ctx, payload, source, m)
-		} else {
-			err = refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, legacy.hint)
-		}
-	}
-	way.translated(ctx, len(payload), stats.InflatedBytes, time.Since(start))
+	p.source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
+	profiles, stats, err := p.format.Decode(p.content, p.source)
+	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	return profiles, stats, err
 }
 
-// translateLegacy takes the detour over google/pprof, which reads the older formats and writes profile.proto.
-func (in *intake) translateLegacy(ctx context.Context, payload []byte, source pprof.Source, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
-	before := m.kept
-	defer func() { m.kept = before }()
-	modern, size, err := in.legacy.modernise(ctx, payload, m)
-	if err != nil {
-		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
-	}
-	profiles, stats, err := in.decoder.Decode(modern, source)
-	stats.InflatedBytes = size
-	return profiles, stats, err
-}
-
-// hand gives profiles to the next consumer.
-func (in *intake) hand(ctx context.Context, profiles pprofile.Profiles) error {
+// consume passes profiles to the next consumer.
+func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error {
 	if in.closed.Load() {
 		return refuse(classBusy, "the receiver is shutting down")
 	}
@@ -104,5 +88,5 @@ func (in *intake) hand(ctx context.Context, profiles pprofile.Profiles) error {
 	return nil
 }
 
-// close ends the intake: what is still on its way is refused.
+// close makes consume refuse everything.
 func (in *intake) close() { in.closed.Store(true) }

@@ -88,8 +88,8 @@ func TestShutdownIsBounded(t *testing.T) {
 	r.waitArriving(t, 0, 0)
 
 	in := r.receiver.intake
-	late := in.newBatch(newWay(in.metrics, wayPprof), legacyFormats{}, in.newMemory(t.Context()))
-	require.NoError(t, late.add(t.Context(), plain(t, cpuProfile(1)), in.newSource(), times{}))
+	late := in.newBatch(newAPIMetrics(in.metrics, "pprof"), in.newMemory(t.Context()))
+	require.NoError(t, late.add(t.Context(), payload{format: in.pprofFormat(false, ""), content: plain(t, cpuProfile(1)), source: in.newSource()}))
 	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")
 	assert.Empty(t, r.sink.all())
@@ -124,7 +124,7 @@ func (h *statusHost) Report(event *componentstatus.Event) { h.events <- event }
 
 func TestServerFailureIsReported(t *testing.T) {
 	r := run(t, nil)
-	s := r.receiver.sources[0].(*server)
+	s := r.receiver.sections[0].(*server)
 	broken := &server{http: &http.Server{ReadHeaderTimeout: time.Second}}
 	listener := httptest.NewUnstartedServer(nil).Listener
 	require.NoError(t, listener.Close())

@@ -13,37 +13,37 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// beginningBytes is the memory that content gets with its first byte. Most profiles are not longer.
-const beginningBytes = 64 << 10
+// firstBufferBytes is the size of the buffer that content is read into first. Most profiles are not longer.
+const firstBufferBytes = 64 << 10
 
-// beginnings are used again.
-var beginnings scratch.Keeper[[beginningBytes]byte]
+// firstBuffers is the pool of these buffers.
+var firstBuffers scratch.Keeper[[firstBufferBytes]byte]
 
-// memory is what one request, or one fetch, takes of the memory budget. All numbers are bytes.
+// memory accounts for the memory of one request, or of one fetch, in the memory budget. All numbers are bytes.
 type memory struct {
-	// reservation is nil before the receiver is started; then there is no bound.
+	// reservation is nil before the receiver is started; then there is no limit.
 	reservation *budget.Reservation
-	// kept is for what stays while the work goes on: the body, labels, translated payloads.
+	// kept is reserved for what is used until the end: the body, labels, translated payloads.
 	kept int64
-	// beginnings are in use.
-	beginnings []*[beginningBytes]byte
+	// buffers are in use, and go back to firstBuffers.
+	buffers []*[firstBufferBytes]byte
 }
 
-// newMemory returns the memory of a request that holds nothing yet. It must be released.
+// newMemory returns the memory of a new request. The caller must call release.
 func (in *intake) newMemory(ctx context.Context) *memory {
 	m := &memory{}
 	if in.budget != nil {
-		m.reservation, _ = in.budget.Reserve(ctx, 0) // Nothing cannot be refused.
+		m.reservation, _ = in.budget.Reserve(ctx, 0) // A reservation of 0 bytes never fails.
 	}
 	return m
 }
 
-// grow reserves bytes above those that are kept. It comes before they are taken.
+// grow reserves bytes in addition to those that are kept. The caller calls it before it allocates them.
 func (m *memory) grow(ctx context.Context, bytes int64) error {
 	return m.reserve(ctx, m.kept+bytes)
 }
 
-// keep reserves bytes for what stays.
+// keep reserves bytes until the end.
 func (m *memory) keep(ctx context.Context, bytes int64) error {
 	err := m.grow(ctx, bytes)
 	if err == nil {
@@ -52,9 +52,9 @@ func (m *memory) keep(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// settle makes bytes all that is reserved and kept. What was read must not be used any more.
-func (m *memory) settle(ctx context.Context, bytes int64) error {
-	m.forget()
+// replace reserves and keeps exactly these bytes, in place of all before. The caller must not use what was read any more.
+func (m *memory) replace(ctx context.Context, bytes int64) error {
+	m.recycle()
 	err := m.reserve(ctx, bytes)
 	if err == nil {
 		m.shrink(bytes)
@@ -72,40 +72,40 @@ func (m *memory) reserve(ctx context.Context, bytes int64) error {
 	if err == nil || isAny(err, budget.ErrTooLarge, budget.ErrExhausted) {
 		return err
 	}
-	return gaveUp(ctx)
+	return canceled(ctx)
 }
 
-// release gives all back.
+// release gives everything back.
 func (m *memory) release() {
-	m.forget()
+	m.recycle()
 	m.reservation.Release()
 }
 
-// forget lets others have the memory of what was read.
-func (m *memory) forget() {
-	for _, beginning := range m.beginnings {
-		beginnings.Put(beginning, beginningBytes)
+// recycle gives the buffers back to the pool.
+func (m *memory) recycle() {
+	for _, buffer := range m.buffers {
+		firstBuffers.Put(buffer, firstBufferBytes)
 	}
-	m.beginnings = nil
+	m.buffers = nil
 }
 
-// read reads to the end, into memory that grows with what has come: what is announced, if it is above 0, only keeps it
-// from growing further. The result is kept, until the memory is settled or released. Of nothing, the error is io.EOF.
+// read reads r to its end, into memory that grows with the content. announced is the length that r is said to have; above 0,
+// it only limits that growth. The result is kept until replace or release. If r is empty, the error is io.EOF.
 func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte, error) {
-	var first [1]byte // Until it comes, there is no other memory.
+	var first [1]byte // Until it has arrived, no other memory is used.
 	if _, err := io.ReadFull(r, first[:]); err != nil {
 		return nil, err
 	}
-	if err := m.keep(ctx, beginningBytes); err != nil {
+	if err := m.keep(ctx, firstBufferBytes); err != nil {
 		return nil, err
 	}
-	beginning := beginnings.Get()
-	if beginning == nil {
-		beginning = new([beginningBytes]byte)
+	buffer := firstBuffers.Get()
+	if buffer == nil {
+		buffer = new([firstBufferBytes]byte)
 	}
-	m.beginnings = append(m.beginnings, beginning)
-	beginning[0] = first[0]
-	content := beginning[:1]
+	m.buffers = append(m.buffers, buffer)
+	buffer[0] = first[0]
+	content := buffer[:1]
 	for {
 		n, err := r.Read(content[len(content):cap(content)])
 		content = content[:len(content)+n]
@@ -121,21 +121,21 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 	}
 }
 
-// double gives content twice its room, or that for all that is announced.
+// double copies content to a buffer of twice its capacity, or of the announced length if that is less.
 func (m *memory) double(ctx context.Context, content []byte, announced int64) ([]byte, error) {
-	room := 2 * int64(cap(content))
+	capacity := 2 * int64(cap(content))
 	if announced >= int64(len(content)) {
-		room = min(room, announced+1) // One more, so that the end is seen without growing.
+		capacity = min(capacity, announced+1) // One more, so that the end is seen without growing.
 	}
-	if err := m.grow(ctx, room); err != nil {
+	if err := m.grow(ctx, capacity); err != nil {
 		return nil, err
 	}
-	moved := append(make([]byte, 0, room), content...)
-	m.shrink(m.kept + room - int64(cap(content)))
+	moved := append(make([]byte, 0, capacity), content...)
+	m.shrink(m.kept + capacity - int64(cap(content)))
 	return moved, nil
 }
 
-// inflate takes the compression off a body that holds profiles within something else. The result is kept.
+// inflate decompresses a body that holds profiles within something else. The result is kept.
 func (m *memory) inflate(ctx context.Context, body []byte, limit int) ([]byte, error) {
 	if inflate.Plain(body) {
 		return body, nil

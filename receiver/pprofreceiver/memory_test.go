@@ -54,7 +54,7 @@ func used(b *budget.Budget) int64 {
 func TestRead(t *testing.T) {
 	b := budget.New(1<<30, 0)
 	in := &intake{budget: b}
-	for _, length := range []int{1, 1000, beginningBytes - 1, beginningBytes, beginningBytes + 1, 1_000_000} {
+	for _, length := range []int{1, 1000, firstBufferBytes - 1, firstBufferBytes, firstBufferBytes + 1, 1_000_000} {
 		content := bytes.Repeat([]byte("content"), length/7+1)[:length]
 		for announced, most := range map[int64]int64{-1: 2, 0: 2, int64(length): 1, 1 << 40: 2} {
 			m := in.newMemory(t.Context())
@@ -62,7 +62,7 @@ func TestRead(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, bytes.Equal(content, got))
 			assert.EqualValues(t, cap(got), used(b))
-			assert.LessOrEqual(t, used(b), max(beginningBytes, most*int64(length)+1), "%d announced as %d", length, announced)
+			assert.LessOrEqual(t, used(b), max(firstBufferBytes, most*int64(length)+1), "%d announced as %d", length, announced)
 			m.release()
 			assert.Zero(t, used(b))
 		}
@@ -255,7 +255,7 @@ func TestWaitingAtShutdown(t *testing.T) {
 	first := r.postLater(t, "/v1/pprof", body)
 	<-entered
 	second := r.postLater(t, "/v1/pprof", body)
-	arriving := r.receiver.sources[0].(*server).arriving
+	arriving := r.receiver.sections[0].(*server).arrivals
 	require.Eventually(t, func() bool {
 		arriving.mu.Lock()
 		defer arriving.mu.Unlock()

@@ -52,7 +52,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)
 	cfg := createDefaultConfig().(*Config)
 	for _, section := range []any{
-		*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
+		*cfg, cfg.Limits, cfg.Limits.EntryLimitsConfig, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
 		defaultSchedule(), defaultRemoteConfig(), defaultScrapeConfig(),
 		TargetConfig{},
 		ScrapedProfile{},
@@ -67,9 +67,9 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 			want := "`" + key + "`"
 			switch field := value.Field(i); field.Kind() {
 			case reflect.Int:
-				want += fmt.Sprintf(" (default = %d", field.Int())
+				want = fmt.Sprintf("| `%s` | %d", key, field.Int())
 			case reflect.Bool:
-				want += fmt.Sprintf(" (default = %t)", field.Bool())
+				want = fmt.Sprintf("| `%s` | %t |", key, field.Bool())
 			}
 			if !strings.Contains(text, want) {
 				t.Errorf("the README does not say %s", want)

@@ -14,10 +14,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// pprofReceiver starts and stops the ways in that the configuration names.
+// pprofReceiver starts and stops the sections that are configured. Each of them is a component.
 type pprofReceiver struct {
-	intake  *intake
-	sources []component.Component
+	intake   *intake
+	sections []component.Component
 }
 
 func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*pprofReceiver, error) {
@@ -27,11 +27,11 @@ func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*
 	}
 	r := &pprofReceiver{intake: in}
 	err = errors.Join(
-		addSource(r, set, cfg.Server.Get(), newServer),
-		addSource(r, set, cfg.Remote.Get(), newRemote),
-		addSource(r, set, cfg.Scrape.Get(), newScrape),
-		addSource(r, set, cfg.File.Get(), newFiles),
-		addSource(r, set, cfg.Self.Get(), newSelf),
+		addSection(r, set, cfg.Server.Get(), newServer),
+		addSection(r, set, cfg.Remote.Get(), newRemote),
+		addSection(r, set, cfg.Scrape.Get(), newScrape),
+		addSection(r, set, cfg.File.Get(), newFiles),
+		addSection(r, set, cfg.Self.Get(), newSelf),
 	)
 	if err != nil {
 		return nil, err
@@ -39,38 +39,38 @@ func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*
 	return r, nil
 }
 
-// addSource adds a way in, if it is configured.
-func addSource[C any, S component.Component](r *pprofReceiver, set receiver.Settings, section *C, create func(receiver.Settings, *C, *intake) (S, error)) error {
-	if section == nil {
+// addSection adds the component of a section, if it is configured.
+func addSection[C any, S component.Component](r *pprofReceiver, set receiver.Settings, cfg *C, create func(receiver.Settings, *C, *intake) (S, error)) error {
+	if cfg == nil {
 		return nil
 	}
-	source, err := create(set, section, r.intake)
+	added, err := create(set, cfg, r.intake)
 	if err == nil {
-		r.sources = append(r.sources, source)
+		r.sections = append(r.sections, added)
 	}
 	return err
 }
 
-// Start opens the ways in. If one cannot be opened, those before it are closed again.
+// Start starts the sections. If one fails, those before it are shut down.
 func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
 	var err error
 	if r.intake.budget, err = budget.Of(host); err != nil {
 		return err
 	}
-	for _, source := range r.sources {
-		if err := source.Start(ctx, host); err != nil {
+	for _, one := range r.sections {
+		if err := one.Start(ctx, host); err != nil {
 			return errors.Join(err, r.Shutdown(ctx))
 		}
 	}
 	return nil
 }
 
-// Shutdown closes the ways in and waits, as long as ctx allows, for what is on its way. It may be called without Start,
-// and more than once.
+// Shutdown stops the sections and waits, until ctx ends, for the requests and fetches in progress. It may be called without
+// Start, and more than once.
 func (r *pprofReceiver) Shutdown(ctx context.Context) error {
 	var errs []error
-	for _, source := range r.sources {
-		errs = append(errs, source.Shutdown(ctx))
+	for _, one := range r.sections {
+		errs = append(errs, one.Shutdown(ctx))
 	}
 	r.intake.close()
 	return errors.Join(errs...)

@@ -21,7 +21,7 @@ const (
 	attributeServerPort    = "server.port"
 )
 
-// remote gets one profile from one URL, again and again.
+// remote fetches one profile from one URL periodically.
 type remote struct {
 	*collector
 	cfg    *RemoteConfig
@@ -31,7 +31,7 @@ type remote struct {
 }
 
 func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, error) {
-	c, err := newCollector(set, in, wayRemote, "http")
+	c, err := newCollector(set, in, nameRemote, "http")
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, e
 	return &remote{collector: c, cfg: cfg, set: set.TelemetrySettings, target: target, rounds: newRounds()}, nil
 }
 
-// Start begins the rounds.
+// Start starts the schedule.
 func (r *remote) Start(ctx context.Context, host component.Host) error {
 	http := r.cfg.HTTP
 	if http.Timeout == 0 {
@@ -58,7 +58,7 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 	r.rounds.start(r.cfg.Schedule, func(ctx context.Context) {
 		err := r.round(ctx, from)
 		if ctx.Err() == nil {
-			r.way.fetched(ctx, outcomeOf(err))
+			r.metrics.fetched(ctx, outcomeOf(err))
 			state.set(r.target.Redacted(), err)
 		}
 	})
@@ -66,22 +66,22 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 }
 
 func (r *remote) round(ctx context.Context, from *fetcher) error {
-	taken := r.in.newMemory(ctx)
-	defer taken.release()
-	body, err := from.get(ctx, r.target.String(), taken)
+	m := r.in.newMemory(ctx)
+	defer m.release()
+	body, err := from.get(ctx, r.target.String(), m)
 	if err != nil {
 		return err
 	}
 	source := r.in.newSource()
 	setFromTarget(source.Resource, r.target)
 	source.ProfileName = goProfileName(r.target.Path)
-	return r.deliver(ctx, body, source, taken)
+	return r.deliver(ctx, body, source, m)
 }
 
-// Shutdown ends the rounds and waits for one that is under way.
+// Shutdown stops the schedule and waits for a fetch in progress.
 func (r *remote) Shutdown(ctx context.Context) error { return r.rounds.stop(ctx) }
 
-// setFromTarget sets where profiles were got from.
+// setFromTarget sets the attributes of the server that profiles were fetched from.
 func setFromTarget(resource pcommon.Map, target *url.URL) {
 	resource.PutStr(attributeServerAddress, label.ValidText(target.Hostname()))
 	if port, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {

@@ -21,17 +21,17 @@ const (
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"
 
-	// nameLabel is the label that Prometheus and its kin use for the name of what is measured.
+	// nameLabel is the label that Prometheus and related systems use for the name of a metric.
 	nameLabel = "__name__"
 )
 
-// headerAttribute says which attribute a header sets.
+// headerAttribute is a header and the attribute that it sets.
 type headerAttribute struct {
 	header    string
 	attribute string
 }
 
-// headerAttributes returns resource_headers in an order that does not change.
+// headerAttributes returns resource_headers, sorted by header.
 func headerAttributes(configured map[string]string) []headerAttribute {
 	sorted := make([]headerAttribute, 0, len(configured))
 	for _, header := range slices.Sorted(maps.Keys(configured)) {
@@ -40,8 +40,8 @@ func headerAttributes(configured map[string]string) []headerAttribute {
 	return sorted
 }
 
-// setFromHeaders sets the attributes that are named for headers of the request. An empty header sets nothing; of a
-// header that comes several times, the first one counts.
+// setFromHeaders sets attributes from headers of the request. An empty header sets nothing. Only the first value of a header
+// counts.
 func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) error {
 	for _, name := range named {
 		value := header.Get(name.header)
@@ -56,9 +56,9 @@ func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttr
 	return nil
 }
 
-// setFromQuery sets what the query says of the resource, resource.<key>=<value> and service.name=<value>, and of the
-// profile, profile.name=<value>. Parameters are taken in their order, so that the last one of a key counts. Empty values
-// set nothing; other parameters mean nothing here.
+// setFromQuery sets attributes of the resource from resource.<key>=<value> and service.name=<value>, and the name of the
+// profile from profile.name=<value>. The last parameter of a key counts. Empty values set nothing, and other parameters are
+// ignored.
 func setFromQuery(source *pprof.Source, query string) error {
 	var attributes []label.Label
 	for parameter := range strings.SplitSeq(query, "&") {
@@ -105,8 +105,8 @@ func unescape(parameter string) (name, value string, err error) {
 	return label.ValidText(name), label.ValidText(value), nil
 }
 
-// setFromLabels sets the labels that a client sends with its profiles, but for those that speak to the server, of which
-// one is the name of the profile. Those that names has get the name that OpenTelemetry has for them.
+// setFromLabels sets the labels that a client sends with its profiles as resource attributes. names maps labels to the
+// attributes that OpenTelemetry defines for them. Labels for the server are left out; one of them is the name of the profile.
 func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]string) {
 	for _, l := range labels {
 		switch name, known := names[l.Name]; {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ScheduleConfig says when something is fetched.
+// ScheduleConfig is when something is fetched.
 type ScheduleConfig struct {
 	// CollectionInterval is the time from one round to the next. A round that takes longer delays the next.
 	CollectionInterval time.Duration `mapstructure:"collection_interval"`
@@ -29,7 +29,7 @@ func defaultSchedule() ScheduleConfig {
 	return ScheduleConfig{CollectionInterval: 10 * time.Second, InitialDelay: time.Second}
 }
 
-// Validate refuses times that cannot be kept.
+// Validate checks the durations.
 func (cfg *ScheduleConfig) Validate() error {
 	var errs []error
 	if cfg.CollectionInterval <= 0 {
@@ -44,7 +44,7 @@ func (cfg *ScheduleConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// rounds runs functions by their schedules until it is stopped.
+// rounds calls functions periodically until it is stopped.
 type rounds struct {
 	running sync.WaitGroup
 	ctx     context.Context
@@ -57,7 +57,7 @@ func newRounds() *rounds {
 	return r
 }
 
-// start begins to call round. Its context ends with stop.
+// start starts to call round periodically. stop cancels its context.
 func (r *rounds) start(schedule ScheduleConfig, round func(context.Context)) {
 	r.running.Go(func() {
 		if !sleep(r.ctx, schedule.InitialDelay) {
@@ -76,7 +76,7 @@ func (r *rounds) start(schedule ScheduleConfig, round func(context.Context)) {
 	})
 }
 
-// stop ends all rounds and waits for those under way, as long as ctx allows.
+// stop stops all rounds and waits for those in progress until ctx ends.
 func (r *rounds) stop(ctx context.Context) error {
 	r.cancel()
 	ended := make(chan struct{})

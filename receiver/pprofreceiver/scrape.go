@@ -20,18 +20,18 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// scrape gets several profiles from several targets. Each kind of each target has rounds of its own.
+// scrape fetches several profiles from several targets. Each profile of each target has a schedule of its own.
 type scrape struct {
 	*collector
 	cfg    *ScrapeConfig
 	set    component.TelemetrySettings
 	jobs   []*job
 	rounds *rounds
-	// working has room for the profiles that are being worked on. What many targets answer at a time waits as it came.
-	working chan struct{}
+	// slots limits how many profiles are translated at a time. The other answers wait compressed.
+	slots chan struct{}
 }
 
-// job is one kind of profile of one target.
+// job is one profile of one target.
 type job struct {
 	target  *TargetConfig
 	url     *url.URL
@@ -40,12 +40,12 @@ type job struct {
 }
 
 func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, error) {
-	c, err := newCollector(set, in, wayScrape, "http")
+	c, err := newCollector(set, in, nameScrape, "http")
 	if err != nil {
 		return nil, err
 	}
 	s := &scrape{
-		collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds(), working: make(chan struct{}, cfg.MaxConcurrentProfiles),
+		collector: c, cfg: cfg, set: set.TelemetrySettings, rounds: newRounds(), slots: make(chan struct{}, cfg.MaxConcurrentProfiles),
 	}
 	for i := range cfg.Targets {
 		target := &cfg.Targets[i]
@@ -70,9 +70,9 @@ func newJob(target *TargetConfig, base *url.URL, profile ScrapedProfile) *job {
 	return &job{target: target, url: address, profile: profile}
 }
 
-// Start begins the rounds.
+// Start starts the schedules.
 func (s *scrape) Start(ctx context.Context, host component.Host) error {
-	// The time of an answer depends on the profile: the client has none of its own.
+	// The timeout depends on the profile: the client itself has none.
 	settings := s.cfg.HTTP
 	settings.Timeout = 0
 	client, err := settings.ToClient(ctx, host.GetExtensions(), s.set)
@@ -85,7 +85,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
 			outcome, err := s.round(ctx, client, one)
 			if ctx.Err() == nil {
-				s.way.fetched(ctx, outcome)
+				s.metrics.fetched(ctx, outcome)
 				state.set(one.url.Redacted(), err)
 			}
 		})
@@ -93,7 +93,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown ends the rounds and waits for those that are under way.
+// Shutdown stops the schedules and waits for the fetches in progress.
 func (s *scrape) Shutdown(ctx context.Context) error {
 	err := s.rounds.stop(ctx)
 	if err == nil {
@@ -111,34 +111,34 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	taken := s.in.newMemory(ctx)
-	defer taken.release()
-	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), taken)
+	m := s.in.newMemory(ctx)
+	defer m.release()
+	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), m)
 	if err != nil {
 		return outcomeOf(err), err
 	}
 	select {
-	case s.working <- struct{}{}:
-		leave := sync.OnceFunc(func() { <-s.working })
-		defer leave()
-		ctx = waiting.NewContext(ctx, leave)
+	case s.slots <- struct{}{}:
+		release := sync.OnceFunc(func() { <-s.slots })
+		defer release()
+		ctx = waiting.NewContext(ctx, release)
 	case <-ctx.Done():
-		err := refuse(classBusy, "%d other profiles are being worked on (max_concurrent_profiles): %w", cap(s.working), ctx.Err())
+		err := refuse(classBusy, "%d other profiles are being processed (max_concurrent_profiles): %w", cap(s.slots), ctx.Err())
 		return outcomeOf(err), err
 	}
 	source := s.source(j)
 	switch j.profile.Delta {
 	case DeltaComputed:
-		return s.deliverDifference(ctx, &j.tracker, body, source, taken)
+		return s.deliverDifference(ctx, &j.tracker, body, source, m)
 	case DeltaTarget:
-		err = s.deliverTargetDifference(ctx, body, source, taken)
+		err = s.deliverTargetDifference(ctx, body, source, m)
 	case DeltaOff:
-		err = s.deliver(ctx, body, source, taken)
+		err = s.deliver(ctx, body, source, m)
 	}
 	return outcomeOf(err), err
 }
 
-// source says what the profiles of a target are of. Its labels win over its address.
+// source returns what is known of the profiles of a target. Its labels override its address.
 func (s *scrape) source(j *job) pprof.Source {
 	source := s.in.newSource()
 	setFromTarget(source.Resource, j.url)

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// self profiles the process that it is part of.
+// self profiles the Collector itself.
 type self struct {
 	*collector
 	cfg      *SelfConfig
@@ -25,14 +25,14 @@ type self struct {
 }
 
 func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) {
-	c, err := newCollector(set, in, waySelf, "self")
+	c, err := newCollector(set, in, nameSelf, "self")
 	if err != nil {
 		return nil, err
 	}
 	return &self{collector: c, cfg: cfg, resource: set.Resource.Attributes(), rounds: newRounds()}, nil
 }
 
-// Start sets the rates of the process and begins the rounds.
+// Start sets the profiling rates of the process and starts the schedules.
 func (s *self) Start(_ context.Context, host component.Host) error {
 	profilerRates.set(s.cfg.BlockProfileFraction, s.cfg.MutexProfileFraction)
 	s.started = true
@@ -51,9 +51,9 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 			if ctx.Err() != nil {
 				return
 			}
-			s.way.fetched(ctx, outcome)
+			s.metrics.fetched(ctx, outcome)
 			if outcome == outcomeProfilerBusy {
-				// Someone else measures. That is no fault, and this one waits its turn.
+				// Another profiler is running. This is no failure, the next round tries again.
 				s.log.Debug("Skipped a CPU profile", zap.Error(err))
 				return
 			}
@@ -63,7 +63,7 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown ends the rounds and restores the rates of the process.
+// Shutdown stops the schedules and restores the profiling rates of the process.
 func (s *self) Shutdown(ctx context.Context) error {
 	err := s.rounds.stop(ctx)
 	if err == nil {
@@ -78,7 +78,7 @@ func (s *self) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// round makes one profile. With differences, what is handed on is its difference from the one before.
+// round captures one profile. If differences is not nil, the difference from the profile before is passed on.
 func (s *self) round(ctx context.Context, name string, differences *tracker) (outcome string, err error) {
 	var profile bytes.Buffer
 	if name == profileCPU {
@@ -94,27 +94,27 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
 		defer cancel()
 	}
-	taken := s.in.newMemory(ctx)
-	defer taken.release()
-	if err := taken.keep(ctx, int64(profile.Cap())); err != nil {
+	m := s.in.newMemory(ctx)
+	defer m.release()
+	if err := m.keep(ctx, int64(profile.Cap())); err != nil {
 		return outcomeOf(err), err
 	}
 	source := s.in.newSource()
 	source.ProfileName = name
-	// What the Collector says of itself holds unless the configuration says otherwise.
+	// resource_attributes override the resource of the Collector itself.
 	for key, value := range s.resource.All() {
 		if _, set := source.Resource.Get(key); !set {
 			value.CopyTo(source.Resource.PutEmpty(key))
 		}
 	}
 	if differences != nil {
-		return s.deliverDifference(ctx, differences, profile.Bytes(), source, taken)
+		return s.deliverDifference(ctx, differences, profile.Bytes(), source, m)
 	}
-	err = s.deliver(ctx, profile.Bytes(), source, taken)
+	err = s.deliver(ctx, profile.Bytes(), source, m)
 	return outcomeOf(err), err
 }
 
-// measureCPU runs the CPU profiler for its time, unless someone else does.
+// measureCPU runs the CPU profiler for the configured time, unless it is running already.
 func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	if err := pprof.StartCPUProfile(profile); err != nil {
 		return failFetch(outcomeProfilerBusy, "%w", err)

@@ -21,18 +21,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// server takes profiles over HTTP. Its file is its life; handler.go is what happens to a request.
+// server accepts profiles over HTTP. This file starts and stops it, handler.go handles requests.
 type server struct {
 	cfg      *ServerConfig
 	set      component.TelemetrySettings
 	intake   *intake
 	obs      *receiverhelper.ObsReport
-	arriving *arrivals
-	places   *places
+	arrivals *arrivals
+	limiter  *requestLimiter
 	headers  []headerAttribute
-	legacy   legacyFormats
-	byPath   map[string]*api
-	// unknown answers for paths that do not exist.
+	// pprof is the format of the payloads.
+	pprof  payloadFormat
+	byPath map[string]*api
+	// unknown answers requests to unknown paths.
 	unknown *api
 
 	http    *http.Server
@@ -57,16 +58,17 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		set:      set.TelemetrySettings,
 		intake:   in,
 		obs:      obs,
-		places:   newPlaces(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
-		arriving: &arrivals{limit: math.MaxInt64, minRate: cfg.MinBodyRate},
+		limiter:  newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		arrivals: &arrivals{limit: math.MaxInt64, minRate: cfg.MinBodyRate},
 		headers:  headerAttributes(cfg.ResourceHeaders),
-		legacy:   legacyFormats{allowed: cfg.LegacyFormats, hint: ", which server.legacy_formats: true allows"},
+		pprof:    in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
 		byPath:   map[string]*api{},
-		unknown:  &api{way: wayUnknown, metrics: newWay(in.metrics, wayUnknown), fail: failUnknown},
+		unknown:  &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
 	}
-	for _, protocol := range s.newAPIs() {
-		for _, path := range protocol.paths {
-			s.byPath[path] = protocol
+	for _, one := range s.newAPIs() {
+		one.metrics = newAPIMetrics(in.metrics, one.name)
+		for _, path := range one.paths {
+			s.byPath[path] = one
 		}
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
@@ -75,13 +77,13 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 
 // Start listens. Requests are served from then on.
 func (s *server) Start(ctx context.Context, host component.Host) error {
-	s.arriving.limit = s.intake.budget.Size() / 2
+	s.arrivals.limit = s.intake.budget.Size() / 2
 	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
 	server, err := s.cfg.HTTP.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), options...)
 	if err != nil {
 		return err
 	}
-	// gRPC shares the port: HTTP/2 without TLS, too.
+	// gRPC uses the same port, also over HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
@@ -102,8 +104,8 @@ func (s *server) serve(listener net.Listener, host component.Host) {
 	}
 }
 
-// Shutdown stops listening and waits for the requests that are being served; those still arriving have a moment to do
-// so. When ctx ends first, all are cut off.
+// Shutdown stops listening and waits for the requests that are being served. Those that are still arriving have shutdownGrace
+// to do so. When ctx ends first, all connections are closed.
 func (s *server) Shutdown(ctx context.Context) error {
 	s.stop()
 	if s.http == nil {

@@ -14,18 +14,13 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The ways in, as the attribute api names them.
+// Values of the attribute api, beside the names of the push APIs: a path without an API, and the sections that fetch.
 const (
-	wayPprof   = "pprof"
-	wayIngest  = "pyroscope_ingest"
-	wayPush    = "pyroscope_push"
-	wayDatadog = "datadog"
-	wayParca   = "parca"
-	wayUnknown = "unknown"
-	wayRemote  = "remote"
-	wayScrape  = "scrape"
-	wayFile    = "file"
-	waySelf    = "self"
+	nameUnknown = "unknown"
+	nameRemote  = "remote"
+	nameScrape  = "scrape"
+	nameFile    = "file"
+	nameSelf    = "self"
 )
 
 // repairKinds names each number of [pprof.Repairs] for the metric.
@@ -44,8 +39,8 @@ var repairKinds = []struct {
 	{"first_string", func(r *pprof.Repairs) int { return r.FirstString }},
 }
 
-// way is the metrics of one way in, with the sets of attributes made beforehand.
-type way struct {
+// apiMetrics is the metrics of one value of the attribute api. It has the sets of attributes ready.
+type apiMetrics struct {
 	builder  *metadata.TelemetryBuilder
 	name     attribute.KeyValue
 	api      metric.MeasurementOption
@@ -55,9 +50,9 @@ type way struct {
 	repairs  []metric.MeasurementOption
 }
 
-func newWay(builder *metadata.TelemetryBuilder, name string) *way {
+func newAPIMetrics(builder *metadata.TelemetryBuilder, name string) *apiMetrics {
 	api := attribute.String("api", name)
-	w := &way{
+	m := &apiMetrics{
 		builder:  builder,
 		name:     api,
 		api:      with(api),
@@ -65,55 +60,55 @@ func newWay(builder *metadata.TelemetryBuilder, name string) *way {
 		inflated: with(api, attribute.String("form", "inflated")),
 	}
 	for class, answer := range &answers {
-		w.reasons[class] = with(api, attribute.String("reason", answer.reason))
+		m.reasons[class] = with(api, attribute.String("reason", answer.reason))
 	}
 	for _, repair := range repairKinds {
-		w.repairs = append(w.repairs, with(api, attribute.String("kind", repair.kind)))
+		m.repairs = append(m.repairs, with(api, attribute.String("kind", repair.kind)))
 	}
-	return w
+	return m
 }
 
 func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attributes...))
 }
 
-// translated counts a payload, whatever became of it.
-func (w *way) translated(ctx context.Context, wireBytes, inflatedBytes int, took time.Duration) {
-	w.builder.ReceiverPprofPayloads.Add(ctx, 1, w.api)
-	w.builder.ReceiverPprofBytes.Add(ctx, int64(wireBytes), w.wire)
-	w.builder.ReceiverPprofBytes.Add(ctx, int64(inflatedBytes), w.inflated)
-	w.builder.ReceiverPprofTranslateDuration.Record(ctx, took.Seconds(), w.api)
+// translated counts a payload, translated or refused.
+func (m *apiMetrics) translated(ctx context.Context, wireBytes, inflatedBytes int, took time.Duration) {
+	m.builder.ReceiverPprofPayloads.Add(ctx, 1, m.api)
+	m.builder.ReceiverPprofBytes.Add(ctx, int64(wireBytes), m.wire)
+	m.builder.ReceiverPprofBytes.Add(ctx, int64(inflatedBytes), m.inflated)
+	m.builder.ReceiverPprofTranslateDuration.Record(ctx, took.Seconds(), m.api)
 }
 
-// accepted counts what was unusual in a payload that the next consumer has taken.
-func (w *way) accepted(ctx context.Context, stats *pprof.DecodeStats) {
+// accepted counts what was unusual in a payload that the next consumer has accepted.
+func (m *apiMetrics) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	if stats.Samples == 0 {
-		w.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1, w.api)
+		m.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1, m.api)
 	}
 	for i, repair := range repairKinds {
 		if count := repair.count(&stats.Repairs); count > 0 {
-			w.builder.ReceiverPprofRepairs.Add(ctx, int64(count), w.repairs[i])
+			m.builder.ReceiverPprofRepairs.Add(ctx, int64(count), m.repairs[i])
 		}
 	}
 }
 
 // ignored counts parts of a request that hold no profile.
-func (w *way) ignored(ctx context.Context, count int) {
+func (m *apiMetrics) ignored(ctx context.Context, count int) {
 	if count > 0 {
-		w.builder.ReceiverPprofIgnoredAttachments.Add(ctx, int64(count), w.api)
+		m.builder.ReceiverPprofIgnoredAttachments.Add(ctx, int64(count), m.api)
 	}
 }
 
-// leftOut counts a payload that was refused while the others of its request were taken.
-func (w *way) leftOut(ctx context.Context, c class) {
-	w.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, w.reasons[c])
+// payloadRefused counts a payload that was refused while others of its request were accepted.
+func (m *apiMetrics) payloadRefused(ctx context.Context, c class) {
+	m.builder.ReceiverPprofRefusedPayloads.Add(ctx, 1, m.reasons[c])
 }
 
 // fetched counts an attempt to fetch a profile.
-func (w *way) fetched(ctx context.Context, outcome string) {
-	w.builder.ReceiverPprofFetches.Add(ctx, 1, with(w.name, attribute.String("outcome", outcome)))
+func (m *apiMetrics) fetched(ctx context.Context, outcome string) {
+	m.builder.ReceiverPprofFetches.Add(ctx, 1, with(m.name, attribute.String("outcome", outcome)))
 }
 
-func (w *way) refused(ctx context.Context, c class) {
-	w.builder.ReceiverPprofRefusals.Add(ctx, 1, w.reasons[c])
+func (m *apiMetrics) refused(ctx context.Context, c class) {
+	m.builder.ReceiverPprofRefusals.Add(ctx, 1, m.reasons[c])
 }

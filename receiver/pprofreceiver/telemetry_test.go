@@ -30,12 +30,12 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, r.post(t, "/v1/pprof", full[:len(full)-1]).status)
 
 	wire, inflated := len(compressed)+2*len(full)-1+len(empty), 3*len(full)-1+len(empty)
-	metadatatest.AssertEqualReceiverPprofPayloads(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(pprofAPI), Value: 4}}, anyTime...)
+	metadatatest.AssertEqualReceiverPprofPayloads(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 4}}, anyTime...)
 	metadatatest.AssertEqualReceiverPprofBytes(t, r.telemetry,
 		points("form", map[string]int64{"wire": int64(wire), "inflated": int64(inflated)}), anyTime...)
-	metadatatest.AssertEqualReceiverPprofEmptyProfiles(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(pprofAPI), Value: 1}}, anyTime...)
+	metadatatest.AssertEqualReceiverPprofEmptyProfiles(t, r.telemetry, []metricdata.DataPoint[int64]{{Attributes: attribute.NewSet(apiPprof), Value: 1}}, anyTime...)
 	metadatatest.AssertEqualReceiverPprofTranslateDuration(t, r.telemetry,
-		[]metricdata.HistogramDataPoint[float64]{{Attributes: attribute.NewSet(pprofAPI), Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
+		[]metricdata.HistogramDataPoint[float64]{{Attributes: attribute.NewSet(apiPprof), Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 
 	// Of the receiver helper: 3 samples of 2 types, twice.
@@ -64,7 +64,7 @@ func TestRepairs(t *testing.T) {
 	for i := range fields.NumField() {
 		fields.Field(i).SetInt(int64(i + 1))
 	}
-	newWay(r.receiver.intake.metrics, wayPprof).accepted(t.Context(), &stats)
+	newAPIMetrics(r.receiver.intake.metrics, "pprof").accepted(t.Context(), &stats)
 	want := map[string]int64{}
 	for i, repair := range repairKinds {
 		want[repair.kind] = int64(i + 1)

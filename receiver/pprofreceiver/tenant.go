@@ -8,22 +8,22 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/otelpprof/otelpprof/internal/configcheck"
-
 	"go.opentelemetry.io/collector/client"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// tenantHeader names the tenant of a request to Pyroscope, Loki and the like.
+// tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
 const tenantHeader = "X-Scope-OrgID"
 
-// TenantFrom says what requests of one tenant have in common. Its values are TenantFromHeader, TenantFromAuth and
+// TenantFrom is what requests of one tenant have in common. Its values are TenantFromHeader, TenantFromAuth and
 // TenantFromAddress.
 type TenantFrom string
 
 const (
-	// TenantFromHeader is the header X-Scope-OrgID, which a sender can choose.
+	// TenantFromHeader is the header X-Scope-OrgID, which a client can choose.
 	TenantFromHeader TenantFrom = "header"
-	// TenantFromAuth is who the authenticator says the client is.
+	// TenantFromAuth is the name of the client from the authenticator.
 	TenantFromAuth TenantFrom = "auth"
 	// TenantFromAddress is the IP address of the client.
 	TenantFromAddress TenantFrom = "address"
@@ -42,7 +42,7 @@ func (f TenantFrom) of(r *http.Request) string {
 	case TenantFromAddress:
 		host, _, err := net.SplitHostPort(r.RemoteAddr)
 		if err != nil {
-			return r.RemoteAddr // It is a socket of Unix.
+			return r.RemoteAddr // It is a Unix socket.
 		}
 		return host
 	default:
@@ -50,8 +50,8 @@ func (f TenantFrom) of(r *http.Request) string {
 	}
 }
 
-// authenticated returns the client's name: its attribute subject (oidc) or username (basicauth). Other authenticators,
-// as that of bearer tokens, name nobody; for them it is the header that they have checked.
+// authenticated returns the client's name: its attribute subject (oidc) or username (basicauth). Other authenticators, such
+// as that of bearer tokens, do not name the client; then it is the header Authorization.
 func authenticated(r *http.Request) string {
 	if auth := client.FromContext(r.Context()).Auth; auth != nil {
 		for _, attribute := range []string{"subject", "username"} {
@@ -63,8 +63,8 @@ func authenticated(r *http.Request) string {
 	return r.Header.Get("Authorization")
 }
 
-// withTenant lets the tenant of a request travel along, for processors and exporters that keep tenants apart. With
-// include_metadata all headers travel, and nothing is to be done.
+// withTenant puts the tenant of a request into the client metadata, for processors and exporters that separate tenants. With
+// include_metadata it is there already.
 func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
 	tenant := r.Header.Values(tenantHeader)
 	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {

@@ -68,7 +68,7 @@ func TestAnswers(t *testing.T) {
 			logs: partlyBrokenLogs,
 		},
 		{
-			name: "every record broken, other logs without a taker", http: 400, code: codes.InvalidArgument, message: refused,
+			name: "every record broken, other logs without a logs pipeline", http: 400, code: codes.InvalidArgument, message: refused,
 			logs: brokenWithOther,
 		},
 		{
@@ -77,9 +77,9 @@ func TestAnswers(t *testing.T) {
 		},
 		{name: "every record broken, a pipeline of logs", logs: brokenLogs, logsToo: true, http: 400, code: codes.InvalidArgument, message: refused},
 
-		{name: "other logs without a taker", logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") }, http: 200},
+		{name: "other logs without a logs pipeline", logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") }, http: 200},
 		{
-			name: "other logs without a taker, rejected", values: map[string]any{"other_logs": "reject"},
+			name: "other logs without a logs pipeline, rejected", values: map[string]any{"other_logs": "reject"},
 			logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") },
 			http: 400, code: codes.InvalidArgument, message: "none of the 1 log records is a profiling record",
 		},
@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 			http: 200, samples: 15,
 		},
 		{
-			name: "other logs with a taker", logsToo: true, values: map[string]any{"other_logs": "reject"},
+			name: "other logs with a logs pipeline", logsToo: true, values: map[string]any{"other_logs": "reject"},
 			logs: func(*testing.T) plog.Logs { return ordinaryLogs("a", "b") },
 			http: 200, bodies: []string{"a", "b"},
 		},

@@ -21,7 +21,7 @@ type Config struct {
 	// Protocols are those of the OTLP receiver. Without this section both gRPC and HTTP are on.
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
-	// OtherLogs says what becomes of logs that are no profiling records, where no pipeline of logs takes them.
+	// OtherLogs is what to do with logs that are no profiling records, if the receiver is in no logs pipeline.
 	OtherLogs OtherLogs `mapstructure:"other_logs"`
 
 	splunkrecords.Config `mapstructure:",squash"`
@@ -30,13 +30,13 @@ type Config struct {
 	_ struct{}
 }
 
-// OtherLogs says what becomes of logs that nobody takes. Its values are OtherLogsDrop and OtherLogsReject.
+// OtherLogs is what to do with other logs than profiling records. Its values are OtherLogsDrop and OtherLogsReject.
 type OtherLogs string
 
 const (
 	// OtherLogsDrop drops and counts them.
 	OtherLogsDrop OtherLogs = "drop"
-	// OtherLogsReject counts them, and refuses a request that holds nothing else.
+	// OtherLogsReject drops and counts them, and refuses a request that has nothing else.
 	OtherLogsReject OtherLogs = "reject"
 )
 
@@ -50,10 +50,10 @@ var (
 	_ confmap.Validator   = (*Config)(nil)
 )
 
-// maxRecvMsgSizeMiB is the limit that HTTP has, too. gRPC's own, 4 MiB, is less than what a Java agent may send.
+// maxRecvMsgSizeMiB is the same as for HTTP. The default of gRPC, 4 MiB, is less than a Java agent may send.
 const maxRecvMsgSizeMiB = 20
 
-// defaultProtocols returns the settings that gRPC and HTTP have where the configuration names them.
+// defaultProtocols returns the settings of gRPC and HTTP, both off until the configuration names them.
 func defaultProtocols() otlpreceiver.Protocols {
 	protocols := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc := *protocols.GRPC.GetOrInsertDefault()
@@ -74,7 +74,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Unmarshal leaves on only those protocols that the configuration names, if it names any.
+// Unmarshal turns off the protocols that the section protocols does not name, if there is this section.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("protocols") {
 		cfg.Protocols = defaultProtocols()
@@ -82,7 +82,7 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	return configcheck.Unmarshal(conf, cfg)
 }
 
-// Validate checks what the sections do not check themselves.
+// Validate checks the options outside of the sections, and combinations of options.
 func (cfg *Config) Validate() error {
 	var errs []error
 	if err := (&otlpreceiver.Config{Protocols: cfg.Protocols}).Validate(); err != nil {

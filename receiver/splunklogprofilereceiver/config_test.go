@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
 
@@ -68,10 +69,10 @@ func TestFullConfig(t *testing.T) {
 	assert.Equal(t, splunkrecords.Config{
 		Limits: splunkrecords.LimitsConfig{
 			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048, StringBytes: 4096,
-			Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18,
+			EntryLimitsConfig: payloadconfig.EntryLimitsConfig{Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18},
 		},
 		SampleShape:            splunkrecords.SampleShapePerEvent,
-		LinkLabels:             []splunkrecords.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},
+		LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},
 		IncludeOriginalPayload: true,
 	}, cfg.Config)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// converter is the consumer of all logs that come in: profiling records go on as profiles, all others as logs.
+// converter is the consumer of all received logs. It passes profiling records on as profiles, and all others as logs.
 type converter struct {
 	translator *splunkrecords.Translator
 	telemetry  *telemetry
@@ -30,7 +30,7 @@ type converter struct {
 	otherLogs  OtherLogs
 	announced  sync.Once
 
-	// Nil where the receiver is in no pipeline of this signal.
+	// Each is nil if the receiver is in no pipeline of its signal.
 	profiles xconsumer.Profiles
 	logs     consumer.Logs
 }
@@ -59,37 +59,38 @@ func newConverter(cfg *Config, set receiver.Settings) (*converter, error) {
 	}, nil
 }
 
-// announce tells once what the pipelines leave without a taker.
+// announce logs once which records have no pipeline.
 func (c *converter) announce() {
 	c.announced.Do(func() {
 		switch {
 		case c.profiles == nil && c.logs != nil:
-			c.logger.Warn("In no pipeline of profiles: profiling records are handed on as the logs that they are")
+			c.logger.Warn("The receiver is in no profiles pipeline: profiling records are passed on as logs")
 		case c.profiles != nil && c.logs == nil:
-			c.logger.Info("In no pipeline of logs: log records that are no profiling records have no taker",
+			c.logger.Info("The receiver is in no logs pipeline: log records other than profiling records are not passed on",
 				zap.String("other_logs", string(c.otherLogs)))
 		}
 	})
 }
 
-// Capabilities says that profiling records are taken out of what comes in.
+// Capabilities says that profiling records are removed from the received logs.
 func (*converter) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// ConsumeLogs hands on first the profiles, then the other logs. Where the profiles are to be sent again later, the logs
-// wait for that, so that they do not come twice; where the logs are, the profiles come twice, with the same ids.
+// ConsumeLogs passes on the profiles first, then the other logs. If the next consumer refuses the profiles with a retryable
+// error, the logs are not passed on, so that a retry does not repeat them. If it refuses the logs, a retry repeats the
+// profiles, with the same ids.
 func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	if c.profiles == nil {
 		return c.logs.ConsumeLogs(ctx, logs)
 	}
 	return c.translator.Translate(ctx, logs, func(ctx context.Context, profiles pprofile.Profiles, result *splunk.Result) error {
-		return c.handOn(ctx, logs, profiles, result)
+		return c.consume(ctx, logs, profiles, result)
 	})
 }
 
-// handOn gives the next consumers what logs became.
-func (c *converter) handOn(ctx context.Context, logs plog.Logs, profiles pprofile.Profiles, result *splunk.Result) error {
+// consume passes the profiles and the other logs to the next consumers.
+func (c *converter) consume(ctx context.Context, logs plog.Logs, profiles pprofile.Profiles, result *splunk.Result) error {
 	var refused error
 	if profiles.ResourceProfiles().Len() > 0 {
 		refused = c.consumeProfiles(ctx, profiles)
@@ -97,7 +98,7 @@ func (c *converter) handOn(ctx context.Context, logs plog.Logs, profiles pprofil
 			return refused
 		}
 	}
-	taken, err := c.consumeOthers(ctx, logs, result)
+	consumed, err := c.consumeOthers(ctx, logs, result)
 	switch {
 	case err != nil && !consumererror.IsPermanent(err):
 		return err
@@ -108,7 +109,7 @@ func (c *converter) handOn(ctx context.Context, logs plog.Logs, profiles pprofil
 	case len(result.Refused) < result.Records:
 		return nil
 	default:
-		return c.judge(result, taken)
+		return c.resultError(result, consumed)
 	}
 }
 
@@ -120,8 +121,8 @@ func (c *converter) consumeProfiles(ctx context.Context, profiles pprofile.Profi
 	return err
 }
 
-// consumeOthers hands on the records that are no profiling records, if somebody takes them.
-func (c *converter) consumeOthers(ctx context.Context, logs plog.Logs, result *splunk.Result) (taken bool, err error) {
+// consumeOthers passes on the records that are no profiling records, if there is a logs pipeline.
+func (c *converter) consumeOthers(ctx context.Context, logs plog.Logs, result *splunk.Result) (consumed bool, err error) {
 	switch {
 	case result.OtherRecords == 0 && result.Records > 0:
 		return false, nil
@@ -131,21 +132,21 @@ func (c *converter) consumeOthers(ctx context.Context, logs plog.Logs, result *s
 	case result.Records > 0:
 		splunk.RemoveProfiling(logs)
 	}
-	c.telemetry.handedOn(ctx, result.OtherRecords)
+	c.telemetry.passedOn(ctx, result.OtherRecords)
 	return true, c.logs.ConsumeLogs(ctx, logs)
 }
 
-// judge finds the answer for a request of which no profiling record could be read. othersTaken tells whether other logs
-// were handed on.
-func (c *converter) judge(result *splunk.Result, othersTaken bool) error {
+// resultError returns the error for a request without any readable profiling record. othersConsumed says that other logs were
+// passed on.
+func (c *converter) resultError(result *splunk.Result, othersConsumed bool) error {
 	switch {
-	case othersTaken:
+	case othersConsumed:
 		return nil
 	case result.Records > 0:
 		first := result.Refused[0]
 		return badrequest.Errorf("all %d profiling records are refused, the first one (%s): %w", result.Records, first.Reason, first.Err)
 	case result.OtherRecords > 0 && c.otherLogs == OtherLogsReject:
-		return badrequest.Errorf("none of the %d log records is a profiling record, and nothing else is taken here", result.OtherRecords)
+		return badrequest.Errorf("none of the %d log records is a profiling record, and other_logs is reject", result.OtherRecords)
 	default:
 		return nil
 	}

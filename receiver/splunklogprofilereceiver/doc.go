@@ -3,9 +3,9 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package splunklogprofilereceiver takes OTLP and makes OTLP profiles of the log records in which Splunk's agents send
+// Package splunklogprofilereceiver receives OTLP and translates the log records in which Splunk's agents send profiles to OTLP
 // profiles.
 //
-// The OTLP receiver of the Collector's core is inside and does all of the transport. Traces, metrics and profiles go
-// straight from it to the next consumer; logs pass the converter, which parts profiling records from all others.
+// It uses the OTLP receiver of the Collector's core for the transport. Traces, metrics and profiles go from it to the next
+// consumer. Logs go to the converter, which separates profiling records from all others.
 package splunklogprofilereceiver // import "github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"

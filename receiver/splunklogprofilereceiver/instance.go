@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 )
 
-// instance is what all signals of one configuration share. The OTLP receiver inside is one for all of them, too: it
-// starts with the first part and ends with the first, however many there are.
+// instance is what all signals of one configuration share. They also share one OTLP receiver: the first part that is started
+// starts it, and the first that is shut down shuts it down.
 type instance struct {
 	otlp      xreceiver.Factory
 	settings  receiver.Settings
@@ -33,12 +33,12 @@ func newInstance(cfg *Config, set *receiver.Settings) (*instance, error) {
 		config:    &otlpreceiver.Config{Protocols: cfg.Protocols},
 		converter: converter,
 	}
-	// The OTLP receiver insists on its own type. The name tells whose it is: otlp/splunk_log_profile/name.
+	// The OTLP receiver requires its own type. The name is the id of this receiver: otlp/splunk_log_profile/name.
 	i.settings.ID = component.NewIDWithName(i.otlp.Type(), set.ID.String())
 	return i, nil
 }
 
-// instances holds those that are in use. The Collector asks for each signal on its own, with the same configuration.
+// instances has the instances in use. The Collector creates each signal separately, with the same configuration.
 var instances = &instanceMap{byConfig: map[*Config]*instance{}}
 
 type instanceMap struct {
@@ -46,7 +46,7 @@ type instanceMap struct {
 	byConfig map[*Config]*instance
 }
 
-// part makes what the instance of a configuration is for one signal. create makes it with the OTLP receiver.
+// part returns the receiver for one signal of a configuration. create creates it with the OTLP receiver of the instance.
 func (m *instanceMap) part(cfg *Config, set *receiver.Settings, create func(*instance) (component.Component, error)) (*part, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *instanceMap) remove(cfg *Config) {
 	delete(m.byConfig, cfg)
 }
 
-// part is the receiver as one signal sees it.
+// part is the receiver of one signal.
 type part struct {
 	component.Component
 	instance *instance
@@ -88,7 +88,7 @@ func (p *part) Start(ctx context.Context, host component.Host) error {
 	return p.Component.Start(ctx, host)
 }
 
-// Shutdown ends the OTLP receiver, unless another part has done so.
+// Shutdown shuts down the OTLP receiver, unless another part has done so.
 func (p *part) Shutdown(ctx context.Context) error {
 	instances.remove(p.config)
 	return p.Component.Shutdown(ctx)

@@ -5,6 +5,7 @@ package splunklogprofilereceiver
 
 import (
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,12 +100,12 @@ func TestTakenPort(t *testing.T) {
 	assert.False(t, listening(t, addresses[0]))
 }
 
-// TestAnnouncement holds what the log says of records that have no taker, once.
+// TestAnnouncement: the log names the records that have no pipeline, once.
 func TestAnnouncement(t *testing.T) {
 	next := consumertest.NewNop()
 	for want, to := range map[string]pipelines{
-		"In no pipeline of profiles: profiling records are handed on as the logs that they are": {logs: next, traces: next},
-		"In no pipeline of logs: log records that are no profiling records have no taker":       {profiles: next, traces: next},
+		"The receiver is in no profiles pipeline: profiling records are passed on as logs":                {logs: next, traces: next},
+		"The receiver is in no logs pipeline: log records other than profiling records are not passed on": {profiles: next, traces: next},
 		"": all(),
 	} {
 		cfg, _ := configured(t)
@@ -120,7 +121,7 @@ func TestAnnouncement(t *testing.T) {
 		}
 		var said []string
 		for _, entry := range logged.All() {
-			if entry.Message[:5] == "In no" {
+			if strings.HasPrefix(entry.Message, "The receiver is in no") {
 				said = append(said, entry.Message)
 			}
 		}

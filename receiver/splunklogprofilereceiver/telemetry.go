@@ -52,7 +52,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	}, nil
 }
 
-func (t *telemetry) handedOn(ctx context.Context, records int) {
+func (t *telemetry) passedOn(ctx context.Context, records int) {
 	t.others.Add(ctx, int64(records), outcomeHandedOn)
 }
 

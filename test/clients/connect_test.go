@@ -75,7 +75,7 @@ func TestConnect(t *testing.T) {
 
 			_, err = client.Push(t.Context(), request("partial-"+name, []byte("bad"), measured))
 			assert.Equal(t, connect.CodeInvalidArgument, connect.CodeOf(err), "%v", err)
-			require.ErrorContains(t, err, "1 of 2 profiles refused, the others are taken: series[0].samples[0]: ")
+			require.ErrorContains(t, err, "1 of 2 profiles refused, the others are accepted: series[0].samples[0]: ")
 			g.waitFor(t, "partial-"+name, "process_cpu", hot)
 		})
 	}

@@ -34,7 +34,7 @@ type Source struct {
 	Reserve func(bytes int64) error
 }
 
-// DecodeStats tell what was read and what was mended on the way.
+// DecodeStats tell what was read and what was repaired on the way.
 type DecodeStats struct {
 	// InflatedBytes is the size of the pprof after decompression.
 	InflatedBytes int

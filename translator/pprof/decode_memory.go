@@ -13,7 +13,7 @@ type reservation struct {
 	// reserve is Source.Reserve.
 	reserve func(bytes int64) error
 	// inflated is the form of the payload after decompression, planned all that follows from the sizes of its tables, grown
-	// what comes entry by entry: attributes, links and mended strings.
+	// what comes entry by entry: attributes, links and repaired strings.
 	inflated, planned, grown int64
 	asked                    int64
 	// err is the first refusal. What is translated after it is not handed out.

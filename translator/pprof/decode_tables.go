@@ -29,8 +29,8 @@ type decoding struct {
 	dict     *dictionary.Builder
 
 	tables tables.Tables
-	// mended holds the strings whose invalid bytes were replaced.
-	mended map[uint32][]byte
+	// repaired holds the strings whose invalid bytes were replaced.
+	repaired map[uint32][]byte
 	// names holds the strings of their own that were made of strings of the payload.
 	names map[uint32]string
 	// texts holds for each string the attribute that it was the value of last; long ones stand in longTexts.
@@ -64,7 +64,7 @@ func (t *decoding) release() (bytes int) {
 	clear(t.slices)
 	clear(t.types)
 	clear(t.labels.keys)
-	t.mended, t.names, t.longTexts = nil, nil, nil
+	t.repaired, t.names, t.longTexts = nil, nil, nil
 	if len(t.labels.byName) > manyKeys {
 		t.labels.byName = nil
 	}
@@ -135,9 +135,9 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	return pd, nil
 }
 
-// mendedBytes is the most that noting a mended string takes, but for its text. That is up to three times as long, and there
+// repairedBytes is the most that noting a repaired string takes, but for its text. That is up to three times as long, and there
 // may be two copies.
-const mendedBytes = 128
+const repairedBytes = 128
 
 // text returns string i of the payload as valid UTF-8. It may be borrowed from the payload.
 func (t *decoding) text(i uint32) []byte {
@@ -145,18 +145,18 @@ func (t *decoding) text(i uint32) []byte {
 	if utf8.Valid(s) {
 		return s
 	}
-	if mended, known := t.mended[i]; known {
-		return mended
+	if repaired, known := t.repaired[i]; known {
+		return repaired
 	}
-	if t.mended == nil {
-		t.mended = map[uint32][]byte{}
+	if t.repaired == nil {
+		t.repaired = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
-	t.reserved.need(int64(6*len(s)) + mendedBytes)
+	t.reserved.need(int64(6*len(s)) + repairedBytes)
 	if t.reserved.err != nil {
 		return nil
 	}
-	t.reserved.grown += int64(6*len(s)) + mendedBytes
-	t.mended[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
-	return t.mended[i]
+	t.reserved.grown += int64(6*len(s)) + repairedBytes
+	t.repaired[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	return t.repaired[i]
 }

@@ -38,11 +38,11 @@ type Payload struct {
 	Profiles    int
 	Samples     int
 	OTLPSamples int
-	// Lost counts what pprof has no place for.
+	// Lost counts what pprof cannot represent.
 	Lost Losses
 }
 
-// Losses count the parts of profiles that pprof has no place for.
+// Losses count the parts of profiles that pprof cannot represent.
 type Losses struct {
 	// Attributes of locations and mappings, such as profile.frame.type.
 	Attributes int

@@ -21,7 +21,7 @@ const (
 )
 
 // writeEntries writes the locations, functions and mappings that were reached to the tail, and returns how many of their
-// attributes pprof has no place for.
+// attributes pprof cannot represent.
 func (t *encoding) writeEntries() (lost int, err error) {
 	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
 	// takes the first for the main binary.

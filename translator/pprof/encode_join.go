@@ -20,9 +20,9 @@ type joining struct {
 	values []int64
 	// order is the profile of the group for each pprof sample type.
 	order []int
-	// packed holds the packed ids of the locations of stacks, at their places.
+	// packed holds the packed ids of the locations of stacks, in these ranges.
 	packed []byte
-	stacks places
+	stacks byteRanges
 	// size is the most that the samples take in the pprof, without their values.
 	size int
 	// rowBytes is the memory of the rows. rowsTaken and attributesTaken are the bytes that were asked for.

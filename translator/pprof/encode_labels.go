@@ -19,9 +19,9 @@ type labelWriter struct {
 	t *encoding
 	// links are the pairs of labels in which a sample may say its link already, with the indices of their keys.
 	links []attributeLink
-	// encoded holds labels as written, at the places of their attributes.
+	// encoded holds labels as written, in the ranges of their attributes.
 	encoded []byte
-	places  places
+	ranges  byteRanges
 	sample  []byte
 	// items counts those of the arrays that the pprof has.
 	items, itemsTaken int
@@ -44,13 +44,13 @@ func (w *labelWriter) begin(t *encoding) {
 // beginPayload prepares for another pprof, whose strings have other indices.
 func (w *labelWriter) beginPayload(attributes int) {
 	w.encoded, w.items = w.encoded[:0], 0
-	w.places.begin(attributes)
+	w.ranges.begin(attributes)
 }
 
 // size returns the number of bytes that the labels of attributes take.
 func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	for _, a := range attributes {
-		at, known := w.places.find(a)
+		at, known := w.ranges.find(a)
 		if !known {
 			if at, err = w.encode(a); err != nil {
 				return 0, err
@@ -61,15 +61,15 @@ func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	return bytes, nil
 }
 
-// encode writes what an attribute becomes to its place.
-func (w *labelWriter) encode(a int32) (place, error) {
+// encode writes the label of an attribute and returns its range.
+func (w *labelWriter) encode(a int32) (byteRange, error) {
 	attribute := w.t.dict.AttributeAt(a)
 	if err := w.takeItems(attribute); err != nil {
-		return place{}, err
+		return byteRange{}, err
 	}
 	start := len(w.encoded)
 	w.appendAttribute(attribute)
-	return w.places.set(a, start, len(w.encoded)), nil
+	return w.ranges.set(a, start, len(w.encoded)), nil
 }
 
 // takeItems takes the memory of the texts of an array's items.
@@ -92,7 +92,7 @@ const (
 func (w *labelWriter) write(link int32, attributes []int32) []byte {
 	w.sample = w.sample[:0]
 	for _, a := range attributes {
-		at, _ := w.places.find(a)
+		at, _ := w.ranges.find(a)
 		w.sample = append(w.sample, w.encoded[at.start:at.end]...)
 	}
 	if link != 0 {

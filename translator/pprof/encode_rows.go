@@ -60,25 +60,25 @@ func (t *encoding) fits(bytes int) error {
 	return nil
 }
 
-// packStack returns the place of the packed ids of a stack's locations. On its first use it checks the stack and all that
+// packStack returns the range of the packed ids of a stack's locations. On its first use it checks the stack and all that
 // it reaches.
-func (t *encoding) packStack(stack int32) (place, error) {
+func (t *encoding) packStack(stack int32) (byteRange, error) {
 	j := &t.joining
 	if at, known := j.stacks.find(max(stack, 0)); known || stack == 0 {
 		return at, nil
 	}
 	if stack < 0 || int(stack) >= t.source.stacks.Len() {
-		return place{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
+		return byteRange{}, &dictionary.IndexError{Table: "stack", Index: stack, Len: t.source.stacks.Len()}
 	}
 	locations := t.source.stacks.At(int(stack)).LocationIndices()
 	n := locations.Len()
 	err := t.fits(j.size + n)
 	if err != nil {
-		return place{}, err
+		return byteRange{}, err
 	}
 	packed, err := grown(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
 	if err != nil {
-		return place{}, err
+		return byteRange{}, err
 	}
 	ids := packed[len(packed) : len(packed)+pprofwire.MaxIDBytes*n]
 	size, i := 0, 0
@@ -88,7 +88,7 @@ func (t *encoding) packStack(stack int32) (place, error) {
 			break
 		}
 		if err := t.source.checkLocation(locations.At(i)); err != nil {
-			return place{}, fmt.Errorf("stack %d: %w", stack, err)
+			return byteRange{}, fmt.Errorf("stack %d: %w", stack, err)
 		}
 		t.locals.locations.local(locations.At(i))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// refusal is the error of a record before its place in the request is known.
+// refusal is the error of a record before the position of the record in the request is known.
 type refusal struct {
 	reason Reason
 	err    error

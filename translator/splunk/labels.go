@@ -35,10 +35,10 @@ type labelTranslation struct {
 	// longTexts holds attributes of long texts, which few bytes of a pprof can repeat often.
 	longTexts map[textKey]int32
 	// lastStart and lastEnd are where the labels of the sample before are, and event what was made of them; its attributes
-	// are still those of t.attributes. mended tells whether they had something to tolerate, which counts each time.
+	// are still those of t.attributes. repaired tells whether they had something to tolerate, which counts each time.
 	lastStart, lastEnd uint32
 	event              event
-	mended             bool
+	repaired           bool
 	// identity counts the labels, but for those that differ in nothing but the time: those have the same link and
 	// attributes.
 	identity uint32
@@ -112,7 +112,7 @@ func (t *decoding) translateLabels(start, end uint32) {
 		before := t.result.Repairs
 		l.event = t.newLabels(labels)
 		l.identity++
-		l.mended = t.result.Repairs != before
+		l.repaired = t.result.Repairs != before
 	}
 	l.lastStart, l.lastEnd = start, end
 }
@@ -126,7 +126,7 @@ func (t *decoding) repeatsLabels(labels []pprofwire.Label) bool {
 	timeDiffers := false
 	for i := range labels {
 		if l := &labels[i]; *l != last[i] {
-			if t.labels.mended || l.Key != last[i].Key || t.labels.roles[l.Key] != roleTime {
+			if t.labels.repaired || l.Key != last[i].Key || t.labels.roles[l.Key] != roleTime {
 				return false
 			}
 			timeDiffers = true

@@ -136,7 +136,7 @@ func (t *decoding) profileAttributes() []int32 {
 	t.keys.next()
 	t.attributes = t.attributes[:0]
 	t.addEventName(&t.events)
-	t.addRecordAttributes(t.record.usedUp)
+	t.addRecordAttributes(t.record.represented)
 	t.addTextAttribute(semconv.ProfileDropFrames, w.DropFrames)
 	t.addTextAttribute(semconv.ProfileKeepFrames, w.KeepFrames)
 	t.addTextAttribute(semconv.ProfileDocURL, w.DocURL)

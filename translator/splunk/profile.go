@@ -117,10 +117,10 @@ func (t *decoding) isNewKey(key int32) bool {
 	return isNew
 }
 
-// addRecordAttributes adds the attributes of the record, but those that are used up, to t.attributes.
-func (t *decoding) addRecordAttributes(usedUp func(key string, value pcommon.Value) bool) {
+// addRecordAttributes adds the attributes of the record to t.attributes, except those that the profile represents already.
+func (t *decoding) addRecordAttributes(represented func(key string, value pcommon.Value) bool) {
 	for key, value := range t.record.log.Attributes().All() {
-		if usedUp(key, value) {
+		if represented(key, value) {
 			continue
 		}
 		if index := t.dict.String(t.validString(key)); t.isNewKey(index) {

@@ -57,8 +57,8 @@ func readRecord(log plog.LogRecord, t *decoding) record {
 	return r
 }
 
-// usedUp tells whether an attribute of a record says nothing that the profile does not say otherwise.
-func (r *record) usedUp(key string, value pcommon.Value) bool {
+// represented reports whether the profile has the information of an attribute of the record already.
+func (r *record) represented(key string, value pcommon.Value) bool {
 	switch key {
 	case attributeSourceType, attributeOldSourceType:
 		return value.Type() == pcommon.ValueTypeStr && value.Str() == sourceTypeProfiling
@@ -74,8 +74,8 @@ func (r *record) usedUp(key string, value pcommon.Value) bool {
 	}
 }
 
-// usedUpByText is usedUp for a text record, which is a single event.
-func (r *record) usedUpByText(key string, value pcommon.Value) bool {
+// representedByText is represented for a text record, which is a single event.
+func (r *record) representedByText(key string, value pcommon.Value) bool {
 	switch key {
 	case attributeAllocated, attributeOldAllocated:
 		_, number := numberOf(value)
@@ -83,7 +83,7 @@ func (r *record) usedUpByText(key string, value pcommon.Value) bool {
 	case attributeDataType, attributeSource, labelTruncated:
 		return true
 	default:
-		return r.usedUp(key, value)
+		return r.represented(key, value)
 	}
 }
 

@@ -131,7 +131,7 @@ func (t *decoding) addText(g *textGroup) {
 	e.link = t.textLink(trace, span)
 	t.addTextThread()
 	t.addRecordAttributes(func(key string, value pcommon.Value) bool {
-		return t.record.usedUpByText(key, value) || e.link != 0 && t.isLinkLabel(key)
+		return t.record.representedByText(key, value) || e.link != 0 && t.isLinkLabel(key)
 	})
 	var values []int64
 	if t.record.hasAllocated {

@@ -78,11 +78,11 @@ func parseFrame(line []byte, g grammar) (frame, bool) {
 	if open < 0 {
 		return frame{}, false
 	}
-	function, place := line[:open], line[open+1:len(line)-1]
+	function, position := line[:open], line[open+1:len(line)-1]
 	if g == grammarJava {
-		function, place = withoutModule(function), behindModule(place)
+		function, position = withoutModule(function), withoutFileModule(position)
 	}
-	f := parsePlace(place)
+	f := parsePosition(position)
 	f.function = function
 	return f, true
 }
@@ -119,7 +119,7 @@ func openingParenthesis(line []byte) int {
 	return bytes.IndexByte(line, '(')
 }
 
-// withoutModule takes the module, with its version and its loader, off a function: java.base@17/java.lang.Thread.sleep,
+// withoutModule removes the module, with its version and its loader, from a function: java.base@17/java.lang.Thread.sleep,
 // app//com.acme.Main.main. Other slashes belong to the function, as those of lambdas do.
 func withoutModule(function []byte) []byte {
 	if rest, found := bytes.CutPrefix(function, []byte("app//")); found {
@@ -133,19 +133,19 @@ func withoutModule(function []byte) []byte {
 	return function
 }
 
-// behindModule takes the module off a file: java.base@17.0.15/Thread.java:840.
-func behindModule(place []byte) []byte {
-	return place[bytes.IndexByte(place, '/')+1:]
+// withoutFileModule removes the module from a file: java.base@17.0.15/Thread.java:840.
+func withoutFileModule(position []byte) []byte {
+	return position[bytes.IndexByte(position, '/')+1:]
 }
 
-// parsePlace reads file, line and column. A line or column that is not known is 0 or below.
-func parsePlace(place []byte) frame {
-	if f, ok := parseOldPlace(place); ok {
+// parsePosition reads file, line and column. A line or column that is not known is 0 or below.
+func parsePosition(position []byte) frame {
+	if f, ok := parseOldPosition(position); ok {
 		return f
 	}
-	file, last, ok := cutNumber(place)
+	file, last, ok := cutNumber(position)
 	if !ok {
-		return frame{file: place}
+		return frame{file: position}
 	}
 	before, line, ok := cutNumber(file)
 	if !ok {
@@ -154,17 +154,17 @@ func parsePlace(place []byte) frame {
 	return frame{file: before, line: max(line, 0), column: max(last, 0)}
 }
 
-// parseOldPlace reads the form file:line[:lastLine] column[:lastColumn] of the first convention; the ends are not kept.
-func parseOldPlace(place []byte) (frame, bool) {
-	space := bytes.LastIndexByte(place, ' ')
+// parseOldPosition reads the form file:line[:lastLine] column[:lastColumn] of the first convention; the ends are not kept.
+func parseOldPosition(position []byte) (frame, bool) {
+	space := bytes.LastIndexByte(position, ' ')
 	if space < 0 {
 		return frame{}, false
 	}
-	column, ok := firstOfRange(place[space+1:])
+	column, ok := firstOfRange(position[space+1:])
 	if !ok {
 		return frame{}, false
 	}
-	file, line, ok := cutNumber(place[:space])
+	file, line, ok := cutNumber(position[:space])
 	if !ok {
 		return frame{}, false
 	}

@@ -31,7 +31,7 @@ type frame struct {
 func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 	*x = text{frames: x.frames[:0]}
 	grammar := grammarOf(language)
-	place := placeFirst
+	current := partFirst
 	for n := 1; len(body) > 0; n++ {
 		line := body
 		if end := bytes.IndexByte(body, '\n'); end >= 0 {
@@ -45,9 +45,9 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 		for len(line) > 0 && line[len(line)-1] == '\r' {
 			line = line[:len(line)-1]
 		}
-		if place < placeFrames {
+		if current < partFrames {
 			var taken bool
-			if place, taken = x.takeMetadata(place, line, grammar); taken {
+			if current, taken = x.takeMetadata(current, line, grammar); taken {
 				continue
 			}
 		}
@@ -61,34 +61,34 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 	return nil
 }
 
-// place is where in the text a line is.
-type place int
+// part is the part of the text that a line belongs to.
+type part int
 
 const (
-	placeFirst  place = iota // the first line
-	placeState               // behind a line about the thread
-	placeFrames              // where frames are
+	partFirst  part = iota // the first line
+	partState              // behind a line about the thread
+	partFrames             // where frames are
 )
 
 // takeMetadata reads a line that is before the frames. taken is false when it is one of them already.
-func (x *text) takeMetadata(at place, line []byte, g grammar) (next place, taken bool) {
-	if at == placeFirst {
+func (x *text) takeMetadata(at part, line []byte, g grammar) (next part, taken bool) {
+	if at == partFirst {
 		if len(line) == 0 || line[0] != '"' {
-			return placeFrames, false
+			return partFrames, false
 		}
 		x.parseHeader(line, g)
-		return placeState, true
+		return partState, true
 	}
 	line = bytes.TrimSpace(line)
 	if _, state, found := bytes.Cut(line, []byte("Thread.State:")); found {
 		x.threadState = bytes.TrimSpace(state)
-		return placeFrames, true
+		return partFrames, true
 	}
 	// A thread that carries a virtual one may say so before it says its state.
 	if bytes.HasPrefix(line, []byte("Carrying virtual thread")) {
-		return placeState, true
+		return partState, true
 	}
-	return placeFrames, len(line) == 0
+	return partFrames, len(line) == 0
 }
 
 // parseHeader reads the line about the thread. Names are not escaped, so the name ends at the last quotation mark.

@@ -62,13 +62,13 @@ var faults = []faulty{
 		},
 	},
 	{
-		reason: Reason{"pyroscope_ingest", "unknown_format"}, status: 415, text: "is not taken, only",
+		reason: Reason{"pyroscope_ingest", "unknown_format"}, status: 415, text: "is not supported, only",
 		request: func(u *Uploads, number int) (request, error) {
 			return request{path: "/ingest?format=jfr&name=" + service(number), body: u.payload(number)}, nil
 		},
 	},
 	{
-		reason: Reason{"pyroscope_push", "malformed"}, status: 400, text: "1 of 2 profiles refused, the others are taken: series[1].samples[0]", partial: true,
+		reason: Reason{"pyroscope_push", "malformed"}, status: 400, text: "1 of 2 profiles refused, the others are accepted: series[1].samples[0]", partial: true,
 		request: func(u *Uploads, number int) (request, error) {
 			return request{path: pushPath, contentType: typeConnect, body: pushRequest(number, u.payload(number), u.payload(number + 1)[:100])}, nil
 		},
@@ -89,7 +89,7 @@ var faults = []faulty{
 		},
 	},
 	{
-		reason: Reason{"datadog", "unknown_format"}, status: 415, text: "is not taken, only",
+		reason: Reason{"datadog", "unknown_format"}, status: 415, text: "is not supported, only",
 		request: func(_ *Uploads, number int) (request, error) {
 			return datadogForm(number, file{"main.jfr", []byte("FLR\x00")})
 		},

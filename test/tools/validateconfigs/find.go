@@ -36,7 +36,7 @@ func find(tree fs.FS) ([]configuration, error) {
 			}
 			return nil
 		}
-		isConfig := path.Ext(base) == ".yaml" && strings.HasPrefix(name, "config/")
+		isConfig := path.Ext(base) == ".yaml" && (strings.HasPrefix(name, "config/") || name == "packaging/config.yaml")
 		if !isConfig && path.Ext(base) != ".md" {
 			return nil
 		}

@@ -75,25 +75,25 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileEmptyRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_empty_records",
-		metric.WithDescription("Profiling records that hold no sample. [Alpha]"),
+		metric.WithDescription("Profiling records without any sample. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileEvents, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_events",
-		metric.WithDescription("Observations in the profiling records that were taken. [Alpha]"),
+		metric.WithDescription("Observations in the accepted profiling records. [Alpha]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileOtherRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_other_records",
-		metric.WithDescription("Log records that are no profiling records, handed on from logs to logs. [Alpha]"),
+		metric.WithDescription("Log records that are no profiling records, passed on from logs to logs. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_records",
-		metric.WithDescription("Profiling records that were taken, whatever became of their profiles. [Alpha]"),
+		metric.WithDescription("Accepted profiling records, whether or not the next consumer accepted their profiles. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
@@ -105,7 +105,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileRemovedRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_removed_records",
-		metric.WithDescription("Profiling records that were left out on the way from logs to logs. [Alpha]"),
+		metric.WithDescription("Profiling records that were removed between logs and logs. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

@@ -40,7 +40,7 @@ func AssertEqualConnectorSplunkLogProfileBytes(t *testing.T, tt *componenttest.T
 func AssertEqualConnectorSplunkLogProfileEmptyRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_empty_records",
-		Description: "Profiling records that hold no sample. [Alpha]",
+		Description: "Profiling records without any sample. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualConnectorSplunkLogProfileEmptyRecords(t *testing.T, tt *componen
 func AssertEqualConnectorSplunkLogProfileEvents(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_events",
-		Description: "Observations in the profiling records that were taken. [Alpha]",
+		Description: "Observations in the accepted profiling records. [Alpha]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualConnectorSplunkLogProfileEvents(t *testing.T, tt *componenttest.
 func AssertEqualConnectorSplunkLogProfileOtherRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_other_records",
-		Description: "Log records that are no profiling records, handed on from logs to logs. [Alpha]",
+		Description: "Log records that are no profiling records, passed on from logs to logs. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -88,7 +88,7 @@ func AssertEqualConnectorSplunkLogProfileOtherRecords(t *testing.T, tt *componen
 func AssertEqualConnectorSplunkLogProfileRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_records",
-		Description: "Profiling records that were taken, whatever became of their profiles. [Alpha]",
+		Description: "Accepted profiling records, whether or not the next consumer accepted their profiles. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -120,7 +120,7 @@ func AssertEqualConnectorSplunkLogProfileRefusals(t *testing.T, tt *componenttes
 func AssertEqualConnectorSplunkLogProfileRemovedRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_removed_records",
-		Description: "Profiling records that were left out on the way from logs to logs. [Alpha]",
+		Description: "Profiling records that were removed between logs and logs. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

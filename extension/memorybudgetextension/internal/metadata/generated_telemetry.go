@@ -120,7 +120,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExtensionMemoryBudgetArriving, err = builder.meter.Int64ObservableGauge(
 		"otelcol_extension_memory_budget_arriving",
-		metric.WithDescription("Bytes of requests that have not arrived as a whole. [Alpha]"),
+		metric.WithDescription("Bytes of requests that are still arriving. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)

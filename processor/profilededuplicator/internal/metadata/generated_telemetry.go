@@ -198,43 +198,43 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorHeldBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_processor_profile_deduplicator_held_bytes",
-		metric.WithDescription("Memory that the messages in batches take, estimated. batch::max_held_bytes bounds it. [Alpha]"),
+		metric.WithDescription("Estimated memory of the messages in batches. batch::max_held_bytes limits it. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorHeldTenants, err = builder.meter.Int64ObservableGauge(
 		"otelcol_processor_profile_deduplicator_held_tenants",
-		metric.WithDescription("Combinations of metadata that have messages in a batch. batch::metadata_cardinality_limit bounds them. [Alpha]"),
+		metric.WithDescription("Combinations of metadata values that have messages in a batch. batch::metadata_cardinality_limit limits them. [Alpha]"),
 		metric.WithUnit("{tenant}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorIncomingBytes, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_incoming_bytes",
-		metric.WithDescription("Size of the messages that came in, in protobuf. [Alpha]"),
+		metric.WithDescription("Size of the received messages, in protobuf. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_incoming_dictionary_entries",
-		metric.WithDescription("Entries in the dictionaries of the messages that came in. [Alpha]"),
+		metric.WithDescription("Entries in the dictionaries of the received messages. [Alpha]"),
 		metric.WithUnit("{entry}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorIncomingProfiles, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_incoming_profiles",
-		metric.WithDescription("Profiles that came in. [Alpha]"),
+		metric.WithDescription("Received profiles. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorIncomingSamples, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_incoming_samples",
-		metric.WithDescription("Samples that came in. [Alpha]"),
+		metric.WithDescription("Received samples. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorInvalidProfiles, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_invalid_profiles",
-		metric.WithDescription("Profiles that break the format. on_invalid says what became of them. [Alpha]"),
+		metric.WithDescription("Profiles that violate the format. on_invalid says what happened to them. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
@@ -252,49 +252,49 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorMendedTexts, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_mended_texts",
-		metric.WithDescription("Texts that were not UTF-8, in which U+FFFD took the place of the faulty bytes. [Alpha]"),
+		metric.WithDescription("Texts that were not UTF-8. U+FFFD replaced the invalid bytes. [Alpha]"),
 		metric.WithUnit("{text}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorMergedProfiles, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_merged_profiles",
-		metric.WithDescription("Profiles that went into another one by merge_profiles. [Alpha]"),
+		metric.WithDescription("Profiles that merge_profiles merged into another one. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorMixedShapeSamples, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_mixed_shape_samples",
-		metric.WithDescription("Samples that stayed apart from one of equal identity, because one has timestamps and the other has not. [Alpha]"),
+		metric.WithDescription("Samples that were not combined with one of equal identity, because only one of them has timestamps. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_outgoing_dictionary_entries",
-		metric.WithDescription("Entries in the dictionaries of the messages that the next component took. [Alpha]"),
+		metric.WithDescription("Entries in the dictionaries of the messages that the next component accepted. [Alpha]"),
 		metric.WithUnit("{entry}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorOutgoingProfiles, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_outgoing_profiles",
-		metric.WithDescription("Profiles that the next component took. [Alpha]"),
+		metric.WithDescription("Profiles that the next component accepted. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorOutgoingSamples, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_outgoing_samples",
-		metric.WithDescription("Samples that the next component took. [Alpha]"),
+		metric.WithDescription("Samples that the next component accepted. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorOversizedMessages, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_oversized_messages",
-		metric.WithDescription("Messages that went on above batch::max_bytes, because smaller ones would have repeated too much of each other. [Alpha]"),
+		metric.WithDescription("Messages that were passed on above batch::max_bytes, because smaller ones would have repeated too much of the dictionary. [Alpha]"),
 		metric.WithUnit("{message}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorProcessingDuration, err = builder.meter.Float64Histogram(
 		"otelcol_processor_profile_deduplicator_processing_duration",
-		metric.WithDescription("Time that deduplication took for a message or a batch, without that of the next component. [Alpha]"),
+		metric.WithDescription("Time to deduplicate a message or a batch, without the time of the next component. [Alpha]"),
 		metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries([]float64{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5}...),
 	)
@@ -307,7 +307,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorRememberedIds, err = builder.meter.Int64ObservableGauge(
 		"otelcol_processor_profile_deduplicator_remembered_ids",
-		metric.WithDescription("Ids that drop_repeated remembers. drop_repeated::max_entries bounds them. [Alpha]"),
+		metric.WithDescription("Ids that drop_repeated remembers. drop_repeated::max_entries limits them. [Alpha]"),
 		metric.WithUnit("{id}"),
 	)
 	errs = errors.Join(errs, err)
@@ -325,13 +325,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorRetries, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_retries",
-		metric.WithDescription("Messages made of batches that the next component refused for now, so that they are repeated. [Alpha]"),
+		metric.WithDescription("Retries of messages that the next component refused with a retryable error. [Alpha]"),
 		metric.WithUnit("{message}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorSavedBytes, err = builder.meter.Int64UpDownCounter(
 		"otelcol_processor_profile_deduplicator_saved_bytes",
-		metric.WithDescription("Size of the messages that came in less that of what the next component took of them, in protobuf. It falls where sample_shape makes messages larger. [Alpha]"),
+		metric.WithDescription("Size of the received messages minus the size of what the next component accepted of them, in protobuf. It falls where sample_shape makes messages larger. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)

@@ -149,7 +149,7 @@ func AssertEqualProcessorProfileDeduplicatorEvictedIds(t *testing.T, tt *compone
 func AssertEqualProcessorProfileDeduplicatorHeldBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_held_bytes",
-		Description: "Memory that the messages in batches take, estimated. batch::max_held_bytes bounds it. [Alpha]",
+		Description: "Estimated memory of the messages in batches. batch::max_held_bytes limits it. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -163,7 +163,7 @@ func AssertEqualProcessorProfileDeduplicatorHeldBytes(t *testing.T, tt *componen
 func AssertEqualProcessorProfileDeduplicatorHeldTenants(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_held_tenants",
-		Description: "Combinations of metadata that have messages in a batch. batch::metadata_cardinality_limit bounds them. [Alpha]",
+		Description: "Combinations of metadata values that have messages in a batch. batch::metadata_cardinality_limit limits them. [Alpha]",
 		Unit:        "{tenant}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -177,7 +177,7 @@ func AssertEqualProcessorProfileDeduplicatorHeldTenants(t *testing.T, tt *compon
 func AssertEqualProcessorProfileDeduplicatorIncomingBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_incoming_bytes",
-		Description: "Size of the messages that came in, in protobuf. [Alpha]",
+		Description: "Size of the received messages, in protobuf. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -193,7 +193,7 @@ func AssertEqualProcessorProfileDeduplicatorIncomingBytes(t *testing.T, tt *comp
 func AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_incoming_dictionary_entries",
-		Description: "Entries in the dictionaries of the messages that came in. [Alpha]",
+		Description: "Entries in the dictionaries of the received messages. [Alpha]",
 		Unit:        "{entry}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -209,7 +209,7 @@ func AssertEqualProcessorProfileDeduplicatorIncomingDictionaryEntries(t *testing
 func AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_incoming_profiles",
-		Description: "Profiles that came in. [Alpha]",
+		Description: "Received profiles. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -225,7 +225,7 @@ func AssertEqualProcessorProfileDeduplicatorIncomingProfiles(t *testing.T, tt *c
 func AssertEqualProcessorProfileDeduplicatorIncomingSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_incoming_samples",
-		Description: "Samples that came in. [Alpha]",
+		Description: "Received samples. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -241,7 +241,7 @@ func AssertEqualProcessorProfileDeduplicatorIncomingSamples(t *testing.T, tt *co
 func AssertEqualProcessorProfileDeduplicatorInvalidProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_invalid_profiles",
-		Description: "Profiles that break the format. on_invalid says what became of them. [Alpha]",
+		Description: "Profiles that violate the format. on_invalid says what happened to them. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -289,7 +289,7 @@ func AssertEqualProcessorProfileDeduplicatorLostSamples(t *testing.T, tt *compon
 func AssertEqualProcessorProfileDeduplicatorMendedTexts(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_mended_texts",
-		Description: "Texts that were not UTF-8, in which U+FFFD took the place of the faulty bytes. [Alpha]",
+		Description: "Texts that were not UTF-8. U+FFFD replaced the invalid bytes. [Alpha]",
 		Unit:        "{text}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -305,7 +305,7 @@ func AssertEqualProcessorProfileDeduplicatorMendedTexts(t *testing.T, tt *compon
 func AssertEqualProcessorProfileDeduplicatorMergedProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_merged_profiles",
-		Description: "Profiles that went into another one by merge_profiles. [Alpha]",
+		Description: "Profiles that merge_profiles merged into another one. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -321,7 +321,7 @@ func AssertEqualProcessorProfileDeduplicatorMergedProfiles(t *testing.T, tt *com
 func AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_mixed_shape_samples",
-		Description: "Samples that stayed apart from one of equal identity, because one has timestamps and the other has not. [Alpha]",
+		Description: "Samples that were not combined with one of equal identity, because only one of them has timestamps. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -337,7 +337,7 @@ func AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t *testing.T, tt *
 func AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_outgoing_dictionary_entries",
-		Description: "Entries in the dictionaries of the messages that the next component took. [Alpha]",
+		Description: "Entries in the dictionaries of the messages that the next component accepted. [Alpha]",
 		Unit:        "{entry}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -353,7 +353,7 @@ func AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t *testing
 func AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_outgoing_profiles",
-		Description: "Profiles that the next component took. [Alpha]",
+		Description: "Profiles that the next component accepted. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -369,7 +369,7 @@ func AssertEqualProcessorProfileDeduplicatorOutgoingProfiles(t *testing.T, tt *c
 func AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_outgoing_samples",
-		Description: "Samples that the next component took. [Alpha]",
+		Description: "Samples that the next component accepted. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -385,7 +385,7 @@ func AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t *testing.T, tt *co
 func AssertEqualProcessorProfileDeduplicatorOversizedMessages(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_oversized_messages",
-		Description: "Messages that went on above batch::max_bytes, because smaller ones would have repeated too much of each other. [Alpha]",
+		Description: "Messages that were passed on above batch::max_bytes, because smaller ones would have repeated too much of the dictionary. [Alpha]",
 		Unit:        "{message}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -401,7 +401,7 @@ func AssertEqualProcessorProfileDeduplicatorOversizedMessages(t *testing.T, tt *
 func AssertEqualProcessorProfileDeduplicatorProcessingDuration(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.HistogramDataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_processing_duration",
-		Description: "Time that deduplication took for a message or a batch, without that of the next component. [Alpha]",
+		Description: "Time to deduplicate a message or a batch, without the time of the next component. [Alpha]",
 		Unit:        "s",
 		Data: metricdata.Histogram[float64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -432,7 +432,7 @@ func AssertEqualProcessorProfileDeduplicatorRefusedMessages(t *testing.T, tt *co
 func AssertEqualProcessorProfileDeduplicatorRememberedIds(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_remembered_ids",
-		Description: "Ids that drop_repeated remembers. drop_repeated::max_entries bounds them. [Alpha]",
+		Description: "Ids that drop_repeated remembers. drop_repeated::max_entries limits them. [Alpha]",
 		Unit:        "{id}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -478,7 +478,7 @@ func AssertEqualProcessorProfileDeduplicatorResolvedMessages(t *testing.T, tt *c
 func AssertEqualProcessorProfileDeduplicatorRetries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_retries",
-		Description: "Messages made of batches that the next component refused for now, so that they are repeated. [Alpha]",
+		Description: "Retries of messages that the next component refused with a retryable error. [Alpha]",
 		Unit:        "{message}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -494,7 +494,7 @@ func AssertEqualProcessorProfileDeduplicatorRetries(t *testing.T, tt *componentt
 func AssertEqualProcessorProfileDeduplicatorSavedBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_saved_bytes",
-		Description: "Size of the messages that came in less that of what the next component took of them, in protobuf. It falls where sample_shape makes messages larger. [Alpha]",
+		Description: "Size of the received messages minus the size of what the next component accepted of them, in protobuf. It falls where sample_shape makes messages larger. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -5,18 +5,18 @@ package recent
 
 import "time"
 
-// Claim is a number of ids whose profiles are in flight.
+// Claim is the ids of profiles that one request has in flight.
 type Claim struct {
 	ids *IDs
 	has []ID
-	// settled is closed when it is known what others are told of the ids: that the claim is over, or held.
+	// settled is closed when the claim is over or held: then others need not wait for it.
 	settled chan struct{}
-	// over says that settled is closed, held that the sender was told of success. The lock of ids guards them, and has.
+	// over says that Settle was called, held that Hold was. The lock of ids guards them, and has.
 	over, held bool
 }
 
-// Hold says that the sender is told of success now: who claims one of the ids need not wait, but has a repeated one. The
-// claim must be settled all the same. A claim that is nil has nothing to hold.
+// Hold says that the sender is told of success now. From then on the ids count as repeated for others. The claim must still
+// be settled. On a nil claim it does nothing.
 func (c *Claim) Hold() {
 	if c == nil {
 		return
@@ -29,8 +29,8 @@ func (c *Claim) Hold() {
 	}
 }
 
-// Settle ends the claim: the ids of which delivered is true are remembered as delivered, the others are unknown again.
-// Those who wait for one of them go on. Only the first call counts. A claim that is nil has nothing to settle.
+// Settle ends the claim: ids for which delivered is true are remembered as delivered, the others are unknown again. Only the
+// first call counts. On a nil claim it does nothing.
 func (c *Claim) Settle(delivered func(ID) bool) {
 	if c == nil {
 		return
@@ -63,8 +63,8 @@ func (c *Claim) settle(delivered func(ID) bool) (evicted int) {
 	return evicted
 }
 
-// All is the argument of Settle when all profiles arrived, None when it must be taken that none did.
+// All is the argument of Settle when all profiles were delivered.
 func All(ID) bool { return true }
 
-// None is the argument of Settle when no profile arrived.
+// None is the argument of Settle when no profile was delivered, or when that is unknown.
 func None(ID) bool { return false }

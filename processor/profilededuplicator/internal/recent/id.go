@@ -11,15 +11,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// ID stands for a tenant, a profile id and a sample type, for there are senders that give one id to all sample types of
-// a capture. It is a cryptographic hash: the names are as long as a sender likes, and memory must be bounded. Its last bit
-// is set for a profile without a time.
+// ID identifies a profile by tenant, profile id and sample type: some senders give one id to all sample types of a capture.
+// It is a cryptographic hash, so that long names need no more memory. The last bit is set for a profile without a time.
 type ID [sha256.Size]byte
 
-// timeless tells that the profile has no time: one that is equal to it may be another capture.
+// timeless reports whether the profile has no time. Then an equal profile may be another capture.
 func (id *ID) timeless() bool { return id[len(id)-1]&1 == 1 }
 
-// Namer makes the IDs of the profiles of one message. Text that many of them share is looked at once.
+// Namer computes the IDs of the profiles of one message. It hashes each long string once.
 type Namer struct {
 	tenant  []byte
 	strings pcommon.StringSlice
@@ -28,7 +27,7 @@ type Namer struct {
 	text []byte
 }
 
-// longText is the length from which on a text has its hash in its place.
+// longText is the length from which a text is replaced by its hash.
 const longText = 256
 
 // NewNamer returns a Namer for a tenant and a table of strings.
@@ -63,7 +62,7 @@ func appendText(to []byte, text string) []byte {
 	return append(to, sum[:]...)
 }
 
-// appendName appends a string of the table. What is out of range counts as no name.
+// appendName appends a string of the table, or the empty string if the index is out of range.
 func (n *Namer) appendName(index int32) {
 	if index < 0 || int(index) >= n.strings.Len() {
 		n.text = appendText(n.text, "")

@@ -18,15 +18,15 @@ type IDs struct {
 	evicted    func(n int)
 
 	mu sync.Mutex
-	// inFlight has those of held claims, too.
+	// inFlight has the ids of all claims that are not settled, held ones included.
 	inFlight  map[ID]*Claim
 	delivered map[ID]*entry
-	// order has the delivered ones, the oldest first. Its own fields are no entry.
+	// order is the ring of the delivered ids, the oldest first. It is not an entry itself.
 	order entry
 }
 
-// New returns IDs that remember at most maxEntries delivered ids, each for ttl. evicted is told of those that were
-// forgotten before their time.
+// New returns IDs that remember at most maxEntries delivered ids, each for ttl. It calls evicted with the number of ids that
+// were forgotten earlier.
 func New(ttl time.Duration, maxEntries int, evicted func(n int)) *IDs {
 	r := &IDs{
 		ttl:        ttl,
@@ -48,27 +48,27 @@ func (r *IDs) Len() int {
 }
 
 // ErrInFlight says that it is not known yet whether a profile is a repeated one. The same claim may succeed later.
-var ErrInFlight = errors.New("cannot tell yet whether a profile is a repeated one: its first copy is on its way")
+var ErrInFlight = errors.New("cannot tell yet whether a profile is a repeated one: its first copy is in flight")
 
 // wait is how long a claim waits for others to be settled.
 const wait = time.Second
 
-// Claim takes all ids that are unknown. repeated tells for each of ids whether it is held or was delivered, or stands in
-// ids before. While one of them is in flight, Claim waits, holding none: so two that want the same ids cannot wait for
-// each other. After a second it gives up with [ErrInFlight], or before, with the error of ctx as well.
+// Claim claims all ids that are unknown. repeated says for each of ids whether it is held, was delivered, or occurs earlier in
+// ids. While one of the ids is in flight, Claim waits and claims none, so that two calls cannot wait for each other. After
+// a second the error is [ErrInFlight]. If ctx ends before, the error is also that of ctx.
 //
-// Every claim must be settled.
+// The claim must be settled.
 func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
 	claim, repeated, other := r.try(ids)
 	if other == nil {
 		return claim, repeated, nil
 	}
-	enough := time.NewTimer(wait)
-	defer enough.Stop()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	for other != nil {
 		select {
 		case <-other.settled:
-		case <-enough.C:
+		case <-timer.C:
 			return nil, nil, fmt.Errorf("%w, also after %v", ErrInFlight, wait)
 		case <-ctx.Done():
 			return nil, nil, fmt.Errorf("%w: %w", ErrInFlight, context.Cause(ctx))
@@ -127,7 +127,7 @@ func (r *IDs) deliver(id ID, now time.Time) (evicted int) {
 	return evicted
 }
 
-// touch makes an entry the youngest.
+// touch makes an entry the newest.
 func (r *IDs) touch(e *entry, now time.Time) {
 	e.remove()
 	e.insertBefore(&r.order)

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datadog reads what Datadog's profilers say beside their profiles: the event and its tags.
+// Package datadog parses what Datadog's profilers send with their profiles: the event and its tags.
 package datadog
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
-// maxEventBytes bounds the event, which may hold a count for each endpoint of a program.
+// maxEventBytes limits the event, which may hold a count for each endpoint of a program.
 const maxEventBytes = 4 << 20
 
-// Event is the part of an upload that tells what its profiles are of.
+// Event is the part of an upload that describes its profiles.
 type Event struct {
-	// Start and End are zero where the event does not say them.
+	// Start and End are zero if the event does not have them.
 	Start time.Time
 	End   time.Time
-	// Tags are those of the profiler, and behind them those of the process.
+	// Tags are those of the profiler, then those of the process.
 	Tags []label.Label
 }
 
@@ -48,7 +48,7 @@ func ParseEvent(text []byte) (Event, error) {
 	return event, err
 }
 
-// AppendTags reads tags, key:value,key:value. A value may hold colons. Tags without a value say nothing.
+// AppendTags reads tags, key:value,key:value. A value may have colons. Tags without a value are ignored.
 func AppendTags(list []label.Label, text string) ([]label.Label, error) {
 	var err error
 	for tag := range strings.SplitSeq(text, ",") {

@@ -13,40 +13,40 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
 )
 
-// tolerance is the part of a counter by which it may go back without a restart: the counts of sampled events are
+// tolerance is the part of a counter by which it may decrease without a restart: the counts of sampled events are
 // estimates, which are rounded.
 const tolerance = 1000
 
-// Outcome tells what became of a profile.
+// Outcome is the result of [Tracker.Apply].
 type Outcome int
 
 const (
-	// Baseline is the first profile. There is nothing to subtract from it, and nothing to hand on.
+	// Baseline is the first profile. There is no profile before it to subtract, and nothing to pass on.
 	Baseline Outcome = iota
 	// Difference is what happened since the profile before.
 	Difference
-	// Restart is the whole of a profile whose counters begin anew: its program was started again since the one before.
+	// Restart is the whole profile: its program was restarted since the profile before, so that its counters began at 0.
 	Restart
 )
 
 // counters are the values of the samples of one message, by sample type.
 type counters map[string]map[identity]int64
 
-// Tracker remembers the profile before. The zero value has seen none. Not safe for concurrent use.
+// Tracker remembers the profile before. The zero value has none. Not safe for concurrent use.
 type Tracker struct {
 	known counters
 	at    pcommon.Timestamp
-	// next is what will be known when the profile was handed on.
+	// next becomes known in Commit.
 	next   counters
 	nextAt pcommon.Timestamp
 }
 
-// Gauge reports whether the values of a sample type tell how much there is, not how much came: they have no differences.
+// Gauge reports whether the values of a sample type are a state, not a count. They have no differences.
 func Gauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inuse_") }
 
 // Apply turns the counters in a message into what happened since the last profile that was committed. fetched is when
-// it was fetched, for profiles that do not say it. Samples without a difference are removed, which may leave entries in
-// the dictionary that nothing refers to.
+// it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced
+// entries in the dictionary.
 func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
 	t.next, t.nextAt = read(message), timeOf(message, fetched)
 	switch {
@@ -70,7 +70,7 @@ func (t *Tracker) Commit() {
 	}
 }
 
-// restarted looks for a counter that went back.
+// restarted reports whether a counter has decreased.
 func (t *Tracker) restarted() bool {
 	for sampleType, known := range t.known {
 		next := t.next[sampleType]
@@ -90,7 +90,7 @@ func (t *Tracker) subtract(message pprofile.Profiles) {
 		if Gauge(sampleType) {
 			continue
 		}
-		// What stands in a profile several times shares one counter.
+		// Samples that occur several times in a profile share one counter.
 		rest := map[identity]int64{}
 		known := t.known[sampleType]
 		profile.Samples().RemoveIf(func(sample pprofile.Sample) bool {
@@ -111,8 +111,7 @@ func (t *Tracker) subtract(message pprofile.Profiles) {
 	}
 }
 
-// KeepCounters removes what means nothing in a message that holds differences: sample types that are gauges, and
-// samples with a value below zero.
+// KeepCounters removes what has no meaning in a message of differences: gauges, and samples with a value below zero.
 func KeepCounters(message pprofile.Profiles) {
 	for _, resource := range message.ResourceProfiles().All() {
 		for _, scope := range resource.ScopeProfiles().All() {

@@ -16,10 +16,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// identity stands for what a sample says: its stack, its attributes and its link, by content.
+// identity identifies a sample by the content of its stack, its attributes and its link.
 type identity [sha256.Size]byte
 
-// identities computes them for the samples of one message. What is shared is hashed once.
+// identities computes the identities of the samples of one message. It hashes each shared entry once.
 type identities struct {
 	dictionary pprofile.ProfilesDictionary
 	hash       hash.Hash
@@ -140,7 +140,7 @@ func remember(known map[int32]identity, i int32, compute func() identity) identi
 	return found
 }
 
-// sum hashes what write writes. It must not be called while another sum is under way.
+// sum hashes what write writes. It must not be called while another sum is computed.
 func (s *identities) sum(write func()) (sum identity) {
 	s.hash.Reset()
 	write()

@@ -13,11 +13,11 @@ import (
 	"net/textproto"
 )
 
-// maxHeaderBytes bounds the header of one part.
+// maxHeaderBytes limits the header of one part.
 const maxHeaderBytes = 8 << 10
 
 var (
-	// ErrMalformed says that the body is not the form that it should be.
+	// ErrMalformed says that the body is not a form with this boundary.
 	ErrMalformed = errors.New("malformed multipart form")
 	// ErrTooLarge says that a limit was exceeded.
 	ErrTooLarge = errors.New("multipart form too large")
@@ -32,7 +32,7 @@ type Part struct {
 	Content []byte
 }
 
-// Boundary returns the boundary of a form's Content-Type, and false if it is not a form's.
+// Boundary returns the boundary in the Content-Type of a form, and false for another Content-Type.
 func Boundary(contentType string) (boundary string, ok bool, err error) {
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if mediaType != "multipart/form-data" {
@@ -48,11 +48,11 @@ func Boundary(contentType string) (boundary string, ok bool, err error) {
 	return parameters["boundary"], true, nil
 }
 
-// Reader goes through the parts of a form.
+// Reader reads the parts of a form.
 type Reader struct {
 	// rest begins in the header of a part.
 	rest []byte
-	// delimiter stands behind each part's content, begun by the line break that is its own.
+	// delimiter ends the content of each part. It begins with a line break.
 	delimiter []byte
 	parts     int
 	maxParts  int
@@ -60,7 +60,7 @@ type Reader struct {
 	err       error
 }
 
-// NewReader returns a reader of body, which must stay as it is while parts are in use.
+// NewReader returns a reader of body, which must not change while parts are in use.
 func NewReader(body []byte, boundary string, maxParts int) *Reader {
 	r := &Reader{delimiter: []byte("\r\n--" + boundary), maxParts: maxParts}
 	found := delimited{behind: -1}
@@ -68,7 +68,7 @@ func NewReader(body []byte, boundary string, maxParts int) *Reader {
 		found = r.lineBehind(body, len(r.delimiter)-2)
 	}
 	if found.behind < 0 {
-		// What stands before the first delimiter means nothing.
+		// Text before the first delimiter is ignored.
 		found = r.find(body)
 	}
 	switch {
@@ -82,7 +82,7 @@ func NewReader(body []byte, boundary string, maxParts int) *Reader {
 	return r
 }
 
-// Next returns the next part, and io.EOF behind the last one.
+// Next returns the next part, and io.EOF after the last one.
 func (r *Reader) Next() (Part, error) {
 	switch {
 	case r.err != nil:
@@ -137,7 +137,7 @@ func splitHeader(rest []byte) (lines []byte, length int, err error) {
 	}
 }
 
-// parseHeader finds the names of a part.
+// parseHeader parses the names of a part.
 func parseHeader(lines []byte) (part Part, err error) {
 	if len(lines) == 0 {
 		return part, nil
@@ -158,7 +158,7 @@ func parseHeader(lines []byte) (part Part, err error) {
 	return part, nil
 }
 
-// delimited is the place of a delimiter: where it begins, and what follows its line.
+// delimited is the position of a delimiter: where it begins, and what follows its line.
 type delimited struct {
 	at     int
 	behind int

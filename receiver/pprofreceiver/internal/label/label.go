@@ -13,9 +13,9 @@ import (
 const (
 	// MaxCount is how many labels may describe one profile.
 	MaxCount = 128
-	// MaxNameBytes bounds the name of a label.
+	// MaxNameBytes limits the name of a label.
 	MaxNameBytes = 1 << 10
-	// MaxValueBytes bounds its value.
+	// MaxValueBytes limits the value of a label.
 	MaxValueBytes = 16 << 10
 )
 
@@ -28,7 +28,7 @@ type Label struct {
 	Value string
 }
 
-// Append appends a label to list, unless a limit is exceeded. What is not UTF-8 in it becomes U+FFFD.
+// Append appends a label to list, unless a limit is exceeded. Bytes that are not UTF-8 become U+FFFD.
 func Append(list []Label, name, value string) ([]Label, error) {
 	if len(list) == MaxCount {
 		return list, fmt.Errorf("%w: more than %d labels", ErrTooLarge, MaxCount)
@@ -51,7 +51,7 @@ func Check(name, value string) error {
 	}
 }
 
-// Transport reports whether a name is that of a label which speaks to the server, not of the profile.
+// Transport reports whether a label is for the server and does not describe the profile.
 func Transport(name string) bool { return strings.HasPrefix(name, "__") }
 
 // Find returns the value of the last label of this name.
@@ -65,5 +65,5 @@ func Find(list []Label, name string) string {
 	return value
 }
 
-// ValidText makes text fit for OTLP, whose strings are UTF-8.
+// ValidText returns text as valid UTF-8, which OTLP requires.
 func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

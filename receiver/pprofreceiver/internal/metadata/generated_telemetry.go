@@ -68,31 +68,31 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ReceiverPprofBytes, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_bytes",
-		metric.WithDescription("Bytes of the payloads that came to the translator, once as they came and once after decompression. [Alpha]"),
+		metric.WithDescription("Bytes of the translated payloads, once as received and once after decompression. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofEmptyProfiles, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_empty_profiles",
-		metric.WithDescription("Payloads accepted although they hold no sample. [Alpha]"),
+		metric.WithDescription("Accepted payloads without any sample. [Alpha]"),
 		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofFetches, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_fetches",
-		metric.WithDescription("Attempts to get one profile, by what became of them. [Alpha]"),
+		metric.WithDescription("Attempts to fetch one profile, by result. [Alpha]"),
 		metric.WithUnit("{fetch}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofIgnoredAttachments, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_ignored_attachments",
-		metric.WithDescription("Parts of requests that hold something else than a profile, such as metrics or an execution trace. [Alpha]"),
+		metric.WithDescription("Parts of requests that are not a profile, such as metrics or an execution trace. [Alpha]"),
 		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofPayloads, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_payloads",
-		metric.WithDescription("Payloads that came to the translator, whatever became of them. [Alpha]"),
+		metric.WithDescription("Payloads that were translated or refused. [Alpha]"),
 		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)
@@ -104,13 +104,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofRefusedPayloads, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_refused_payloads",
-		metric.WithDescription("Payloads left out because of what is in them, while others of the same request were taken. The request counts as refused, too. [Alpha]"),
+		metric.WithDescription("Payloads that were refused while others of the same request were accepted. The request counts as refused, too. [Alpha]"),
 		metric.WithUnit("{payload}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofRepairs, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_repairs",
-		metric.WithDescription("Irregularities that were mended in accepted payloads, by kind. [Alpha]"),
+		metric.WithDescription("Irregularities that were repaired in accepted payloads, by kind. [Alpha]"),
 		metric.WithUnit("{repair}"),
 	)
 	errs = errors.Join(errs, err)

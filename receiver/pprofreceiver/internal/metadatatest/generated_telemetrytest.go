@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) receiver.Settings {
 func AssertEqualReceiverPprofBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_bytes",
-		Description: "Bytes of the payloads that came to the translator, once as they came and once after decompression. [Alpha]",
+		Description: "Bytes of the translated payloads, once as received and once after decompression. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualReceiverPprofBytes(t *testing.T, tt *componenttest.Telemetry, dp
 func AssertEqualReceiverPprofEmptyProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_empty_profiles",
-		Description: "Payloads accepted although they hold no sample. [Alpha]",
+		Description: "Accepted payloads without any sample. [Alpha]",
 		Unit:        "{payload}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualReceiverPprofEmptyProfiles(t *testing.T, tt *componenttest.Telem
 func AssertEqualReceiverPprofFetches(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_fetches",
-		Description: "Attempts to get one profile, by what became of them. [Alpha]",
+		Description: "Attempts to fetch one profile, by result. [Alpha]",
 		Unit:        "{fetch}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualReceiverPprofFetches(t *testing.T, tt *componenttest.Telemetry, 
 func AssertEqualReceiverPprofIgnoredAttachments(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_ignored_attachments",
-		Description: "Parts of requests that hold something else than a profile, such as metrics or an execution trace. [Alpha]",
+		Description: "Parts of requests that are not a profile, such as metrics or an execution trace. [Alpha]",
 		Unit:        "{part}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -88,7 +88,7 @@ func AssertEqualReceiverPprofIgnoredAttachments(t *testing.T, tt *componenttest.
 func AssertEqualReceiverPprofPayloads(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_payloads",
-		Description: "Payloads that came to the translator, whatever became of them. [Alpha]",
+		Description: "Payloads that were translated or refused. [Alpha]",
 		Unit:        "{payload}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -120,7 +120,7 @@ func AssertEqualReceiverPprofRefusals(t *testing.T, tt *componenttest.Telemetry,
 func AssertEqualReceiverPprofRefusedPayloads(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_refused_payloads",
-		Description: "Payloads left out because of what is in them, while others of the same request were taken. The request counts as refused, too. [Alpha]",
+		Description: "Payloads that were refused while others of the same request were accepted. The request counts as refused, too. [Alpha]",
 		Unit:        "{payload}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualReceiverPprofRefusedPayloads(t *testing.T, tt *componenttest.Tel
 func AssertEqualReceiverPprofRepairs(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_repairs",
-		Description: "Irregularities that were mended in accepted payloads, by kind. [Alpha]",
+		Description: "Irregularities that were repaired in accepted payloads, by kind. [Alpha]",
 		Unit:        "{repair}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

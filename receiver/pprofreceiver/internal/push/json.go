@@ -15,16 +15,15 @@ import (
 // maxEscape is how many bytes an escape may have for one byte of text.
 const maxEscape = len(`\u0000`)
 
-// jsonReader reads a message in the JSON form of protobuf. Field names stand in their camel case or as in the message's
-// definition.
+// jsonReader reads a message in the JSON form of protobuf. Field names are in camel case or as in the message's definition.
 type jsonReader struct {
 	collector
 	scanner
 	labelSet bool
 }
 
-// ReadJSON reads a message in JSON. It decodes profiles where they stand: they lie in message, which it overwrites and
-// which must stay as it is while they are in use.
+// ReadJSON reads a message in JSON. It decodes the profiles in place: they are parts of message, which it overwrites. message
+// must not change while they are in use.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
 	r := &jsonReader{collector: collector{limits: limits}, scanner: scanner{text: message}, labelSet: m.labelSet}
 	err := r.object(func(key []byte) error {
@@ -128,8 +127,8 @@ func (r *jsonReader) readSample(s *Series) error {
 	return r.addProfile(s, profile)
 }
 
-// decodeBase64 takes both alphabets, with and without padding, as the JSON form of protobuf allows. The result lies
-// where text was.
+// decodeBase64 accepts both alphabets, with and without padding, as the JSON form of protobuf allows. It overwrites text
+// with the result.
 func decodeBase64(text []byte) ([]byte, error) {
 	text = bytes.TrimRight(text, "=")
 	for i, c := range text {

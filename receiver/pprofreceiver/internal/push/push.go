@@ -18,14 +18,14 @@ var (
 	ErrTooLarge = errors.New("message too large")
 )
 
-// Series is profiles that have their labels in common.
+// Series is profiles with the same labels.
 type Series struct {
 	Labels []label.Label
 	// Profiles are pprofs, compressed or not. They lie in the message.
 	Profiles [][]byte
 }
 
-// Message is how the series stand in a kind of message.
+// Message is the form of the series in a type of message.
 type Message struct {
 	series fieldNumber
 	// labelSet says that the labels are in a message of their own within the series.
@@ -39,16 +39,16 @@ var (
 	WriteRawRequest = Message{series: 2, labelSet: true}
 )
 
-// Limits bound a message. MaxProfiles holds for all series together.
+// Limits limits a message. MaxProfiles is for all series together.
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
-	// Reserve, when set, is asked before a label is copied, with the bytes that all labels then take. Its error ends the
-	// reading and is returned as it is.
+	// Reserve, if set, is called before a label is copied, with the bytes of all labels. If it returns an error, that is
+	// returned as it is.
 	Reserve func(bytes int) error
 }
 
-// labelBytes is what a label takes beside its text.
+// labelBytes is the memory of a label without its text.
 const labelBytes = int(unsafe.Sizeof(label.Label{}))
 
 // collector holds what was read so far.
@@ -56,7 +56,7 @@ type collector struct {
 	limits   Limits
 	series   []Series
 	profiles int
-	// labels is what the labels take, in bytes.
+	// labels is the memory of the labels, in bytes.
 	labels int
 }
 
@@ -68,7 +68,7 @@ func (c *collector) begin() (*Series, error) {
 	return &c.series[len(c.series)-1], nil
 }
 
-// addLabel adds a label of a series, whose limits come first.
+// addLabel adds a label of a series, unless a limit is exceeded.
 func (c *collector) addLabel(s *Series, name, value string) (err error) {
 	c.labels += labelBytes + len(name) + len(value)
 	if c.limits.Reserve != nil {

@@ -8,14 +8,14 @@ import "bytes"
 // maxDepth is how deep values may be nested.
 const maxDepth = 100
 
-// scanner reads JSON in place. It keeps no copy of what it passes over.
+// scanner reads JSON in place, without copies.
 type scanner struct {
 	text  []byte
 	at    int
 	depth int
 }
 
-// peek returns the next byte that is no blank, 0 at the end.
+// peek returns the next byte that is no white space, or 0 at the end.
 func (s *scanner) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -27,7 +27,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// unexpected is the error of finding something else than what is wanted.
+// unexpected returns the error for input that is not as wanted.
 func (s *scanner) unexpected(wanted string) error {
 	if s.at >= len(s.text) {
 		return malformed("byte %d: the message ends, want %s", s.at, wanted)
@@ -35,7 +35,7 @@ func (s *scanner) unexpected(wanted string) error {
 	return malformed("byte %d: %q, want %s", s.at, s.text[s.at], wanted)
 }
 
-// word passes over null, true or false, if that is next.
+// word skips null, true or false, if that is next.
 func (s *scanner) word(word string) bool {
 	s.peek()
 	if !bytes.HasPrefix(s.text[s.at:], []byte(word)) {
@@ -90,7 +90,7 @@ func (s *scanner) within(open, end byte, element func() error) error {
 	return nil
 }
 
-// skip passes over a value. It calls itself for what is nested, [maxDepth] deep at most.
+// skip skips a value. It is recursive, up to [maxDepth].
 func (s *scanner) skip() error {
 	switch c := s.peek(); {
 	case c == '{':
@@ -107,7 +107,7 @@ func (s *scanner) skip() error {
 	}
 }
 
-// literal reads a string and returns what stands between its quotes, escapes as they are.
+// literal reads a string and returns the text between its quotes, with its escapes.
 func (s *scanner) literal() ([]byte, error) {
 	if s.peek() != '"' {
 		return nil, s.unexpected("a string")
@@ -144,7 +144,7 @@ func (s *scanner) escape() bool {
 	return true
 }
 
-// number passes over a number, if that is next.
+// number skips a number, if that is next.
 func (s *scanner) number() bool {
 	s.peek()
 	s.oneOf("-")
@@ -191,7 +191,7 @@ func hexValue(c byte) int {
 // notASCII stands for what is neither in a name nor in base64.
 const notASCII = 0x7f
 
-// unescape replaces the escapes in raw, which [scanner.literal] has checked, where they stand. Those that mean no
+// unescape replaces the escapes in raw, which [scanner.literal] has checked, in place. Those that mean no
 // printable character of ASCII and no line end become notASCII.
 func unescape(raw []byte) []byte {
 	n := bytes.IndexByte(raw, '\\')

@@ -11,7 +11,7 @@ import (
 
 type fieldNumber = protowire.Number
 
-// The numbers that both messages have in common:
+// The field numbers that both messages share:
 //
 //	message Series    { repeated Label labels = 1; repeated RawSample samples = 2; }  // PushRequest
 //	message Series    { LabelSet labels = 1;       repeated RawSample samples = 2; }  // WriteRawRequest
@@ -27,7 +27,7 @@ const (
 	sampleRawProfile fieldNumber = 1
 )
 
-// Read reads a message on the wire. The profiles lie in message, which must stay as it is while they are in use.
+// Read reads a message on the wire. The profiles are parts of message, which must not change while they are in use.
 func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
 	c := collector{limits: limits}
 	err := eachMessage(message, m.series, "series", func(content []byte) error {
@@ -78,7 +78,7 @@ func (c *collector) readLabel(s *Series, content []byte) error {
 	if err != nil {
 		return err
 	}
-	// The limits come before the copies.
+	// The limits are checked before the copies are made.
 	if len(name) > label.MaxNameBytes || len(value) > label.MaxValueBytes {
 		name, value = name[:min(len(name), label.MaxNameBytes+1)], value[:min(len(value), label.MaxValueBytes+1)]
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
-// maxConfigBytes bounds sample_type_config.
+// maxConfigBytes limits sample_type_config.
 const maxConfigBytes = 64 << 10
 
-// sampleType is what is read of the configuration of one sample type. Units and aggregation are for a database; the
-// profile says its own.
+// sampleType is the part of the configuration of a sample type that is used. Units and aggregation are for a database; the
+// profile has its own.
 type sampleType struct {
 	DisplayName string `json:"display-name"`
 }
 
-// ProfileName returns the name of the profile that the display names in a sample_type_config are of: mutex for
-// mutex_count and mutex_duration. It is empty where they name none, or several.
+// ProfileName returns the name of the profile according to the display names in a sample_type_config: mutex for mutex_count and
+// mutex_duration. It is empty if they name none, or several.
 func ProfileName(config []byte) (string, error) {
 	if len(config) > maxConfigBytes {
 		return "", fmt.Errorf("%w: bytes of sample_type_config: %d, the limit is %d", label.ErrTooLarge, len(config), maxConfigBytes)
@@ -46,7 +46,7 @@ func ProfileName(config []byte) (string, error) {
 	return label.ValidText(name[:min(len(name), label.MaxNameBytes)]), nil
 }
 
-// baseName takes the end off a display name that tells what is measured, not of which profile.
+// baseName removes the suffix of a display name that names the measurement.
 func baseName(display string) string {
 	for _, end := range []string{"_count", "_duration"} {
 		if base, found := strings.CutSuffix(display, end); found {

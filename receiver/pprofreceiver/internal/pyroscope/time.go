@@ -50,7 +50,7 @@ func ParseTime(text string, now time.Time) (time.Time, bool) {
 	}
 }
 
-// relativeTime reads what stands behind now: nothing, or a sign, a number and a unit.
+// relativeTime parses what follows now: nothing, or a sign, a number and a unit.
 func relativeTime(text string, now time.Time) (time.Time, bool) {
 	if text == "" {
 		return now, true

@@ -74,13 +74,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileEmptyRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_empty_records",
-		metric.WithDescription("Profiling records that hold no sample. [Alpha]"),
+		metric.WithDescription("Profiling records without any sample. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileEvents, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_events",
-		metric.WithDescription("Observations in the profiling records that were taken. [Alpha]"),
+		metric.WithDescription("Observations in the accepted profiling records. [Alpha]"),
 		metric.WithUnit("{event}"),
 	)
 	errs = errors.Join(errs, err)
@@ -92,7 +92,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_records",
-		metric.WithDescription("Profiling records that were taken, whatever became of their profiles. [Alpha]"),
+		metric.WithDescription("Accepted profiling records, whether or not the next consumer accepted their profiles. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

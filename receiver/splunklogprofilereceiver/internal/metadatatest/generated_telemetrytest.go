@@ -40,7 +40,7 @@ func AssertEqualReceiverSplunkLogProfileBytes(t *testing.T, tt *componenttest.Te
 func AssertEqualReceiverSplunkLogProfileEmptyRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_empty_records",
-		Description: "Profiling records that hold no sample. [Alpha]",
+		Description: "Profiling records without any sample. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualReceiverSplunkLogProfileEmptyRecords(t *testing.T, tt *component
 func AssertEqualReceiverSplunkLogProfileEvents(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_events",
-		Description: "Observations in the profiling records that were taken. [Alpha]",
+		Description: "Observations in the accepted profiling records. [Alpha]",
 		Unit:        "{event}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -88,7 +88,7 @@ func AssertEqualReceiverSplunkLogProfileOtherRecords(t *testing.T, tt *component
 func AssertEqualReceiverSplunkLogProfileRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_records",
-		Description: "Profiling records that were taken, whatever became of their profiles. [Alpha]",
+		Description: "Accepted profiling records, whether or not the next consumer accepted their profiles. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -26,8 +26,8 @@ const (
 
 	labelServiceName = "service_name"
 
-	// formatPprof is the format of a profile that is one; formatFolded is what Pyroscope takes a request for that
-	// names no format and is no form.
+	// formatPprof is the one format that is accepted. formatFolded is the format that Pyroscope assumes for a request that
+	// names none and is no form.
 	formatPprof  = "pprof"
 	formatFolded = "groups"
 
@@ -35,26 +35,26 @@ const (
 	fieldPrevious    = "prev_profile"
 	fieldSampleTypes = "sample_type_config"
 	fieldJFR         = "jfr"
-	// maxIngestParts is more than any client sends: the profile, the one before it, and the sample types.
+	// maxIngestParts is more than any client sends: the profile, the profile before it, and the sample types.
 	maxIngestParts = 16
-	// sampleTypesFactor is how many times its length a sample_type_config takes when it is read.
+	// sampleTypesFactor is how many times its length a sample_type_config takes in memory when it is parsed.
 	sampleTypesFactor = 32
 )
-
-var ingestPaths = []string{"/ingest", "/pyroscope/ingest"}
 
 // pyroscopeNames are the labels of Pyroscope that OpenTelemetry has a name for.
 var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
 
-// ingestAPI is Pyroscope's older API: one profile, in a form or as the body, and what it is of in the query.
-func (s *server) ingestAPI() *api {
+// pyroscopeIngestAPI is Pyroscope's older API: one profile, in a form or as the body, which the query describes.
+type pyroscopeIngestAPI bool
+
+func (pyroscopeIngestAPI) newAPI(s *server) *api {
 	return &api{
-		way: wayIngest, paths: ingestPaths,
-		take: s.takeIngest, succeed: succeedOK, fail: failIngest,
+		paths: []string{"/ingest", "/pyroscope/ingest"},
+		read:  s.readIngest, succeed: succeedOK, fail: failIngest,
 	}
 }
 
-func (s *server) takeIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	query := r.URL.Query()
 	source, err := s.newSource(r)
 	if err != nil {
@@ -75,16 +75,16 @@ func (s *server) takeIngest(ctx context.Context, r *http.Request, payloads *batc
 	case err != nil:
 		return err
 	case !isForm:
-		return s.takeIngestBody(ctx, payloads, body, source, query)
+		return s.readIngestBody(ctx, payloads, body, source, query)
 	}
 	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
-	return s.takeIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
+	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
 }
 
-// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. All
-// other parameters are for a database; a pprof says of itself what they say.
+// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. The other
+// parameters are ignored: they are for a database, and the pprof has the same information.
 func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	app, labels, err := pyroscope.ParseName(query.Get("name"))
 	if errors.Is(err, label.ErrTooLarge) {
@@ -104,7 +104,7 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	return nil
 }
 
-// ingestTimes returns the times that the query names. What cannot be read means now.
+// ingestTimes returns the times that the query names. A time that cannot be parsed is now.
 func ingestTimes(query url.Values) times {
 	now := time.Now()
 	parse := func(name string) time.Time {
@@ -116,32 +116,32 @@ func ingestTimes(query url.Values) times {
 	return times{start: parse("from"), end: parse("until")}
 }
 
-// checkFormat refuses formats other than pprof, by parameter or Content-Type.
+// checkFormat refuses other formats than pprof. The parameter format or the Content-Type names the format.
 func checkFormat(named, contentType string) error {
 	if named == "" {
-		// Pyroscope's own clients said so before there were names of formats.
+		// Pyroscope's own clients named it so before there was the parameter.
 		if _, name, found := strings.Cut(contentType, "binary/octet-stream+"); found {
 			named = name
 		}
 	}
 	if named != "" && named != formatPprof {
-		return refuse(classUnknownFormat, "format %.32q is not taken, only %q is", named, formatPprof)
+		return refuse(classUnknownFormat, "format %.32q is not supported, only %q is", named, formatPprof)
 	}
 	return nil
 }
 
-// takeIngestBody takes a profile that is the whole body.
-func (s *server) takeIngestBody(ctx context.Context, payloads *batch, body []byte, source pprof.Source, query url.Values) error {
-	err := payloads.add(ctx, body, source, ingestTimes(query))
+// readIngestBody reads a body that is one profile.
+func (s *server) readIngestBody(ctx context.Context, payloads *batch, body []byte, source pprof.Source, query url.Values) error {
+	err := payloads.add(ctx, payload{format: s.pprof, content: body, source: source, times: ingestTimes(query)})
 	if err != nil && query.Get("format") == "" && inflate.Plain(body) && classify(err) == classMalformed {
-		return refuse(classUnknownFormat, "the request names no format and is no form, which means format %q; only %q is taken, and as that: %w",
+		return refuse(classUnknownFormat, "the request names no format and is no form, which means format %q; only %q is supported, and as that: %w",
 			formatFolded, formatPprof, err)
 	}
 	return err
 }
 
-// takeIngestForm takes the fields of a form, in any order.
-func (s *server) takeIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
+// readIngestForm reads the fields of a form, in any order.
+func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
 	var profile []byte
 	found := false
 	for {
@@ -170,20 +170,20 @@ func (s *server) takeIngestForm(ctx context.Context, payloads *batch, fields *fo
 				source.ProfileName = name
 			}
 		case fieldPrevious:
-			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not taken, update the client", fieldPrevious)
+			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
-			return refuse(classUnknownFormat, "the form has a field %q: format %q is not taken, only %q is", fieldJFR, fieldJFR, formatPprof)
+			return refuse(classUnknownFormat, "the form has a field %q: format %q is not supported, only %q is", fieldJFR, fieldJFR, formatPprof)
 		default:
-			payloads.way.ignored(ctx, 1)
+			payloads.metrics.ignored(ctx, 1)
 		}
 	}
 	if !found {
 		return refuse(classMalformed, "the form has no field %q", fieldProfile)
 	}
-	return payloads.add(ctx, profile, source, ingestTimes(query))
+	return payloads.add(ctx, payload{format: s.pprof, content: profile, source: source, times: ingestTimes(query)})
 }
 
-// malformedUnless is the class of an error of reading what a client says, malformed where it has none of its own.
+// malformedUnless returns the class of an error of parsing a request: its own, or else malformed.
 func malformedUnless(err error) class {
 	if class := classify(err); class != classInternal {
 		return class
@@ -191,10 +191,10 @@ func malformedUnless(err error) class {
 	return classMalformed
 }
 
-// succeedOK answers 200 and nothing else: some clients take 204 for a failure.
+// succeedOK answers 200 without a body: some clients treat 204 as a failure.
 func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-// failIngest answers as Pyroscope does: a code and a text, and 422 for profiles that cannot be read.
+// failIngest answers as Pyroscope does: a code and a text, and 422 for profiles that cannot be parsed.
 func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
 	if f.class == classMalformed {
 		f.status = http.StatusUnprocessableEntity
@@ -206,6 +206,6 @@ func failJSON(w http.ResponseWriter, status int, text any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	// The sender may be gone.
+	// The client may be gone.
 	_ = json.NewEncoder(w).Encode(text)
 }

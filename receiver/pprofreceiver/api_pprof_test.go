@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -242,7 +243,7 @@ func TestConfigReachesTranslator(t *testing.T) {
 
 	r = run(t, func(cfg *Config, _ *ServerConfig) {
 		cfg.ZeroValues = ZeroValuesKeep
-		cfg.LinkLabels = []LinkLabelsConfig{{Trace: "my.trace"}}
+		cfg.LinkLabels = []payloadconfig.LinkLabelsConfig{{Trace: "my.trace"}}
 		cfg.IncludeOriginalPayload = true
 		cfg.KeepUnreferencedMappings = true
 	})

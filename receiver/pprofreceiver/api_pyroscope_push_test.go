@@ -148,7 +148,7 @@ func TestPushPartial(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, got.status)
 	answer := connectError(t, got)
 	assert.Equal(t, "invalid_argument", answer.Code)
-	assert.Contains(t, answer.Message, "1 of 5 profiles refused, the others are taken: series[2].samples[0]: ")
+	assert.Contains(t, answer.Message, "1 of 5 profiles refused, the others are accepted: series[2].samples[0]: ")
 	pd := r.sink.one(t)
 	require.Equal(t, 2, pd.ResourceProfiles().Len())
 	assert.Equal(t, 2, pd.ResourceProfiles().At(0).ScopeProfiles().Len())

@@ -23,15 +23,13 @@ const (
 	suffixPprof = ".pprof"
 	suffixJFR   = ".jfr"
 
-	// datadogOtherParts is how many parts beside profiles an upload may have.
+	// datadogOtherParts is how many parts an upload may have in addition to its profiles.
 	datadogOtherParts = 32
-	// partBytes is what the header of a part takes when it is read.
+	// partBytes is the memory of the header of a part when it is parsed.
 	partBytes = 16 << 10
 )
 
-var datadogPaths = []string{"/profiling/v1/input", "/api/v2/profile"}
-
-// datadogNames are the tags that OpenTelemetry has a name for.
+// datadogNames maps tags to the attributes that OpenTelemetry defines for them.
 var datadogNames = map[string]string{
 	"service":    attributeServiceName,
 	"env":        "deployment.environment.name",
@@ -40,24 +38,26 @@ var datadogNames = map[string]string{
 	"runtime-id": "service.instance.id",
 }
 
-// agentNames are those of the tags that an agent adds, which are for programs that do not say it themselves.
+// agentNames does the same for the tags that an agent adds. They are for programs that do not set their own.
 var agentNames = map[string]string{"host": "host.name", "default_env": "deployment.environment.name"}
 
-// datadogAPI is what Datadog's profilers send to an agent, and what an agent sends on: a form with several profiles.
-func (s *server) datadogAPI() *api {
+// datadogAPI is what Datadog's profilers send to an agent, and what an agent forwards: a form with several profiles.
+type datadogAPI bool
+
+func (datadogAPI) newAPI(s *server) *api {
 	return &api{
-		way: wayDatadog, paths: datadogPaths,
-		take: s.takeDatadog, succeed: succeedOK, fail: failText,
+		paths: []string{"/profiling/v1/input", "/api/v2/profile"},
+		read:  s.readDatadog, succeed: succeedOK, fail: failText,
 	}
 }
 
-func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
+func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 	boundary, isForm, err := form.Boundary(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil:
 		return err
 	case !isForm:
-		return refuse(classUnknownFormat, "Content-Type %.64q is not taken, only multipart/form-data is", r.Header.Get("Content-Type"))
+		return refuse(classUnknownFormat, "Content-Type %.64q is not supported, only multipart/form-data is", r.Header.Get("Content-Type"))
 	}
 	if err := checkEncoding(r, body); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err != nil {
 		return err
 	}
-	payloads.way.ignored(ctx, upload.ignored)
+	payloads.metrics.ignored(ctx, upload.ignored)
 	source, err := s.newSource(r)
 	if err != nil {
 		return err
@@ -78,10 +78,10 @@ func (s *server) takeDatadog(ctx context.Context, r *http.Request, payloads *bat
 		return err
 	}
 	setFromLabels(&source, upload.event.Tags, datadogNames)
-	return upload.addTo(ctx, payloads, source)
+	return s.addUpload(ctx, &upload, payloads, source)
 }
 
-// upload is what a form holds. The event, which says what the profiles are of, comes last.
+// upload is the content of a form. The event describes the profiles, and comes last.
 type upload struct {
 	event    datadog.Event
 	profiles []form.Part
@@ -103,7 +103,7 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 		}
 		switch name := attachmentName(part); {
 		case part.Name == fieldEvent:
-			// Its texts are copied twice at most, once for good.
+			// Its texts are copied twice at most. One copy stays.
 			if err := m.keep(ctx, 2*int64(len(part.Content))); err != nil {
 				return upload{}, err
 			}
@@ -120,12 +120,12 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 		}
 	}
 	if len(u.profiles) == 0 && jfr != "" {
-		return upload{}, refuse(classUnknownFormat, "the upload holds %.64q: format %q is not taken, only %q is", jfr, "jfr", formatPprof)
+		return upload{}, refuse(classUnknownFormat, "the upload holds %.64q: format %q is not supported, only %q is", jfr, "jfr", formatPprof)
 	}
 	return u, nil
 }
 
-// attachmentName is the name of a file. Older profilers put it into that of the field, data[cpu.pprof].
+// attachmentName returns the name of a file. Older profilers put it into the name of the field: data[cpu.pprof].
 func attachmentName(part form.Part) string {
 	if name, found := strings.CutPrefix(strings.TrimSuffix(part.Name, "]"), "data["); found {
 		return name
@@ -136,21 +136,21 @@ func attachmentName(part form.Part) string {
 	return part.Name
 }
 
-func (u *upload) addTo(ctx context.Context, payloads *batch, source pprof.Source) error {
+func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, source pprof.Source) error {
 	span := times{start: u.event.Start, end: u.event.End}
 	for _, part := range u.profiles {
 		ofPart := source
 		if name := profileNameOf(attachmentName(part)); name != "" {
 			ofPart.ProfileName = name
 		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), part.Content, ofPart, span); err != nil {
+		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: s.pprof, content: part.Content, source: ofPart, times: span}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// profileNameOf is what an attachment's name says of its profile. That it is a difference is the usual case.
+// profileNameOf returns the name of the profile in an attachment. The prefix delta- is left out: most profiles are differences.
 func profileNameOf(attachment string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
 	if name == "auto" || name == "profile" || len(name) > label.MaxNameBytes {
@@ -159,7 +159,8 @@ func profileNameOf(attachment string) string {
 	return label.ValidText(name)
 }
 
-// setFromAgent sets what clients and agents say in headers: the container, and tags that the event may say better.
+// setFromAgent sets the attributes that clients and agents send in headers: the container, and tags. Those of the event
+// override them.
 func setFromAgent(source *pprof.Source, header http.Header) (err error) {
 	var tags []label.Label
 	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {

@@ -28,20 +28,19 @@ const (
 	typeGRPC      = "application/grpc"
 	typeGRPCProto = "application/grpc+proto"
 
-	// grpcPrefix is the length of what stands before a message of gRPC: a byte that says whether it is compressed, and
-	// its length.
+	// grpcPrefix is the length of the prefix of a gRPC message: a byte that says whether it is compressed, and its length.
 	grpcPrefix = 5
 )
 
-// procedure is an API that is called by Connect or gRPC: one message, and an empty one in answer.
+// procedure is an RPC that is called by Connect or gRPC: the request is one message, and the answer an empty one.
 type procedure struct {
 	message push.Message
-	// describe says of a source what the labels of a series do.
+	// describe sets the labels of a series on a source.
 	describe func(source *pprof.Source, labels []label.Label)
 }
 
-// takeCall adds the profiles of a call to payloads. One that is bad does not keep the others back.
-func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *batch, []byte) error {
+// readCall adds the profiles of a call to the batch. A bad one does not affect the others.
+func (s *server) readCall(p procedure) func(context.Context, *http.Request, *batch, []byte) error {
 	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 		if err := checkEncoding(r, body); err != nil {
 			return err
@@ -76,7 +75,7 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 			ofRequest.Resource.CopyTo(source.Resource)
 			p.describe(&source, one.Labels)
 			for j, profile := range one.Profiles {
-				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), profile, source, times{}); err != nil {
+				if err := payloads.addOneOf(ctx, fmt.Sprintf("series[%d].samples[%d]", i, j), payload{format: s.pprof, content: profile, source: source}); err != nil {
 					return err
 				}
 			}
@@ -85,7 +84,7 @@ func (s *server) takeCall(p procedure) func(context.Context, *http.Request, *bat
 	}
 }
 
-// message returns the message of a call, without its envelope.
+// message returns the message of a call, without prefix and compression.
 func (s *server) message(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
 	switch mediaType(r) {
 	case typeProto, typeJSON:
@@ -93,7 +92,7 @@ func (s *server) message(ctx context.Context, r *http.Request, m *memory, body [
 	case typeGRPC, typeGRPCProto:
 		return s.grpcMessage(ctx, r, m, body)
 	default:
-		return nil, refuse(classUnknownFormat, "Content-Type %.64q is not taken, only %s, %s and %s are",
+		return nil, refuse(classUnknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
 			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
 	}
 }
@@ -113,14 +112,14 @@ func (s *server) grpcMessage(ctx context.Context, r *http.Request, m *memory, bo
 	case body[0] != 1:
 		return nil, refuse(classMalformed, "the message has the flag %d, it must be 0 or 1", body[0])
 	case encoding != "gzip" && encoding != "zstd":
-		return nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not taken, only gzip and zstd are", encoding)
+		return nil, refuse(classUnknownEncoding, "grpc-encoding %.16q is not supported, only gzip and zstd are", encoding)
 	case inflate.Plain(message):
 		return nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
 	}
 	return m.inflate(ctx, message, s.intake.limits.InflatedBytes)
 }
 
-// mediaType is the Content-Type without parameters. What cannot be read is none that is known.
+// mediaType returns the Content-Type without parameters, or "" if it cannot be parsed.
 func mediaType(r *http.Request) string {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -149,7 +148,7 @@ func succeedCall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// failCall tells of an error as Connect does, or as gRPC does.
+// failCall answers with an error as Connect does, or as gRPC does.
 func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 	if isGRPC(r) {
 		failGRPC(w, f)
@@ -161,7 +160,7 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
 }
 
-// failGRPC answers with trailers alone.
+// failGRPC answers with trailers only.
 func failGRPC(w http.ResponseWriter, f failure) {
 	w.Header().Set("Content-Type", typeGRPC)
 	setGRPCStatus(w.Header(), "", f.code.number, f.text)

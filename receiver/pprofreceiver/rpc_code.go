@@ -3,7 +3,7 @@
 
 package pprofreceiver
 
-// code is a status of gRPC and of Connect, by its number and its name.
+// code is a status of gRPC and of Connect, as number and as name.
 type code struct {
 	number int
 	name   string

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
-// TestBusy refuses a request for which no place comes free, and tells the sender to come back.
+// TestBusy refuses a request above the limit, and tells the client to come back.
 func TestBusy(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {
@@ -41,8 +41,8 @@ func TestBusy(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, (<-first).status)
 }
 
-// TestWaitForPlace lets a request wait for its turn.
-func TestWaitForPlace(t *testing.T) {
+// TestWaitForLimit lets a request above the limit wait.
+func TestWaitForLimit(t *testing.T) {
 	entered, release := make(chan struct{}, 2), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, time.Minute })
 	r.sink.consume = func(context.Context) error {
@@ -70,15 +70,15 @@ func TestSlowSendersHoldNoPlace(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, got.status, got.text)
 }
 
-// TestWaitingRequestsHoldNoPlace: requests that have no work left give their places to others.
-func TestWaitingRequestsHoldNoPlace(t *testing.T) {
+// TestWaitingRequestsDoNotCount: requests that only wait for their result do not count for the limits.
+func TestWaitingRequestsDoNotCount(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {
 		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 2, 1, 0
 	})
 	r.sink.consume = func(ctx context.Context) error {
 		waiting.Begin(ctx)
-		waiting.Begin(ctx) // no more than one place is given back
+		waiting.Begin(ctx) // the second call changes nothing
 		entered <- struct{}{}
 		<-release
 		return nil
@@ -105,23 +105,23 @@ func TestWaitingRequestsHoldNoPlace(t *testing.T) {
 }
 
 func TestGivingUpWaiting(t *testing.T) {
-	for _, p := range []*places{newPlaces(1, 0, time.Minute), newPlaces(2, 1, time.Minute)} {
-		leave, err := p.take(t.Context(), "a")
+	for _, p := range []*requestLimiter{newRequestLimiter(1, 0, time.Minute), newRequestLimiter(2, 1, time.Minute)} {
+		release, err := p.acquire(t.Context(), "a")
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = p.take(ctx, "a")
+		_, err = p.acquire(ctx, "a")
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, classAborted, classify(err))
-		leave()
-		leave, err = p.take(t.Context(), "a")
+		release()
+		release, err = p.acquire(t.Context(), "a")
 		require.NoError(t, err)
-		leave()
+		release()
 		assert.Empty(t, p.tenants, "a tenant without requests is forgotten")
 	}
 }
 
-// TestGreedyTenant fills the places of one tenant, whose further requests are refused. Another tenant is served.
+// TestGreedyTenant reaches the limit of one tenant, whose further requests are refused. Another tenant is served.
 func TestGreedyTenant(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {

@@ -117,7 +117,7 @@ func TestDatadogPartial(t *testing.T) {
 	good := string(plain(t, cpuProfile(2)))
 	got := r.post(t, "/profiling/v1/input", formOf("b", "cpu.pprof", good, "heap.pprof", "garbage", "delta-block.pprof", good, "empty.pprof", "", "event", event), asForm...)
 	assert.Equal(t, http.StatusBadRequest, got.status)
-	assert.Contains(t, got.text, "1 of 4 profiles refused, the others are taken: heap.pprof: ")
+	assert.Contains(t, got.text, "1 of 4 profiles refused, the others are accepted: heap.pprof: ")
 	pd := r.sink.one(t)
 	scopes := pd.ResourceProfiles().At(0).ScopeProfiles()
 	require.Equal(t, 2, scopes.Len())

@@ -1,0 +1,48 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"net/http"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+const (
+	// labelJob is the label by which Prometheus and related systems name a service.
+	labelJob = "job"
+
+	parcaGatewayPath = "/api/profiles/writeraw"
+)
+
+// parcaAPI is Parca's WriteRaw, by gRPC or Connect, and as JSON at the path of Parca's gateway.
+type parcaAPI bool
+
+func (parcaAPI) newAPI(s *server) *api {
+	return &api{
+		paths:   []string{"/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", parcaGatewayPath},
+		read:    s.readCall(procedure{message: push.WriteRawRequest, describe: describeParca}),
+		succeed: succeedCall, fail: failParca,
+	}
+}
+
+// describeParca uses the label job as the service's name unless another label names it, as OpenTelemetry does for
+// Prometheus.
+func describeParca(source *pprof.Source, labels []label.Label) {
+	if job := label.Find(labels, labelJob); job != "" {
+		source.Resource.PutStr(attributeServiceName, job)
+	}
+	setFromLabels(source, labels, pyroscopeNames)
+}
+
+// failParca answers as a gateway to gRPC does.
+func failParca(w http.ResponseWriter, r *http.Request, f failure) {
+	if r.URL.Path != parcaGatewayPath {
+		failCall(w, r, f)
+		return
+	}
+	failJSON(w, f.status, map[string]any{"code": f.code.number, "message": f.text, "details": []any{}})
+}

@@ -1,0 +1,18 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// payloadFormat translates payloads of one format of profiles to OTLP profiles. What reads a request or a file names the
+// format of each payload that it adds to a batch.
+type payloadFormat interface {
+	// Decode translates one payload. It calls source.Reserve before it allocates memory. The result must not refer to the
+	// payload. An error must have a class, see [classify].
+	Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
+}

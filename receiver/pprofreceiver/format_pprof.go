@@ -1,0 +1,38 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// pprofFormat is profile.proto and, where they are allowed, the formats that came before it.
+type pprofFormat struct {
+	decoder *pprof.Decoder
+	legacy  legacyFormats
+}
+
+// Decode translates a pprof. A payload in an older format is converted to profile.proto first.
+func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	profiles, stats, err := f.decoder.Decode(payload, source)
+	if !errors.Is(err, pprof.ErrNotPprof) {
+		return profiles, stats, err
+	}
+	if !f.legacy.allowed {
+		return profiles, stats, refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
+	}
+	converted, size, err := f.legacy.convert(payload, source.Reserve)
+	if err != nil {
+		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
+	}
+	reserve := source.Reserve
+	source.Reserve = func(bytes int64) error { return reserve(int64(cap(converted)) + bytes) }
+	profiles, stats, err = f.decoder.Decode(converted, source)
+	stats.InflatedBytes = size
+	return profiles, stats, err
+}
