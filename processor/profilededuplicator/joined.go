@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // joined is the content of a batch as one message.
@@ -24,15 +25,15 @@ type joined struct {
 
 // place is a profile with an id as part of a message: its number, counted through the message.
 type place struct {
-	id     recent.ID
+	id     delivered.ID
 	number int
 }
 
 func placesOf(tenant string, pd pprofile.Profiles) []place {
 	var places []place
-	namer := recent.NewNamer(tenant, pd.Dictionary().StringTable())
+	namer := delivered.NewNamer(tenant, pd.Dictionary().StringTable())
 	number := 0
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		if id, ok := namer.Of(profile); ok {
 			places = append(places, place{id, number})
 		}
@@ -45,7 +46,7 @@ func placesOf(tenant string, pd pprofile.Profiles) []place {
 func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
 	sources := make(map[pprofile.Profile]int, pd.ProfileCount())
 	source, end := 0, counts[0]
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		for len(sources) == end {
 			source++
 			end += counts[source]
@@ -61,7 +62,7 @@ func inOrder(pd pprofile.Profiles, sources map[pprofile.Profile]int) []int {
 		return nil
 	}
 	ordered := make([]int, 0, len(sources))
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		ordered = append(ordered, sources[profile])
 	}
 	return ordered
@@ -97,21 +98,21 @@ func (j *joined) results(n int, lost []lostPart) []error {
 
 // arrived returns a function that tells which ids are delivered when these parts of the message, in its order, were lost.
 // An id of which that is not certain is not.
-func (j *joined) arrived(lost []lostPart) func(recent.ID) bool {
+func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
 	if len(lost) > 0 && j.merged {
-		return recent.None
+		return delivered.None
 	}
-	delivered := make(map[recent.ID]bool, len(j.places))
+	arrived := make(map[delivered.ID]bool, len(j.places))
 	for _, place := range j.places {
-		delivered[place.id] = true
+		arrived[place.id] = true
 	}
 	for _, place := range j.places {
 		for len(lost) > 0 && lost[0].last < place.number {
 			lost = lost[1:]
 		}
 		if len(lost) > 0 && lost[0].first <= place.number {
-			delivered[place.id] = false
+			arrived[place.id] = false
 		}
 	}
-	return func(id recent.ID) bool { return delivered[id] }
+	return func(id delivered.ID) bool { return arrived[id] }
 }

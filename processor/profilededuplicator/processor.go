@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/otlpreferences"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // maxMessageBytes bounds the time that a message takes. Attributes can refer to one long text many times, which takes
@@ -56,7 +56,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		perEvent:  cfg.SampleShape == SampleShapePerEvent,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
-		ids := recent.New(section.TTL, section.MaxEntries, telemetry.evicted)
+		ids := delivered.New(section.TTL, section.MaxEntries, telemetry.evicted)
 		d.repeated = &repeated{ids: ids, keys: cfg.repeatedKeys()}
 		if err := telemetry.remembers(ids); err != nil {
 			return nil, err
@@ -150,7 +150,7 @@ type incoming struct {
 	// content is what the message held when it came in.
 	content content
 	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
-	claim *recent.Claim
+	claim *delivered.Claim
 }
 
 // deduplicate makes a message canonical.
@@ -164,12 +164,12 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 // pass passes a message on in the time of its caller.
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
 	// What follows settles the claim if the message arrives; otherwise nothing arrived, whatever happens here.
-	defer m.claim.Settle(recent.None)
+	defer m.claim.Settle(delivered.None)
 	out := m.content
 	if stats.Changed || stats.ProfilesIn != out.profiles {
 		out = contentOf(m.profiles)
 	}
-	arrived := recent.All
+	arrived := delivered.All
 	if m.claim != nil && broken(stats) {
 		arrived = d.repeated.among(ctx, m.profiles)
 	}

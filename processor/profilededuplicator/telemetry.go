@@ -13,8 +13,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/droplog"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
 // The values of the attribute reason of refused messages and of lost profiles, as in metadata.yaml.
@@ -167,7 +167,7 @@ func (t *telemetry) evicted(n int) {
 }
 
 // remembers reports how many ids are known, whenever metrics are read.
-func (t *telemetry) remembers(ids *recent.IDs) error {
+func (t *telemetry) remembers(ids *delivered.IDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(ids.Len()), t.plain)
