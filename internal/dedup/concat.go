@@ -6,6 +6,9 @@ package dedup
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // Concat moves the content of src behind that of dst, without deduplicating: pointers move, indices shift. src is empty
@@ -16,102 +19,45 @@ func Concat(dst, src pprofile.Profiles) {
 		src.CopyTo(own)
 		src = own
 	}
-	s := newShifts(dst.Dictionary(), src.Dictionary())
-	s.shiftTables(src.Dictionary())
-	for profile := range profilesOf(src) {
-		s.shiftProfile(profile)
+	to, from := dst.Dictionary(), src.Dictionary()
+	s := &shifts{by: dictionary.LengthsOf(to), n: dictionary.LengthsOf(from)}
+	visit := dictionary.NewVisit(s)
+	for t := range visit {
+		visit[t].To = shifted(s.by[t], s.n[t])
 	}
-	moveTables(dst.Dictionary(), src.Dictionary())
+	for t, n := range s.n {
+		visit.Entries(from, dictionary.Table(t), 0, n, nil)
+	}
+	for profile := range walk.Profiles(src) {
+		visit.Profile(profile)
+	}
+	dictionary.MoveEntries(to, from)
 	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
 }
 
-// shift moves the indices of one table.
-type shift struct{ by, n int32 }
-
-func (s shift) of(i int32) int32 {
-	switch {
-	case i <= 0:
-		// 0 is the zero value in any dictionary.
-		return i
-	case i >= s.n:
-		// What does not exist must not come to exist with the next message.
-		return -1
-	default:
-		return i + s.by
+// shifted returns the new indices of n entries that come behind others. 0 is the zero value in any dictionary.
+func shifted(by, n int) []int32 {
+	to := make([]int32, n)
+	for i := 1; i < n; i++ {
+		to[i] = int32(by + i)
 	}
+	return to
 }
 
-func (s shift) list(list pcommon.Int32Slice) {
+// shifts shifts lists.
+type shifts struct{ by, n dictionary.Lengths }
+
+// Index is asked for what does not exist: it must not come to exist with the next message.
+func (s *shifts) Index(_ dictionary.Table, i int32) int32 { return min(i, -1) }
+
+func (s *shifts) List(t dictionary.Table, list pcommon.Int32Slice) {
+	by, n := int32(s.by[t]), int32(s.n[t])
 	for j := range list.Len() {
-		list.SetAt(j, s.of(list.At(j)))
-	}
-}
-
-type shifts struct {
-	strings, functions, mappings, locations, stacks, attributes, links shift
-}
-
-func newShifts(dst, src pprofile.ProfilesDictionary) shifts {
-	return shifts{
-		strings:    shift{int32(dst.StringTable().Len()), int32(src.StringTable().Len())},
-		functions:  shift{int32(dst.FunctionTable().Len()), int32(src.FunctionTable().Len())},
-		mappings:   shift{int32(dst.MappingTable().Len()), int32(src.MappingTable().Len())},
-		locations:  shift{int32(dst.LocationTable().Len()), int32(src.LocationTable().Len())},
-		stacks:     shift{int32(dst.StackTable().Len()), int32(src.StackTable().Len())},
-		attributes: shift{int32(dst.AttributeTable().Len()), int32(src.AttributeTable().Len())},
-		links:      shift{int32(dst.LinkTable().Len()), int32(src.LinkTable().Len())},
-	}
-}
-
-func (s *shifts) shiftTables(d pprofile.ProfilesDictionary) {
-	for _, f := range d.FunctionTable().All() {
-		f.SetNameStrindex(s.strings.of(f.NameStrindex()))
-		f.SetSystemNameStrindex(s.strings.of(f.SystemNameStrindex()))
-		f.SetFilenameStrindex(s.strings.of(f.FilenameStrindex()))
-	}
-	for _, m := range d.MappingTable().All() {
-		m.SetFilenameStrindex(s.strings.of(m.FilenameStrindex()))
-		s.attributes.list(m.AttributeIndices())
-	}
-	for _, l := range d.LocationTable().All() {
-		l.SetMappingIndex(s.mappings.of(l.MappingIndex()))
-		s.attributes.list(l.AttributeIndices())
-		lines := l.Lines()
-		for j := range lines.Len() {
-			line := lines.At(j)
-			line.SetFunctionIndex(s.functions.of(line.FunctionIndex()))
+		switch i := list.At(j); {
+		case i > 0 && i < n:
+			list.SetAt(j, i+by)
+		case i != 0:
+			list.SetAt(j, s.Index(t, i))
 		}
 	}
-	for _, stack := range d.StackTable().All() {
-		s.locations.list(stack.LocationIndices())
-	}
-	for _, a := range d.AttributeTable().All() {
-		a.SetKeyStrindex(s.strings.of(a.KeyStrindex()))
-		a.SetUnitStrindex(s.strings.of(a.UnitStrindex()))
-	}
-}
-
-func (s *shifts) shiftProfile(profile pprofile.Profile) {
-	for _, v := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
-		v.SetTypeStrindex(s.strings.of(v.TypeStrindex()))
-		v.SetUnitStrindex(s.strings.of(v.UnitStrindex()))
-	}
-	s.attributes.list(profile.AttributeIndices())
-	samples := profile.Samples()
-	for i := range samples.Len() {
-		sample := samples.At(i)
-		sample.SetStackIndex(s.stacks.of(sample.StackIndex()))
-		sample.SetLinkIndex(s.links.of(sample.LinkIndex()))
-		s.attributes.list(sample.AttributeIndices())
-	}
-}
-
-func moveTables(dst, src pprofile.ProfilesDictionary) {
-	src.StringTable().MoveAndAppendTo(dst.StringTable())
-	src.FunctionTable().MoveAndAppendTo(dst.FunctionTable())
-	src.MappingTable().MoveAndAppendTo(dst.MappingTable())
-	src.LocationTable().MoveAndAppendTo(dst.LocationTable())
-	src.StackTable().MoveAndAppendTo(dst.StackTable())
-	src.AttributeTable().MoveAndAppendTo(dst.AttributeTable())
-	src.LinkTable().MoveAndAppendTo(dst.LinkTable())
 }

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // containersChange tells whether resources or scopes are to be joined or go because they hold nothing, or hold an
@@ -16,8 +17,8 @@ func (w *work) containersChange() bool {
 	if hasEmpty(resources) {
 		return true
 	}
-	for _, resource := range resources.All() {
-		if found, _ := copies(resource.Resource().Attributes()); found {
+	for attributes := range walk.Attributes(w.pd) {
+		if found, _ := copies(attributes); found {
 			return true
 		}
 	}
@@ -25,14 +26,8 @@ func (w *work) containersChange() bool {
 		return true
 	}
 	for _, resource := range resources.All() {
-		scopes := resource.ScopeProfiles()
-		if findEqualScopes(scopes) != nil {
+		if findEqualScopes(resource.ScopeProfiles()) != nil {
 			return true
-		}
-		for _, scope := range scopes.All() {
-			if found, _ := copies(scope.Scope().Attributes()); found {
-				return true
-			}
 		}
 	}
 	return false
@@ -102,8 +97,8 @@ func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
 func joinContainers(pd pprofile.Profiles) {
 	resources := pd.ResourceProfiles()
 	dropEmpty(resources)
-	for _, resource := range resources.All() {
-		dropCopies(resource.Resource().Attributes())
+	for attributes := range walk.Attributes(pd) {
+		dropCopies(attributes)
 	}
 	if first := findEqualResources(resources); first != nil {
 		for i, j := range first {
@@ -119,9 +114,6 @@ func joinContainers(pd pprofile.Profiles) {
 }
 
 func joinScopes(scopes pprofile.ScopeProfilesSlice) {
-	for _, scope := range scopes.All() {
-		dropCopies(scope.Scope().Attributes())
-	}
 	if first := findEqualScopes(scopes); first != nil {
 		for i, j := range first {
 			if i != j {

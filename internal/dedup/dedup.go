@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -50,9 +51,7 @@ type Options struct {
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
-type TableSizes struct {
-	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
-}
+type TableSizes = dictionary.Sizes
 
 // Stats tell what a call of Deduplicate found and did.
 type Stats struct {

@@ -8,6 +8,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // profileComment is the attribute that only the first profile of a capture has, for all of them.
@@ -21,23 +23,21 @@ func (w *work) dropEmptyProfiles() {
 	}
 	w.makeOwn()
 	isComment := attributesOf(w.pd.Dictionary(), profileComment)
-	for _, resource := range w.pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			w.keepComments(scope.Profiles(), isComment)
-			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
-				if !w.isEmpty(profile) {
-					return false
-				}
-				w.stats.EmptyProfiles++
-				w.stats.ZeroSamples += profile.Samples().Len()
-				return true
-			})
-		}
+	for _, scope := range walk.Scopes(w.pd) {
+		w.keepComments(scope.Profiles(), isComment)
 	}
+	walk.RemoveProfiles(w.pd, func(profile pprofile.Profile) bool {
+		if !w.isEmpty(profile) {
+			return false
+		}
+		w.stats.EmptyProfiles++
+		w.stats.ZeroSamples += profile.Samples().Len()
+		return true
+	})
 }
 
 func (w *work) hasEmptyProfiles() bool {
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		if w.isEmpty(profile) {
 			return true
 		}

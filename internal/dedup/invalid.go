@@ -116,48 +116,31 @@ func checkAttributes(attributes pcommon.Map) error {
 // use tells the compactor what a profile refers to, and checks it but for the content of its stacks. What only samples
 // refer to that are to be dropped is neither used nor checked.
 func (w *work) use(profile pprofile.Profile) error {
-	c := &w.tables
-	for _, i := range [...]int32{
-		profile.SampleType().TypeStrindex(), profile.SampleType().UnitStrindex(),
-		profile.PeriodType().TypeStrindex(), profile.PeriodType().UnitStrindex(),
-	} {
-		if err := c.UseString(i); err != nil {
-			return err
-		}
-	}
-	if err := c.UseAttributes(profile.AttributeIndices(), false); err != nil {
+	if err := w.tables.UseHeader(profile); err != nil {
 		return err
 	}
 	samples := profile.Samples()
 	for i := range samples.Len() {
-		if w.isZero(samples.At(i)) {
+		sample := samples.At(i)
+		if w.isZero(sample) {
 			continue
 		}
-		if err := w.useSample(samples.At(i)); err != nil {
+		var err error
+		values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
+		if timestamps > 0 && values > 0 && values != timestamps {
+			err = unequalLengths(values, timestamps)
+		} else {
+			err = w.tables.UseSample(sample)
+		}
+		if err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (w *work) useSample(sample pprofile.Sample) error {
-	c := &w.tables
-	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
-	if timestamps > 0 && values > 0 && values != timestamps {
-		return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
-	}
-	if err := c.UseStack(sample.StackIndex()); err != nil {
-		return err
-	}
-	if link := sample.LinkIndex(); link != 0 {
-		if err := c.UseLink(link); err != nil {
-			return err
-		}
-	}
-	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
-		return c.UseAttributes(attributes, true)
-	}
-	return nil
+func unequalLengths(values, timestamps int) error {
+	return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
 }
 
 // check is use with the content of the stacks, which Number looked at, and without marking anything new.

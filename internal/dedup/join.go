@@ -3,7 +3,11 @@
 
 package dedup
 
-import "go.opentelemetry.io/collector/pdata/pprofile"
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
 
 // Join concatenates messages in the first of them, see [Concat]. Its tables get their room at once, so that they leave
 // no garbage behind as they grow. Without messages the result is empty.
@@ -25,26 +29,14 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 
 // reserve makes room in a message for the content of all.
 func reserve(joined pprofile.Profiles, messages []pprofile.Profiles) {
-	var all TableSizes
+	var all dictionary.Lengths
 	resources := 0
 	for _, message := range messages {
-		d := message.Dictionary()
-		all.Strings += d.StringTable().Len()
-		all.Functions += d.FunctionTable().Len()
-		all.Mappings += d.MappingTable().Len()
-		all.Locations += d.LocationTable().Len()
-		all.Stacks += d.StackTable().Len()
-		all.Attributes += d.AttributeTable().Len()
-		all.Links += d.LinkTable().Len()
+		for t, n := range dictionary.LengthsOf(message.Dictionary()) {
+			all[t] += n
+		}
 		resources += message.ResourceProfiles().Len()
 	}
-	d := joined.Dictionary()
-	d.StringTable().EnsureCapacity(all.Strings)
-	d.FunctionTable().EnsureCapacity(all.Functions)
-	d.MappingTable().EnsureCapacity(all.Mappings)
-	d.LocationTable().EnsureCapacity(all.Locations)
-	d.StackTable().EnsureCapacity(all.Stacks)
-	d.AttributeTable().EnsureCapacity(all.Attributes)
-	d.LinkTable().EnsureCapacity(all.Links)
+	dictionary.EnsureCapacity(joined.Dictionary(), all)
 	joined.ResourceProfiles().EnsureCapacity(resources)
 }

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -31,7 +32,7 @@ func (w *work) dropPartialLinks() {
 	}
 	w.makeOwn()
 	p := newPartialLinks(w.pd.Dictionary())
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		for _, sample := range profile.Samples().All() {
 			if p.replace(sample) {
 				w.stats.PartialLinks++
@@ -50,7 +51,7 @@ func (w *work) hasPartialLinks() bool {
 	if !partial {
 		return false
 	}
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		for _, sample := range profile.Samples().All() {
 			if i := sample.LinkIndex(); i > 0 && int(i) < links.Len() && isPartial(links.At(int(i))) {
 				return true

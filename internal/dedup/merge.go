@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // MergeProfiles joins profiles of one scope with equal type, period and attributes that cover a span of time, where
@@ -16,10 +18,8 @@ import (
 // Deduplicate it again, so that their samples are combined. The time covers all that were merged; the id is made of
 // theirs, if all have one; the original payload goes.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			merged += mergeScope(pd.Dictionary().StringTable(), scope.Profiles(), delta)
-		}
+	for _, scope := range walk.Scopes(pd) {
+		merged += mergeScope(pd.Dictionary().StringTable(), scope.Profiles(), delta)
 	}
 	return merged
 }

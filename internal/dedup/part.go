@@ -3,7 +3,11 @@
 
 package dedup
 
-import "go.opentelemetry.io/collector/pdata/pprofile"
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
 
 // PartResources parts pd by resource: groups says for each resource which message it goes to, 0 to n-1, and take gets
 // these in order, each with only the entries that it needs. One is made at a time, until take returns false.
@@ -20,7 +24,7 @@ func PartResources(pd pprofile.Profiles, groups []int, n int, take func(group in
 	members := make([][]int, n)
 	for i, resource := range pd.ResourceProfiles().All() {
 		members[groups[i]] = append(members[groups[i]], i)
-		s.addResource(resource)
+		visitResource(resource, s.choose)
 	}
 	if s.err != nil {
 		return s.fault()
@@ -35,22 +39,10 @@ func PartResources(pd pprofile.Profiles, groups []int, n int, take func(group in
 	return nil
 }
 
-func (s *selection) addResource(resource pprofile.ResourceProfiles) {
-	for _, scope := range resource.ScopeProfiles().All() {
-		for _, profile := range scope.Profiles().All() {
-			s.addHeader(profile)
-			samples := profile.Samples()
-			for k := range samples.Len() {
-				s.addSample(samples.At(k))
-			}
-		}
-	}
-}
-
 // resources moves resources to a message of their own.
 func (s *selection) resources(pd pprofile.Profiles, members []int) pprofile.Profiles {
 	for _, i := range members {
-		s.addResource(pd.ResourceProfiles().At(i))
+		visitResource(pd.ResourceProfiles().At(i), s.choose)
 	}
 	part := pprofile.NewProfiles()
 	s.write(part.Dictionary())
@@ -58,15 +50,15 @@ func (s *selection) resources(pd pprofile.Profiles, members []int) pprofile.Prof
 	for _, i := range members {
 		resource := part.ResourceProfiles().AppendEmpty()
 		pd.ResourceProfiles().At(i).MoveTo(resource)
-		for _, scope := range resource.ScopeProfiles().All() {
-			for _, profile := range scope.Profiles().All() {
-				s.rewriteHeader(profile)
-				samples := profile.Samples()
-				for k := range samples.Len() {
-					s.rewriteSample(samples.At(k))
-				}
-			}
-		}
+		visitResource(resource, s.rename)
 	}
 	return part
+}
+
+func visitResource(resource pprofile.ResourceProfiles, v *dictionary.Visit) {
+	for _, scope := range resource.ScopeProfiles().All() {
+		for _, profile := range scope.Profiles().All() {
+			v.Profile(profile)
+		}
+	}
 }

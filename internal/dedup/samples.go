@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // sampleWork combines the samples of one profile.
@@ -27,7 +28,7 @@ type sampleWork struct {
 // samplesChange tells whether the samples of any profile are to be changed, other than by new indices. What they refer to
 // does not change.
 func (w *work) samplesChange() bool {
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		if w.profileChanges(profile) {
 			return true
 		}
@@ -124,7 +125,7 @@ func (w *work) combine(profile pprofile.Profile) {
 		if s.stacks.shared(w.tables.FindStack(sample.StackIndex())) && !w.keep(sample) {
 			return true
 		}
-		w.rewrite(sample)
+		w.tables.RewriteSample(sample)
 		return false
 	})
 	clear(s.keepers)
@@ -149,16 +150,6 @@ func (w *work) keep(sample pprofile.Sample) bool {
 		}
 	}
 	return true
-}
-
-// rewrite gives a sample the new indices.
-func (w *work) rewrite(sample pprofile.Sample) {
-	c := &w.tables
-	sample.SetStackIndex(c.NewStack(sample.StackIndex()))
-	sample.SetLinkIndex(c.NewLink(sample.LinkIndex()))
-	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
-		c.RewriteAttributes(attributes, true)
-	}
 }
 
 // addSample adds what from holds to a sample of equal identity and shape.

@@ -21,8 +21,9 @@ import (
 // Entry 0 is the zero value in any dictionary, whatever stands there; it is not chosen, but in every part.
 type selection struct {
 	source pprofile.ProfilesDictionary
-
-	strings, functions, mappings, locations, stacks, attributes, links choice
+	of     [dictionary.NumTables]choice
+	// choose takes what it goes through into the part, rename gives it the indices that it has there.
+	choose, rename *dictionary.Visit
 
 	// bytes is the size in protobuf of all that was chosen, over all parts; fresh is that of what no part had before.
 	bytes, fresh int
@@ -32,61 +33,51 @@ type selection struct {
 
 // choice is the entries of one table that are chosen.
 type choice struct {
-	table   string
-	state   []uint8
-	entries []int32
+	// inPart tells of each entry whether it is chosen for the part at hand, hadBefore whether an earlier part has it.
+	inPart, hadBefore []bool
+	entries           []int32
 	// to has the new index of each entry, once it is numbered.
 	to []int32
 }
 
-const (
-	// inPart says that an entry is chosen for the part at hand, hadBefore that an earlier part has it.
-	inPart = 1 << iota
-	hadBefore
-)
-
-func newSelection(source pprofile.ProfilesDictionary) selection {
-	table := func(name string, n int) choice {
-		return choice{table: name, state: make([]uint8, n), to: make([]int32, max(n, 1))}
+func newSelection(source pprofile.ProfilesDictionary) *selection {
+	s := &selection{source: source}
+	s.choose, s.rename = dictionary.NewVisit(chooser{s}), dictionary.NewVisit(renumberer{s})
+	for t, n := range dictionary.LengthsOf(source) {
+		c := choice{inPart: make([]bool, n), hadBefore: make([]bool, n), to: make([]int32, max(n, 1))}
+		s.of[t], s.choose[t].Known, s.rename[t].To = c, c.inPart, c.to
 	}
-	return selection{
-		source:     source,
-		strings:    table("string", source.StringTable().Len()),
-		functions:  table("function", source.FunctionTable().Len()),
-		mappings:   table("mapping", source.MappingTable().Len()),
-		locations:  table("location", source.LocationTable().Len()),
-		stacks:     table("stack", source.StackTable().Len()),
-		attributes: table("attribute", source.AttributeTable().Len()),
-		links:      table("link", source.LinkTable().Len()),
-	}
+	return s
 }
 
-func (s *selection) tables() [7]*choice {
-	return [...]*choice{&s.strings, &s.functions, &s.mappings, &s.locations, &s.stacks, &s.attributes, &s.links}
-}
+// chooser takes an entry into the part, with all that it refers to.
+type chooser struct{ *selection }
 
-// choose takes an entry into the part and tells whether it was not there.
-func (s *selection) choose(c *choice, i int32) bool {
-	if i == 0 {
-		return false
-	}
-	if i < 0 || int(i) >= len(c.state) {
+func (s chooser) Index(t dictionary.Table, i int32) int32 {
+	c := &s.of[t]
+	if i < 0 || int(i) >= len(c.inPart) {
 		if s.err == nil {
-			s.err = &dictionary.IndexError{Table: c.table, Index: i, Len: len(c.state)}
+			s.err = &dictionary.IndexError{Table: dictionary.TableNames[t], Index: i, Len: len(c.inPart)}
 		}
-		return false
+		return i
 	}
-	if c.state[i]&inPart != 0 {
-		return false
-	}
-	c.state[i] |= inPart
+	c.inPart[i] = true
 	c.entries = append(c.entries, i)
-	return true
+	if t == dictionary.Attributes && s.err == nil {
+		s.err = s.checkAttribute(i)
+	}
+	s.add(dictionary.FieldBytes(dictionary.EntryBytes(s.source, t, int(i))), !c.hadBefore[i])
+	s.choose.Entry(s.source, t, int(i))
+	return i
 }
 
-// count adds an entry of this size, without its tag and length.
-func (s *selection) count(c *choice, i int32, size int) {
-	s.add(fieldSize(size), c.state[i]&hadBefore == 0)
+func (s chooser) List(t dictionary.Table, list pcommon.Int32Slice) {
+	in := s.of[t].inPart
+	for j := range list.Len() {
+		if i := list.At(j); i != 0 && (uint(i) >= uint(len(in)) || !in[i]) {
+			s.Index(t, i)
+		}
+	}
 }
 
 func (s *selection) add(bytes int, fresh bool) {
@@ -96,81 +87,11 @@ func (s *selection) add(bytes int, fresh bool) {
 	}
 }
 
-func (s *selection) addString(i int32) {
-	if s.choose(&s.strings, i) {
-		s.count(&s.strings, i, len(s.source.StringTable().At(int(i))))
+func (s *selection) checkAttribute(i int32) error {
+	a := s.source.AttributeTable().At(int(i))
+	if !attributevalue.TooDeep(a.Value()) {
+		return nil
 	}
-}
-
-func (s *selection) addFunction(i int32) {
-	if !s.choose(&s.functions, i) {
-		return
-	}
-	f := s.source.FunctionTable().At(int(i))
-	s.count(&s.functions, i, functionSize(f))
-	s.addString(f.NameStrindex())
-	s.addString(f.SystemNameStrindex())
-	s.addString(f.FilenameStrindex())
-}
-
-func (s *selection) addMapping(i int32) {
-	if !s.choose(&s.mappings, i) {
-		return
-	}
-	m := s.source.MappingTable().At(int(i))
-	s.count(&s.mappings, i, mappingSize(m))
-	s.addString(m.FilenameStrindex())
-	s.addAttributes(m.AttributeIndices())
-}
-
-func (s *selection) addLocation(i int32) {
-	if !s.choose(&s.locations, i) {
-		return
-	}
-	l := s.source.LocationTable().At(int(i))
-	s.count(&s.locations, i, locationSize(l))
-	s.addMapping(l.MappingIndex())
-	s.addAttributes(l.AttributeIndices())
-	lines := l.Lines()
-	for j := range lines.Len() {
-		s.addFunction(lines.At(j).FunctionIndex())
-	}
-}
-
-func (s *selection) addStack(i int32) {
-	if !s.choose(&s.stacks, i) {
-		return
-	}
-	list := s.source.StackTable().At(int(i)).LocationIndices()
-	s.count(&s.stacks, i, indicesSize(list))
-	for j := range list.Len() {
-		s.addLocation(list.At(j))
-	}
-}
-
-func (s *selection) addLink(i int32) {
-	if s.choose(&s.links, i) {
-		s.count(&s.links, i, linkSize(s.source.LinkTable().At(int(i))))
-	}
-}
-
-func (s *selection) addAttributes(list pcommon.Int32Slice) {
-	for j := range list.Len() {
-		i := list.At(j)
-		if !s.choose(&s.attributes, i) {
-			continue
-		}
-		a := s.source.AttributeTable().At(int(i))
-		if s.err == nil && attributevalue.TooDeep(a.Value()) {
-			s.err = s.tooDeep(a)
-		}
-		s.count(&s.attributes, i, attributeSize(a))
-		s.addString(a.KeyStrindex())
-		s.addString(a.UnitStrindex())
-	}
-}
-
-func (s *selection) tooDeep(a pprofile.KeyValueAndUnit) error {
 	key := ""
 	if i := int(a.KeyStrindex()); i > 0 && i < s.source.StringTable().Len() {
 		key = s.source.StringTable().At(i)
@@ -178,32 +99,16 @@ func (s *selection) tooDeep(a pprofile.KeyValueAndUnit) error {
 	return &attributevalue.TooDeepError{Key: key}
 }
 
-// addHeader adds what a profile refers to, but for its samples.
-func (s *selection) addHeader(profile pprofile.Profile) {
-	for _, v := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
-		s.addString(v.TypeStrindex())
-		s.addString(v.UnitStrindex())
-	}
-	s.addAttributes(profile.AttributeIndices())
-}
-
-// addSample adds what a sample refers to.
-func (s *selection) addSample(sample pprofile.Sample) {
-	s.addStack(sample.StackIndex())
-	s.addLink(sample.LinkIndex())
-	s.addAttributes(sample.AttributeIndices())
-}
-
 // mark is a point to go back to.
 type mark struct {
-	lengths      [7]int
+	lengths      dictionary.Lengths
 	bytes, fresh int
 }
 
 func (s *selection) mark() mark {
 	m := mark{bytes: s.bytes, fresh: s.fresh}
-	for i, table := range s.tables() {
-		m.lengths[i] = len(table.entries)
+	for t := range s.of {
+		m.lengths[t] = len(s.of[t].entries)
 	}
 	return m
 }
@@ -211,29 +116,52 @@ func (s *selection) mark() mark {
 // goBack forgets what was chosen since the mark.
 func (s *selection) goBack(to mark) {
 	s.bytes, s.fresh = to.bytes, to.fresh
-	for k, table := range s.tables() {
-		for _, i := range table.entries[to.lengths[k]:] {
-			table.state[i] &^= inPart
+	for t := range s.of {
+		c := &s.of[t]
+		for _, i := range c.entries[to.lengths[t]:] {
+			c.inPart[i] = false
 		}
-		table.entries = table.entries[:to.lengths[k]]
+		c.entries = c.entries[:to.lengths[t]]
 	}
 }
 
 // next begins with another part.
 func (s *selection) next() {
-	for _, table := range s.tables() {
-		for _, i := range table.entries {
-			table.state[i] = hadBefore
+	for t := range s.of {
+		c := &s.of[t]
+		for _, i := range c.entries {
+			c.inPart[i], c.hadBefore[i] = false, true
 		}
-		table.entries = table.entries[:0]
+		c.entries = c.entries[:0]
 	}
 }
 
-// number gives the chosen entries their new indices, in the order of the source: so none gets a larger one.
-func (c *choice) number() {
-	slices.Sort(c.entries)
-	for k, i := range c.entries {
-		c.to[i] = int32(k + 1)
+// write fills an empty dictionary with the chosen entries, in the order of the source: so none gets a larger index. The
+// profiles that need them are to be rewritten then.
+func (s *selection) write(d pprofile.ProfilesDictionary) {
+	for t := range s.of {
+		c := &s.of[t]
+		slices.Sort(c.entries)
+		for k, i := range c.entries {
+			c.to[i] = int32(k + 1)
+		}
+	}
+	for t := range dictionary.NumTables {
+		entries := s.of[t].entries
+		dictionary.CopyEntries(d, s.source, t, entries)
+		s.rename.Entries(d, t, 1, len(entries)+1, nil)
+	}
+}
+
+// renumberer gives lists the indices of the part.
+type renumberer struct{ *selection }
+
+func (s renumberer) Index(t dictionary.Table, i int32) int32 { return s.of[t].to[i] }
+
+func (s renumberer) List(t dictionary.Table, list pcommon.Int32Slice) {
+	to := s.of[t].to
+	for j := range list.Len() {
+		list.SetAt(j, to[list.At(j)])
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // SplitLimits bound the parts of a message; 0 is no limit.
@@ -79,7 +81,7 @@ func Fits(pd pprofile.Profiles, limits SplitLimits) bool {
 
 // splitter adds samples to a part until that is full. A profile without samples counts as one sample.
 type splitter struct {
-	selection
+	*selection
 	pd     pprofile.Profiles
 	limits SplitLimits
 	// take is nil if the parts are only to be checked.
@@ -100,7 +102,7 @@ type splitter struct {
 type container struct {
 	// bytes is its size, againBytes that in all parts but the first.
 	bytes, againBytes int
-	state             uint8
+	inPart, hadBefore bool
 }
 
 // piece is the samples from begin to end-1 of a profile.
@@ -118,7 +120,8 @@ func newSplitter(pd pprofile.Profiles, limits SplitLimits) *splitter {
 	nothing.write(empty.Dictionary())
 	sizes := pprofile.ProtoMarshaler{}
 	// The dictionary is written with its length.
-	s.emptyBytes = sizes.ProfilesSize(empty) + varintSize(uint64(sizes.ProfilesSize(pd)))
+	all := sizes.ProfilesSize(pd)
+	s.emptyBytes = sizes.ProfilesSize(empty) + dictionary.FieldBytes(all) - 1 - all
 	s.begin()
 	return s
 }
@@ -129,12 +132,12 @@ func (s *splitter) run() error {
 	for r, resource := range s.pd.ResourceProfiles().All() {
 		s.resource = containerOf(sizes.ResourceProfilesSize(resource))
 		for _, scope := range resource.ScopeProfiles().All() {
-			s.resource.without(fieldSize(sizes.ScopeProfilesSize(scope)))
+			s.resource.without(dictionary.FieldBytes(sizes.ScopeProfilesSize(scope)))
 		}
 		for c, scope := range resource.ScopeProfiles().All() {
 			s.scope = containerOf(sizes.ScopeProfilesSize(scope))
 			for _, profile := range scope.Profiles().All() {
-				s.scope.without(fieldSize(sizes.ProfileSize(profile)))
+				s.scope.without(dictionary.FieldBytes(sizes.ProfileSize(profile)))
 			}
 			for p, profile := range scope.Profiles().All() {
 				if err := s.addProfile(profile, piece{resource: r, scope: c, profile: p, number: number}); err != nil {
@@ -151,7 +154,7 @@ func (s *splitter) run() error {
 }
 
 func containerOf(size int) container {
-	return container{bytes: fieldSize(size), againBytes: fieldSize(size)}
+	return container{bytes: dictionary.FieldBytes(size), againBytes: dictionary.FieldBytes(size)}
 }
 
 func (c *container) without(bytes int) {
@@ -163,11 +166,11 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
 	s.profile = containerOf((&pprofile.ProtoMarshaler{}).ProfileSize(profile))
 	samples := profile.Samples()
 	for k := range samples.Len() {
-		s.profile.without(fieldSize(sampleSize(samples.At(k))))
+		s.profile.without(dictionary.FieldBytes(dictionary.SampleBytes(samples.At(k))))
 	}
 	for _, bytes := range [...]int{len(profile.OriginalPayloadFormat()), profile.OriginalPayload().Len()} {
 		if bytes > 0 {
-			s.profile.againBytes -= fieldSize(bytes)
+			s.profile.againBytes -= dictionary.FieldBytes(bytes)
 		}
 	}
 	if samples.Len() == 0 {
@@ -197,7 +200,7 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 		return &TooLargeError{Profile: at.number, Sample: at.begin, Bytes: bytes, Limit: s.limits.MaxBytes}
 	}
 	for _, c := range s.containers() {
-		c.state |= inPart
+		c.inPart = true
 	}
 	s.samples += at.end - at.begin
 	if last := len(s.pieces) - 1; last >= 0 && s.pieces[last].number == at.number {
@@ -214,21 +217,22 @@ func (s *splitter) containers() [3]*container {
 
 // addAt counts what a sample adds to the part at hand.
 func (s *splitter) addAt(profile pprofile.Profile, at piece) {
-	if s.profile.state&inPart == 0 {
-		s.addHeader(profile)
+	if !s.profile.inPart {
+		s.choose.Header(profile)
 	}
 	for _, c := range s.containers() {
-		switch c.state {
-		case 0:
-			s.add(c.bytes, true)
-		case hadBefore:
+		switch {
+		case c.inPart:
+		case c.hadBefore:
 			s.add(c.againBytes, false)
+		default:
+			s.add(c.bytes, true)
 		}
 	}
 	if at.end > at.begin {
 		sample := profile.Samples().At(at.begin)
-		s.addSample(sample)
-		s.add(fieldSize(sampleSize(sample)), true)
+		s.choose.Sample(sample)
+		s.add(dictionary.FieldBytes(dictionary.SampleBytes(sample)), true)
 	}
 }
 
@@ -259,9 +263,7 @@ func (s *splitter) end() {
 	}
 	s.next()
 	for _, c := range s.containers() {
-		if c.state != 0 {
-			c.state = hadBefore
-		}
+		c.inPart, c.hadBefore = false, c.inPart || c.hadBefore
 	}
 	s.pieces, s.samples = s.pieces[:0], 0
 }
@@ -295,7 +297,7 @@ func (s *splitter) build() pprofile.Profiles {
 // movePiece moves the samples of a piece.
 func (s *splitter) movePiece(to, profile pprofile.Profile, at piece) {
 	copyHeader(to, profile)
-	s.rewriteHeader(to)
+	s.rename.Header(to)
 	id := profile.ProfileID()
 	if at.begin > 0 {
 		id = deriveID(id, binary.BigEndian.AppendUint64(nil, uint64(at.begin)))
@@ -308,7 +310,7 @@ func (s *splitter) movePiece(to, profile pprofile.Profile, at piece) {
 	for i := at.begin; i < at.end; i++ {
 		sample := to.Samples().AppendEmpty()
 		profile.Samples().At(i).MoveTo(sample)
-		s.rewriteSample(sample)
+		s.rename.Sample(sample)
 	}
 }
 

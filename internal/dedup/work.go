@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // work is the working memory of one call, used again by the next.
@@ -43,12 +44,12 @@ func (w *work) bytes() int64 {
 // run looks at the whole message, then writes what has to change.
 func (w *work) run() error {
 	given := w.pd
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		w.stats.ProfilesIn++
 		w.stats.SamplesIn += profile.Samples().Len()
 	}
 	w.tables.Rebase(w.pd.Dictionary())
-	w.stats.EntriesIn = sizes(w.tables.SizesBefore())
+	w.stats.EntriesIn = w.tables.SizesBefore()
 	w.mendText()
 	w.dropPartialLinks()
 	w.dropEmptyProfiles()
@@ -61,11 +62,11 @@ func (w *work) run() error {
 			return err
 		}
 	}
-	w.stats.EntriesOut = sizes(w.tables.SizesAfter())
+	w.stats.EntriesOut = w.tables.SizesAfter()
 	if w.tables.Changed() || w.samplesChange() || w.containersChange() {
 		w.apply()
 	}
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		w.stats.ProfilesOut++
 		w.stats.SamplesOut += profile.Samples().Len()
 	}
@@ -89,17 +90,11 @@ func (w *work) look() bool {
 func (w *work) apply() {
 	w.makeMutable()
 	w.stats.Changed = true
-	c := &w.tables
-	for profile := range profilesOf(w.pd) {
+	for profile := range walk.Profiles(w.pd) {
 		w.combine(profile)
-		sampleType, periodType := profile.SampleType(), profile.PeriodType()
-		sampleType.SetTypeStrindex(c.NewString(sampleType.TypeStrindex()))
-		sampleType.SetUnitStrindex(c.NewString(sampleType.UnitStrindex()))
-		periodType.SetTypeStrindex(c.NewString(periodType.TypeStrindex()))
-		periodType.SetUnitStrindex(c.NewString(periodType.UnitStrindex()))
-		c.RewriteAttributes(profile.AttributeIndices(), false)
+		w.tables.RewriteHeader(profile)
 	}
-	c.Apply()
+	w.tables.Apply()
 	joinContainers(w.pd)
 }
 
@@ -141,7 +136,11 @@ func (w *work) handleInvalid() (goOn bool, err error) {
 	}
 	w.makeMutable()
 	w.stats.Changed = true
-	removeProfiles(w.pd, invalid)
+	walk.RemoveProfiles(w.pd, func(pprofile.Profile) bool {
+		is := invalid[0]
+		invalid = invalid[1:]
+		return is
+	})
 	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
 	w.look()
 	return true, nil
@@ -170,34 +169,4 @@ func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 		}
 	}
 	return first, invalid
-}
-
-// removeProfiles removes the profiles that are invalid.
-func removeProfiles(pd pprofile.Profiles, invalid []bool) {
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			scope.Profiles().RemoveIf(func(pprofile.Profile) bool {
-				is := invalid[0]
-				invalid = invalid[1:]
-				return is
-			})
-		}
-	}
-}
-
-func sizes(s dictionary.Sizes) TableSizes { return TableSizes(s) }
-
-// profilesOf goes through all profiles of a message.
-func profilesOf(pd pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
-	return func(yield func(pprofile.Profile) bool) {
-		for _, resource := range pd.ResourceProfiles().All() {
-			for _, scope := range resource.ScopeProfiles().All() {
-				for _, profile := range scope.Profiles().All() {
-					if !yield(profile) {
-						return
-					}
-				}
-			}
-		}
-	}
 }

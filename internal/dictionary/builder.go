@@ -40,11 +40,6 @@ type Builder struct {
 	linkIndex hashIndex
 }
 
-// Sizes are the lengths of the tables that are to be expected. They only save growing.
-type Sizes struct {
-	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
-}
-
 // New returns a Builder whose tables hold their zero entry.
 func New() *Builder {
 	b := &Builder{}

@@ -18,23 +18,16 @@ import (
 // it goes in this order:
 //
 //	Reset     finds equal entries in all tables but stacks
-//	Use...    is told what the profiles refer to, and checks it
+//	Use...    marks what profiles and samples refer to, and checks it
 //	Number    finds equal stacks, what the used entries use, and gives each entry that stays its new index
-//	New...    return the new indices
+//	Rewrite... gives profiles and samples the new indices
 //	Apply     rewrites the tables
 //
 // Up to Apply nothing is written. What stays keeps its order, so a dictionary that is in order already keeps all of its
 // indices, see Changed. Index 0 is the zero value, whatever stands there.
 type Compactor struct {
 	source pprofile.ProfilesDictionary
-
-	strings    compaction
-	functions  compaction
-	mappings   compaction
-	locations  compaction
-	stacks     compaction
-	attributes compaction
-	links      compaction
+	of     [NumTables]compaction
 
 	// dropped tells of each attribute whether it has one of the keys to drop.
 	dropKeys map[string]bool
@@ -46,16 +39,22 @@ type Compactor struct {
 	set     []int32
 	other   []int32
 	changed bool
+
+	// use marks what it goes through as used, rename gives it the new indices.
+	use, rename *Visit
+	using       using
 }
 
 // compaction is what is known of the entries of one table. An entry is known by its representative, the first entry
 // that is equal to it, or below zero if it is broken.
 type compaction struct {
-	table string
+	name  string
 	first []int32
 	used  []bool
 	to    []int32
 	kept  int
+	// twice tells whether any entry is equal to an earlier one.
+	twice bool
 	// faults tells why entries are broken; only where there are any. Beyond some, an entry whose fault is like that of
 	// entry j has -1-j as its representative: an error for each of a million takes more memory than the message.
 	faults map[int32]error
@@ -66,8 +65,8 @@ type compaction struct {
 // maxFaults is how many errors are kept for each table, about.
 const maxFaults = 100
 
-func (c *compaction) reset(table string, n int) {
-	c.table = table
+func (c *compaction) reset(name string, n int) {
+	c.name, c.twice = name, false
 	n = max(n, 1)
 	c.first = scratch.Zeroed(c.first, n)
 	c.used = scratch.Zeroed(c.used, n)
@@ -87,12 +86,12 @@ func (c *compaction) find(i int32) int32 {
 // fault tells why find returned less than zero.
 func (c *compaction) fault(i int32) error {
 	if i < 0 || int(i) >= len(c.first) {
-		return &IndexError{Table: c.table, Index: i, Len: len(c.first)}
+		return &IndexError{Table: c.name, Index: i, Len: len(c.first)}
 	}
 	if err, kept := c.faults[i]; kept {
 		return err
 	}
-	return fmt.Errorf("%s %d is broken like %w", c.table, i, c.faults[-1-c.first[i]])
+	return fmt.Errorf("%s %d is broken like %w", c.name, i, c.faults[-1-c.first[i]])
 }
 
 func (c *compaction) setBroken(i int, err error) {
@@ -108,7 +107,7 @@ func (c *compaction) setBroken(i int, err error) {
 	if !known {
 		c.kinds[kind] = int32(i)
 	}
-	c.faults[int32(i)] = fmt.Errorf("%s %d: %w", c.table, i, err)
+	c.faults[int32(i)] = fmt.Errorf("%s %d: %w", c.name, i, err)
 	c.first[i] = -1
 }
 
@@ -156,78 +155,78 @@ func (c *compaction) number() (changed bool) {
 func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }
 
 // Reset begins with a dictionary: it finds equal and broken entries of all tables but stacks. dropKeys are the keys of
-// attributes that UseAttributes can be told to drop.
+// sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
 	c.source, c.dropKeys, c.changed = source, dropKeys, false
-	c.strings.reset("string", source.StringTable().Len())
-	c.attributes.reset("attribute", source.AttributeTable().Len())
-	c.links.reset("link", source.LinkTable().Len())
-	c.functions.reset("function", source.FunctionTable().Len())
-	c.mappings.reset("mapping", source.MappingTable().Len())
-	c.locations.reset("location", source.LocationTable().Len())
-	c.stacks.reset("stack", source.StackTable().Len())
-	c.joinStrings()
-	c.joinAttributes()
-	c.joinLinks()
-	c.joinFunctions()
-	c.joinMappings()
-	c.joinLocations()
+	if c.use == nil {
+		c.use, c.rename = NewVisit(&c.using), NewVisit(renaming{c})
+	}
+	for t, n := range LengthsOf(source) {
+		c.of[t].reset(TableNames[t], n)
+		c.use[t].Known, c.use[t].Mark, c.rename[t].To = c.of[t].used, true, c.of[t].to
+	}
+	c.joinAll()
 }
 
 // Release lets go of the dictionary.
 func (c *Compactor) Release() {
 	c.source = pprofile.ProfilesDictionary{}
-	for _, table := range c.tables() {
-		clear(table.faults)
+	for t := range c.of {
+		clear(c.of[t].faults)
 	}
 }
 
 // Kept is the memory that the Compactor takes up, whether it is in use or not.
 func (c *Compactor) Kept() int64 {
 	bytes := kept(c.dropped) + kept(c.index.slots) + kept(c.waiting) + kept(c.set) + kept(c.other)
-	for _, table := range c.tables() {
+	for t := range c.of {
+		table := &c.of[t]
 		bytes += kept(table.first) + kept(table.used) + kept(table.to)
 	}
 	return bytes
 }
 
-func (c *Compactor) tables() []*compaction {
-	return []*compaction{&c.strings, &c.functions, &c.mappings, &c.locations, &c.stacks, &c.attributes, &c.links}
+// using marks lists as used, and tells of indices that do not exist. The first error stays.
+type using struct {
+	*Compactor
+	err error
 }
 
-// UseString marks a string as used.
-func (c *Compactor) UseString(i int32) error { return c.strings.use(i) }
-
-// UseLink marks a link as used.
-func (c *Compactor) UseLink(i int32) error { return c.links.use(i) }
-
-// UseStack marks a stack as used. Whether all that it holds is sound shows in Number.
-func (c *Compactor) UseStack(i int32) error {
-	if i < 0 || int(i) >= len(c.stacks.used) {
-		return &IndexError{Table: c.stacks.table, Index: i, Len: len(c.stacks.used)}
+func (u *using) Index(t Table, i int32) int32 {
+	if u.err == nil {
+		u.err = u.of[t].use(i)
 	}
-	c.stacks.used[i] = true
-	return nil
+	return i
 }
 
-// UseAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
+func (u *using) List(_ Table, list pcommon.Int32Slice) {
+	if u.err == nil {
+		u.err = u.useAttributes(list, false)
+	}
+}
+
+// UseHeader marks what a profile refers to but for its samples.
+func (c *Compactor) UseHeader(profile pprofile.Profile) error {
+	c.using = using{c, nil}
+	c.use.Header(profile)
+	return c.using.err
+}
+
+// useAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
 // written as its set is a change. A key that stands twice with different values is an error.
-func (c *Compactor) UseAttributes(list pcommon.Int32Slice, drop bool) (err error) {
-	if list.Len() == 0 {
-		return nil
-	}
+func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
 	if c.set, err = c.attributeSet(c.set[:0], list, drop); err != nil {
 		return err
 	}
 	for _, a := range c.set {
-		c.attributes.used[a] = true
+		c.of[Attributes].used[a] = true
 	}
 	c.changed = c.changed || !equalsList(c.set, list)
 	return nil
 }
 
 // AppendSet appends the set that a list of attributes stands for, representatives in their order, and tells whether the
-// list says it like that already. UseAttributes took the same list, if it is one of a profile or sample.
+// list says it like that already. The list is one that was used.
 func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, same bool) {
 	if list.Len() == 0 {
 		return dst, true
@@ -237,33 +236,6 @@ func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (
 	return dst, equalsList(dst[start:], list)
 }
 
-// CountDropped returns how many attributes of a list have one of the keys to drop.
-func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
-	if len(c.dropKeys) == 0 {
-		return 0
-	}
-	for _, i := range list.All() {
-		if c.dropped[c.attributes.first[i]] {
-			n++
-		}
-	}
-	return n
-}
-
-// FindStack returns the representative of a stack, FindLink that of a link: equal ones have equal representatives.
-func (c *Compactor) FindStack(i int32) int32 { return c.stacks.first[i] }
-
-// FindLink returns the representative of a link.
-func (c *Compactor) FindLink(i int32) int32 { return c.links.first[i] }
-
-// CheckStack tells why a stack that exists is broken, after Number.
-func (c *Compactor) CheckStack(i int32) error {
-	if c.stacks.first[i] < 0 {
-		return c.stacks.fault(i)
-	}
-	return nil
-}
-
 // Number finds equal stacks among those that are used, marks what they use, and gives all that stays its new index. ok is
 // false when a stack that is used is broken, see CheckStack; then nothing is numbered.
 func (c *Compactor) Number() (ok bool) {
@@ -271,8 +243,8 @@ func (c *Compactor) Number() (ok bool) {
 		return false
 	}
 	c.spread()
-	for _, table := range c.tables() {
-		if table.number() {
+	for t := range c.of {
+		if c.of[t].number() {
 			c.changed = true
 		}
 	}
@@ -285,42 +257,16 @@ func (c *Compactor) Number() (ok bool) {
 // Changed tells whether Apply has anything to do.
 func (c *Compactor) Changed() bool { return c.changed }
 
-// NewString returns the new index of a string.
-func (c *Compactor) NewString(i int32) int32 { return c.strings.to[i] }
-
-// NewStack returns the new index of a stack.
-func (c *Compactor) NewStack(i int32) int32 { return c.stacks.to[i] }
-
-// NewLink returns the new index of a link.
-func (c *Compactor) NewLink(i int32) int32 { return c.links.to[i] }
-
-// NewAttribute returns the new index of an attribute.
-func (c *Compactor) NewAttribute(i int32) int32 { return c.attributes.to[i] }
-
 // SizesBefore returns the lengths of the tables as they were given.
-func (c *Compactor) SizesBefore() Sizes {
-	return Sizes{
-		Strings:    c.source.StringTable().Len(),
-		Functions:  c.source.FunctionTable().Len(),
-		Mappings:   c.source.MappingTable().Len(),
-		Locations:  c.source.LocationTable().Len(),
-		Stacks:     c.source.StackTable().Len(),
-		Attributes: c.source.AttributeTable().Len(),
-		Links:      c.source.LinkTable().Len(),
-	}
-}
+func (c *Compactor) SizesBefore() Sizes { return LengthsOf(c.source).Sizes() }
 
 // SizesAfter returns the lengths of the tables that Apply leaves.
 func (c *Compactor) SizesAfter() Sizes {
-	return Sizes{
-		Strings:    c.strings.kept,
-		Functions:  c.functions.kept,
-		Mappings:   c.mappings.kept,
-		Locations:  c.locations.kept,
-		Stacks:     c.stacks.kept,
-		Attributes: c.attributes.kept,
-		Links:      c.links.kept,
+	var kept Lengths
+	for t := range c.of {
+		kept[t] = c.of[t].kept
 	}
+	return kept.Sizes()
 }
 
 // Rebase goes on with a copy of the dictionary, or sets the one that SizesBefore tells of.

@@ -19,34 +19,34 @@ func (c *Compactor) attributeAt(i int) (a Attribute, err error) {
 		return Attribute{}, nil
 	}
 	from := c.source.AttributeTable().At(i)
-	key, unit := c.strings.find(from.KeyStrindex()), c.strings.find(from.UnitStrindex())
+	key, unit := c.of[Strings].find(from.KeyStrindex()), c.of[Strings].find(from.UnitStrindex())
 	if key < 0 {
-		return a, c.strings.fault(from.KeyStrindex())
+		return a, c.of[Strings].fault(from.KeyStrindex())
 	}
 	if unit < 0 {
-		return a, c.strings.fault(from.UnitStrindex())
+		return a, c.of[Strings].fault(from.UnitStrindex())
 	}
 	return newAttribute(key, unit, from.Value()), nil
 }
 
 func (c *Compactor) joinAttributes() {
-	c.index.reset(len(c.attributes.first))
-	c.dropped = scratch.Zeroed(c.dropped, len(c.attributes.first))
+	c.index.reset(len(c.of[Attributes].first))
+	c.dropped = scratch.Zeroed(c.dropped, len(c.of[Attributes].first))
 	equal := func(a, b int) bool {
 		x, _ := c.attributeAt(a)
 		y, _ := c.attributeAt(b)
 		return equalAttributes(&x, &y)
 	}
-	for i := range c.attributes.first {
+	for i := range c.of[Attributes].first {
 		a, err := c.attributeAt(i)
 		if a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
 			err = &attributevalue.TooDeepError{Key: c.text(a.Key)}
 		}
 		if err != nil {
-			c.attributes.setBroken(i, err)
+			c.of[Attributes].setBroken(i, err)
 			continue
 		}
-		c.join(&c.attributes, i, a.hash(), equal)
+		c.join(&c.of[Attributes], i, a.hash(), equal)
 		if i > 0 && len(c.dropKeys) > 0 {
 			c.dropped[i] = c.dropKeys[c.text(c.source.AttributeTable().At(i).KeyStrindex())]
 		}
@@ -58,9 +58,9 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 	start := len(dst)
 	for j := range list.Len() {
 		i := list.At(j)
-		first := c.attributes.find(i)
+		first := c.of[Attributes].find(i)
 		if first < 0 {
-			return dst, c.attributes.fault(i)
+			return dst, c.of[Attributes].fault(i)
 		}
 		if first != 0 && (!drop || !c.dropped[first]) {
 			dst = append(dst, first)
@@ -80,7 +80,7 @@ func (c *Compactor) checkKeys(set []int32) error {
 	}
 	keys := c.other[:0]
 	for _, a := range set {
-		keys = append(keys, c.strings.find(c.source.AttributeTable().At(int(a)).KeyStrindex()))
+		keys = append(keys, c.of[Strings].find(c.source.AttributeTable().At(int(a)).KeyStrindex()))
 	}
 	c.other = keys
 	if len(keys) > manyAttributes {

@@ -9,12 +9,22 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
+// joinAll finds equal entries, in each table after those that its entries refer to. Stacks are for Number.
+func (c *Compactor) joinAll() {
+	c.joinStrings()
+	c.joinAttributes()
+	c.joinLinks()
+	c.joinFunctions()
+	c.joinMappings()
+	c.joinLocations()
+}
+
 // join enters entry i into the index and sets its representative: the first entry of this hash that is equal.
 func (c *Compactor) join(table *compaction, i int, h uint64, equal func(a, b int) bool) {
 	entry, slot := c.index.first(h)
 	for ; entry >= 0; entry, slot = c.index.next(h, slot) {
 		if equal(int(entry), i) {
-			table.first[i] = entry
+			table.first[i], table.twice = entry, true
 			return
 		}
 	}
@@ -61,7 +71,7 @@ func (c *Compactor) joinRest(table *compaction, equal func(a, b int) bool) {
 func (c *Compactor) joinStrings() {
 	table := c.source.StringTable()
 	c.index.reset(table.Len())
-	c.join(&c.strings, 0, hashString(""), nil)
+	c.join(&c.of[Strings], 0, hashString(""), nil)
 	at := func(i int) string {
 		if i == 0 {
 			return ""
@@ -70,9 +80,9 @@ func (c *Compactor) joinStrings() {
 	}
 	equal := func(a, b int) bool { return at(a) == at(b) }
 	for i := 1; i < table.Len(); i++ {
-		c.joinSoon(&c.strings, i, hashString(table.At(i)), equal)
+		c.joinSoon(&c.of[Strings], i, hashString(table.At(i)), equal)
 	}
-	c.joinRest(&c.strings, equal)
+	c.joinRest(&c.of[Strings], equal)
 }
 
 func (c *Compactor) joinLinks() {
@@ -84,8 +94,8 @@ func (c *Compactor) joinLinks() {
 		}
 		return Link{TraceID: table.At(i).TraceID(), SpanID: table.At(i).SpanID()}
 	}
-	for i := range c.links.first {
-		c.join(&c.links, i, at(i).hash(), func(a, b int) bool { return at(a) == at(b) })
+	for i := range c.of[Links].first {
+		c.join(&c.of[Links], i, at(i).hash(), func(a, b int) bool { return at(a) == at(b) })
 	}
 }
 
@@ -96,54 +106,54 @@ func (c *Compactor) functionAt(i int) (f Function, err error) {
 	}
 	from := c.source.FunctionTable().At(i)
 	f.StartLine = from.StartLine()
-	if f.Name = c.strings.find(from.NameStrindex()); f.Name < 0 {
-		return f, c.strings.fault(from.NameStrindex())
+	if f.Name = c.of[Strings].find(from.NameStrindex()); f.Name < 0 {
+		return f, c.of[Strings].fault(from.NameStrindex())
 	}
-	if f.SystemName = c.strings.find(from.SystemNameStrindex()); f.SystemName < 0 {
-		return f, c.strings.fault(from.SystemNameStrindex())
+	if f.SystemName = c.of[Strings].find(from.SystemNameStrindex()); f.SystemName < 0 {
+		return f, c.of[Strings].fault(from.SystemNameStrindex())
 	}
-	if f.Filename = c.strings.find(from.FilenameStrindex()); f.Filename < 0 {
-		return f, c.strings.fault(from.FilenameStrindex())
+	if f.Filename = c.of[Strings].find(from.FilenameStrindex()); f.Filename < 0 {
+		return f, c.of[Strings].fault(from.FilenameStrindex())
 	}
 	return f, nil
 }
 
 func (c *Compactor) joinFunctions() {
-	c.index.reset(len(c.functions.first))
+	c.index.reset(len(c.of[Functions].first))
 	equal := func(a, b int) bool {
 		f, _ := c.functionAt(a)
 		g, _ := c.functionAt(b)
 		return f == g
 	}
-	for i := range c.functions.first {
+	for i := range c.of[Functions].first {
 		f, err := c.functionAt(i)
 		if err != nil {
-			c.functions.setBroken(i, err)
+			c.of[Functions].setBroken(i, err)
 			continue
 		}
-		c.joinSoon(&c.functions, i, f.hash(), equal)
+		c.joinSoon(&c.of[Functions], i, f.hash(), equal)
 	}
-	c.joinRest(&c.functions, equal)
+	c.joinRest(&c.of[Functions], equal)
 }
 
 // joinMappings and joinLocations hash attributes as the sets that they stand for.
 func (c *Compactor) joinMappings() {
-	c.index.reset(len(c.mappings.first))
+	c.index.reset(len(c.of[Mappings].first))
 	table := c.source.MappingTable()
-	for i := range c.mappings.first {
+	for i := range c.of[Mappings].first {
 		m, err := c.mappingAt(i)
 		if err != nil {
-			c.mappings.setBroken(i, err)
+			c.of[Mappings].setBroken(i, err)
 			continue
 		}
 		c.set = c.set[:0]
 		if i > 0 {
 			if c.set, err = c.attributeSet(c.set, table.At(i).AttributeIndices(), false); err != nil {
-				c.mappings.setBroken(i, err)
+				c.of[Mappings].setBroken(i, err)
 				continue
 			}
 		}
-		c.join(&c.mappings, i, m.hash(c.set), func(a, b int) bool {
+		c.join(&c.of[Mappings], i, m.hash(c.set), func(a, b int) bool {
 			n, _ := c.mappingAt(a)
 			return n == m && (a == 0 && len(c.set) == 0 || a > 0 && c.equalSets(table.At(a).AttributeIndices(), c.set))
 		})
@@ -156,8 +166,8 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	}
 	from := c.source.MappingTable().At(i)
 	m = Mapping{Start: from.MemoryStart(), Limit: from.MemoryLimit(), Offset: from.FileOffset()}
-	if m.Filename = c.strings.find(from.FilenameStrindex()); m.Filename < 0 {
-		return m, c.strings.fault(from.FilenameStrindex())
+	if m.Filename = c.of[Strings].find(from.FilenameStrindex()); m.Filename < 0 {
+		return m, c.of[Strings].fault(from.FilenameStrindex())
 	}
 	return m, nil
 }

@@ -33,9 +33,11 @@ func TestLargeTables(t *testing.T) {
 	var c Compactor
 	c.Reset(source, nil)
 	require.GreaterOrEqual(t, len(c.index.slots), largeIndex)
+	sample := pprofile.NewSample()
 	for i := range int32(2 * distinct) {
 		if i+1 != broken {
-			require.NoError(t, c.UseStack(1+i))
+			sample.SetStackIndex(1 + i)
+			require.NoError(t, c.UseSample(sample))
 		}
 	}
 	require.True(t, c.Number())
@@ -45,7 +47,7 @@ func TestLargeTables(t *testing.T) {
 		}
 	}
 	assert.Equal(t, int32(broken+distinct), c.FindStack(broken+distinct))
-	assert.Negative(t, c.locations.first[broken])
+	assert.Negative(t, c.of[Locations].first[broken])
 	assert.Equal(t, Sizes{
 		Strings: 1 + distinct, Functions: 1 + distinct, Mappings: 1, Locations: 1 + distinct, Stacks: 1 + distinct,
 		Attributes: 1, Links: 1,

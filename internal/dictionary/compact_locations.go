@@ -6,34 +6,34 @@ package dictionary
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
 func (c *Compactor) joinLocations() {
-	c.index.reset(len(c.locations.first))
-	c.join(&c.locations, 0, Location{}.hash(nil, nil), nil)
+	c.index.reset(len(c.of[Locations].first))
+	c.join(&c.of[Locations], 0, Location{}.hash(nil, nil), nil)
 	table := c.source.LocationTable()
 	equal := func(a, b int) bool { return c.equalLocations(a, b) }
 	for i := 1; i < table.Len(); i++ {
 		h, err := c.hashLocation(table.At(i))
 		if err != nil {
-			c.locations.setBroken(i, err)
+			c.of[Locations].setBroken(i, err)
 			continue
 		}
-		c.joinSoon(&c.locations, i, h, equal)
+		c.joinSoon(&c.of[Locations], i, h, equal)
 	}
-	c.joinRest(&c.locations, equal)
+	c.joinRest(&c.of[Locations], equal)
 }
 
 // hashLocation checks what a location refers to and hashes it by value.
 func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
-	l := Location{Address: from.Address(), Mapping: c.mappings.find(from.MappingIndex())}
+	l := Location{Address: from.Address(), Mapping: c.of[Mappings].find(from.MappingIndex())}
 	if l.Mapping < 0 {
-		return 0, c.mappings.fault(from.MappingIndex())
+		return 0, c.of[Mappings].fault(from.MappingIndex())
 	}
 	lines := from.Lines()
 	h = l.hashStart(lines.Len())
 	for j := range lines.Len() {
 		line := lines.At(j)
-		function := c.functions.find(line.FunctionIndex())
+		function := c.of[Functions].find(line.FunctionIndex())
 		if function < 0 {
-			return 0, c.functions.fault(line.FunctionIndex())
+			return 0, c.of[Functions].fault(line.FunctionIndex())
 		}
 		h = hashLine(h, &Line{Function: function, Line: line.Line(), Column: line.Column()})
 	}
@@ -51,16 +51,16 @@ func (c *Compactor) equalLocations(a, b int) bool {
 	y := c.source.LocationTable().At(b)
 	set, _ := c.attributeSet(nil, y.AttributeIndices(), false)
 	if a == 0 {
-		return y.Address() == 0 && c.mappings.find(y.MappingIndex()) == 0 && y.Lines().Len() == 0 && len(set) == 0
+		return y.Address() == 0 && c.of[Mappings].find(y.MappingIndex()) == 0 && y.Lines().Len() == 0 && len(set) == 0
 	}
 	x := c.source.LocationTable().At(a)
-	if x.Address() != y.Address() || c.mappings.find(x.MappingIndex()) != c.mappings.find(y.MappingIndex()) ||
+	if x.Address() != y.Address() || c.of[Mappings].find(x.MappingIndex()) != c.of[Mappings].find(y.MappingIndex()) ||
 		x.Lines().Len() != y.Lines().Len() || !c.equalSets(x.AttributeIndices(), set) {
 		return false
 	}
 	for j := range x.Lines().Len() {
 		p, q := x.Lines().At(j), y.Lines().At(j)
-		if c.functions.find(p.FunctionIndex()) != c.functions.find(q.FunctionIndex()) ||
+		if c.of[Functions].find(p.FunctionIndex()) != c.of[Functions].find(q.FunctionIndex()) ||
 			p.Line() != q.Line() || p.Column() != q.Column() {
 			return false
 		}

@@ -10,40 +10,35 @@ func (c *Compactor) joinStacks() (sound bool) {
 	sound = true
 	table := c.source.StackTable()
 	c.index.reset(table.Len())
-	c.join(&c.stacks, 0, hashIndices(0, nil), nil)
+	c.join(&c.of[Stacks], 0, hashIndices(0, nil), nil)
 	equal := func(a, b int) bool { return c.equalStacks(a, b) }
 	for i := 1; i < table.Len(); i++ {
-		c.stacks.first[i] = int32(i)
-		if !c.stacks.used[i] {
+		c.of[Stacks].first[i] = int32(i)
+		if !c.of[Stacks].used[i] {
 			continue
 		}
 		h, err := c.hashStack(table.At(i).LocationIndices())
 		if err != nil {
-			c.stacks.setBroken(i, err)
+			c.of[Stacks].setBroken(i, err)
 			sound = false
 			continue
 		}
-		c.joinSoon(&c.stacks, i, h, equal)
+		c.joinSoon(&c.of[Stacks], i, h, equal)
 	}
-	c.joinRest(&c.stacks, equal)
-	for i, first := range c.stacks.first {
-		if first >= 0 && c.stacks.used[i] {
-			c.stacks.used[first] = true
-		}
-	}
+	c.joinRest(&c.of[Stacks], equal)
 	return sound
 }
 
 // hashStack hashes the representatives of the locations as hashIndices would, and marks them as used.
 func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
-	first, used := c.locations.first, c.locations.used
+	first, used := c.of[Locations].first, c.of[Locations].used
 	n := list.Len()
 	h := mix(0, uint64(n))
 	var before uint64
 	for j := range n {
 		i := list.At(j)
 		if uint(i) >= uint(len(first)) || first[i] < 0 {
-			return 0, c.locations.fault(i)
+			return 0, c.of[Locations].fault(i)
 		}
 		location := first[i]
 		used[location] = true
@@ -73,65 +68,33 @@ func (c *Compactor) equalStacks(a, b int) bool {
 		return false
 	}
 	for j := range x.Len() {
-		if c.locations.first[x.At(j)] != c.locations.first[y.At(j)] {
+		if c.of[Locations].first[x.At(j)] != c.of[Locations].first[y.At(j)] {
 			return false
 		}
 	}
 	return true
 }
 
-// spread marks what the used entries use, from the locations down to the strings. All of it is sound.
+// spread marks what the used entries use, from the stacks down. All of it is sound.
 func (c *Compactor) spread() {
-	locations := c.source.LocationTable()
-	for i := 1; i < locations.Len(); i++ {
-		if !c.locations.keeps(i) {
-			continue
-		}
-		location := locations.At(i)
-		c.mappings.used[c.mappings.first[location.MappingIndex()]] = true
-		lines := location.Lines()
-		for j := range lines.Len() {
-			c.functions.used[c.functions.first[lines.At(j).FunctionIndex()]] = true
-		}
-		c.spreadList(location.AttributeIndices())
-	}
-	mappings := c.source.MappingTable()
-	for i := 1; i < mappings.Len(); i++ {
-		if c.mappings.keeps(i) {
-			c.spreadString(mappings.At(i).FilenameStrindex())
-			c.spreadList(mappings.At(i).AttributeIndices())
-		}
-	}
-	functions := c.source.FunctionTable()
-	for i := 1; i < functions.Len(); i++ {
-		if c.functions.keeps(i) {
-			function := functions.At(i)
-			c.spreadString(function.NameStrindex())
-			c.spreadString(function.SystemNameStrindex())
-			c.spreadString(function.FilenameStrindex())
-		}
-	}
-	attributes := c.source.AttributeTable()
-	for i := 1; i < attributes.Len(); i++ {
-		if c.attributes.keeps(i) {
-			c.spreadString(attributes.At(i).KeyStrindex())
-			c.spreadString(attributes.At(i).UnitStrindex())
+	c.using = using{c, nil}
+	for _, t := range topDown {
+		table := &c.of[t]
+		table.markFirst()
+		if t != Stacks { // their locations are marked
+			c.use.Entries(c.source, t, 1, len(table.used), table.used)
 		}
 	}
 }
 
-func (c *Compactor) spreadString(i int32) { c.strings.used[c.strings.first[i]] = true }
-
-func (c *Compactor) spreadList(list pcommon.Int32Slice) {
-	if list.Len() == 0 {
+// markFirst marks the representatives of what is used, and nothing else.
+func (c *compaction) markFirst() {
+	if !c.twice {
 		return
 	}
-	set, same := c.AppendSet(c.set[:0], list, false)
-	c.set = set
-	if !same {
-		c.changed = true
-	}
-	for _, a := range set {
-		c.attributes.used[a] = true
+	for i, first := range c.first {
+		if c.used[i] && first != int32(i) {
+			c.used[i], c.used[first] = false, true
+		}
 	}
 }

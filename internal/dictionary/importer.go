@@ -33,14 +33,9 @@ func (e *IndexError) Error() string {
 type Importer struct {
 	builder *Builder
 	source  pprofile.ProfilesDictionary
-
-	strings    remap
-	functions  remap
-	mappings   remap
-	locations  remap
-	stacks     remap
-	attributes remap
-	links      remap
+	of      [NumTables]remap
+	// err is the first error of RewriteProfile.
+	err error
 
 	// Lists under construction: a location needs lines and attributes at once.
 	lines   []Line
@@ -86,13 +81,10 @@ func NewImporter(builder *Builder, source pprofile.ProfilesDictionary) *Importer
 // Reset forgets what was carried over and begins with another source.
 func (im *Importer) Reset(builder *Builder, source pprofile.ProfilesDictionary) {
 	im.builder, im.source = builder, source
-	im.strings.reset("string", source.StringTable().Len())
-	im.functions.reset("function", source.FunctionTable().Len())
-	im.mappings.reset("mapping", source.MappingTable().Len())
-	im.locations.reset("location", source.LocationTable().Len())
-	im.stacks.reset("stack", source.StackTable().Len())
-	im.attributes.reset("attribute", source.AttributeTable().Len())
-	im.links.reset("link", source.LinkTable().Len())
+	im.err = nil
+	for t, n := range LengthsOf(source) {
+		im.of[t].reset(TableNames[t], n)
+	}
 }
 
 // Release lets go of the source.
@@ -100,16 +92,16 @@ func (im *Importer) Release() { im.builder, im.source = nil, pprofile.ProfilesDi
 
 // String carries string i over and returns its new index.
 func (im *Importer) String(i int32) (int32, error) {
-	index, ok, err := im.strings.find(i)
+	index, ok, err := im.of[Strings].find(i)
 	if ok || err != nil {
 		return index, err
 	}
-	return im.strings.set(i, im.builder.String(im.source.StringTable().At(int(i)))), nil
+	return im.of[Strings].set(i, im.builder.String(im.source.StringTable().At(int(i)))), nil
 }
 
 // Function carries function i over and returns its new index.
 func (im *Importer) Function(i int32) (int32, error) {
-	index, ok, err := im.functions.find(i)
+	index, ok, err := im.of[Functions].find(i)
 	if ok || err != nil {
 		return index, err
 	}
@@ -124,12 +116,12 @@ func (im *Importer) Function(i int32) (int32, error) {
 	if f.Filename, err = im.String(from.FilenameStrindex()); err != nil {
 		return 0, err
 	}
-	return im.functions.set(i, im.builder.Function(f)), nil
+	return im.of[Functions].set(i, im.builder.Function(f)), nil
 }
 
 // Mapping carries mapping i over and returns its new index.
 func (im *Importer) Mapping(i int32) (int32, error) {
-	index, ok, err := im.mappings.find(i)
+	index, ok, err := im.of[Mappings].find(i)
 	if ok || err != nil {
 		return index, err
 	}
@@ -141,12 +133,12 @@ func (im *Importer) Mapping(i int32) (int32, error) {
 	if im.indices, err = im.AppendAttributes(im.indices[:0], from.AttributeIndices()); err != nil {
 		return 0, err
 	}
-	return im.mappings.set(i, im.builder.Mapping(m, im.indices)), nil
+	return im.of[Mappings].set(i, im.builder.Mapping(m, im.indices)), nil
 }
 
 // Location carries location i over and returns its new index.
 func (im *Importer) Location(i int32) (int32, error) {
-	index, ok, err := im.locations.find(i)
+	index, ok, err := im.of[Locations].find(i)
 	if ok || err != nil {
 		return index, err
 	}
@@ -168,12 +160,12 @@ func (im *Importer) Location(i int32) (int32, error) {
 	if im.indices, err = im.AppendAttributes(im.indices[:0], from.AttributeIndices()); err != nil {
 		return 0, err
 	}
-	return im.locations.set(i, im.builder.Location(l, im.lines, im.indices)), nil
+	return im.of[Locations].set(i, im.builder.Location(l, im.lines, im.indices)), nil
 }
 
 // Stack carries stack i over and returns its new index.
 func (im *Importer) Stack(i int32) (int32, error) {
-	index, ok, err := im.stacks.find(i)
+	index, ok, err := im.of[Stacks].find(i)
 	if ok || err != nil {
 		return index, err
 	}
@@ -186,13 +178,13 @@ func (im *Importer) Stack(i int32) (int32, error) {
 		}
 		im.stack = append(im.stack, location)
 	}
-	return im.stacks.set(i, im.builder.Stack(im.stack)), nil
+	return im.of[Stacks].set(i, im.builder.Stack(im.stack)), nil
 }
 
 // Attribute carries attribute i over and returns its new index. One that is too deep is an
 // *[attributevalue.TooDeepError].
 func (im *Importer) Attribute(i int32) (int32, error) {
-	index, ok, err := im.attributes.find(i)
+	index, ok, err := im.of[Attributes].find(i)
 	if ok || err != nil {
 		return index, err
 	}
@@ -208,7 +200,7 @@ func (im *Importer) Attribute(i int32) (int32, error) {
 	if attributevalue.TooDeep(from.Value()) {
 		return 0, &attributevalue.TooDeepError{Key: im.builder.StringAt(key)}
 	}
-	return im.attributes.set(i, im.builder.Attribute(key, unit, from.Value())), nil
+	return im.of[Attributes].set(i, im.builder.Attribute(key, unit, from.Value())), nil
 }
 
 // AppendAttributes carries a list of attributes over and appends it to list as a set: sorted, each once. Index 0 says
@@ -239,10 +231,46 @@ func SortSet(list []int32, start int) []int32 {
 
 // Link carries link i over and returns its new index.
 func (im *Importer) Link(i int32) (int32, error) {
-	index, ok, err := im.links.find(i)
+	index, ok, err := im.of[Links].find(i)
 	if ok || err != nil {
 		return index, err
 	}
 	from := im.source.LinkTable().At(int(i))
-	return im.links.set(i, im.builder.Link(Link{TraceID: from.TraceID(), SpanID: from.SpanID()})), nil
+	return im.of[Links].set(i, im.builder.Link(Link{TraceID: from.TraceID(), SpanID: from.SpanID()})), nil
+}
+
+// RewriteProfile carries over what a profile refers to, and makes it refer to that. Lists of attributes are written as their
+// sets.
+func (im *Importer) RewriteProfile(profile pprofile.Profile) error {
+	NewVisit(rewriter{im}).Profile(profile)
+	return im.err
+}
+
+// rewriter carries over what it is shown, up to the first error.
+type rewriter struct{ *Importer }
+
+func (im rewriter) Index(t Table, i int32) (to int32) {
+	if im.err != nil {
+		return i
+	}
+	switch t {
+	case Strings:
+		to, im.err = im.String(i)
+	case Stacks:
+		to, im.err = im.Stack(i)
+	case Links:
+		to, im.err = im.Link(i)
+	default:
+		to, im.err = i, fmt.Errorf("a profile refers to no %s", TableNames[t])
+	}
+	return to
+}
+
+func (im rewriter) List(_ Table, list pcommon.Int32Slice) {
+	if im.err != nil {
+		return
+	}
+	if im.indices, im.err = im.AppendAttributes(im.indices[:0], list); im.err == nil {
+		list.FromRaw(im.indices)
+	}
 }

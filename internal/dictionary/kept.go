@@ -6,8 +6,8 @@ package dictionary
 // Kept is the memory that the Importer's notes take up, whether it is in use or not.
 func (im *Importer) Kept() int64 {
 	bytes := kept(im.lines) + kept(im.indices) + kept(im.stack)
-	for _, r := range []*remap{&im.strings, &im.functions, &im.mappings, &im.locations, &im.stacks, &im.attributes, &im.links} {
-		bytes += kept(r.to)
+	for t := range im.of {
+		bytes += kept(im.of[t].to)
 	}
 	return bytes
 }

@@ -6,6 +6,8 @@ package otlpreferences
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 const (
@@ -23,11 +25,8 @@ func dropLeftovers(pd pprofile.Profiles) (out pprofile.Profiles, dropped bool) {
 		pd.CopyTo(out)
 		pd = out
 	}
-	for _, resource := range pd.ResourceProfiles().All() {
-		dropped = dropFrom(resource.Resource().Attributes()) || dropped
-		for _, scope := range resource.ScopeProfiles().All() {
-			dropped = dropFrom(scope.Scope().Attributes()) || dropped
-		}
+	for attributes := range walk.Attributes(pd) {
+		dropped = dropFrom(attributes) || dropped
 	}
 	return pd, dropped
 }

@@ -7,8 +7,9 @@ package otlpreferences // import "github.com/otelpprof/otelpprof/internal/otlpre
 import (
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // Resolve returns pd with the keys and strings of its resource and scope attributes in place. Collectors from v0.163 on
@@ -33,20 +34,10 @@ func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err er
 
 // refers tells whether a resource or a scope has an attribute without a key.
 func refers(pd pprofile.Profiles) bool {
-	for _, resource := range pd.ResourceProfiles().All() {
-		if hasEmptyKey(resource.Resource().Attributes()) {
+	for attributes := range walk.Attributes(pd) {
+		if _, found := attributes.Get(""); found {
 			return true
-		}
-		for _, scope := range resource.ScopeProfiles().All() {
-			if hasEmptyKey(scope.Scope().Attributes()) {
-				return true
-			}
 		}
 	}
 	return false
-}
-
-func hasEmptyKey(attributes pcommon.Map) bool {
-	_, found := attributes.Get("")
-	return found
 }

@@ -9,7 +9,7 @@ import "math"
 // no table is longer than a payload, so what does not fit 32 bits is refused at once.
 func stringIndex(field string, v uint64) (uint32, error) {
 	if v > math.MaxInt32 {
-		return 0, malformed("%s: string %d does not exist", field, int64(v))
+		return 0, Malformed("%s: string %d does not exist", field, int64(v))
 	}
 	return uint32(v), nil
 }
@@ -18,7 +18,7 @@ func stringIndex(field string, v uint64) (uint32, error) {
 func (p *Profile) checkReferences() error {
 	n := uint32(len(p.strings))
 	if n == 0 {
-		return malformed("there is no string table")
+		return Malformed("there is no string table")
 	}
 	for i := range p.Functions {
 		f := &p.Functions[i]
@@ -64,12 +64,12 @@ func (p *Profile) checkHeader(n uint32) error {
 	}
 	for _, h := range header {
 		if h.index >= n {
-			return malformed("%s: string %d does not exist, the table has %d", h.field, h.index, n)
+			return Malformed("%s: string %d does not exist, the table has %d", h.field, h.index, n)
 		}
 	}
 	return nil
 }
 
 func noString(table string, i int, index, n uint32) error {
-	return malformed("%s %d: string %d does not exist, the table has %d", table, i, index, n)
+	return Malformed("%s %d: string %d does not exist, the table has %d", table, i, index, n)
 }

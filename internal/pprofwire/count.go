@@ -147,7 +147,7 @@ func checkID(b []byte, table string, i int) error {
 	return nil
 }
 
-func noID(table string, i int) error { return malformed("%s %d has id 0, which is reserved", table, i) }
+func noID(table string, i int) error { return Malformed("%s %d has id 0, which is reserved", table, i) }
 
 // countVarints counts the bytes that end a varint: those below 0x80.
 func countVarints(b []byte) (n int) {

@@ -21,19 +21,21 @@ var (
 	errOverlong  = errors.New("varint of more than 64 bits")
 )
 
-func malformed(format string, args ...any) error {
+// Malformed returns an [ErrMalformed] that says what is wrong.
+func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-func tooLarge(what string, got, limit int) error {
+// TooLarge returns an [ErrTooLarge] that names the limit.
+func TooLarge(what string, got, limit int) error {
 	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
 }
 
 // inField says in which field of which message a fault was found.
 func inField(message string, field int, err error) error {
-	return malformed("cannot read field %d of %s: %s", field, message, err.Error())
+	return Malformed("cannot read field %d of %s: %s", field, message, err.Error())
 }
 
 func wrongWireType(message string, field, wireType int) error {
-	return malformed("field %d of %s has wire type %d", field, message, wireType)
+	return Malformed("field %d of %s has wire type %d", field, message, wireType)
 }

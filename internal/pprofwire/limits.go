@@ -53,7 +53,7 @@ func (n *counts) check(limits *Limits) error {
 		{"comments", n.comments, limits.Comments},
 	} {
 		if table.n > table.limit {
-			return tooLarge(table.name, table.n, table.limit)
+			return TooLarge(table.name, table.n, table.limit)
 		}
 	}
 	return nil
@@ -62,10 +62,10 @@ func (n *counts) check(limits *Limits) error {
 // checkSample checks what sample i has.
 func (l *Limits) checkSample(i, locations, labels int) error {
 	if locations > l.LocationsPerSample {
-		return tooLarge(fmt.Sprintf("locations of sample %d", i), locations, l.LocationsPerSample)
+		return TooLarge(fmt.Sprintf("locations of sample %d", i), locations, l.LocationsPerSample)
 	}
 	if labels > l.LabelsPerSample {
-		return tooLarge(fmt.Sprintf("labels of sample %d", i), labels, l.LabelsPerSample)
+		return TooLarge(fmt.Sprintf("labels of sample %d", i), labels, l.LabelsPerSample)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (l *Limits) checkSample(i, locations, labels int) error {
 // checkLocation checks what location i has.
 func (l *Limits) checkLocation(i, lines int) error {
 	if lines > l.LinesPerLocation {
-		return tooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)
+		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)
 	}
 	return nil
 }

@@ -129,10 +129,10 @@ func (p *Profile) Read(raw []byte, limits Limits) error {
 
 func (p *Profile) read(raw []byte, limits *Limits) error {
 	if len(raw) == 0 {
-		return malformed("the payload is empty")
+		return Malformed("the payload is empty")
 	}
 	if uint64(len(raw)) > math.MaxInt32 {
-		return tooLarge("bytes of the payload", len(raw), math.MaxInt32)
+		return TooLarge("bytes of the payload", len(raw), math.MaxInt32)
 	}
 	p.raw = raw
 	for i := 0; i < len(raw); {
@@ -186,7 +186,7 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 		err = p.readFunction(b, limits)
 	case 6:
 		if len(b) > limits.StringBytes {
-			return 0, tooLarge(fmt.Sprintf("bytes of string %d", len(p.strings)), len(b), limits.StringBytes)
+			return 0, TooLarge(fmt.Sprintf("bytes of string %d", len(p.strings)), len(b), limits.StringBytes)
 		}
 		p.stringBytes += len(b)
 		err = push(p, &p.strings, span{uint32(start), uint32(end)}, limits)
@@ -220,7 +220,7 @@ func (p *Profile) readNumber(i int, limits *Limits) (int, error) {
 		p.KeepFrames, err = stringIndex("keep_frames", v)
 	case 9:
 		if p.TimeNanos != 0 {
-			err = malformed("time_nanos stands twice: these are several profiles, one behind the other")
+			err = Malformed("time_nanos stands twice: these are several profiles, one behind the other")
 		}
 		p.TimeNanos = int64(v)
 	case 10:
@@ -264,14 +264,14 @@ func (p *Profile) addComment(v uint64, limits *Limits) error {
 func (p *Profile) skipUnknown(b []byte, i int, message string, known uint64) (int, error) {
 	tag, next := uvarint(b, i)
 	if next < 0 {
-		return 0, malformed("cannot read a tag of %s: %s", message, fault(next))
+		return 0, Malformed("cannot read a tag of %s: %s", message, fault(next))
 	}
 	field, wireType := tag>>3, int(tag&7)
 	if field == 0 {
-		return 0, malformed("%s has a field of number 0", message)
+		return 0, Malformed("%s has a field of number 0", message)
 	}
 	if field <= known && next > i+1 {
-		return 0, malformed("a tag of %s is longer than need be", message)
+		return 0, Malformed("a tag of %s is longer than need be", message)
 	}
 	if field <= known || wireType > wireFixed32 || wireType == 3 || wireType == 4 {
 		return 0, wrongWireType(message, int(min(field, math.MaxInt32)), wireType)

@@ -70,7 +70,9 @@ func PutID(dst []byte, at int, id uint32) int {
 	return at + 1 + int(long)
 }
 
-func putLongID(dst []byte, at int, id uint32) int { return at + binary.PutUvarint(dst[at:], uint64(id)) }
+func putLongID(dst []byte, at int, id uint32) int {
+	return at + binary.PutUvarint(dst[at:], uint64(id))
+}
 
 // AppendID appends a packed id.
 func AppendID(dst []byte, id uint32) []byte {

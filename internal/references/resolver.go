@@ -90,7 +90,7 @@ func noLocation(p *pprofwire.Profile, frame int) error {
 		}
 		return 1
 	})
-	return malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
+	return pprofwire.Malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
 }
 
 // checkLines checks the functions of all lines, whether a sample reaches them or not.
@@ -107,7 +107,7 @@ func (r *Resolver) checkLines(p *pprofwire.Profile) error {
 				}
 				return 1
 			})
-			return malformed("location %d: function id %d does not exist", location, id)
+			return pprofwire.Malformed("location %d: function id %d does not exist", location, id)
 		}
 	}
 	return nil

@@ -4,8 +4,6 @@
 package references
 
 import (
-	"fmt"
-
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
@@ -85,13 +83,9 @@ func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j 
 			continue
 		}
 		if !equal(twin, i) {
-			return twice, malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, twin)
+			return twice, pprofwire.Malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, twin)
 		}
 		twice++
 	}
 	return twice, nil
-}
-
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", pprofwire.ErrMalformed, fmt.Sprintf(format, args...))
 }

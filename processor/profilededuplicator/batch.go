@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // messageOverhead is charged for each held message, in addition to its content.
@@ -19,7 +19,7 @@ const messageOverhead = 1024
 type message struct {
 	profiles pprofile.Profiles
 	// claim is nil unless repeated profiles are dropped.
-	claim *recent.Claim
+	claim *delivered.Claim
 	// bytes is the size in protobuf.
 	bytes   int
 	samples int
@@ -32,7 +32,7 @@ type message struct {
 }
 
 // settle reports to the sender and to the claim what was delivered.
-func (m *message) settle(arrived func(recent.ID) bool, err error) {
+func (m *message) settle(arrived func(delivered.ID) bool, err error) {
 	m.claim.Settle(arrived)
 	if m.result != nil {
 		m.result <- err

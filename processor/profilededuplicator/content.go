@@ -3,34 +3,29 @@
 
 package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
 
-import "go.opentelemetry.io/collector/pdata/pprofile"
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+)
 
 // tableNames are the values of the attribute table, as in metadata.yaml.
-var tableNames = [...]string{"string", "function", "mapping", "location", "stack", "attribute", "link"}
+var tableNames = dictionary.TableNames
 
 // content is the size of a message.
 type content struct {
 	profiles, samples int
 	// entries has the length of each table, in the order of tableNames.
-	entries [len(tableNames)]int
+	entries dictionary.Lengths
 	// bytes is the size in protobuf.
 	bytes int
 }
 
 func contentOf(pd pprofile.Profiles) content {
-	d := pd.Dictionary()
 	return content{
 		profiles: pd.ProfileCount(),
 		samples:  pd.SampleCount(),
-		entries: [...]int{
-			d.StringTable().Len(),
-			d.FunctionTable().Len(),
-			d.MappingTable().Len(),
-			d.LocationTable().Len(),
-			d.StackTable().Len(),
-			d.AttributeTable().Len(),
-			d.LinkTable().Len(),
-		},
-		bytes: (&pprofile.ProtoMarshaler{}).ProfilesSize(pd),
+		entries:  dictionary.LengthsOf(pd.Dictionary()),
+		bytes:    (&pprofile.ProtoMarshaler{}).ProfilesSize(pd),
 	}
 }

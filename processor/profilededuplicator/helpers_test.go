@@ -26,6 +26,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -63,7 +64,7 @@ func upload(service string, id byte, values ...int64) pprofile.Profiles {
 
 // spoil gives the first sample of each profile a stack that does not exist.
 func spoil(pd pprofile.Profiles) pprofile.Profiles {
-	for p := range profilesOf(pd) {
+	for p := range walk.Profiles(pd) {
 		p.Samples().At(0).SetStackIndex(1 << 20)
 	}
 	return pd

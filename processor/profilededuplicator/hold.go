@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/waiting"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // workFactor is how many times its memory a held message reserves: joining or splitting a batch needs up to as much again.
@@ -25,7 +25,7 @@ const workFactor = 2
 // hold adds a message to the batch of its tenant, or returns a *refusal.
 func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 	if m.profiles.ProfileCount() == 0 {
-		m.claim.Settle(recent.None)
+		m.claim.Settle(delivered.None)
 		d.telemetry.saved(ctx, m.content.bytes)
 		return nil
 	}
@@ -88,7 +88,7 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 
 // refuse counts a refused message.
 func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error {
-	m.claim.Settle(recent.None)
+	m.claim.Settle(delivered.None)
 	if because := (*refusal)(nil); errors.As(err, &because) {
 		d.telemetry.refused(ctx, because.reason)
 	}

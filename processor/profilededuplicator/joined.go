@@ -7,7 +7,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // joined is the content of a batch as one message.
@@ -23,15 +24,15 @@ type joined struct {
 
 // numberedID is the id of a profile and its number in the message.
 type numberedID struct {
-	id     recent.ID
+	id     delivered.ID
 	number int
 }
 
 func idsOf(tenant string, pd pprofile.Profiles) []numberedID {
 	var ids []numberedID
-	namer := recent.NewNamer(tenant, pd.Dictionary().StringTable())
+	namer := delivered.NewNamer(tenant, pd.Dictionary().StringTable())
 	number := 0
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		if id, ok := namer.Of(profile); ok {
 			ids = append(ids, numberedID{id, number})
 		}
@@ -44,7 +45,7 @@ func idsOf(tenant string, pd pprofile.Profiles) []numberedID {
 func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
 	sources := make(map[pprofile.Profile]int, pd.ProfileCount())
 	source, end := 0, counts[0]
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		for len(sources) == end {
 			source++
 			end += counts[source]
@@ -60,7 +61,7 @@ func inOrder(pd pprofile.Profiles, sources map[pprofile.Profile]int) []int {
 		return nil
 	}
 	ordered := make([]int, 0, len(sources))
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		ordered = append(ordered, sources[profile])
 	}
 	return ordered
@@ -96,21 +97,21 @@ func (j *joined) results(n int, lost []lostPart) []error {
 
 // arrived returns a function that reports whether the profile with an id was delivered, when these parts were lost. The parts
 // are in the order of the message. A profile for which this is unknown counts as not delivered.
-func (j *joined) arrived(lost []lostPart) func(recent.ID) bool {
+func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
 	if len(lost) > 0 && j.merged {
-		return recent.None
+		return delivered.None
 	}
-	delivered := make(map[recent.ID]bool, len(j.ids))
+	arrived := make(map[delivered.ID]bool, len(j.ids))
 	for _, one := range j.ids {
-		delivered[one.id] = true
+		arrived[one.id] = true
 	}
 	for _, one := range j.ids {
 		for len(lost) > 0 && lost[0].last < one.number {
 			lost = lost[1:]
 		}
 		if len(lost) > 0 && lost[0].first <= one.number {
-			delivered[one.id] = false
+			arrived[one.id] = false
 		}
 	}
-	return func(id recent.ID) bool { return delivered[id] }
+	return func(id delivered.ID) bool { return arrived[id] }
 }

@@ -6,6 +6,8 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // The memory of pdata's structures on a 64-bit system: the pointer in their table, and the size class of the structure.
@@ -82,7 +84,7 @@ func profileMemory(profile pprofile.Profile) int {
 // eventsMemory estimates the additional memory of a message once each of its events is a sample.
 func eventsMemory(pd pprofile.Profiles) int64 {
 	total := 0
-	for profile := range profilesOf(pd) {
+	for profile := range walk.Profiles(pd) {
 		samples := profile.Samples()
 		for i := range samples.Len() {
 			if sample := samples.At(i); sample.TimestampsUnixNano().Len() > 1 {

@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/otlpreferences"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // maxMessageBytes limits the time for a message. Attributes can refer to one long text many times: that needs little memory,
@@ -56,7 +56,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		perEvent:  cfg.SampleShape == SampleShapePerEvent,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
-		ids := recent.New(section.TTL, section.MaxEntries, telemetry.evicted)
+		ids := delivered.New(section.TTL, section.MaxEntries, telemetry.evicted)
 		d.repeated = &repeated{ids: ids, keys: cfg.repeatedKeys()}
 		if err := telemetry.observeIDs(ids); err != nil {
 			return nil, err
@@ -150,7 +150,7 @@ type incoming struct {
 	// content is the size of the message as it was received.
 	content content
 	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
-	claim *recent.Claim
+	claim *delivered.Claim
 }
 
 // deduplicate makes a message canonical.
@@ -164,12 +164,12 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 // pass passes a message to the next consumer while the caller waits.
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
 	// If the message is delivered, the claim is settled below. Settling it again here changes nothing.
-	defer m.claim.Settle(recent.None)
+	defer m.claim.Settle(delivered.None)
 	out := m.content
 	if stats.Changed || stats.ProfilesIn != out.profiles {
 		out = contentOf(m.profiles)
 	}
-	arrived := recent.All
+	arrived := delivered.All
 	if m.claim != nil && broken(stats) {
 		arrived = d.repeated.among(ctx, m.profiles)
 	}

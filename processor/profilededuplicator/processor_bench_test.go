@@ -39,7 +39,7 @@ func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 }
 
 // BenchmarkConsume compares a message's way through the processor with that through the core alone, and with pdata's
-// unmarshalling of it. The canonical message is left as it is; in the other one each entry stands twice.
+// unmarshalling of it. The canonical message is left as it is; in the other one each entry is listed twice.
 //
 //	go test -bench Consume -benchmem -count 6 ./processor/profilededuplicator | benchstat -col /op -
 func BenchmarkConsume(b *testing.B) {

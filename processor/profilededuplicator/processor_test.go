@@ -27,6 +27,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
@@ -190,7 +191,7 @@ func TestSampleShapes(t *testing.T) {
 		f := start(t, next, func(cfg *Config) { cfg.SampleShape = shape })
 		require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
 		var got [][]int64
-		for p := range profilesOf(next.taken()[0]) {
+		for p := range walk.Profiles(next.taken()[0]) {
 			for _, sample := range p.Samples().All() {
 				got = append(got, sample.Values().AsRaw())
 			}

@@ -8,12 +8,13 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // repeated drops profiles that were delivered before.
 type repeated struct {
-	ids  *recent.IDs
+	ids  *delivered.IDs
 	keys []string
 }
 
@@ -38,9 +39,9 @@ func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err er
 }
 
 // idsOf returns the ids of the profiles that have one.
-func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []recent.ID) {
-	namer := recent.NewNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
-	for profile := range profilesOf(pd) {
+func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []delivered.ID) {
+	namer := delivered.NewNamer(originOf(ctx, r.keys).key, pd.Dictionary().StringTable())
+	for profile := range walk.Profiles(pd) {
 		if id, ok := namer.Of(profile); ok {
 			ids = append(ids, id)
 		}
@@ -49,12 +50,12 @@ func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []recen
 }
 
 // among returns a function that reports whether a profile of pd has this id.
-func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(recent.ID) bool {
-	has := map[recent.ID]bool{}
+func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(delivered.ID) bool {
+	has := map[delivered.ID]bool{}
 	for _, id := range r.idsOf(ctx, pd) {
 		has[id] = true
 	}
-	return func(id recent.ID) bool { return has[id] }
+	return func(id delivered.ID) bool { return has[id] }
 }
 
 // remove removes the known profiles, and the scopes and resources that are empty then. known has an element for each profile
@@ -84,19 +85,4 @@ func ownCopy(pd pprofile.Profiles) pprofile.Profiles {
 	own := pprofile.NewProfiles()
 	pd.CopyTo(own)
 	return own
-}
-
-// profilesOf iterates over all profiles of a message.
-func profilesOf(pd pprofile.Profiles) func(yield func(pprofile.Profile) bool) {
-	return func(yield func(pprofile.Profile) bool) {
-		for _, resource := range pd.ResourceProfiles().All() {
-			for _, scope := range resource.ScopeProfiles().All() {
-				for _, profile := range scope.Profiles().All() {
-					if !yield(profile) {
-						return
-					}
-				}
-			}
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // pass lets time go by, until nothing happens any more.
@@ -121,7 +123,7 @@ func TestLostPart(t *testing.T) {
 				assert.Len(t, f.lost(), 1)
 				again := map[byte]bool{}
 				for _, pd := range next.taken()[before:] {
-					for p := range profilesOf(pd) {
+					for p := range walk.Profiles(pd) {
 						again[p.ProfileID()[0]] = true
 					}
 				}

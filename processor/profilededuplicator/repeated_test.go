@@ -18,8 +18,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
 // sending is a call that may have to wait.
@@ -163,7 +163,7 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 		pass(time.Second)
 		for _, other := range others {
 			require.True(t, other.done.Load())
-			require.ErrorIs(t, other.err, recent.ErrInFlight)
+			require.ErrorIs(t, other.err, delivered.ErrInFlight)
 			assert.False(t, consumererror.IsPermanent(other.err), "the sender may try again")
 		}
 		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(64, because("in_flight")), onlyValues()...)

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/waiting"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // sent is a message whose sender waits for the answer.
@@ -219,7 +219,7 @@ func TestSenderComesAgain(t *testing.T) {
 		require.ErrorIs(t, leaves.err(), context.DeadlineExceeded)
 		early := f.send(t.Context(), upload("checkout", 1, 1))
 		pass(time.Second)
-		require.ErrorIs(t, early.err(), recent.ErrInFlight)
+		require.ErrorIs(t, early.err(), delivered.ErrInFlight)
 		pass(10 * time.Second)
 		late := f.send(t.Context(), upload("checkout", 1, 1))
 		require.NoError(t, late.err())

@@ -13,8 +13,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/droplog"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
-	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/recent"
 )
 
 // The values of the attribute reason of refused messages and of lost profiles, as in metadata.yaml.
@@ -167,7 +167,7 @@ func (t *telemetry) evicted(n int) {
 }
 
 // observeIDs makes the number of remembered ids a metric.
-func (t *telemetry) observeIDs(ids *recent.IDs) error {
+func (t *telemetry) observeIDs(ids *delivered.IDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(int64(ids.Len()), t.plain)

@@ -4,11 +4,10 @@
 package pprofreceiver
 
 import (
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // combine makes one message of several, with one dictionary. Neighbours of one resource share it; the scope of each
@@ -32,7 +31,7 @@ func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles,
 			return pprofile.Profiles{}, err
 		}
 		for profile := range walk.Profiles(message) {
-			if err := rewrite(importer, profile); err != nil {
+			if err := importer.RewriteProfile(profile); err != nil {
 				return pprofile.Profiles{}, err
 			}
 		}
@@ -89,52 +88,4 @@ func markMappings(message pprofile.Profiles, reached []bool) {
 			}
 		}
 	}
-}
-
-// rewrite carries over what a profile refers to, and makes it refer to that.
-func rewrite(importer *dictionary.Importer, profile pprofile.Profile) error {
-	for _, v := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
-		name, err := importer.String(v.TypeStrindex())
-		if err != nil {
-			return err
-		}
-		unit, err := importer.String(v.UnitStrindex())
-		if err != nil {
-			return err
-		}
-		v.SetTypeStrindex(name)
-		v.SetUnitStrindex(unit)
-	}
-	if err := rewriteAttributes(importer, profile.AttributeIndices()); err != nil {
-		return err
-	}
-	samples := profile.Samples()
-	for i := range samples.Len() {
-		sample := samples.At(i)
-		stack, err := importer.Stack(sample.StackIndex())
-		if err != nil {
-			return err
-		}
-		link, err := importer.Link(sample.LinkIndex())
-		if err != nil {
-			return err
-		}
-		sample.SetStackIndex(stack)
-		sample.SetLinkIndex(link)
-		if err := rewriteAttributes(importer, sample.AttributeIndices()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func rewriteAttributes(importer *dictionary.Importer, list pcommon.Int32Slice) error {
-	if list.Len() == 0 {
-		return nil
-	}
-	indices, err := importer.AppendAttributes(make([]int32, 0, list.Len()), list)
-	if err == nil {
-		list.FromRaw(indices)
-	}
-	return err
 }

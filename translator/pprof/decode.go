@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -124,7 +125,7 @@ func (t *decoding) inflate(payload []byte) ([]byte, error) {
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
-			return nil, tooLarge("bytes of the payload", len(payload), limit)
+			return nil, pprofwire.TooLarge("bytes of the payload", len(payload), limit)
 		}
 		return payload, nil
 	}

@@ -3,7 +3,10 @@
 
 package pprof
 
-import "github.com/otelpprof/otelpprof/internal/dictionary"
+import (
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
 
 // textAttribute is an attribute plus one, and its key in the dictionary.
 type textAttribute struct{ key, attribute int32 }
@@ -76,7 +79,7 @@ func (t *decoding) noteAttribute(before, text int, long bool) (added bool) {
 func (t *decoding) spendText(bytes int) {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) {
-		t.reserved.fail(tooLarge("bytes of text in attributes", int(t.textBytes), limit))
+		t.reserved.fail(pprofwire.TooLarge("bytes of text in attributes", int(t.textBytes), limit))
 	}
 }
 

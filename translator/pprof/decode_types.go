@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -34,7 +35,7 @@ func (t *decoding) nameTypes() error {
 		t.types = append(t.types, ValueType{})
 	}
 	if limit := t.opts.Limits.SampleTypes; len(t.types) > limit {
-		return tooLarge("sample types", len(t.types), limit)
+		return pprofwire.TooLarge("sample types", len(t.types), limit)
 	}
 	first := len(t.types) - 1
 	if name := t.name(w.DefaultSampleType); name != "" {
@@ -78,7 +79,7 @@ func (t *decoding) countSamples() error {
 			values = t.zeros
 		}
 		if len(values) != len(t.types) {
-			return malformed("sample %d has %d values, there are %d sample types", i, len(values), len(t.types))
+			return pprofwire.Malformed("sample %d has %d values, there are %d sample types", i, len(values), len(t.types))
 		}
 		labels := w.Samples[i].LabelsEnd - firstLabel
 		firstLabel = w.Samples[i].LabelsEnd
@@ -93,7 +94,7 @@ func (t *decoding) countSamples() error {
 		total += n
 	}
 	if limit := t.opts.Limits.Samples; total > limit {
-		return tooLarge(fmt.Sprintf("samples of all %d sample types", len(t.types)), total, limit)
+		return pprofwire.TooLarge(fmt.Sprintf("samples of all %d sample types", len(t.types)), total, limit)
 	}
 	t.stats.OTLPSamples = total
 	return nil

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // joining brings the samples of a group's profiles together by their identity. Row i has one value per profile of the
@@ -75,7 +76,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 // tryJoin joins the samples of a group.
 func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
-		return tooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
 	}
 	err := t.join(g, scope)
 	if err != nil {

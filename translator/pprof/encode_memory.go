@@ -86,15 +86,10 @@ func grown[T any](a *allowance, s []T, n int) ([]T, error) {
 
 // tablesMemory returns how much the tables of a message and its profiles take here.
 func tablesMemory(pd pprofile.Profiles) int {
-	source, profiles := pd.Dictionary(), 0
-	for _, resource := range pd.ResourceProfiles().All() {
-		for _, scope := range resource.ScopeProfiles().All() {
-			profiles += scope.Profiles().Len()
-		}
-	}
+	source := pd.Dictionary()
 	entries := source.FunctionTable().Len() + source.MappingTable().Len() + source.LocationTable().Len() + source.StackTable().Len()
 	return stringMemory*source.StringTable().Len() + attributeMemory*source.AttributeTable().Len() +
-		linkMemory*source.LinkTable().Len() + entryMemory*entries + profileMemory*profiles
+		linkMemory*source.LinkTable().Len() + entryMemory*entries + profileMemory*pd.ProfileCount()
 }
 
 // kept is the memory that the encoding takes up, whether it is in use or not.

@@ -55,7 +55,7 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 // fits tells whether a pprof of so many bytes fits beside those of the message that were written.
 func (t *encoding) fits(bytes int) error {
 	if size := t.written + bytes; size > t.opts.PprofBytes {
-		return tooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
+		return pprofwire.TooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
 	}
 	return nil
 }

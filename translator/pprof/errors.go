@@ -25,14 +25,6 @@ var (
 	ErrNotPprof = errors.New("not a pprof in profile.proto form")
 )
 
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
-}
-
-func tooLarge(what string, got, limit int) error {
-	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
-}
-
 // inflateError gives an error of decompression its class.
 func inflateError(err error) error {
 	if errors.Is(err, inflate.ErrTooLarge) {

@@ -25,7 +25,7 @@ func refuse(reason Reason, format string, args ...any) *refusal {
 }
 
 func tooLarge(what string, got, limit int) *refusal {
-	return refuse(ReasonTooLarge, "%w: %s: %d, the limit is %d", pprofwire.ErrTooLarge, what, got, limit)
+	return &refusal{ReasonTooLarge, pprofwire.TooLarge(what, got, limit)}
 }
 
 // checkDepth refuses attributes of which one is too deep to be read.

@@ -4,23 +4,7 @@
 // Package walk goes through messages.
 package walk
 
-import (
-	"iter"
+import "github.com/otelpprof/otelpprof/internal/walk"
 
-	"go.opentelemetry.io/collector/pdata/pprofile"
-)
-
-// Profiles goes through all profiles of a message, in their order.
-func Profiles(message pprofile.Profiles) iter.Seq[pprofile.Profile] {
-	return func(yield func(pprofile.Profile) bool) {
-		for _, resource := range message.ResourceProfiles().All() {
-			for _, scope := range resource.ScopeProfiles().All() {
-				for _, profile := range scope.Profiles().All() {
-					if !yield(profile) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
+// Profiles goes through all profiles of a message, see [walk.Profiles].
+var Profiles = walk.Profiles

@@ -1,0 +1,67 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// What a sample refers to is also what makes it the sample that it is. It stands here beside fields.go: most of the work on a
+// message is on its samples.
+
+// UseSample marks what a sample refers to, without the attributes that are to be dropped. Whether all that its stack holds is
+// sound shows in Number.
+func (c *Compactor) UseSample(sample pprofile.Sample) error {
+	stack, stacks := sample.StackIndex(), &c.of[Stacks]
+	if stack < 0 || int(stack) >= len(stacks.used) {
+		return stacks.fault(stack)
+	}
+	stacks.used[stack] = true
+	if link := sample.LinkIndex(); link != 0 {
+		if err := c.of[Links].use(link); err != nil {
+			return err
+		}
+	}
+	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
+		return c.useAttributes(attributes, true)
+	}
+	return nil
+}
+
+// RewriteSample gives a sample the new indices, before Apply, without the attributes that are to be dropped.
+func (c *Compactor) RewriteSample(sample pprofile.Sample) {
+	sample.SetStackIndex(c.of[Stacks].to[sample.StackIndex()])
+	sample.SetLinkIndex(c.of[Links].to[sample.LinkIndex()])
+	if attributes := sample.AttributeIndices(); attributes.Len() > 0 {
+		c.rewriteAttributes(attributes, true)
+	}
+}
+
+// CountDropped returns how many attributes of a list have one of the keys to drop.
+func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
+	if len(c.dropKeys) == 0 {
+		return 0
+	}
+	for _, i := range list.All() {
+		if c.dropped[c.of[Attributes].first[i]] {
+			n++
+		}
+	}
+	return n
+}
+
+// FindStack returns the representative of a stack, FindLink that of a link: equal ones have equal representatives.
+func (c *Compactor) FindStack(i int32) int32 { return c.of[Stacks].first[i] }
+
+// FindLink returns the representative of a link.
+func (c *Compactor) FindLink(i int32) int32 { return c.of[Links].first[i] }
+
+// CheckStack tells why a stack that exists is broken, after Number.
+func (c *Compactor) CheckStack(i int32) error {
+	if c.of[Stacks].first[i] < 0 {
+		return c.of[Stacks].fault(i)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Indices is shown the indices that a part of a message holds, and may change them.
+type Indices interface {
+	// Index returns what the index of an entry becomes.
+	Index(t Table, i int32) int32
+	// List changes a list of indices that is not empty. It may hold 0.
+	List(t Table, list pcommon.Int32Slice)
+}
+
+// Visit goes through the indices that a part of a message holds, those of each table in its own way. Make it with
+// [NewVisit]. What does not change is not written, so that a message may be read-only.
+type Visit [NumTables]Way
+
+// Way is what a Visit does with the indices of one table.
+type Way struct {
+	// Known has the entries that are left out, if it is set.
+	Known []bool
+	// Mark says that all other entries become known, and are left out.
+	Mark bool
+	// To has the new indices, if it is set.
+	To []int32
+
+	// others is shown all lists, and the indices that Known and To do not have.
+	table  Table
+	others Indices
+}
+
+// NewVisit returns a Visit that shows all to others. The index 0 is left out, since it is the zero value in any dictionary.
+func NewVisit(others Indices) *Visit {
+	v := &Visit{}
+	for t := range NumTables {
+		v[t].table, v[t].others = t, others
+	}
+	return v
+}
+
+// known tells whether an index is left out.
+func (w *Way) known(i int32) bool {
+	if uint(i) >= uint(len(w.Known)) {
+		return false
+	}
+	w.Known[i] = w.Known[i] || w.Mark
+	return w.Known[i]
+}
+
+// to returns what an index becomes.
+func (w *Way) to(i int32) int32 {
+	if uint(i) < uint(len(w.To)) {
+		return w.To[i]
+	}
+	return w.ask(i)
+}
+
+// ask is not inlined, so that to is.
+//
+//go:noinline
+func (w *Way) ask(i int32) int32 {
+	if i == 0 {
+		return 0
+	}
+	return w.others.Index(w.table, i)
+}
+
+func (w *Way) list(list pcommon.Int32Slice) {
+	if list.Len() > 0 {
+		w.askList(list)
+	}
+}
+
+//go:noinline
+func (w *Way) askList(list pcommon.Int32Slice) { w.others.List(w.table, list) }
+
+// Profile goes through what a profile refers to, its samples included.
+func (v *Visit) Profile(profile pprofile.Profile) {
+	v.Header(profile)
+	samples := profile.Samples()
+	for i := range samples.Len() {
+		v.Sample(samples.At(i))
+	}
+}
+
+// Header goes through what a profile refers to but for its samples.
+func (v *Visit) Header(profile pprofile.Profile) {
+	for _, value := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
+		if i := value.TypeStrindex(); !v[Strings].known(i) {
+			if to := v[Strings].to(i); to != i {
+				value.SetTypeStrindex(to)
+			}
+		}
+		if i := value.UnitStrindex(); !v[Strings].known(i) {
+			if to := v[Strings].to(i); to != i {
+				value.SetUnitStrindex(to)
+			}
+		}
+	}
+	v[Attributes].list(profile.AttributeIndices())
+}
+
+// Sample goes through what a sample refers to.
+func (v *Visit) Sample(sample pprofile.Sample) {
+	if i := sample.StackIndex(); !v[Stacks].known(i) {
+		if to := v[Stacks].to(i); to != i {
+			sample.SetStackIndex(to)
+		}
+	}
+	if i := sample.LinkIndex(); !v[Links].known(i) {
+		if to := v[Links].to(i); to != i {
+			sample.SetLinkIndex(to)
+		}
+	}
+	v[Attributes].list(sample.AttributeIndices())
+}
+
+// Entry goes through what an entry of a table refers to.
+func (v *Visit) Entry(d pprofile.ProfilesDictionary, t Table, i int) { v.Entries(d, t, i, i+1, nil) }
+
+// Entries goes through what the entries of a table from begin to end-1 refer to. If wanted is set, it tells which of them.
+func (v *Visit) Entries(d pprofile.ProfilesDictionary, t Table, begin, end int, wanted []bool) {
+	switch t {
+	case Functions:
+		for table := d.FunctionTable(); begin < end; begin++ {
+			if len(wanted) == 0 || wanted[begin] {
+				v.function(table.At(begin))
+			}
+		}
+	case Mappings:
+		for table := d.MappingTable(); begin < end; begin++ {
+			if len(wanted) == 0 || wanted[begin] {
+				v.mapping(table.At(begin))
+			}
+		}
+	case Locations:
+		for table := d.LocationTable(); begin < end; begin++ {
+			if len(wanted) == 0 || wanted[begin] {
+				v.location(table.At(begin))
+			}
+		}
+	case Stacks:
+		for table := d.StackTable(); begin < end; begin++ {
+			if len(wanted) == 0 || wanted[begin] {
+				v[Locations].list(table.At(begin).LocationIndices())
+			}
+		}
+	case Attributes:
+		for table := d.AttributeTable(); begin < end; begin++ {
+			if len(wanted) == 0 || wanted[begin] {
+				v.attribute(table.At(begin))
+			}
+		}
+	case Strings, Links, NumTables:
+	}
+}
+
+func (v *Visit) function(function pprofile.Function) {
+	if i := function.NameStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			function.SetNameStrindex(to)
+		}
+	}
+	if i := function.SystemNameStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			function.SetSystemNameStrindex(to)
+		}
+	}
+	if i := function.FilenameStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			function.SetFilenameStrindex(to)
+		}
+	}
+}
+
+func (v *Visit) mapping(mapping pprofile.Mapping) {
+	if i := mapping.FilenameStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			mapping.SetFilenameStrindex(to)
+		}
+	}
+	v[Attributes].list(mapping.AttributeIndices())
+}
+
+func (v *Visit) location(location pprofile.Location) {
+	if i := location.MappingIndex(); !v[Mappings].known(i) {
+		if to := v[Mappings].to(i); to != i {
+			location.SetMappingIndex(to)
+		}
+	}
+	lines := location.Lines()
+	for j := range lines.Len() {
+		line := lines.At(j)
+		if i := line.FunctionIndex(); !v[Functions].known(i) {
+			if to := v[Functions].to(i); to != i {
+				line.SetFunctionIndex(to)
+			}
+		}
+	}
+	v[Attributes].list(location.AttributeIndices())
+}
+
+func (v *Visit) attribute(attribute pprofile.KeyValueAndUnit) {
+	if i := attribute.KeyStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			attribute.SetKeyStrindex(to)
+		}
+	}
+	if i := attribute.UnitStrindex(); !v[Strings].known(i) {
+		if to := v[Strings].to(i); to != i {
+			attribute.SetUnitStrindex(to)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"math/bits"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+)
+
+// The sizes of parts of a message in protobuf, as pdata writes them. pdata tells them for whole profiles only.
+
+// EntryBytes returns the size of an entry of a table, without its tag and length.
+func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
+	switch t {
+	case Strings:
+		return len(d.StringTable().At(i))
+	case Functions:
+		return functionBytes(d.FunctionTable().At(i))
+	case Mappings:
+		return mappingBytes(d.MappingTable().At(i))
+	case Locations:
+		return locationBytes(d.LocationTable().At(i))
+	case Stacks:
+		return indicesBytes(d.StackTable().At(i).LocationIndices())
+	case Attributes:
+		return attributeBytes(d.AttributeTable().At(i))
+	case Links:
+		return linkBytes(d.LinkTable().At(i))
+	case NumTables:
+	}
+	return 0
+}
+
+// varintBytes returns the size of a number.
+func varintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+// FieldBytes returns the size of a field that holds so many bytes, with its tag and length.
+func FieldBytes(bytes int) int { return 1 + varintBytes(uint64(bytes)) + bytes }
+
+// numberBytes returns the size of a field with a number, which is not written if it is 0.
+func numberBytes(v uint64) int {
+	if v == 0 {
+		return 0
+	}
+	return 1 + varintBytes(v)
+}
+
+func refBytes(i int32) int { return numberBytes(uint64(i)) }
+
+func indicesBytes(list pcommon.Int32Slice) int {
+	n := list.Len()
+	if n == 0 {
+		return 0
+	}
+	bytes := 0
+	for j := range n {
+		bytes += varintBytes(uint64(list.At(j)))
+	}
+	return FieldBytes(bytes)
+}
+
+func functionBytes(f pprofile.Function) int {
+	return refBytes(f.NameStrindex()) + refBytes(f.SystemNameStrindex()) + refBytes(f.FilenameStrindex()) +
+		numberBytes(uint64(f.StartLine()))
+}
+
+func mappingBytes(m pprofile.Mapping) int {
+	return numberBytes(m.MemoryStart()) + numberBytes(m.MemoryLimit()) + numberBytes(m.FileOffset()) +
+		refBytes(m.FilenameStrindex()) + indicesBytes(m.AttributeIndices())
+}
+
+func locationBytes(l pprofile.Location) int {
+	bytes := refBytes(l.MappingIndex()) + numberBytes(l.Address()) + indicesBytes(l.AttributeIndices())
+	lines := l.Lines()
+	for j := range lines.Len() {
+		line := lines.At(j)
+		bytes += FieldBytes(refBytes(line.FunctionIndex()) + numberBytes(uint64(line.Line())) + numberBytes(uint64(line.Column())))
+	}
+	return bytes
+}
+
+func linkBytes(l pprofile.Link) int {
+	trace, span := 0, 0
+	if !l.TraceID().IsEmpty() {
+		trace = len(l.TraceID())
+	}
+	if !l.SpanID().IsEmpty() {
+		span = len(l.SpanID())
+	}
+	return FieldBytes(trace) + FieldBytes(span)
+}
+
+func attributeBytes(a pprofile.KeyValueAndUnit) int {
+	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(valueBytes(a.Value(), attributevalue.MaxDepth))
+}
+
+// valueBytes leaves out what is nested deeper than so many levels: such a value is invalid.
+func valueBytes(v pcommon.Value, levels int) int {
+	if levels < 0 {
+		return 0
+	}
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return FieldBytes(len(v.Str()))
+	case pcommon.ValueTypeBool:
+		return 2
+	case pcommon.ValueTypeInt:
+		return 1 + varintBytes(uint64(v.Int()))
+	case pcommon.ValueTypeDouble:
+		return 9
+	case pcommon.ValueTypeBytes:
+		return FieldBytes(v.Bytes().Len())
+	case pcommon.ValueTypeSlice:
+		bytes := 0
+		for _, item := range v.Slice().All() {
+			bytes += FieldBytes(valueBytes(item, levels-1))
+		}
+		return FieldBytes(bytes)
+	case pcommon.ValueTypeMap:
+		bytes := 0
+		for key, item := range v.Map().All() {
+			pair := FieldBytes(valueBytes(item, levels-1))
+			if key != "" {
+				pair += FieldBytes(len(key))
+			}
+			bytes += FieldBytes(pair)
+		}
+		return FieldBytes(bytes)
+	case pcommon.ValueTypeEmpty:
+	}
+	return 0
+}
+
+// SampleBytes returns the size of a sample, without its tag and length.
+func SampleBytes(s pprofile.Sample) int {
+	bytes := refBytes(s.StackIndex()) + refBytes(s.LinkIndex()) + indicesBytes(s.AttributeIndices())
+	if values := s.Values(); values.Len() > 0 {
+		packed := 0
+		for j := range values.Len() {
+			packed += varintBytes(uint64(values.At(j)))
+		}
+		bytes += FieldBytes(packed)
+	}
+	if timestamps := s.TimestampsUnixNano().Len(); timestamps > 0 {
+		bytes += FieldBytes(8 * timestamps)
+	}
+	return bytes
+}

@@ -1,0 +1,186 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dictionary
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Table is one of the tables of a dictionary.
+type Table int
+
+// The tables.
+const (
+	Strings Table = iota
+	Functions
+	Mappings
+	Locations
+	Stacks
+	Attributes
+	Links
+	// NumTables is how many there are.
+	NumTables
+)
+
+// TableNames name an entry of each table.
+var TableNames = [NumTables]string{"string", "function", "mapping", "location", "stack", "attribute", "link"}
+
+// topDown has each table before those that its entries refer to.
+var topDown = [NumTables]Table{Stacks, Locations, Mappings, Functions, Attributes, Links, Strings}
+
+// Lengths are the lengths of all tables.
+type Lengths [NumTables]int
+
+// LengthsOf returns the lengths of the tables of a dictionary.
+func LengthsOf(d pprofile.ProfilesDictionary) Lengths {
+	return Lengths{
+		Strings:    d.StringTable().Len(),
+		Functions:  d.FunctionTable().Len(),
+		Mappings:   d.MappingTable().Len(),
+		Locations:  d.LocationTable().Len(),
+		Stacks:     d.StackTable().Len(),
+		Attributes: d.AttributeTable().Len(),
+		Links:      d.LinkTable().Len(),
+	}
+}
+
+// Sizes are lengths by the names of the tables. Where they are expected ones, they only save growing.
+type Sizes struct {
+	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
+}
+
+// Sizes returns the lengths by name.
+func (l Lengths) Sizes() Sizes {
+	return Sizes{l[Strings], l[Functions], l[Mappings], l[Locations], l[Stacks], l[Attributes], l[Links]}
+}
+
+// anyTable is what can be done with any table of a dictionary.
+type anyTable interface {
+	Len() int
+	EnsureCapacity(n int)
+	// setZero makes entry 0 the zero value.
+	setZero()
+	// removeIf removes entries, of each of which gone tells whether it goes.
+	removeIf(gone func(i int) bool)
+	// moveTo moves all entries behind those of the same table of another dictionary, copyTo copies some.
+	moveTo(other anyTable)
+	copyTo(other anyTable, entries []int32)
+}
+
+// tableOf returns a table of a dictionary.
+func tableOf(d pprofile.ProfilesDictionary, t Table) anyTable {
+	switch t {
+	case Strings:
+		return stringRows{d.StringTable()}
+	case Functions:
+		return rows[pprofile.Function, pprofile.FunctionSlice]{d.FunctionTable(), pprofile.NewFunction}
+	case Mappings:
+		return rows[pprofile.Mapping, pprofile.MappingSlice]{d.MappingTable(), pprofile.NewMapping}
+	case Locations:
+		return rows[pprofile.Location, pprofile.LocationSlice]{d.LocationTable(), pprofile.NewLocation}
+	case Stacks:
+		return rows[pprofile.Stack, pprofile.StackSlice]{d.StackTable(), pprofile.NewStack}
+	case Attributes:
+		return rows[pprofile.KeyValueAndUnit, pprofile.KeyValueAndUnitSlice]{d.AttributeTable(), pprofile.NewKeyValueAndUnit}
+	case Links:
+		return rows[pprofile.Link, pprofile.LinkSlice]{d.LinkTable(), pprofile.NewLink}
+	}
+	return nil
+}
+
+// EnsureCapacity makes room for so many entries in each table.
+func EnsureCapacity(d pprofile.ProfilesDictionary, lengths Lengths) {
+	for t := range NumTables {
+		tableOf(d, t).EnsureCapacity(lengths[t])
+	}
+}
+
+// MoveEntries moves the entries of all tables of src behind those of dst. What they refer to stays as it is.
+func MoveEntries(dst, src pprofile.ProfilesDictionary) {
+	for t := range NumTables {
+		tableOf(src, t).moveTo(tableOf(dst, t))
+	}
+}
+
+// CopyEntries fills an empty table of dst with the zero value and some entries of src. What they refer to stays as it is.
+func CopyEntries(dst, src pprofile.ProfilesDictionary, t Table, entries []int32) {
+	to := tableOf(dst, t)
+	to.EnsureCapacity(len(entries) + 1)
+	to.setZero()
+	tableOf(src, t).copyTo(to, entries)
+}
+
+// stringRows is the table of strings.
+type stringRows struct{ pcommon.StringSlice }
+
+func (r stringRows) setZero() {
+	if r.Len() == 0 {
+		r.Append("")
+	}
+	r.SetAt(0, "")
+}
+
+func (r stringRows) removeIf(gone func(i int) bool) { r.RemoveIf(oneByOne[string](gone)) }
+
+func (r stringRows) moveTo(other anyTable) { r.MoveAndAppendTo(other.(stringRows).StringSlice) }
+
+func (r stringRows) copyTo(other anyTable, entries []int32) {
+	to := other.(stringRows)
+	for _, i := range entries {
+		to.Append(r.At(int(i)))
+	}
+}
+
+// slice is what the tables of pdata have in common, but for that of strings.
+type slice[T, S any] interface {
+	Len() int
+	EnsureCapacity(n int)
+	At(i int) T
+	AppendEmpty() T
+	RemoveIf(gone func(T) bool)
+	MoveAndAppendTo(other S)
+}
+
+type entry[T any] interface {
+	CopyTo(to T)
+	MoveTo(to T)
+}
+
+// rows is a table of entries that are objects.
+type rows[T entry[T], S slice[T, S]] struct {
+	slice S
+	zero  func() T
+}
+
+func (r rows[T, S]) Len() int { return r.slice.Len() }
+
+func (r rows[T, S]) EnsureCapacity(n int) { r.slice.EnsureCapacity(n) }
+
+func (r rows[T, S]) setZero() {
+	if r.slice.Len() == 0 {
+		r.slice.AppendEmpty()
+	}
+	r.zero().MoveTo(r.slice.At(0))
+}
+
+func (r rows[T, S]) removeIf(gone func(i int) bool) { r.slice.RemoveIf(oneByOne[T](gone)) }
+
+func (r rows[T, S]) moveTo(other anyTable) { r.slice.MoveAndAppendTo(other.(rows[T, S]).slice) }
+
+func (r rows[T, S]) copyTo(other anyTable, entries []int32) {
+	to := other.(rows[T, S]).slice
+	for _, i := range entries {
+		r.slice.At(int(i)).CopyTo(to.AppendEmpty())
+	}
+}
+
+// oneByOne returns a function that tells of one entry after the other whether it goes.
+func oneByOne[T any](gone func(i int) bool) func(T) bool {
+	i := -1
+	return func(T) bool {
+		i++
+		return gone(i)
+	}
+}
