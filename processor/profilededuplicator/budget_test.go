@@ -96,17 +96,16 @@ func TestBudgetIsExhausted(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		others, err := f.budget.Reserve(t.Context(), f.budget.Size()-f.used())
-		require.NoError(t, err)
+		release := f.takeAll(t)
 		begin := time.Now()
-		err = f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1))
+		err := f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1))
 		require.ErrorIs(t, err, budget.ErrExhausted)
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Equal(t, time.Second, time.Since(begin))
 		synctest.Wait()
 		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "what is held goes on to make room")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
-		others.Release()
+		release()
 
 		request, err := budget.New(1000, time.Second).Reserve(t.Context(), 1)
 		require.NoError(t, err)
@@ -116,6 +115,23 @@ func TestBudgetIsExhausted(t *testing.T) {
 		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry,
 			append(points(1, because("memory_budget")), points(1, because("too_large"))...), onlyValues()...)
 	})
+}
+
+// takeAll reserves all that is left of the budget: what large requests may have, and what is kept for small ones.
+func (f *fixture) takeAll(t *testing.T) (release func()) {
+	t.Helper()
+	size, kept := f.budget.Size(), f.budget.Size()/8
+	var others []*budget.Reservation
+	for _, bytes := range []int64{size - kept - f.used(), kept / 4, kept / 4, kept / 4, kept / 4} {
+		other, err := f.budget.Reserve(t.Context(), bytes)
+		require.NoError(t, err)
+		others = append(others, other)
+	}
+	return func() {
+		for _, other := range others {
+			other.Release()
+		}
+	}
 }
 
 // The parts of a message are charged while they are sent.
