@@ -83,7 +83,11 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	}
 	v.http, v.address = server, listener.Addr()
 	v.pages.hosts = allowedHosts(v.cfg, v.address)
-	v.settings.Logger.Info("Profiles can be looked at.", zap.String("url", "http://"+v.address.String()+v.cfg.PathPrefix+"/"))
+	scheme := "http"
+	if v.cfg.HTTP.TLS.HasValue() {
+		scheme = "https"
+	}
+	v.settings.Logger.Info("Serving pages of profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
 	running, stop := context.WithCancel(context.Background())
 	v.stop = stop
 	server.BaseContext = func(net.Listener) context.Context { return running }
