@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -243,4 +244,23 @@ func TestParcaGatewayError(t *testing.T) {
 // grpcFrame is a message as gRPC sends it.
 func grpcFrame(flag byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(message))), message...)
+}
+
+// TestManyBombs: small payloads that inflate to much are refused one by one, until they have cost as much as they may.
+func TestManyBombs(t *testing.T) {
+	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = 1 << 20 })
+	bomb := gz(t, make([]byte, 1<<20)) // as large as it may be, and no pprof
+	good := gz(t, plain(t, cpuProfile(1)))
+	request := func(bombs int) reply {
+		return r.post(t, pushPath, pushRequest(false, nil, append(slices.Repeat([][]byte{bomb}, bombs), good)...), "Content-Type", "application/proto")
+	}
+	got := request(wasteFactor)
+	assert.Contains(t, got.text, "4 of 5 profiles refused, the others are accepted")
+	require.Len(t, r.sink.all(), 1)
+	for _, bombs := range []int{wasteFactor + 1, 200} {
+		got = request(bombs)
+		assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+		assert.Contains(t, got.text, "inflate to 5242880 bytes, the limit is 4194304")
+	}
+	assert.Len(t, r.sink.all(), 1)
 }

@@ -39,7 +39,8 @@ type batch struct {
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
 	samples  int
-	inflated int
+	// inflated is the size of the payloads that were translated, wasted of those that were refused, after decompression.
+	inflated, wasted int
 	// messageBytes is the memory of the messages.
 	messageBytes int64
 	refused      []error
@@ -48,6 +49,9 @@ type batch struct {
 // consumeFactor is how many times the memory of a message is reserved while the next consumer has it. The second part is for
 // the copies that joining, deduplication and marshalling make.
 const consumeFactor = 2
+
+// wasteFactor bounds the work on payloads that are refused: many small ones that inflate to much cost a processor for long.
+const wasteFactor = 4
 
 // times is the time range that a request names.
 type times struct {
@@ -68,6 +72,7 @@ func (b *batch) add(ctx context.Context, p payload) error {
 	}
 	profiles, stats, err := b.in.translate(ctx, b.metrics, p, b.memory)
 	if err != nil {
+		b.wasted += stats.InflatedBytes
 		return err
 	}
 	if err := b.memory.keep(ctx, stats.MessageBytes); err != nil {
@@ -94,6 +99,9 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	}
 	if err != nil {
 		b.refused = append(b.refused, fmt.Errorf("%s: %w", name, err))
+		if limit := wasteFactor * b.in.limits.InflatedBytes; b.wasted > limit {
+			return refuse(classTooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
+		}
 		return nil
 	}
 	if limit := b.in.limits.InflatedBytes; b.inflated > limit {

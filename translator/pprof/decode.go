@@ -37,7 +37,7 @@ type Source struct {
 
 // DecodeStats tell what was read and what was repaired on the way.
 type DecodeStats struct {
-	// InflatedBytes is the size of the pprof after decompression.
+	// InflatedBytes is the size of the pprof after decompression. Where that failed, it is about the size up to there.
 	InflatedBytes int
 	// MessageBytes is about what the message takes in memory. It is more than its size on the wire.
 	MessageBytes int64
@@ -86,9 +86,9 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 
 // Decode translates one payload: profile.proto bytes, plain, in gzip or in zstd, nested too. The result has one
 // resource, one scope and one profile per sample type, the default sample type first, and shares no memory with payload.
-// Without a pprof time_nanos the profile ids are random; else equal payloads of equal sources have equal ids.
+// Equal payloads of equal sources have equal profile ids.
 //
-// The error is ErrMalformed, ErrTooLarge or ErrNotPprof, see errors.Is; the result is then empty.
+// The error is ErrMalformed, ErrTooLarge or ErrNotPprof, see errors.Is; the result is then empty but for InflatedBytes.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -103,7 +103,7 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	t.begin(&d.opts, src)
 	raw, err := t.inflate(payload)
 	if err != nil {
-		return pprofile.Profiles{}, DecodeStats{}, err
+		return pprofile.Profiles{}, DecodeStats{InflatedBytes: int(min(t.reserved.inflated, int64(d.opts.Limits.InflatedBytes)))}, err
 	}
 	limits := d.opts.Limits.wire()
 	if src.Reserve != nil {
