@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
