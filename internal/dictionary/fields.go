@@ -18,10 +18,10 @@ type Indices interface {
 
 // Visit goes through the indices that a part of a message holds, those of each table in its own way. Make it with
 // [NewVisit]. What does not change is not written, so that a message may be read-only.
-type Visit [NumTables]Way
+type Visit [NumTables]Rule
 
-// Way is what a Visit does with the indices of one table.
-type Way struct {
+// Rule is what a Visit does with the indices of one table.
+type Rule struct {
 	// Known has the entries that are left out, if it is set.
 	Known []bool
 	// Mark says that all other entries become known, and are left out.
@@ -44,40 +44,40 @@ func NewVisit(others Indices) *Visit {
 }
 
 // known tells whether an index is left out.
-func (w *Way) known(i int32) bool {
-	if uint(i) >= uint(len(w.Known)) {
+func (r *Rule) known(i int32) bool {
+	if uint(i) >= uint(len(r.Known)) {
 		return false
 	}
-	w.Known[i] = w.Known[i] || w.Mark
-	return w.Known[i]
+	r.Known[i] = r.Known[i] || r.Mark
+	return r.Known[i]
 }
 
 // to returns what an index becomes.
-func (w *Way) to(i int32) int32 {
-	if uint(i) < uint(len(w.To)) {
-		return w.To[i]
+func (r *Rule) to(i int32) int32 {
+	if uint(i) < uint(len(r.To)) {
+		return r.To[i]
 	}
-	return w.ask(i)
+	return r.ask(i)
 }
 
 // ask is not inlined, so that to is.
 //
 //go:noinline
-func (w *Way) ask(i int32) int32 {
+func (r *Rule) ask(i int32) int32 {
 	if i == 0 {
 		return 0
 	}
-	return w.others.Index(w.table, i)
+	return r.others.Index(r.table, i)
 }
 
-func (w *Way) list(list pcommon.Int32Slice) {
+func (r *Rule) list(list pcommon.Int32Slice) {
 	if list.Len() > 0 {
-		w.askList(list)
+		r.askList(list)
 	}
 }
 
 //go:noinline
-func (w *Way) askList(list pcommon.Int32Slice) { w.others.List(w.table, list) }
+func (r *Rule) askList(list pcommon.Int32Slice) { r.others.List(r.table, list) }
 
 // Profile goes through what a profile refers to, its samples included.
 func (v *Visit) Profile(profile pprofile.Profile) {
