@@ -106,14 +106,21 @@ func (r *running) post(t *testing.T, contentType, encoding string, body []byte) 
 	return answer{response.StatusCode, text, response.Header}
 }
 
-// dial connects a gRPC client.
+// dial connects a gRPC client until the test ends.
 func (r *running) dial(t *testing.T, options ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	connection, closes := r.connect(t, options...)
+	t.Cleanup(closes)
+	return connection
+}
+
+// connect connects a gRPC client.
+func (r *running) connect(t *testing.T, options ...grpc.DialOption) (connection *grpc.ClientConn, closes func()) {
 	t.Helper()
 	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	connection, err := grpc.NewClient(r.grpc, options...)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, connection.Close()) })
-	return connection
+	return connection, func() { assert.NoError(t, connection.Close()) }
 }
 
 // requireFree: after all answers nothing is reserved, and nothing arriving.
