@@ -56,7 +56,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 			MaxTotalSize:  file.MaxTotalSize,
 			Removed:       telemetry.removed,
 			Trouble: func(err error) {
-				set.Logger.Warn("The directory of profiles is not as it should be.", zap.Error(err))
+				set.Logger.Warn("Cannot maintain the directory of profiles", zap.Error(err))
 			},
 		},
 		template:  template,

@@ -41,14 +41,14 @@ func (o *httpBatch) reset() {
 	*o = httpBatch{tenant: o.tenant, reserve: o.reserve, reserveGzip: o.reserveGzip}
 }
 
-// room makes room for so many bytes more in the body.
-func (o *httpBatch) room(bytes int, payload *pprof.Payload) error {
+// grow makes the capacity of the body large enough for so many bytes more.
+func (o *httpBatch) grow(bytes int, payload *pprof.Payload) error {
 	if cap(o.body)-len(o.body) >= bytes {
 		return nil
 	}
 	size := max(2*cap(o.body), len(o.body)+bytes)
 	if err := o.reserve(int64(cap(o.body) + size)); err != nil {
-		return wanting(err, payload)
+		return memoryError(err, payload)
 	}
 	grown := make([]byte, len(o.body), size)
 	copy(grown, o.body)
@@ -56,8 +56,8 @@ func (o *httpBatch) room(bytes int, payload *pprof.Payload) error {
 	return nil
 }
 
-// wanting is the error of a payload that memory is wanting for: a refusal if there can never be enough.
-func wanting(err error, payload *pprof.Payload) error {
+// memoryError is the error of a payload for which there is no memory: a refusal if there can never be enough.
+func memoryError(err error, payload *pprof.Payload) error {
 	if errors.Is(err, pprof.ErrTooLarge) {
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 	}

@@ -77,7 +77,7 @@ func (c *common) labels(payload *pprof.Payload, name func(key string) string) se
 func (c *common) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
 	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, c.cfg.CompressionLevel, batch.reserveGzip)
 	if err != nil {
-		return nil, wanting(err, payload)
+		return nil, memoryError(err, payload)
 	}
 	return body, nil
 }

@@ -35,7 +35,7 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		return nil, err
 	}
 	config := series.SampleTypeConfig(payload.ProfileType, head.Types)
-	if err := batch.room(len(compressed)+len(config)+formBytes, payload); err != nil {
+	if err := batch.grow(len(compressed)+len(config)+formBytes, payload); err != nil {
 		return nil, err
 	}
 	body := bytes.NewBuffer(batch.body)

@@ -84,7 +84,7 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		list = append(list, series.Label{Name: series.Spy, Value: labels.Profiler})
 	}
 	slices.SortFunc(list, func(a, b series.Label) int { return strings.Compare(a.Name, b.Name) })
-	if err := batch.room(s.bytes(list, compressed), payload); err != nil {
+	if err := batch.grow(s.bytes(list, compressed), payload); err != nil {
 		return nil, err
 	}
 	batch.body = s.append(batch.body, list, compressed, identity(payload))

@@ -157,7 +157,7 @@ func (b *Budget) grant() {
 // giveWay refuses large reservations that wait to grow, the last one first, until small ones that wait can have what those
 // hold. A request that waits does no work with its bytes.
 func (b *Budget) giveWay() {
-	missing := -b.leavingBytes
+	missing := b.used - b.size - b.leavingBytes
 	for _, queue := range [][]*waiter{b.growing, b.starting} {
 		for _, w := range queue {
 			if b.isSmall(w) {
@@ -167,7 +167,7 @@ func (b *Budget) giveWay() {
 	}
 	for i := len(b.growing) - 1; i >= 0 && missing > 0; i-- {
 		w := b.growing[i]
-		if b.isSmall(w) {
+		if b.isSmall(w) || w.share.accepted {
 			continue
 		}
 		b.leaveQueue(w)
@@ -194,7 +194,7 @@ func (b *Budget) isSmall(w *waiter) bool { return w.share.bytes+w.bytes <= b.siz
 // budget while no other holds anything.
 func (b *Budget) fits(w *waiter) bool {
 	free := b.size - b.used
-	if !b.isSmall(w) && w.share.bytes < b.used {
+	if !b.isSmall(w) && !w.share.accepted && w.share.bytes < b.used {
 		free -= b.size / keptPart
 	}
 	return w.bytes <= free

@@ -126,6 +126,31 @@ func TestKeptForSmallOnes(t *testing.T) {
 	})
 }
 
+// TestAccepted: what is kept for small reservations is free for work that was accepted, which gives way to none.
+func TestAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1024, time.Second)
+		held, err := b.Reserve(t.Context(), 512) // by batches and queues
+		require.NoError(t, err)
+		r, err := b.Reserve(t.Context(), 64)
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Grow(t.Context(), 512), ErrExhausted)
+		r.Accept()
+		require.NoError(t, r.Grow(t.Context(), 512))
+		r.Shrink(500)
+		var group sync.WaitGroup
+		group.Go(func() { assert.NoError(t, r.Grow(t.Context(), 600)) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err = b.Reserve(ctx, 20)
+		require.ErrorIs(t, err, context.DeadlineExceeded, "it waits, and nobody gives way")
+		held.Release()
+		group.Wait()
+		r.Release()
+	})
+}
+
 // TestLargeOnesGiveWay: who waits for much is refused where its memory is what a small one waits for, and no more of them
 // than that needs.
 func TestLargeOnesGiveWay(t *testing.T) {

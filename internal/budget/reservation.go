@@ -22,6 +22,8 @@ type share struct {
 	// the budget.
 	bytes   int64
 	leaving bool
+	// accepted says that the work cannot be refused any more, see [Reservation.Accept].
+	accepted bool
 }
 
 func newReservation(b *Budget, bytes int64) *Reservation {
@@ -53,6 +55,16 @@ func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	err := r.budget.await(ctx, r.share, more)
 	runtime.KeepAlive(r)
 	return err
+}
+
+// Accept says that the reservation is for a message whose sender has its answer already. What is kept for small reservations
+// is free for it too: otherwise such a message could wait for ever while batches and queues hold the rest.
+func (r *Reservation) Accept() {
+	if r != nil {
+		r.budget.mu.Lock()
+		defer r.budget.mu.Unlock()
+		r.accepted = true
+	}
 }
 
 // Shrink makes the reservation at most this large.

@@ -99,7 +99,7 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	}
 	if err != nil {
 		b.refused = append(b.refused, fmt.Errorf("%s: %w", name, err))
-		if limit := wasteFactor * b.in.limits.InflatedBytes; b.wasted > limit {
+		if limit := wasteFactor * int64(b.in.limits.InflatedBytes); int64(b.wasted) > limit {
 			return refuse(classTooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
 		}
 		return nil

@@ -70,8 +70,8 @@ func (n *numbering) local(entry int32) uint32 {
 	return at.number
 }
 
-// packKnown writes the numbers of entries from i on to ids[size:], until one has none, and returns where it ended. It
-// calls nothing: most of the time for a deep stack is spent here.
+// packKnown writes the numbers of entries from i on to ids[size:], until one has none, and returns where it ended. Most of the
+// time for a deep stack is spent here.
 func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, i int) (end, next int) {
 	numbers, generation := n.numbers, n.generation
 	for length := entries.Len(); i < length; i++ {

@@ -55,6 +55,9 @@ func (m *Memory) Claim(ctx context.Context) (context.Context, *Claim) {
 	if c.reservation = h.memory; c.reservation == nil {
 		c.reservation, _ = m.Budget.Reserve(ctx, 0) // nothing cannot be refused
 	}
+	if h.memory == nil || h.queued != nil {
+		c.reservation.Accept() // It comes from a queue.
+	}
 	c.before = c.reservation.Bytes()
 	return context.WithValue(ctx, claimKey{}, c), c
 }
