@@ -35,9 +35,10 @@ const (
 )
 
 // Split parts pd within limits and hands the parts to take, each with only the entries that it needs. One is made at a
-// time. A profile whose samples are parted keeps its id and its original payload in the first part, and gets ids made of
-// it in the others. pd must come from Deduplicate; unless it is the only part, its content is moved and it must not be
-// used any more.
+// time. pd must come from Deduplicate; unless it is the only part, its content is moved and it must not be used any more.
+//
+// A profile stays whole if it fits in a part of its own: then the next part begins with it. A profile whose samples are
+// parted keeps its id and its original payload in the first part, and gets ids made of it in the others.
 //
 // A part stays above MaxBytes where one sample needs more, see [CheckSplit]. Parts stay above both limits, too, once they
 // have repeated six times what the message holds: then each has a third of its content for itself. Together they are
@@ -89,6 +90,8 @@ type splitter struct {
 
 	// resource, scope and profile are those of the next sample.
 	resource, scope, profile container
+	// start is the state before the profile.
+	start start
 	// pieces are what the part at hand has of profiles, partBytes and partFresh what was counted before it.
 	pieces               []piece
 	samples              int
@@ -103,6 +106,14 @@ type container struct {
 	// bytes is its size, againBytes that in all parts but the first.
 	bytes, againBytes int
 	inPart, hadBefore bool
+}
+
+// start is where a part ends that does not take the next profile.
+type start struct {
+	mark
+
+	pieces, samples int
+	resource, scope container
 }
 
 // piece is the samples from begin to end-1 of a profile.
@@ -176,24 +187,37 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
 	if samples.Len() == 0 {
 		return s.addNext(profile, at)
 	}
-	for k := range samples.Len() {
+	s.start = start{mark: s.mark(), pieces: len(s.pieces), samples: s.samples, resource: s.resource, scope: s.scope}
+	for k := 0; k < samples.Len(); k++ {
 		at.begin, at.end = k, k+1
 		if err := s.addNext(profile, at); err != nil {
 			return err
+		}
+		if len(s.pieces) == 0 {
+			k = -1 // the part has ended before the profile
 		}
 	}
 	return nil
 }
 
-// addNext adds a sample to the part at hand, or to the next one.
+// addNext adds a sample to the part at hand, or to the next one. If that part is to begin with the whole profile, it is
+// empty afterwards.
 func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	before := s.mark()
 	s.addAt(profile, at)
-	if len(s.pieces) > 0 && s.isAbove(at.end-at.begin) && s.mayRepeat(before) {
-		s.goBack(before)
-		s.end()
-		s.begin()
-		s.addAt(profile, at)
+	if len(s.pieces) > 0 && s.isAbove(at.end-at.begin) {
+		switch {
+		case at.begin > 0 && s.pieces[0].number != at.number && s.mayRepeat(s.start.mark):
+			s.leaveProfile()
+			s.end()
+			s.begin()
+			return nil
+		case s.mayRepeat(before):
+			s.goBack(before)
+			s.end()
+			s.begin()
+			s.addAt(profile, at)
+		}
 	}
 	bytes := s.bytes - s.partBytes
 	if len(s.pieces) == 0 && s.take == nil && s.limits.MaxBytes > 0 && bytes > s.limits.MaxBytes {
@@ -209,6 +233,13 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 		s.pieces = append(s.pieces, at)
 	}
 	return nil
+}
+
+// leaveProfile takes the samples of the profile out of the part at hand.
+func (s *splitter) leaveProfile() {
+	s.goBack(s.start.mark)
+	s.pieces, s.samples = s.pieces[:s.start.pieces], s.start.samples
+	s.resource, s.scope, s.profile.inPart = s.start.resource, s.start.scope, false
 }
 
 func (s *splitter) containers() [3]*container {

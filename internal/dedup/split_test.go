@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -138,6 +139,32 @@ func TestCheckSplitOfBrokenMessage(t *testing.T) {
 	require.Error(t, dedup.CheckSplit(pd, 4000))
 	require.NoError(t, dedup.CheckSplit(pd, 10_000))
 	require.NoError(t, dedup.CheckSplit(pd, 0))
+}
+
+// A profile that a part can hold is not parted, wherever in the message it is.
+func TestSplitKeepsProfilesWhole(t *testing.T) {
+	pd := shared(1, 25) // which has a stack for each sample
+	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	profiles.RemoveIf(func(pprofile.Profile) bool { return true })
+	for id, samples := range []int{3, 5, 1, 10, 25, 2, 9, 0, 9} {
+		profile := profiles.AppendEmpty()
+		profile.SetProfileID([16]byte{byte(id + 1)})
+		for i := range samples {
+			sample := profile.Samples().AppendEmpty()
+			sample.SetStackIndex(int32(pd.Dictionary().StackTable().Len() - 1 - i))
+			sample.Values().Append(1)
+		}
+	}
+	pd, _ = deduplicate(t, pd)
+	var got [][]int
+	for _, part := range split(pd, 10, 0) {
+		var samples []int
+		for p := range walk.Profiles(part) {
+			samples = append(samples, p.Samples().Len())
+		}
+		got = append(got, samples)
+	}
+	assert.Equal(t, [][]int{{3, 5, 1}, {10}, {10}, {10}, {5, 2}, {9, 0}, {9}}, got)
 }
 
 // Profiles of real programs, several times as large as their parts may be, become parts that are not above that.

@@ -91,7 +91,7 @@ func TestLostPart(t *testing.T) {
 		again   []byte
 	}{
 		"with whole profiles":         {[]int{1, 1, 1, 1, 1, 1}, 2, []byte{3, 4}},
-		"with parts of two":           {[]int{1, 2, 2, 1}, 2, []byte{2, 3}},
+		"with the rest of one":        {[]int{1, 3, 1}, 3, []byte{2, 3}},
 		"inside of one":               {[]int{1, 5, 1, 1}, 2, []byte{2}},
 		"with one without samples":    {[]int{2, 0, 2, 0, 2}, 2, []byte{3, 4}},
 		"with the first, without any": {[]int{0, 2, 2}, 1, []byte{1, 2}},
