@@ -25,6 +25,8 @@ type message struct {
 	samples int
 	// memory is how many bytes the message is charged with.
 	memory int64
+	// small says that the message may use what is kept for small ones.
+	small bool
 	// reservation is its part of the memory budget.
 	reservation *budget.Reservation
 	// result gets nil when the message was delivered, else the error. It is nil if the sender does not wait.
@@ -62,7 +64,9 @@ type batch struct {
 	bytes    int
 	samples  int
 	memory   int64
-	trigger  trigger
+	// small is the memory of its small messages when they were added.
+	small   int64
+	trigger trigger
 	// reservation is the part of the memory budget that all messages have.
 	reservation *budget.Reservation
 }
@@ -72,6 +76,9 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
+	if m.small {
+		b.small += m.memory
+	}
 	if b.reservation == nil {
 		b.reservation = m.reservation
 	} else {

@@ -412,3 +412,22 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 		require.Empty(rt, profiletest.Diff(want, next.taken()[0]))
 	})
 }
+
+// Large messages do not keep small ones out.
+func TestSmallMessagesFit(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		large := upload("large", 1, make([]int64, 1000)...)
+		most := memoryOf(large) + messageOverhead
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes, cfg.WaitForResult = 0, most, false }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("large", 2, make([]int64, 500)...)))
+		small, fit := memoryOf(upload("small", 1, 1))+messageOverhead, 0
+		for f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)) == nil {
+			fit++
+		}
+		assert.EqualValues(t, most/keptPart/small, fit)
+		pass(time.Second)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)))
+	})
+}

@@ -51,6 +51,8 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
+	// small is how much of it the messages were charged that are small.
+	small int64
 	// maxHeld is how many bytes may be held. A single message may be larger.
 	maxHeld int64
 	stopped bool
@@ -83,6 +85,9 @@ func (b *batches) add(of origin, m message) error {
 		return err
 	}
 	b.held += m.memory
+	if m.small = b.isSmall(m.memory); m.small {
+		b.small += m.memory
+	}
 	if t.open == nil {
 		b.openBatch(t)
 	}
@@ -105,7 +110,7 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	case memory > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
-	case b.held > 0 && b.held+memory > b.maxHeld:
+	case !b.fits(memory):
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
@@ -121,6 +126,20 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 		b.tenants[of.key] = t
 	}
 	return t, nil
+}
+
+const (
+	// A message of at most one part in smallPart of what may be held is small: that of an ordinary upload.
+	smallPart = 16
+	// Small messages may take one part in keptPart, whatever all others take.
+	keptPart = 8
+)
+
+func (b *batches) isSmall(memory int64) bool { return memory <= b.maxHeld/smallPart }
+
+// fits tells whether a message of this size can be held beside the others. The memory budget bounds what all of them take.
+func (b *batches) fits(memory int64) bool {
+	return b.held == 0 || b.held+memory <= b.maxHeld || b.isSmall(memory) && b.small+memory <= b.maxHeld/keptPart
 }
 
 func (b *batches) openBatch(t *tenant) {
@@ -184,6 +203,7 @@ func (b *batches) remove(due *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= due.memory
+	b.small -= due.small
 	t.flushes--
 	b.startFlushes(t)
 	if t.idle() {

@@ -172,8 +172,8 @@ func TestIngestRefusals(t *testing.T) {
 	}{
 		"no name":          {body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "names no application"},
 		"bad name":         {query: "?name=app%7Bx", body: body, status: 400, reason: "bad_query", code: "invalid_argument", says: "closing brace"},
-		"1 MB label":       {query: "?name=a%7Bb%3D" + strings.Repeat("x", 500_000) + "%7D", body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
-		"1 MB spy":         {query: "?name=app&spyName=" + strings.Repeat("x", 500_000), body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
+		"long label":       {query: "?name=a%7Bb%3D" + strings.Repeat("x", 20_000) + "%7D", body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
+		"long spy":         {query: "?name=app&spyName=" + strings.Repeat("x", 20_000), body: body, status: 413, reason: "too_large", code: "resource_exhausted", says: "the limit is 16384"},
 		"jfr":              {query: "?name=app&format=jfr", body: body, status: 415, reason: "unknown_format", code: "invalid_argument", says: `format "jfr"`},
 		"trie":             {query: "?name=app&format=trie", body: body, status: 415, reason: "unknown_format", code: "invalid_argument", says: `format "trie"`},
 		"lines":            {query: "?name=app&format=lines", body: body, status: 415, reason: "unknown_format", code: "invalid_argument", says: `format "lines"`},
