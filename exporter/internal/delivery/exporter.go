@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
@@ -37,9 +38,16 @@ type Exporter struct {
 	// part of the budget: the rest is free for those that are worked on.
 	inMemory bool
 	queued   *budget.Budget
-	once     sync.Once
-	err      error
+	// drainTime is how long a shutdown works on the queue. drained ends then.
+	drainTime time.Duration
+	drained   context.Context
+	endDrain  context.CancelCauseFunc
+	once      sync.Once
+	err       error
 }
+
+// errShutdown ends the work on a request from a queue in memory.
+var errShutdown = errors.New("the exporter is shutting down")
 
 // Settings are what an exporter differs in from others.
 type Settings struct {
@@ -54,11 +62,14 @@ type Settings struct {
 	// Consume takes one request, concurrently with others. It only reads the profiles. An error that is not permanent makes
 	// the request come again; Deliver makes errors that leave out what was done.
 	Consume xconsumer.ConsumeProfilesFunc
+	// DrainTime is how long Shutdown works on a queue in memory. What is left in it is lost, and counted as not sent.
+	DrainTime time.Duration
 }
 
 // NewExporter makes an exporter with the helper of the Collector.
 func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Config, s Settings) (e *Exporter, err error) {
-	e = &Exporter{consume: s.Consume, telemetry: s.Telemetry}
+	e = &Exporter{consume: s.Consume, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
@@ -181,7 +192,10 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 		return e.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
-		err := e.consume(ctx, pd)
+		working, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })()
+		err := e.consume(working, pd)
 		if h, is := ctx.Value(heldKey{}).(heldMemory); is && (err == nil || consumererror.IsPermanent(err)) {
 			h.queued.Release()
 			h.memory.Release()
@@ -192,6 +206,10 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 
 // Shutdown may be called again; the helper's would panic.
 func (e *Exporter) Shutdown(ctx context.Context) error {
-	e.once.Do(func() { e.err = e.Profiles.Shutdown(ctx) })
+	e.once.Do(func() {
+		defer time.AfterFunc(e.drainTime, func() { e.endDrain(errShutdown) }).Stop()
+		e.err = e.Profiles.Shutdown(ctx)
+		e.endDrain(errShutdown)
+	})
 	return e.err
 }
