@@ -32,16 +32,16 @@ const (
 	lostShutdown  = "shutdown"
 )
 
-// telemetry is the metrics of documentation.md. It has the sets of attributes ready.
+// telemetry records the metrics of documentation.md. It keeps attribute sets, so that they are not made for each message.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	drops     *droplog.Log
 	processor attribute.KeyValue
 	plain     metric.MeasurementOption
-	// The options for each message, as slices that need not be allocated each time.
-	every  []metric.AddOption
-	tables [len(tableNames)][]metric.AddOption
-	took   []metric.RecordOption
+	// These options are slices, so that a call with them allocates nothing.
+	plainAdd    []metric.AddOption
+	plainRecord []metric.RecordOption
+	tables      [len(tableNames)][]metric.AddOption
 
 	triggers [triggerCount]metric.MeasurementOption
 }
@@ -53,7 +53,7 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	}
 	t := &telemetry{builder: builder, drops: droplog.New(set.Logger), processor: attribute.String("processor", set.ID.String())}
 	t.plain = t.with()
-	t.every, t.took = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
+	t.plainAdd, t.plainRecord = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
 	for i, name := range tableNames {
 		t.tables[i] = []metric.AddOption{t.with(attribute.String("table", name))}
 	}
@@ -73,9 +73,9 @@ func (t *telemetry) because(reason string) metric.MeasurementOption {
 
 // incoming counts a received message.
 func (t *telemetry) incoming(ctx context.Context, in content) {
-	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.every...)
-	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.every...)
-	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.every...)
+	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.plainAdd...)
 	for i, n := range in.entries {
 		t.builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
@@ -83,21 +83,21 @@ func (t *telemetry) incoming(ctx context.Context, in content) {
 
 // outgoing counts a message that the next consumer has accepted.
 func (t *telemetry) outgoing(ctx context.Context, out content) {
-	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.every...)
-	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.every...)
+	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.plainAdd...)
 	for i, n := range out.entries {
 		t.builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
 }
 
-// saved counts how many bytes fewer were passed on than received.
+// saved counts the difference between the received and the passed-on bytes.
 func (t *telemetry) saved(ctx context.Context, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.every...)
+	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.plainAdd...)
 }
 
 // deduplicated counts what deduplication has changed in a message, and its duration.
 func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
-	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.took...)
+	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plainRecord...)
 	for _, reason := range dedup.Reasons {
 		if n := stats.Invalid[reason]; n > 0 {
 			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))
@@ -166,7 +166,7 @@ func (t *telemetry) evicted(n int) {
 	t.builder.ProcessorProfileDeduplicatorEvictedIds.Add(context.Background(), int64(n), t.plain)
 }
 
-// observeIDs makes the number of remembered ids a metric.
+// observeIDs registers the metric of remembered ids.
 func (t *telemetry) observeIDs(ids *delivered.IDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
@@ -175,7 +175,7 @@ func (t *telemetry) observeIDs(ids *delivered.IDs) error {
 		})
 }
 
-// observeBatches makes the usage of the batches metrics.
+// observeBatches registers the metrics of held messages.
 func (t *telemetry) observeBatches(b *batches) error {
 	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
