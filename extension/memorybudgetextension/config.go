@@ -40,8 +40,8 @@ const (
 	defaultReceiveTimeout = 30 * time.Second
 	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
 	arrivingPart = 4
-	// largestNesting is the largest allowed MaxNesting. Unmarshalling recurses once per level, so the stack must hold as many
-	// calls.
+	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this many levels
+	// are safe.
 	largestNesting = 1000
 )
 

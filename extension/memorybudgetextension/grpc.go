@@ -45,7 +45,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 
 type arrivalKey struct{}
 
-// begin is called for each new stream. To cancel the context that it returns aborts the stream.
+// begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
 func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	arriving := s.arrivals.begin(func() {

@@ -52,8 +52,8 @@ func (c *compressor) Decompress(r io.Reader) (io.Reader, error) {
 	return &inflatingReader{compressor: c, compressed: r}, nil
 }
 
-// inflatingReader decompresses on the first Read. The size of the buffer tells then whether the active server or a client
-// reads.
+// inflatingReader decompresses on the first Read. Only then is it known who reads: the active server uses buffers of
+// placeholderBytes, and clients do not.
 type inflatingReader struct {
 	compressor *compressor
 	compressed io.Reader

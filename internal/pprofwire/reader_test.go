@@ -148,7 +148,7 @@ func TestReadStringsUnchanged(t *testing.T) {
 	var p Profile
 	require.NoError(t, p.Read(raw, anySize))
 	assert.Equal(t, []string{"not empty", "", "\xff\xfe", "\x00", "ü"}, contentOf(&p).Strings)
-	// To append to a returned string must not overwrite the payload.
+	// The returned string has no spare capacity: otherwise an append to it would overwrite the payload.
 	s := p.String(0)
 	assert.Len(t, s, cap(s))
 }

@@ -141,18 +141,18 @@ func (b *batches) timeOut(t *tenant, open *batch) {
 }
 
 // closeBatch closes the open batch of a tenant. It collects no more messages.
-func (b *batches) closeBatch(t *tenant, because trigger) {
+func (b *batches) closeBatch(t *tenant, reason trigger) {
 	t.timer.Stop()
-	t.open.trigger = because
+	t.open.trigger = reason
 	t.waiting = append(t.waiting, t.open)
 	t.open = nil
 	b.startFlushes(t)
 }
 
-func (b *batches) closeAll(because trigger) {
+func (b *batches) closeAll(reason trigger) {
 	for _, t := range b.tenants {
 		if t.open != nil {
-			b.closeBatch(t, because)
+			b.closeBatch(t, reason)
 		}
 	}
 }

@@ -31,8 +31,8 @@ const (
 	valueBytes    = 16 + 16
 )
 
-// memoryOf estimates the memory of a message. The size in protobuf is no good estimate: the memory is several times as large, and the
-// ratio depends on the content.
+// memoryOf estimates the memory of a message. The size in protobuf would be a bad estimate: the memory is several times as large, and
+// the ratio depends on the content.
 func memoryOf(pd pprofile.Profiles) int64 {
 	total := dictionaryMemory(pd.Dictionary())
 	for _, resource := range pd.ResourceProfiles().All() {

@@ -67,7 +67,7 @@ func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOpt
 	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.processor)...))
 }
 
-func (t *telemetry) because(reason string) metric.MeasurementOption {
+func (t *telemetry) withReason(reason string) metric.MeasurementOption {
 	return t.with(attribute.String("reason", reason))
 }
 
@@ -100,7 +100,7 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plainRecord...)
 	for _, reason := range dedup.Reasons {
 		if n := stats.Invalid[reason]; n > 0 {
-			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))
+			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.withReason(reason.String()))
 		}
 	}
 	for key, drop := range stats.Dropped {
@@ -128,7 +128,7 @@ func (t *telemetry) repeated(ctx context.Context, profiles int) {
 }
 
 func (t *telemetry) refused(ctx context.Context, reason string) {
-	t.builder.ProcessorProfileDeduplicatorRefusedMessages.Add(ctx, 1, t.because(reason))
+	t.builder.ProcessorProfileDeduplicatorRefusedMessages.Add(ctx, 1, t.withReason(reason))
 }
 
 func (t *telemetry) merged(ctx context.Context, profiles int) {
@@ -136,10 +136,10 @@ func (t *telemetry) merged(ctx context.Context, profiles int) {
 }
 
 // flushed counts a batch that was passed on.
-func (t *telemetry) flushed(ctx context.Context, because trigger, messages, samples, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[because])
-	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[because])
-	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[because])
+func (t *telemetry) flushed(ctx context.Context, trigger trigger, messages, samples, bytes int) {
+	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[trigger])
+	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[trigger])
+	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[trigger])
 }
 
 // oversized counts a message that is above max_bytes.
@@ -157,9 +157,9 @@ func (t *telemetry) retried(ctx context.Context) {
 }
 
 func (t *telemetry) lost(ctx context.Context, reason string, profiles, samples int) {
-	because := t.because(reason)
-	t.builder.ProcessorProfileDeduplicatorLostProfiles.Add(ctx, int64(profiles), because)
-	t.builder.ProcessorProfileDeduplicatorLostSamples.Add(ctx, int64(samples), because)
+	attributes := t.withReason(reason)
+	t.builder.ProcessorProfileDeduplicatorLostProfiles.Add(ctx, int64(profiles), attributes)
+	t.builder.ProcessorProfileDeduplicatorLostSamples.Add(ctx, int64(samples), attributes)
 }
 
 func (t *telemetry) evicted(n int) {

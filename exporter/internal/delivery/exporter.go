@@ -51,8 +51,8 @@ type Settings struct {
 	Start component.StartFunc
 	// Shutdown is called once, even if Start was not called.
 	Shutdown component.ShutdownFunc
-	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable error the
-	// request is retried; the errors of Deliver contain only the profiles to retry.
+	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable error, the
+	// request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
 	Consume xconsumer.ConsumeProfilesFunc
 }
 
