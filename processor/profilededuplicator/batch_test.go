@@ -40,12 +40,12 @@ func TestBatchIsFlushedAfterTimeout(t *testing.T) {
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 5, next.taken()[0].ProfileCount())
 		assert.Equal(t, 1, next.taken()[0].ResourceProfiles().Len())
-		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "the symbols of all five stand there once")
+		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "each symbol of all five messages occurs once")
 
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.Len(t, next.taken(), 2, "the next batch has a time of its own")
+		assert.Len(t, next.taken(), 2, "the next batch has its own timeout")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestTenantsAreNotJoined(t *testing.T) {
 			got := client.FromContext(next.contexts()[i]).Metadata
 			assert.Equal(t, clients[number]["x-tenant"], got.Get("X-Tenant"))
 			assert.Equal(t, clients[number]["x-zone"], got.Get("X-Zone"))
-			assert.Empty(t, got.Get("authorization"), "only what is the same for all goes on")
+			assert.Empty(t, got.Get("authorization"), "only the configured keys are passed on")
 		}
 	})
 }
@@ -182,7 +182,7 @@ func TestTenantsAreLimited(t *testing.T) {
 		require.NoError(t, consume("a", 3))
 		err := consume("c", 4)
 		require.ErrorContains(t, err, "metadata_cardinality_limit allows 2")
-		assert.False(t, consumererror.IsPermanent(err), "later there is room")
+		assert.False(t, consumererror.IsPermanent(err), "it is retryable")
 
 		// The refusal has flushed all batches, so that the sender need not wait for the timeout of an hour.
 		synctest.Wait()
@@ -209,12 +209,12 @@ func TestHeldBytesAreLimited(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 3*one+1))
 		assert.False(t, consumererror.IsPermanent(err))
 		synctest.Wait()
-		assert.Len(t, next.taken(), 1, "what is held goes on to make room")
+		assert.Len(t, next.taken(), 1, "the held batches are flushed to free memory")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1)))
 
 		err = f.ConsumeProfiles(t.Context(), upload("checkout", 5, make([]int64, 100)...))
 		require.ErrorContains(t, err, "max_held_bytes")
-		assert.True(t, consumererror.IsPermanent(err), "there will never be room")
+		assert.True(t, consumererror.IsPermanent(err), "it can never be held")
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, next.totals())
 	})
@@ -257,7 +257,7 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 		assert.Equal(t, most, next.calls())
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		assert.Equal(t, most+1, next.calls(), "all the others went together")
+		assert.Equal(t, most+1, next.calls(), "the other messages were in one batch")
 		assert.Len(t, next.totals(), 50)
 	})
 }
@@ -376,7 +376,7 @@ func TestMergeProfiles(t *testing.T) {
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 4, next.taken()[0].ProfileCount())
 		got := next.totals()
-		assert.EqualValues(t, 7, got["a/4"], "gauges are not summed")
+		assert.EqualValues(t, 7, got["a/4"], "gauges are not added")
 		assert.EqualValues(t, 8, got["a/5"])
 		assert.EqualValues(t, 5, got["b/3"], "another service")
 		merged := next.taken()[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)

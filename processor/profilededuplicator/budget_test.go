@@ -45,9 +45,9 @@ func TestHeldIsReserved(t *testing.T) {
 					request, err := f.budget.Reserve(t.Context(), reserved)
 					require.NoError(t, err)
 					require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
-					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not charged again")
+					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not reserved again")
 					request.Release()
-					assert.Equal(t, before+2*one, f.used(), "and not given back with the rest of the request")
+					assert.Equal(t, before+2*one, f.used(), "and not released with the rest of the request")
 				}
 				pass(time.Minute)
 				assert.Zero(t, f.used())
@@ -103,7 +103,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Equal(t, time.Second, time.Since(begin))
 		synctest.Wait()
-		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "what is held goes on to make room")
+		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "the held batches are flushed to free memory")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		release()
 

@@ -59,7 +59,7 @@ func TestRefusedBatchIsRetried(t *testing.T) {
 		}, next.intervals())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 		assert.Empty(t, f.lost())
-		assert.Len(t, f.logs.All(), 1, "one line says that it is repeated")
+		assert.Len(t, f.logs.All(), 1, "the retry is logged once")
 	})
 }
 
@@ -92,9 +92,9 @@ func TestBatchIsGivenUp(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
 				time.Sleep(time.Second)
 				synctest.Wait()
-				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch goes its way")
+				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch is delivered")
 				memory, tenants := f.Profiles.(*deduplicator).batching.batches.usage()
-				assert.Zero(t, memory, "what is lost is not held")
+				assert.Zero(t, memory, "a lost batch is not held")
 				assert.Zero(t, tenants)
 			})
 		})

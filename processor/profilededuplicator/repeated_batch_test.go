@@ -29,7 +29,7 @@ func TestHeldIsAccepted(t *testing.T) {
 		next := &sink{answer: refuse(5, errNotNow)}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		for range 64 {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "at once")
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "without waiting")
 		}
 		assert.Zero(t, next.calls())
 		pass(2 * time.Second)
@@ -64,7 +64,7 @@ func TestShutdownWithHeld(t *testing.T) {
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.NoError(t, f.Shutdown(t.Context()))
-		require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errStopped, "nobody is told that it arrived")
+		require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errStopped, "it was not delivered")
 	})
 }
 

@@ -69,7 +69,7 @@ func TestSendersWaitForTheResult(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		second := f.send(t.Context(), upload("checkout", 2, 2))
 		pass(150*time.Millisecond + time.Second - 1)
-		assert.Equal(t, 1, next.calls(), "the batch is on its way")
+		assert.Equal(t, 1, next.calls(), "the batch is being delivered")
 		assert.False(t, first.answered() || second.answered())
 		pass(1)
 		assert.Equal(t, &answer{took: 1200 * time.Millisecond}, first.Load())
@@ -294,7 +294,7 @@ func TestWaitingIsReported(t *testing.T) {
 
 		f = start(t, &sink{}, batchOf(nil))
 		require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", 1, 1)))
-		assert.Equal(t, 1, told, "nobody waits here")
+		assert.Equal(t, 1, told, "without waiting for the result, Begin is not called")
 	})
 }
 
