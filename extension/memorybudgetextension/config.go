@@ -19,7 +19,8 @@ import (
 type Config struct {
 	// LimitMiB limits the memory of all requests together, in MiB. If it is 0, LimitPercentage applies.
 	LimitMiB int64 `mapstructure:"limit_mib"`
-	// LimitPercentage is the same limit in percent of GOMEMLIMIT, or else of the cgroup's memory limit, or else of the system's memory.
+	// LimitPercentage is the same limit in percent of GOMEMLIMIT, or else of the cgroup's memory limit, or else of the
+	// system's memory.
 	LimitPercentage int `mapstructure:"limit_percentage"`
 	// Wait limits how long a request waits for memory that other requests use.
 	Wait time.Duration `mapstructure:"wait"`
@@ -40,8 +41,8 @@ const (
 	defaultReceiveTimeout = 30 * time.Second
 	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
 	arrivingPart = 4
-	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this many levels
-	// are safe.
+	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this
+	// many levels are safe.
 	largestNesting = 1000
 )
 

@@ -27,9 +27,10 @@ const (
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
 //
-// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts that
-// do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the codec
-// reserves memory for the unmarshalled one. The interceptor, which is the first one, returns the errors of all of them.
+// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts
+// that do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the
+// codec reserves memory for the unmarshalled one. The interceptor, which is the first one, returns the errors of all of
+// them.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{

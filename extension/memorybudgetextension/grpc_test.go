@@ -238,7 +238,8 @@ func (h *headerBlock) add(name, value string) {
 
 func (h *headerBlock) bytes() []byte { return h.buffer }
 
-// TestGRPCStalled: 64 streams that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving requests.
+// TestGRPCStalled: 64 streams that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving
+// requests.
 func TestGRPCStalled(t *testing.T) {
 	for name, frame := range map[string]int{"large frames": 16 << 10, "small frames": 1100} {
 		t.Run(name, func(t *testing.T) {

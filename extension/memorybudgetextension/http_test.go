@@ -169,7 +169,8 @@ func stall(t *testing.T, address string, sends int) net.Conn {
 	return connection
 }
 
-// TestHTTPStalled: 64 clients that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving requests.
+// TestHTTPStalled: 64 clients that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving
+// requests.
 func TestHTTPStalled(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 64}, consumertest.NewNop())
 	var group sync.WaitGroup

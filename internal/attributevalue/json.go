@@ -37,8 +37,8 @@ func notFinite(f float64) string {
 	}
 }
 
-// quoted writes a JSON string, with the escapes of encoding/json, but without those for HTML. It reads only as much of the string
-// as fits.
+// quoted writes a JSON string, with the escapes of encoding/json, but without those for HTML. It reads only as much of the
+// string as fits.
 func (w *writer) quoted(s string) {
 	if remaining := w.remaining(); len(s)-utf8.UTFMax > remaining {
 		s = s[:remaining+utf8.UTFMax]

@@ -24,8 +24,8 @@ const marker = "…"
 //   - a string unchanged, whatever its length;
 //   - numbers in decimal;
 //   - bytes in base64;
-//   - lists and maps as JSON. The pairs of a map are sorted by key. If a key appears several times, the last pair counts. NaN and
-//     infinities become strings, since JSON does not have these numbers;
+//   - lists and maps as JSON. The pairs of a map are sorted by key. If a key appears several times, the last pair counts.
+//     NaN and infinities become strings, since JSON does not have these numbers;
 //   - an empty value as the empty string.
 //
 // The text of bytes, lists and maps has at most [MaxTextBytes].
@@ -183,8 +183,8 @@ type pair struct {
 // shortestPair is the length of the shortest pair in JSON.
 const shortestPair = len(`"":0,`)
 
-// sorted returns the first n pairs of a map in the order of their keys. Of pairs with equal keys it returns the last one. It never
-// holds more than about 2n pairs.
+// sorted returns the first n pairs of a map in the order of their keys. Of pairs with equal keys it returns the last one. It
+// never holds more than about 2n pairs.
 func sorted(m pcommon.Map, n int) []pair {
 	pairs := make([]pair, 0, min(m.Len(), n))
 	for key, value := range m.All() {

@@ -16,8 +16,8 @@ import (
 // nanoseconds.
 const leastDuration = time.Millisecond
 
-// Durations returns an error for each duration in cfg that is above 0 and below leastDuration. cfg is a pointer to a struct. Optional
-// sections without a value are skipped.
+// Durations returns an error for each duration in cfg that is above 0 and below leastDuration. cfg is a pointer to a struct.
+// Optional sections without a value are skipped.
 func Durations(cfg any) error {
 	return errors.Join(durations(reflect.ValueOf(cfg).Elem(), "")...)
 }

@@ -5,8 +5,8 @@ package configcheck
 
 import "strings"
 
-// nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very similar.
-// It returns "" if all known words differ by more than maxDistance letters.
+// nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
+// similar. It returns "" if all known words differ by more than maxDistance letters.
 func nearest(word string, known []string, maxDistance int) string {
 	if word == "" {
 		return ""
@@ -27,7 +27,8 @@ func nearest(word string, known []string, maxDistance int) string {
 	return nearest
 }
 
-// distance returns the Levenshtein distance: the number of bytes to insert, delete or replace to change one word into the other.
+// distance returns the Levenshtein distance: the number of bytes to insert, delete or replace to change one word into the
+// other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

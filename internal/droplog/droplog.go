@@ -43,8 +43,8 @@ type entry struct {
 // New returns a Log.
 func New(logger *zap.Logger) *Log { return &Log{logger: logger, keys: map[key]*entry{}} }
 
-// Dropped logs dropped profiles of a service. A line has the number of all profiles since the last line with the same reason and
-// service.
+// Dropped logs dropped profiles of a service. A line has the number of all profiles since the last line with the same reason
+// and service.
 func (l *Log) Dropped(reason, service string, profiles int, err error) {
 	service = printable.Line(service, maxServiceText)
 	k, all := l.count(key{reason, service}, profiles, time.Now())

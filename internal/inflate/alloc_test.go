@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAllocatesNothing: with a large enough destination, a call allocates nothing. The race detector empties pools at random, so
-// this file is not built with it.
+// TestAllocatesNothing: with a large enough destination, a call allocates nothing. The race detector empties pools at
+// random, so this file is not built with it.
 func TestAllocatesNothing(t *testing.T) {
 	plain := bytes.Repeat(randomBytes(1000), 200)
 	for name, src := range map[string][]byte{

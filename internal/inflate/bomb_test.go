@@ -51,8 +51,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestHighRatio: a payload with a high compression ratio is decompressed if it is within the limit, without much more memory than
-// its size.
+// TestHighRatio: a payload with a high compression ratio is decompressed if it is within the limit, without much more memory
+// than its size.
 func TestHighRatio(t *testing.T) {
 	const size = 40 << 20
 	gz := gzipStream(t, zeros(size), gzip.BestSpeed)

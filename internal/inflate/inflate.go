@@ -26,9 +26,9 @@ const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// Plain reports whether src is not compressed: it begins with neither magic number, and [Append] would only copy it.
-// No pprof begins with one of them: the first byte of gzip has wire type 7, which does not exist, and that of zstd is the tag of
-// field 5 with a varint, which is a message in a pprof.
+// Plain reports whether src is not compressed: it begins with neither magic number, and [Append] would only copy it. No
+// pprof begins with one of them: the first byte of gzip has wire type 7, which does not exist, and that of zstd is the tag
+// of field 5 with a varint, which is a message in a pprof.
 func Plain(src []byte) bool {
 	return !hasPrefix(src, gzipMagic) && !hasPrefix(src, zstdMagic)
 }
@@ -44,9 +44,9 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return AppendReserving(dst, src, limit, nil)
 }
 
-// AppendReserving is [Append] with a memory limit: it calls reserve before it allocates memory, with the total that it will use
-// then, for the result, the outer layers and the decompressor. The total includes the existing capacity of dst as soon as that is
-// used. It never falls. AppendReserving returns an error of reserve unchanged.
+// AppendReserving is [Append] with a memory limit: it calls reserve before it allocates memory, with the total that it will
+// use then, for the result, the outer layers and the decompressor. The total includes the existing capacity of dst as soon
+// as that is used. It never falls. AppendReserving returns an error of reserve unchanged.
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)
 	t := inflater{reserve: reserve, base: base}

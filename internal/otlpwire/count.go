@@ -41,9 +41,9 @@ type frame struct {
 // usualDepth is the depth of messages without nested attribute values. Only for deeper ones does Count allocate memory.
 const usualDepth = 24
 
-// Count returns an upper bound for the bytes that the protobuf body of a request needs after unmarshalling, without body itself.
-// Attribute values may have maxNesting levels; a value that is not nested has one level. The errors are [ErrMalformed] and
-// [ErrTooDeep]. There is no ErrMalformed for a body that pdata can unmarshal.
+// Count returns an upper bound for the bytes that the protobuf body of a request needs after unmarshalling, without body
+// itself. Attribute values may have maxNesting levels; a value that is not nested has one level. The errors are
+// [ErrMalformed] and [ErrTooDeep]. There is no ErrMalformed for a body that pdata can unmarshal.
 func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 	var (
 		stack   [usualDepth]frame
@@ -129,8 +129,8 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 
 func malformed(pos int) error { return fmt.Errorf("%w: at byte %d", ErrMalformed, pos) }
 
-// textBytes returns an upper bound for the memory of a string of this length. Go's size classes round up by at most a quarter for
-// large strings, and by at most 16 bytes for small ones.
+// textBytes returns an upper bound for the memory of a string of this length. Go's size classes round up by at most a
+// quarter for large strings, and by at most 16 bytes for small ones.
 func textBytes(length int) int64 {
 	if length == 0 {
 		return 0

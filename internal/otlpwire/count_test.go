@@ -15,8 +15,8 @@ import (
 // entriesEach is the number of entries of one kind in a hostile message.
 const entriesEach = 10_000
 
-// TestEachField compares the count with the memory that pdata uses, for messages with many empty entries of one field. It does so
-// for each field of each message, in the schema or not.
+// TestEachField compares the count with the memory that pdata uses, for messages with many empty entries of one field. It
+// does so for each field of each message, in the schema or not.
 func TestEachField(t *testing.T) {
 	for _, signal := range signals {
 		for id, path := range pathsTo(roots[signal]) {
@@ -141,8 +141,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestGroups: pdata skips an unknown group only up to the first value in it, at any depth. It reads the bytes after that as fields,
-// and so does Count.
+// TestGroups: pdata skips an unknown group only up to the first value in it, at any depth. It reads the bytes after that as
+// fields, and so does Count.
 func TestGroups(t *testing.T) {
 	groups := repeat([]byte{0x7b}, 1000)
 	for _, body := range [][]byte{

@@ -15,15 +15,16 @@ const (
 	entryBytes = growthCopies * stringBytes
 	// escapedCopies is how many copies of a string with escapes exist while the parser resolves them.
 	escapedCopies = 4
-	// jsonLevel is the number of nested brackets for one level of an attribute value: the object, its list, the entry, its value.
+	// jsonLevel is the number of nested brackets for one level of an attribute value: the object, its list, the entry, its
+	// value.
 	jsonLevel = 4
 	// jsonOutside is the largest number of brackets around an attribute value.
 	jsonOutside = 16
 )
 
-// CountJSON returns an upper bound for the bytes that the JSON body of a request needs after unmarshalling, without body itself.
-// It counts every object as the largest possible message. The error is [ErrTooDeep] if brackets are nested deeper than values of
-// maxNesting levels need. CountJSON does not check whether body is valid JSON.
+// CountJSON returns an upper bound for the bytes that the JSON body of a request needs after unmarshalling, without body
+// itself. It counts every object as the largest possible message. The error is [ErrTooDeep] if brackets are nested deeper
+// than values of maxNesting levels need. CountJSON does not check whether body is valid JSON.
 func CountJSON(body []byte, maxNesting int) (int64, error) {
 	total, depth, most := int64(requestBytes), 0, jsonOutside+jsonLevel*maxNesting
 	for pos := 0; pos < len(body); pos++ {

@@ -26,9 +26,9 @@ func (n *counts) bytes() int64 {
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
-// count reads the tags of a payload and returns the number of entries of each table. The error is that for an exceeded limit or an
-// entry without an id. count stops at the first field that it cannot skip. Read returns the error for that field, and finds no
-// more entries before it than count.
+// count reads the tags of a payload and returns the number of entries of each table. The error is that for an exceeded limit
+// or an entry without an id. count stops at the first field that it cannot skip. Read returns the error for that field, and
+// finds no more entries before it than count.
 func count(raw []byte, limits *Limits) (n counts, err error) {
 	for i := 0; i < len(raw) && err == nil; {
 		tag, start, end := field(raw, i)
@@ -125,8 +125,8 @@ func (n *counts) countLocation(b []byte, limits *Limits) error {
 	return limits.checkLocation(n.locations-1, lines)
 }
 
-// checkID returns an error for an entry whose id, field 1, is 0 or missing. It is fast if the id is the first field, as in all known
-// producers.
+// checkID returns an error for an entry whose id, field 1, is 0 or missing. It is fast if the id is the first field, as in
+// all known producers.
 func checkID(b []byte, table string, i int) error {
 	if len(b) >= 2 && b[0] == 1<<3|wireVarint && b[1]&0x7f != 0 {
 		return nil

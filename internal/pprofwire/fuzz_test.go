@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// FuzzRead checks what Read promises for any input: it does not panic, all indices in the tables exist, and the size of the tables
-// is limited. What google/pprof accepts is accepted, except for the errors in stricter.
+// FuzzRead checks what Read promises for any input: it does not panic, all indices in the tables exist, and the size of the
+// tables is limited. What google/pprof accepts is accepted, except for the errors in stricter.
 //
 //	go test -fuzz FuzzRead -fuzztime 10000000x -fuzzminimizetime 10x ./internal/pprofwire
 func FuzzRead(f *testing.F) {
@@ -52,8 +52,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkCount checks the promises of count: Read never finds more entries than were counted, and without an error it finds exactly as
-// many. New tables have exactly that capacity.
+// checkCount checks the promises of count: Read never finds more entries than were counted, and without an error it finds
+// exactly as many. New tables have exactly that capacity.
 func checkCount(t *testing.T, raw []byte) {
 	t.Helper()
 	reserved := int64(0)
@@ -95,8 +95,8 @@ func limitsOf(n counts) Limits {
 	return limits
 }
 
-// readsWithSameError reads raw with these limits, first into new tables and then into large enough ones. It returns an error of Read
-// that differs from want.
+// readsWithSameError reads raw with these limits, first into new tables and then into large enough ones. It returns an error
+// of Read that differs from want.
 func (l Limits) readsWithSameError(raw []byte, want error) error {
 	var p Profile
 	for range 2 {
@@ -118,8 +118,8 @@ var stricter = []string{
 	"label ", "label.num_unit",
 }
 
-// isStricter reports whether err is one of stricter, or one for a string index that no table can have. Read refuses such an index at
-// once, even if the field appears again later with another value.
+// isStricter reports whether err is one of stricter, or one for a string index that no table can have. Read refuses such an
+// index at once, even if the field appears again later with another value.
 func isStricter(err error) bool {
 	text := err.Error()
 	if strings.HasSuffix(text, "does not exist") && strings.Contains(text, ": string ") {
@@ -165,8 +165,8 @@ func checkTables(t *testing.T, p *Profile) {
 	require.Equal(t, Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))}, from)
 }
 
-// addSeeds adds small profiles, profiles with one unusual property each, a profile that is cut after each field, and messages whose
-// lengths are larger than the input.
+// addSeeds adds small profiles, profiles with one unusual property each, a profile that is cut after each field, and
+// messages whose lengths are larger than the input.
 func addSeeds(f *testing.F) {
 	f.Helper()
 	own := filepath.Join("..", "..", "testdata", "pprof")

@@ -23,7 +23,8 @@ type Limits struct {
 	// StringBytes limits the length of one string.
 	StringBytes int
 
-	// Reserve is called before tables grow, with the bytes that all of them will need then. Read returns its error. It may be nil.
+	// Reserve is called before tables grow, with the bytes that all of them will need then. Read returns its error. It may
+	// be nil.
 	Reserve func(bytes int64) error
 }
 

@@ -198,7 +198,8 @@ func TestZeroIDs(t *testing.T) {
 	}
 }
 
-// TestTablesAreAllocatedOnce: the payload is counted, the memory is reserved, and then each table is allocated once, in its exact size.
+// TestTablesAreAllocatedOnce: the payload is counted, the memory is reserved, and then each table is allocated once, in its
+// exact size.
 func TestTablesAreAllocatedOnce(t *testing.T) {
 	sample := proto{}.message(2, proto{}.message(1, []byte{1, 2, 0x80, 1}).number(1, 3).message(2, []byte{7}).number(2, 300).
 		message(3, proto{}.number(1, 1)).number(99, 5))

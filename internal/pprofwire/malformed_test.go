@@ -70,8 +70,8 @@ func TestMalformed(t *testing.T) {
 
 func withID(m proto) proto { return proto{}.number(1, 1).with(m) }
 
-// wireFields lists the fields of each message: how to wrap the message in a Profile, the name of the message in errors, and which
-// fields are numbers, messages or strings, or both.
+// wireFields lists the fields of each message: how to wrap the message in a Profile, the name of the message in errors, and
+// which fields are numbers, messages or strings, or both.
 var wireFields = []struct {
 	name                   string
 	wrap                   func(proto) proto

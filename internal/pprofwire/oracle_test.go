@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestCorpus: for every real profile, the tables have the same content as the profile of google/pprof. If google/pprof returns an
-// error, so does Read, except for payloads whose string table does not begin with the empty string.
+// TestCorpus: for every real profile, the tables have the same content as the profile of google/pprof. If google/pprof
+// returns an error, so does Read, except for payloads whose string table does not begin with the empty string.
 func TestCorpus(t *testing.T) { testFiles(t, profiletest.CorpusPprofs(t, "real", "edge")) }
 
 // TestOwnFiles does the same with the profiles of this repository.

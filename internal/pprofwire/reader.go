@@ -54,8 +54,8 @@ func (p *Profile) NumStrings() int { return len(p.strings) }
 // StringBytes returns the length of all strings together.
 func (p *Profile) StringBytes() int { return p.stringBytes }
 
-// String returns entry i of the string table. It is a part of the bytes given to Read, and may be invalid UTF-8. Every index in the
-// tables is below NumStrings.
+// String returns entry i of the string table. It is a part of the bytes given to Read, and may be invalid UTF-8. Every index
+// in the tables is below NumStrings.
 func (p *Profile) String(i uint32) []byte {
 	s := p.strings[i]
 	return p.raw[s.start:s.end:s.end]
@@ -95,7 +95,8 @@ func (p *Profile) Kept() int64 {
 	return n.bytes()
 }
 
-// Reset empties the tables and drops the reference to the bytes that were read. It keeps the memory of the tables for the next Read.
+// Reset empties the tables and drops the reference to the bytes that were read. It keeps the memory of the tables for the
+// next Read.
 func (p *Profile) Reset() {
 	*p = Profile{
 		SampleTypes: p.SampleTypes[:0],
@@ -114,11 +115,12 @@ func (p *Profile) Reset() {
 	}
 }
 
-// Read replaces the content of the tables with that of raw, an uncompressed profile.proto message. raw must not change while the
-// tables are in use.
+// Read replaces the content of the tables with that of raw, an uncompressed profile.proto message. raw must not change while
+// the tables are in use.
 //
-// When a table is full for the first time, Read counts the entries of raw. An exceeded limit or an id 0 is then an error. Next it calls
-// limits.Reserve, and allocates each table in its final size. The tables need at most 24 times the size of raw.
+// When a table is full for the first time, Read counts the entries of raw. An exceeded limit or an id 0 is then an error.
+// Next it calls limits.Reserve, and allocates each table in its final size. The tables need at most 24 times the size of
+// raw.
 //
 // The error wraps ErrMalformed or ErrTooLarge and names the field and the number, or it is that of limits.Reserve.
 func (p *Profile) Read(raw []byte, limits Limits) error {

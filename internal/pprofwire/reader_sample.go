@@ -95,8 +95,8 @@ func (p *Profile) inSample(field, position int) error {
 	return inField(fmt.Sprintf("sample %d", len(p.Samples)), field, fault(position))
 }
 
-// readLocationIDs reads packed ids. It stops when the length of LocationIDs is maxLength+1: the caller then returns the error for
-// the exceeded limit.
+// readLocationIDs reads packed ids. It stops when the length of LocationIDs is maxLength+1: the caller then returns the
+// error for the exceeded limit.
 func (p *Profile) readLocationIDs(b []byte, maxLength int, limits *Limits) error {
 	n := len(p.LocationIDs)
 	want := min(len(b), max(maxLength+1-n, 0))

@@ -5,15 +5,16 @@ package pprofwire
 
 import "bytes"
 
-// Repeat says which parts of a sample are equal to those of an earlier sample. A field is the index of that sample plus one, or 0
-// if the sample has this part itself.
+// Repeat says which parts of a sample are equal to those of an earlier sample. A field is the index of that sample plus one,
+// or 0 if the sample has this part itself.
 type Repeat struct {
 	Locations, Labels uint32
 }
 
-// ReadRepeats is [Profile.Read] for payloads with one sample per event, which repeat stacks and labels many times. If the bytes of
-// the locations or labels of a sample are equal to those of an earlier sample, ReadRepeats may leave them out of the tables. The
-// entry of the sample in p.Repeats then refers to the earlier one. The caller saves the time to translate them again.
+// ReadRepeats is [Profile.Read] for payloads with one sample per event, which repeat stacks and labels many times. If the
+// bytes of the locations or labels of a sample are equal to those of an earlier sample, ReadRepeats may leave them out of
+// the tables. The entry of the sample in p.Repeats then refers to the earlier one. The caller saves the time to translate
+// them again.
 func (p *Profile) ReadRepeats(raw []byte, limits Limits) error {
 	if p.finder == nil {
 		p.finder = &repeatFinder{}
@@ -44,8 +45,8 @@ func (f *repeatFinder) slot(ids []byte) *knownPart {
 	return &f.locations[uint8(int(ids[0])+3*int(ids[n/2])+5*int(ids[n-1])+7*n)]
 }
 
-// usualParts returns the end positions of the locations and of the values in a sample that begins with packed locations, with or
-// without packed values after them. All known producers write samples this way. For any other sample both are 0.
+// usualParts returns the end positions of the locations and of the values in a sample that begins with packed locations,
+// with or without packed values after them. All known producers write samples this way. For any other sample both are 0.
 func usualParts(b []byte) (locations, values int) {
 	if len(b) < 3 || b[0] != 1<<3|wireBytes || b[1] == 0 || int(b[1]) >= min(0x80, len(b)-1) {
 		return 0, 0
@@ -108,7 +109,8 @@ func (p *Profile) knownPart(at int, part []byte) knownPart {
 	return knownPart{span{uint32(at), uint32(at + len(part))}, uint32(len(p.Samples) + 1)}
 }
 
-// readAgain discards what was read of a sample and reads it without repeats. It is for samples with locations in several fields.
+// readAgain discards what was read of a sample and reads it without repeats. It is for samples with locations in several
+// fields.
 func (p *Profile) readAgain(b []byte, sample Sample, unknownFields int, limits *Limits) error {
 	p.LocationIDs = p.LocationIDs[:sample.LocationsEnd]
 	p.Values = p.Values[:sample.ValuesEnd]

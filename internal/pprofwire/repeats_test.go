@@ -98,9 +98,9 @@ func TestLimitsOfRepeats(t *testing.T) {
 	}
 }
 
-// checkRepeats compares ReadRepeats with Read. Both must return an error or none, and the tables must be equal when the parts that
-// were left out are inserted again. If a payload has two faults, the errors may differ: the payload is counted when the first table
-// is full, and that may be a different table.
+// checkRepeats compares ReadRepeats with Read. Both must return an error or none, and the tables must be equal when the
+// parts that were left out are inserted again. If a payload has two faults, the errors may differ: the payload is counted
+// when the first table is full, and that may be a different table.
 func checkRepeats(t *testing.T, raw []byte) {
 	t.Helper()
 	var plain, p Profile

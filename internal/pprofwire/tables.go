@@ -8,8 +8,8 @@ type ValueType struct {
 	Type, Unit uint32
 }
 
-// Sample is a Sample message. Its fields are the end positions of its parts in Profile.LocationIDs, Values and Labels. Each part
-// begins where that of the previous sample ends.
+// Sample is a Sample message. Its fields are the end positions of its parts in Profile.LocationIDs, Values and Labels. Each
+// part begins where that of the previous sample ends.
 type Sample struct {
 	LocationsEnd, ValuesEnd, LabelsEnd uint32
 }
@@ -30,8 +30,8 @@ type Mapping struct {
 	HasInlineFrames          bool
 }
 
-// Location is a Location message. LinesEnd is the end position of its lines in Profile.Lines. They begin where those of the previous
-// location end.
+// Location is a Location message. LinesEnd is the end position of its lines in Profile.Lines. They begin where those of the
+// previous location end.
 type Location struct {
 	ID, MappingID, Address uint64
 	LinesEnd               uint32

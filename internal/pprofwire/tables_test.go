@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTables draws tables of any content with valid string indices. Location ids have at most 32 bits, as in the profiles that we
-// write.
+// drawTables draws tables of any content with valid string indices. Location ids have at most 32 bits, as in the profiles
+// that we write.
 func drawTables(t *rapid.T) content {
 	c := content{Strings: rapid.SliceOfN(rapid.String(), 1, 400).Draw(t, "strings")}
 	text := rapid.Uint32Max(uint32(len(c.Strings) - 1))

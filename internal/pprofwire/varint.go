@@ -11,8 +11,8 @@ const (
 	wireFixed32 = 5
 )
 
-// uvarint returns the varint that begins at b[i] and the position after it. The position is faultTruncated or faultOverlong if the
-// varint is malformed.
+// uvarint returns the varint that begins at b[i] and the position after it. The position is faultTruncated or faultOverlong
+// if the varint is malformed.
 func uvarint(b []byte, i int) (uint64, int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -52,8 +52,8 @@ func fault(i int) error {
 	return errTruncated
 }
 
-// message reads the length that begins at b[i] and returns the start and the end of the content after it. end is negative if the
-// length is malformed or too large.
+// message reads the length that begins at b[i] and returns the start and the end of the content after it. end is negative if
+// the length is malformed or too large.
 func message(b []byte, i int) (start, end int) {
 	if i < len(b) && b[i] < 0x80 && int(b[i]) < len(b)-i {
 		return i + 1, i + 1 + int(b[i])

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// The Append functions of this file append one message to dst, as a field of Profile, and return the extended slice. As in proto3,
-// repeated numbers are packed and zero values are left out.
+// The Append functions of this file append one message to dst, as a field of Profile, and return the extended slice. As in
+// proto3, repeated numbers are packed and zero values are left out.
 
 // AppendSampleType appends an entry of sample_type.
 func AppendSampleType(dst []byte, t ValueType) []byte { return appendValueType(dst, 1, t) }
@@ -28,8 +28,8 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 // AppendSample appends a sample. locationIDs are the packed ids, as AppendID and PutID write them. labels are the labels as
 // AppendLabel writes them, concatenated.
 func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
-	// The length is computed before anything is written, so that closeMessage need not move the stack. Most bytes of a payload are
-	// stacks.
+	// The length is computed before anything is written, so that closeMessage need not move the stack. Most bytes of a
+	// payload are stacks.
 	packed, size := 0, len(labels)
 	for _, v := range values {
 		packed += uvarintSize(uint64(v))
@@ -65,8 +65,8 @@ func PutID(dst []byte, at int, id uint32) int {
 	if id >= 1<<14 {
 		return putLongID(dst, at, id)
 	}
-	// This writes one or two bytes without a branch. Ids of both lengths alternate irregularly, so the CPU would often mispredict a
-	// branch.
+	// This writes one or two bytes without a branch. Ids of both lengths alternate irregularly, so the CPU would often
+	// mispredict a branch.
 	long := (0x7f - id) >> 31
 	binary.LittleEndian.PutUint16(dst[at:], uint16(id&0x7f|long<<7|id>>7<<8))
 	return at + 1 + int(long)
@@ -178,7 +178,8 @@ func openMessage(dst []byte, field int) (longer []byte, start int) {
 	return dst, len(dst)
 }
 
-// closeMessage writes the length of the message that began at start. If the length needs more than one byte, it moves the message.
+// closeMessage writes the length of the message that began at start. If the length needs more than one byte, it moves the
+// message.
 func closeMessage(dst []byte, start int) []byte {
 	n := len(dst) - start
 	if n < 0x80 {

@@ -5,7 +5,8 @@ package references
 
 import "github.com/otelpprof/otelpprof/internal/pprofwire"
 
-// tableBytes is an upper bound for the memory of one entry of a table, which is a map or an array of four elements for each entry.
+// tableBytes is an upper bound for the memory of one entry of a table, which is a map or an array of four elements for each
+// entry.
 const tableBytes = 40
 
 // Bytes returns an upper bound for the memory that a Resolver needs for p.

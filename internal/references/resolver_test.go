@@ -13,8 +13,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// newProfile returns a profile with two samples. The first one has the locations a and b, the second one only b. Location a has a
-// line of function f. Location b has two lines: one of function g, and one without a function.
+// newProfile returns a profile with two samples. The first one has the locations a and b, the second one only b. Location a
+// has a line of function f. Location b has two lines: one of function g, and one without a function.
 func newProfile(a, b, f, g uint64) *pprofwire.Profile {
 	return &pprofwire.Profile{
 		Functions:   []pprofwire.Function{{ID: f, Name: 1}, {ID: g, Name: 2}},

@@ -7,8 +7,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// Table finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are small,
-// and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
+// Table finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
+// small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
 type Table struct {
 	n     int
 	dense bool

@@ -9,8 +9,8 @@ import (
 )
 
 // Keeper keeps working memory from call to call, with the same policy everywhere in this repository:
-//   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage collection, and
-//     with a small heap that is soon.
+//   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage
+//     collection, and with a small heap that is soon.
 //   - Other objects of at most pooledBytes are in a [sync.Pool].
 //   - Larger objects are not kept.
 //
@@ -23,8 +23,8 @@ type Keeper[T any] struct {
 const (
 	// keptBytes is small, so that idle heaps stay small: this memory is never freed.
 	keptBytes = 64 << 10
-	// pooledBytes limits pooled memory, since no reservation accounts for it while it is unused. A sync.Pool holds about one object
-	// per processor until the second garbage collection.
+	// pooledBytes limits pooled memory, since no reservation accounts for it while it is unused. A sync.Pool holds about one
+	// object per processor until the second garbage collection.
 	pooledBytes = 48 << 20
 )
 

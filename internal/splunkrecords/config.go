@@ -20,7 +20,8 @@ type Config struct {
 	// SampleShape decides whether samples with equal stack, attributes and link are combined.
 	SampleShape SampleShape `mapstructure:"sample_shape"`
 
-	// LinkLabels lists the pairs of labels with the trace id and span id of a sample. The first pair that a sample has makes its link.
+	// LinkLabels lists the pairs of labels with the trace id and span id of a sample. The first pair that a sample has makes
+	// its link.
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
 	// FrameType adds the attribute profile.frame.type to each location.
@@ -84,8 +85,8 @@ func NewDefaultConfig() Config {
 	return cfg
 }
 
-// Check validates the configuration. Each component calls it in its own Validate. It is not called Validate itself: components embed
-// Config and would inherit that method, and the Collector would call it twice.
+// Check validates the configuration. Each component calls it in its own Validate. It is not called Validate itself:
+// components embed Config and would inherit that method, and the Collector would call it twice.
 func (cfg *Config) Check() error {
 	return errors.Join(
 		payloadconfig.CheckLimits(cfg.Limits, "limits: "),

@@ -27,13 +27,13 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants together use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages. For each
-// tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant without messages is
-// removed.
+// The messages of all tenants together use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages.
+// For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
+// without messages is removed.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the memory of the batch changes. settle sends
-	// the results to the senders.
+	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the memory of the batch changes.
+	// settle sends the results to the senders.
 	flush func(ctx context.Context, b *batch) (settle func())
 	// maxFlushes limits the concurrent flushes of one tenant.
 	maxFlushes int
@@ -199,8 +199,8 @@ func (b *batches) charge(due *batch, memory int64) {
 	due.memory = memory
 }
 
-// heldPart: batches may hold one part in heldPart of the memory budget. Since they reserve workFactor times the memory that they hold,
-// this is half of the budget. The other half is for requests, and for the next consumers.
+// heldPart: batches may hold one part in heldPart of the memory budget. Since they reserve workFactor times the memory that
+// they hold, this is half of the budget. The other half is for requests, and for the next consumers.
 const heldPart = 2 * workFactor
 
 // limitTo limits the held bytes to a part of the memory budget.

@@ -25,8 +25,8 @@ func (f *fixture) used() int64 {
 	return used
 }
 
-// A held message reserves twice its memory until it is flushed, with or without a reservation of its request, and whatever the result
-// is.
+// A held message reserves twice its memory until it is flushed, with or without a reservation of its request, and whatever
+// the result is.
 func TestHeldIsReserved(t *testing.T) {
 	for name, answer := range map[string]func(int, pprofile.Profiles) error{
 		"taken":   nil,

@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Many tenants send at the same time. The processor can hold messages of only a few, and the next consumer is slow and sometimes
-// refuses. All accepted messages must be delivered, without mixing tenants.
+// Many tenants send at the same time. The processor can hold messages of only a few, and the next consumer is slow and
+// sometimes refuses. All accepted messages must be delivered, without mixing tenants.
 func TestManyTenantsAtOnce(t *testing.T) {
 	const tenants, messages = 12, 40
 	next := &sink{answer: func(call int, _ pprofile.Profiles) error {

@@ -34,9 +34,9 @@ func everything(cfg *Config) {
 	cfg.MergeProfiles = configoptional.Some(*cfg.MergeProfiles.GetOrInsertDefault())
 }
 
-// TestDeepValues: no code except pdata's recurses into a deeply nested value. The stack of the test is just large enough for pdata to
-// measure the size, which needs the least stack. Any other recursion would end the process, and again after each restart if the
-// message is in a queue on disk.
+// TestDeepValues: no code except pdata's recurses into a deeply nested value. The stack of the test is just large enough for
+// pdata to measure the size, which needs the least stack. Any other recursion would end the process, and again after each
+// restart if the message is in a queue on disk.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 32<<20)
 	for name, features := range map[string]func(*Config){"alone": func(*Config) {}, "with everything": everything} {

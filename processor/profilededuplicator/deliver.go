@@ -119,8 +119,8 @@ func (r *retries) next() (pause time.Duration, more bool) {
 	return pause, r.deadline.IsZero() || !time.Now().Add(pause).After(r.deadline)
 }
 
-// attempt passes pd to the next consumer. It passes a copy if the consumer may change it and a retry may need it. On an error, rest is
-// the message to retry: pd, or the profiles in the error. The caller's reference to pd is then one to rest.
+// attempt passes pd to the next consumer. It passes a copy if the consumer may change it and a retry may need it. On an
+// error, rest is the message to retry: pd, or the profiles in the error. The caller's reference to pd is then one to rest.
 func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
 	given := pd
 	if d.retry.Enabled && d.next.Capabilities().MutatesData {
@@ -139,8 +139,8 @@ func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest ppr
 	return pd, err
 }
 
-// withoutData returns err without the profiles to retry. These belong to several senders, and each sender must retry only its own
-// profiles.
+// withoutData returns err without the profiles to retry. These belong to several senders, and each sender must retry only
+// its own profiles.
 func withoutData(err error) error {
 	permanent := consumererror.IsPermanent(err)
 	for partial := (xconsumererror.Profiles{}); errors.As(err, &partial); {

@@ -62,7 +62,8 @@ func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, t
 	return b
 }
 
-// flush joins the messages of a batch and passes the result to the next consumer, as one message or as several within the limits.
+// flush joins the messages of a batch and passes the result to the next consumer, as one message or as several within the
+// limits.
 func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	b.slots <- struct{}{}
 	whole := b.join(ctx, due)

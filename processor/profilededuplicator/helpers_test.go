@@ -30,7 +30,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
-// upload returns a canonical message with one profile of CPU time. It has a sample for each value, in the functions f0, f1 and so on.
+// upload returns a canonical message with one profile of CPU time. It has a sample for each value, in the functions f0, f1
+// and so on.
 func upload(service string, id byte, values ...int64) pprofile.Profiles {
 	pd := pprofile.NewProfiles()
 	d := pd.Dictionary()

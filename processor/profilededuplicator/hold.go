@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
-// workFactor is the ratio of the reservation of a held message to its memory. Joining or splitting a batch needs up to as much memory
-// as the messages themselves. After joining, the batch is one message, and its memory is reserved once.
+// workFactor is the ratio of the reservation of a held message to its memory. Joining or splitting a batch needs up to as
+// much memory as the messages themselves. After joining, the batch is one message, and its memory is reserved once.
 const workFactor = 2
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.

@@ -18,7 +18,8 @@ type joined struct {
 	ids []indexedID
 	// merged reports whether profiles were merged. Then it is unknown which part has the samples of a profile.
 	merged bool
-	// sources maps the index of each profile before merging to the index of its message in the batch. It is nil unless senders wait.
+	// sources maps the index of each profile before merging to the index of its message in the batch. It is nil unless
+	// senders wait.
 	sources []int
 }
 
@@ -73,8 +74,8 @@ type lostPart struct {
 	err         error
 }
 
-// results returns the result of each of n messages: the error of a lost part with profiles of the message, or nil. After merging, the
-// messages of a part are unknown, so all get its error.
+// results returns the result of each of n messages: the error of a lost part with profiles of the message, or nil. After
+// merging, the messages of a part are unknown, so all get its error.
 func (j *joined) results(n int, lost []lostPart) []error {
 	results := make([]error, n)
 	if j.sources == nil {
@@ -95,8 +96,8 @@ func (j *joined) results(n int, lost []lostPart) []error {
 	return results
 }
 
-// arrived returns a function that reports whether the profile with an id was delivered. lost has the parts that were lost, in the order
-// of the message. If it is unknown whether a profile was delivered, it counts as not delivered.
+// arrived returns a function that reports whether the profile with an id was delivered. lost has the parts that were lost,
+// in the order of the message. If it is unknown whether a profile was delivered, it counts as not delivered.
 func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
 	if len(lost) > 0 && j.merged {
 		return delivered.None

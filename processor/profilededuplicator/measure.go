@@ -31,8 +31,8 @@ const (
 	valueBytes    = 16 + 16
 )
 
-// memoryOf estimates the memory of a message. The size in protobuf would be a bad estimate: the memory is several times as large, and
-// the ratio depends on the content.
+// memoryOf estimates the memory of a message. The size in protobuf would be a bad estimate: the memory is several times as
+// large, and the ratio depends on the content.
 func memoryOf(pd pprofile.Profiles) int64 {
 	total := dictionaryMemory(pd.Dictionary())
 	for _, resource := range pd.ResourceProfiles().All() {
@@ -103,8 +103,8 @@ func mapMemory(attributes pcommon.Map) int {
 	return total
 }
 
-// valueMemory returns the memory of a value in addition to its element in a list. It is not recursive, since a deeply nested value
-// would overflow the stack.
+// valueMemory returns the memory of a value in addition to its element in a list. It is not recursive, since a deeply nested
+// value would overflow the stack.
 func valueMemory(value pcommon.Value) int {
 	switch value.Type() {
 	case pcommon.ValueTypeStr:

@@ -91,8 +91,8 @@ func hostileMessages(tb testing.TB) map[string][]byte {
 	return messages
 }
 
-// The estimate must be about right for any message, since it limits the held bytes. The bounds allow for the unused capacity of slices,
-// which depends on how they grew.
+// The estimate must be about right for any message, since it limits the held bytes. The bounds allow for the unused capacity
+// of slices, which depends on how they grew.
 func TestMemoryEstimate(t *testing.T) {
 	messages := ownMessages(t)
 	maps.Copy(messages, hostileMessages(t))

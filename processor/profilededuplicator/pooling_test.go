@@ -35,8 +35,8 @@ func setPooling(tb testing.TB, on bool) {
 	tb.Cleanup(func() { require.NoError(tb, featuregate.GlobalRegistry().Set(gate, before)) })
 }
 
-// service does what the Collector does in front of the first component of a pipeline: when the call returns, it releases its reference
-// to the message. With pooling, the message is empty then, unless another component has a reference.
+// service does what the Collector does in front of the first component of a pipeline: when the call returns, it releases its
+// reference to the message. With pooling, the message is empty then, unless another component has a reference.
 type service struct{ xconsumer.Profiles }
 
 func (s service) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {

@@ -21,8 +21,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
-// maxMessageBytes limits the time to process a message. Many attributes can share one long string: that needs little memory, but each
-// reader of the message reads the string many times.
+// maxMessageBytes limits the time to process a message. Many attributes can share one long string: that needs little memory,
+// but each reader of the message reads the string many times.
 const maxMessageBytes = 512 << 20
 
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.

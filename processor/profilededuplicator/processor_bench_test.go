@@ -38,8 +38,8 @@ func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 	return f
 }
 
-// BenchmarkConsume compares the time of the processor with that of dedup.Deduplicator alone, and with the unmarshalling by pdata. One
-// message is canonical and does not change. In the other one, each entry of a table appears twice.
+// BenchmarkConsume compares the time of the processor with that of dedup.Deduplicator alone, and with the unmarshalling by
+// pdata. One message is canonical and does not change. In the other one, each entry of a table appears twice.
 //
 //	go test -bench Consume -benchmem -count 6 ./processor/profilededuplicator | benchstat -col /op -
 func BenchmarkConsume(b *testing.B) {
@@ -79,8 +79,9 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch measures a batch from the first message to the delivery, and for comparison the joining of the messages with pdata.
-// memory-ratio is the memory at the end of the flush, before a garbage collection, divided by that of the held messages.
+// BenchmarkBatch measures a batch from the first message to the delivery, and for comparison the joining of the messages
+// with pdata. memory-ratio is the memory at the end of the flush, before a garbage collection, divided by that of the held
+// messages.
 //
 //	go test -bench Batch -benchmem -count 6 ./processor/profilededuplicator
 func BenchmarkBatch(b *testing.B) {
@@ -148,8 +149,8 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 	b.ReportMetric(ratio/float64(b.N), "memory-ratio")
 }
 
-// BenchmarkWaitForResult measures the messages per second and the latency for senders that send one message after the other. The next
-// consumer accepts each batch at once, as a queue does.
+// BenchmarkWaitForResult measures the messages per second and the latency for senders that send one message after the other.
+// The next consumer accepts each batch at once, as a queue does.
 //
 //	go test -bench WaitForResult -benchtime 3s ./processor/profilededuplicator
 func BenchmarkWaitForResult(b *testing.B) {

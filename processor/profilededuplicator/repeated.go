@@ -18,8 +18,8 @@ type repeated struct {
 	keys []string
 }
 
-// filter removes the profiles of a message that were delivered before or are held. It claims the others; the claim must be settled when
-// they are delivered or lost. If the message is read-only, filter replaces it with a copy.
+// filter removes the profiles of a message that were delivered before or are held. It claims the others; the claim must be
+// settled when they are delivered or lost. If the message is read-only, filter replaces it with a copy.
 func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
 	claim, repeated, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
 	if err != nil {
@@ -58,7 +58,8 @@ func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(deliver
 	return func(id delivered.ID) bool { return ids[id] }
 }
 
-// remove removes the repeated profiles, and then empty scopes and resources. repeated has an element for each profile with an id.
+// remove removes the repeated profiles, and then empty scopes and resources. repeated has an element for each profile with
+// an id.
 func remove(pd pprofile.Profiles, repeated []bool) {
 	pd.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
 		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {

@@ -83,7 +83,8 @@ func TestRefusedMessageMayBeSentAgain(t *testing.T) {
 	})
 }
 
-// A batch is split into parts of two samples, and one part is lost. If all messages are sent again, only that part is delivered.
+// A batch is split into parts of two samples, and one part is lost. If all messages are sent again, only that part is
+// delivered.
 func TestLostPart(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples []int

@@ -106,8 +106,8 @@ func TestErrorsGoToAllSendersOfTheBatch(t *testing.T) {
 	}
 }
 
-// A batch is split. Only the senders with profiles in a refused part get the error, even if joining equal resources has moved their
-// profiles.
+// A batch is split. Only the senders with profiles in a refused part get the error, even if joining equal resources has
+// moved their profiles.
 func TestErrorsGoToNoOtherSenders(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(_ int, pd pprofile.Profiles) error {
@@ -204,7 +204,8 @@ func TestRepeatedWhileHeld(t *testing.T) {
 	}
 }
 
-// A sender whose context has ended sends again while the first copy is in flight. It waits for a second, then gets a retryable error.
+// A sender whose context has ended sends again while the first copy is in flight. It waits for a second, then gets a
+// retryable error.
 func TestSenderComesAgain(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
@@ -298,8 +299,8 @@ func TestWaitingIsReported(t *testing.T) {
 	})
 }
 
-// Many senders retry, and sometimes stop waiting. Each profile is delivered at least once, with drop_repeated exactly once. When a
-// sender gets a successful answer, its profile was delivered.
+// Many senders retry, and sometimes stop waiting. Each profile is delivered at least once, with drop_repeated exactly once.
+// When a sender gets a successful answer, its profile was delivered.
 func TestManySendersWhoWait(t *testing.T) {
 	for _, pooling := range []bool{false, true} {
 		for name, change := range map[string]func(func(*Config)) func(*Config){

@@ -14,8 +14,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Deliver calls write with each payload of a message, one after the other. write must not use the payload after it has returned. The
-// error is that of [Progress.End].
+// Deliver calls write with each payload of a message, one after the other. write must not use the payload after it has
+// returned. The error is that of [Progress.End].
 func Deliver(
 	ctx context.Context, pd pprofile.Profiles, payloads iter.Seq2[pprof.Payload, error], t *Telemetry,
 	write func(*pprof.Payload) error,
@@ -31,9 +31,9 @@ func Deliver(
 	return p.End(ctx, t, err)
 }
 
-// Each calls write with each payload of the message, one after the other. A payload that cannot be encoded, or for which write
-// returns a [Refusal], is dropped, and Each continues with the next one. Any other error ends Each and is returned: the payloads
-// that were not handled must be retried.
+// Each calls write with each payload of the message, one after the other. A payload that cannot be encoded, or for which
+// write returns a [Refusal], is dropped, and Each continues with the next one. Any other error ends Each and is returned:
+// the payloads that were not handled must be retried.
 func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, error], write func(*pprof.Payload) error) error {
 	for payload, err := range payloads {
 		fault, isFault := errors.AsType[*pprof.ProfileError](err)

@@ -113,8 +113,8 @@ func TestDeliverRetriesTheRest(t *testing.T) {
 	}
 }
 
-// TestDeliverBadProfilesAndFailure: an invalid profile before the failure is counted as refused. One after it is not counted yet. The
-// error is retryable.
+// TestDeliverBadProfilesAndFailure: an invalid profile before the failure is counted as refused. One after it is not counted
+// yet. The error is retryable.
 func TestDeliverBadProfilesAndFailure(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c"), deliverytest.CPU(t, "d"))
 	addBad := func(pd pprofile.Profiles, resource int) {

@@ -24,8 +24,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// Exporter wraps an exporter of exporterhelper. It keeps a reservation for each request as long as the request is in memory, also in
-// the queue.
+// Exporter wraps an exporter of exporterhelper. It keeps a reservation for each request as long as the request is in memory,
+// also in the queue.
 type Exporter struct {
 	xexporter.Profiles
 	telemetry *Telemetry
@@ -51,8 +51,8 @@ type Settings struct {
 	Start component.StartFunc
 	// Shutdown is called once, even if Start was not called.
 	Shutdown component.ShutdownFunc
-	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable error, the
-	// request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
+	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable
+	// error, the request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
 	Consume xconsumer.ConsumeProfilesFunc
 }
 
@@ -85,8 +85,9 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	return e.Profiles.Start(ctx, host)
 }
 
-// ConsumeProfiles reserves the memory of a request and passes it to exporterhelper. If the request is larger than the queue or the
-// budget, the error is permanent: the error of exporterhelper for such a request is retryable, and the sender would retry forever.
+// ConsumeProfiles reserves the memory of a request and passes it to exporterhelper. If the request is larger than the queue
+// or the budget, the error is permanent: the error of exporterhelper for such a request is retryable, and the sender would
+// retry forever.
 func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	held, err := e.hold(ctx, pd)
 	if err != nil {
@@ -119,7 +120,8 @@ func (e *Exporter) ReserveCopy(ctx context.Context, pd pprofile.Profiles) (*budg
 	return e.budget.Reserve(ctx, messageBytes(pd))
 }
 
-// refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors unchanged.
+// refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors
+// unchanged.
 func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) error {
 	if !errors.Is(err, budget.ErrTooLarge) {
 		return err
@@ -137,8 +139,8 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 // queuedPart: one part in queuedPart of the budget is for requests in a queue in memory.
 const queuedPart = 4
 
-// heldMemory has the reservations of a request: memory is from the budget of the process, queued from that of the queue. queued is
-// nil for a request that does not go to the queue, because it is too large: it is exported while its caller waits.
+// heldMemory has the reservations of a request: memory is from the budget of the process, queued from that of the queue.
+// queued is nil for a request that does not go to the queue, because it is too large: it is exported while its caller waits.
 type heldMemory struct{ memory, queued *budget.Reservation }
 
 type heldKey struct{}
@@ -174,9 +176,9 @@ func returnMemory(ctx context.Context, held *budget.Reservation) {
 	}
 }
 
-// consumer returns the function that exporterhelper calls with each request. For a queue in memory, it releases the reservations of
-// a request after success or a permanent error. A request that is retried keeps them. If exporterhelper gives up retrying, the
-// garbage collector releases them.
+// consumer returns the function that exporterhelper calls with each request. For a queue in memory, it releases the
+// reservations of a request after success or a permanent error. A request that is retried keeps them. If exporterhelper
+// gives up retrying, the garbage collector releases them.
 func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 	if !e.inMemory {
 		return e.consume

@@ -30,8 +30,8 @@ type Claim struct {
 	// before is the size of the reservation when the claim began. It is for the message.
 	before int64
 	parts  [claimParts]int64
-	// limit is the most that the parts may need together. Queues and batches never use this part of the budget, so it becomes free
-	// sooner or later.
+	// limit is the most that the parts may need together. Queues and batches never use this part of the budget, so it
+	// becomes free sooner or later.
 	limit int64
 	// failed is the retryable error of a reservation.
 	failed error

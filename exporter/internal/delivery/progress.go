@@ -59,8 +59,8 @@ func (p *Progress) Refuse(r *Refusal, positions ...Position) {
 	p.Done(positions...)
 }
 
-// End counts the refused profiles and returns the error of the message. failure is a retryable error, or nil: with it, the error
-// contains the profiles that were not handled, to retry them. Without it, the error is permanent and has the refusals.
+// End counts the refused profiles and returns the error of the message. failure is a retryable error, or nil: with it, the
+// error contains the profiles that were not handled, to retry them. Without it, the error is permanent and has the refusals.
 func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 	if failure != nil {
 		rest, all := p.rest(ctx)
@@ -75,9 +75,9 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 	return failure
 }
 
-// rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it returns the
-// message itself, and all is true. The memory of the copy is reserved only until the claim is released: after that the copy replaces
-// the message.
+// rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it
+// returns the message itself, and all is true. The memory of the copy is reserved only until the claim is released: after
+// that the copy replaces the message.
 func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
 	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {
 		return p.pd, true

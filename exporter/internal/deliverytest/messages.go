@@ -50,7 +50,8 @@ func CPU(tb testing.TB, service string) pprofile.Profiles {
 	return Decode(tb, SmallCPU(tb), map[string]any{"service.name": service})
 }
 
-// SmallCPU returns a part of the CPU profile of testdata/pprof. It is small, so that tests with the race detector are fast as well.
+// SmallCPU returns a part of the CPU profile of testdata/pprof. It is small, so that tests with the race detector are fast
+// as well.
 func SmallCPU(tb testing.TB) []byte {
 	tb.Helper()
 	makeSmall.Do(func() {

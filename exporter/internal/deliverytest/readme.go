@@ -46,8 +46,8 @@ func CheckSnippets(t *testing.T, check func(conf *confmap.Conf, exporter string)
 	return len(blocks)
 }
 
-// CheckOptions checks that each option of a section is in a table of the README, with its default. It includes the options of our
-// squashed structs, but not of those of the Collector.
+// CheckOptions checks that each option of a section is in a table of the README, with its default. It includes the options
+// of our squashed structs, but not of those of the Collector.
 func CheckOptions(t *testing.T, section any, path string) {
 	t.Helper()
 	text := Readme(t)

@@ -16,8 +16,8 @@ type Queue = configoptional.Optional[exporterhelper.QueueBatchConfig]
 // LeastQueueBytes is the smallest queue size in bytes. A smaller number was probably meant as a number of requests.
 const LeastQueueBytes = 1 << 20
 
-// NewDefaultQueue returns a queue that is limited in bytes. A limit in requests would not limit its memory, since clients choose the
-// size of a request.
+// NewDefaultQueue returns a queue that is limited in bytes. A limit in requests would not limit its memory, since clients
+// choose the size of a request.
 func NewDefaultQueue() Queue {
 	queue := exporterhelper.NewDefaultQueueConfig()
 	queue.Sizer = exporterhelper.RequestSizerTypeBytes

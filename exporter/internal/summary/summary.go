@@ -43,8 +43,8 @@ type Head struct {
 	Period Type
 }
 
-// CPU reports whether the pprof is a CPU profile, as go build accepts it: its values are CPU time, or numbers of samples that were
-// taken per CPU time.
+// CPU reports whether the pprof is a CPU profile, as go build accepts it: its values are CPU time, or numbers of samples
+// that were taken per CPU time.
 func (h *Head) CPU() bool {
 	cpu := Type{"cpu", "nanoseconds"}
 	return slices.Contains(h.Types, cpu) || h.Period == cpu && slices.Contains(h.Types, Type{"samples", "count"})

@@ -16,8 +16,8 @@ type Claim struct {
 	settled chan struct{}
 }
 
-// Hold records that the sender gets a successful answer now. From then on, the ids count as repeated for other requests. The claim
-// must still be settled. On a nil claim, Hold does nothing.
+// Hold records that the sender gets a successful answer now. From then on, the ids count as repeated for other requests. The
+// claim must still be settled. On a nil claim, Hold does nothing.
 func (c *Claim) Hold() {
 	if c == nil {
 		return
@@ -30,8 +30,8 @@ func (c *Claim) Hold() {
 	}
 }
 
-// Settle ends the claim. The ids for which delivered returns true become delivered, the others become unknown. Only the first call has
-// an effect. On a nil claim, Settle does nothing.
+// Settle ends the claim. The ids for which delivered returns true become delivered, the others become unknown. Only the
+// first call has an effect. On a nil claim, Settle does nothing.
 func (c *Claim) Settle(delivered func(ID) bool) {
 	if c == nil {
 		return

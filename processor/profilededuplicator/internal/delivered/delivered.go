@@ -25,8 +25,8 @@ type IDs struct {
 	order entry
 }
 
-// New returns IDs that remember at most maxEntries delivered ids, each for ttl. They call evicted with the number of ids that were
-// removed before their ttl, because there were too many.
+// New returns IDs that remember at most maxEntries delivered ids, each for ttl. They call evicted with the number of ids
+// that were removed before their ttl, because there were too many.
 func New(ttl time.Duration, maxEntries int, evicted func(n int)) *IDs {
 	r := &IDs{
 		ttl:        ttl,
@@ -53,9 +53,9 @@ var ErrInFlight = errors.New("cannot tell yet whether a profile is a repeated on
 // wait limits how long Claim waits for other claims.
 const wait = time.Second
 
-// Claim claims all unknown ids. repeated reports for each element of ids whether it is held, was delivered, or occurs earlier in ids.
-// While one of the ids is in flight, Claim waits and claims none: so two calls cannot wait for each other. After a second it returns
-// [ErrInFlight]. If ctx ends before, the error wraps [ErrInFlight] and that of ctx.
+// Claim claims all unknown ids. repeated reports for each element of ids whether it is held, was delivered, or occurs
+// earlier in ids. While one of the ids is in flight, Claim waits and claims none: so two calls cannot wait for each other.
+// After a second it returns [ErrInFlight]. If ctx ends before, the error wraps [ErrInFlight] and that of ctx.
 //
 // The caller must settle the claim.
 func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
@@ -95,7 +95,8 @@ func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 		if known := r.delivered[id]; known != nil {
 			repeated[i] = true
 			if !id.timeless() {
-				// Otherwise, if equal profiles without a time came more often than once per ttl, only the first would ever pass.
+				// Otherwise, if equal profiles without a time came more often than once per ttl, only the first would ever
+				// pass.
 				r.touch(known, now)
 			}
 		} else if r.inFlight[id] != nil {

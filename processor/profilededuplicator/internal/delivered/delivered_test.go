@@ -89,8 +89,8 @@ func TestTTL(t *testing.T) {
 	})
 }
 
-// TestClockJumps: the ttl uses the monotonic clock. A time.Time loses its monotonic reading if it is rounded, parsed or converted to
-// another time zone.
+// TestClockJumps: the ttl uses the monotonic clock. A time.Time loses its monotonic reading if it is rounded, parsed or
+// converted to another time zone.
 func TestClockJumps(t *testing.T) {
 	r := unlimited()
 	deliver(t, r, id(1))
@@ -325,8 +325,8 @@ func TestNoDeadlock(t *testing.T) {
 	})
 }
 
-// While the second claim waits, the id is delivered and evicted. Then the second profile is delivered as well: that is better than to
-// lose one.
+// While the second claim waits, the id is delivered and evicted. Then the second profile is delivered as well: that is
+// better than to lose one.
 func TestEvictedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Hour, 1, func(int) {})
@@ -356,8 +356,8 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-// A repeated id is remembered longer, but not that of a profile without a time: equal profiles without a time may be different captures.
-// The first one after the ttl is passed on.
+// A repeated id is remembered longer, but not that of a profile without a time: equal profiles without a time may be
+// different captures. The first one after the ttl is passed on.
 func TestTimelessIsNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()

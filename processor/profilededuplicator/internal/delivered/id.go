@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// ID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one id for all
-// sample types of a capture. An ID is a cryptographic hash, so long names need no more memory than short ones. The last bit is set for
-// a profile without a time.
+// ID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one
+// id for all sample types of a capture. An ID is a cryptographic hash, so long names need no more memory than short ones.
+// The last bit is set for a profile without a time.
 type ID [sha256.Size]byte
 
 // timeless reports whether the profile has no time. An equal profile may then be a different capture.

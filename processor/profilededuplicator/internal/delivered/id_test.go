@@ -83,7 +83,8 @@ func TestIndicesOutOfRange(t *testing.T) {
 	assert.True(t, ok)
 }
 
-// A long name that many profiles share is hashed only once. Otherwise this test would hash a quarter of a terabyte and not finish.
+// A long name that many profiles share is hashed only once. Otherwise this test would hash a quarter of a terabyte and not
+// finish.
 func TestLongNamesAreReadOnce(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().StringTable().FromRaw([]string{"", strings.Repeat("x", 1<<20)})
