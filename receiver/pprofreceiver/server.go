@@ -83,6 +83,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	server.Handler = foldEncodings(server.Handler)
 	// gRPC uses the same port, also over HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
