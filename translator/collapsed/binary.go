@@ -95,19 +95,28 @@ func (r *reader) walk(content []byte, enter func(parent int, one *node) (length 
 	}
 }
 
+// notAdded stands for a location that is in the stack, but not yet in the dictionary: frames without any value do not get there.
+const notAdded = -1
+
 // readTree reads nodes that are frames.
 func (r *reader) readTree(content []byte) {
+	var names [][]byte // of the frames in the stack
 	r.walk(content, func(parent int, one *node) int {
-		r.stack = r.stack[:parent]
+		r.stack, names = r.stack[:parent], names[:parent]
 		switch {
 		case len(one.name) > 0:
-			r.push(r.NamedLocation(one.name))
+			r.push(notAdded)
+			names = profilebuilder.Append(r.Builder, names, one.name)
 		case parent > 0:
 			r.Fail(profilebuilder.Malformed("a frame has no name"))
 		}
-		if one.value > 0 {
-			r.add(one.value)
+		if one.value == 0 || r.Err() != nil {
+			return len(r.stack)
 		}
+		for i := len(names) - 1; i >= 0 && r.stack[i] == notAdded; i-- {
+			r.stack[i] = r.NamedLocation(names[i])
+		}
+		r.add(one.value)
 		return len(r.stack)
 	})
 }

@@ -58,10 +58,17 @@ func (r *reader) readStack(text []byte) {
 			r.Fail(profilebuilder.Malformed("column %d: a frame has no name", column))
 			return
 		}
+		if i := bytes.IndexFunc(name, isControl); i >= 0 {
+			r.Fail(profilebuilder.Malformed("column %d: a frame has the control character %q", column+i, name[i]))
+			return
+		}
 		column += length - len(text)
 		r.push(r.NamedLocation(name))
 	}
 }
+
+// isControl tells whether a character shows that what is read is no text.
+func isControl(c rune) bool { return c < ' ' && c != '\t' }
 
 // parseCount reads decimal digits.
 func parseCount(digits []byte) (int64, error) {
@@ -75,10 +82,8 @@ func IsText(payload []byte) bool {
 	const longest = 1 << 20
 	line, _, _ := bytes.Cut(payload[:min(len(payload), longest)], []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")
-	for _, c := range line {
-		if c < ' ' && c != '\t' {
-			return false
-		}
+	if bytes.ContainsFunc(line, isControl) {
+		return false
 	}
 	end := bytes.LastIndexAny(line, " \t")
 	if end <= 0 {

@@ -4,6 +4,8 @@
 package speedscope
 
 import (
+	"fmt"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/jsonscan"
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
@@ -20,11 +22,9 @@ const anonymous = "(anonymous)"
 type reader struct {
 	*profilebuilder.Builder
 	jsonscan.Scanner
-	types []pprof.ValueType
-	// frames has the location of each frame of the file.
-	frames []int32
-	frame  frame
-	// stack has the frames of a sample, or those that are open. The root comes first.
+	types  []pprof.ValueType
+	frames []frame
+	// stack has the locations of a sample, the root first.
 	stack   []int32
 	weights []int64
 	event   event
@@ -84,10 +84,11 @@ func (r *reader) readSchema() error {
 	return err
 }
 
-// frame is what is read of a frame.
+// frame is a frame of the file: its place there, and its location. That is added to the dictionary when a stack has it.
 type frame struct {
-	name, file []byte
-	line, col  int64
+	at       int
+	location int32
+	added    bool
 }
 
 func (r *reader) readShared() error {
@@ -96,42 +97,60 @@ func (r *reader) readShared() error {
 			return r.Skip()
 		}
 		r.frames = r.frames[:0]
-		field := r.readFrameField
 		return r.Array(func() error {
-			r.frame = frame{}
-			if err := r.Object(field); err != nil {
+			r.Peek()
+			r.frames = profilebuilder.Append(r.Builder, r.frames, frame{at: r.At})
+			if err := r.Err(); err != nil {
 				return err
 			}
-			r.addFrame()
-			return r.Err()
+			return r.Skip()
 		})
 	})
 }
 
-func (r *reader) readFrameField(key []byte) (err error) {
-	f := &r.frame
-	switch string(key) {
-	case "name":
-		f.name, err = r.text()
-	case "file":
-		f.file, err = r.text()
-	case "line":
-		f.line, err = r.position()
-	case "col":
-		f.col, err = r.position()
-	default:
-		err = r.Skip()
+// location returns the location of a frame.
+func (r *reader) location(number int) (int32, error) {
+	f := &r.frames[number]
+	if f.added {
+		return f.location, nil
 	}
-	return err
+	after := r.At
+	r.At = f.at
+	content, err := r.readFrame()
+	if err != nil {
+		return 0, fmt.Errorf("frame %d: %w", number, err)
+	}
+	r.At = after
+	line := dictionary.Line{Function: r.Function(content.name, content.file), Line: content.line, Column: content.column}
+	f.location, f.added = r.Location(dictionary.Location{}, []dictionary.Line{line}, nil), true
+	r.Locate("frame %d", number)
+	return f.location, r.Err()
 }
 
-func (r *reader) addFrame() {
-	f := &r.frame
+// frameContent is what is read of a frame.
+type frameContent struct {
+	name, file   []byte
+	line, column int64
+}
+
+func (r *reader) readFrame() (f frameContent, err error) {
+	err = r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			f.name, err = r.text()
+		case "file":
+			f.file, err = r.text()
+		case "line":
+			f.line, err = r.position()
+		case "col":
+			f.column, err = r.position()
+		default:
+			err = r.Skip()
+		}
+		return err
+	})
 	if len(f.name) == 0 {
 		f.name = []byte(anonymous)
 	}
-	line := dictionary.Line{Function: r.Function(f.name, f.file), Line: f.line, Column: f.col}
-	location := r.Location(dictionary.Location{}, []dictionary.Line{line}, nil)
-	r.frames = profilebuilder.Append(r.Builder, r.frames, location)
-	r.Locate("frame %d", len(r.frames)-1)
+	return f, err
 }

@@ -171,8 +171,12 @@ func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header
 
 func (r *reader) readStackItem() error {
 	frame, err := r.index()
+	if err != nil {
+		return err
+	}
+	location, err := r.location(frame)
 	if err == nil && r.CheckDepth(len(r.stack)+1) {
-		r.stack = profilebuilder.Append(r.Builder, r.stack, r.frames[frame])
+		r.stack = profilebuilder.Append(r.Builder, r.stack, location)
 	}
 	if err == nil {
 		err = r.Err()
