@@ -85,7 +85,9 @@ func (r *reader) walk(content []byte, enter func(parent int, one *node) (length 
 			return
 		}
 		length := enter(top.length, &one)
-		r.Locate("byte %d", start)
+		if r.Err() != nil {
+			r.Locate("byte %d", start)
+		}
 		if one.children > 0 {
 			levels = profilebuilder.Append(r.Builder, levels, level{length, one.children})
 		}

@@ -23,7 +23,9 @@ func (r *reader) readText(text []byte, counted bool) {
 			continue
 		}
 		r.readLine(line, counted)
-		r.Locate("line %d", number)
+		if r.Err() != nil {
+			r.Locate("line %d", number)
+		}
 	}
 }
 

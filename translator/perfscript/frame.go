@@ -34,6 +34,9 @@ const (
 // parseFrame reads a line. The symbol may hold spaces and parentheses, the file may end with (deleted).
 func parseFrame(line []byte) (f frame, ok bool) {
 	word, rest := cutFirst(line)
+	if len(word) == 0 {
+		return f, false
+	}
 	var err error
 	if f.address, err = strconv.ParseUint(string(word), 16, 64); err != nil {
 		return f, false

@@ -100,6 +100,9 @@ func parseID(word []byte) (int64, bool) {
 }
 
 func parseNumber(word []byte) (int64, bool) {
+	if len(word) == 0 || word[0] > '9' {
+		return 0, false // An error of strconv costs memory.
+	}
 	number, err := strconv.ParseUint(string(word), 10, 63)
 	return int64(number), err == nil
 }

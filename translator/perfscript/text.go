@@ -46,11 +46,14 @@ func (r *reader) readText(text []byte) {
 	for ; len(text) > 0 && r.Err() == nil; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
-		r.readLine(bytes.TrimRight(line, " \t\r"))
-		r.Locate("line %d", number)
+		if r.readLine(bytes.TrimRight(line, " \t\r")); r.Err() != nil {
+			r.Locate("line %d", number)
+			return
+		}
 	}
-	r.endSample()
-	r.Locate("line %d", number-1)
+	if r.endSample(); r.Err() != nil {
+		r.Locate("line %d", number-1)
+	}
 	if r.samples == 0 {
 		r.Fail(profilebuilder.Malformed("there is no sample"))
 	}

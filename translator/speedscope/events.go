@@ -38,7 +38,9 @@ func (r *reader) readEvents(profile *profilebuilder.Profile, of unit) error {
 			return fmt.Errorf("event %d: %w", number, err)
 		}
 		last = r.event.at
-		r.Locate("event %d", number)
+		if r.Err() != nil {
+			r.Locate("event %d", number)
+		}
 		number++
 		return r.Err()
 	})

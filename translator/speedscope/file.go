@@ -123,7 +123,9 @@ func (r *reader) location(number int) (int32, error) {
 	r.At = after
 	line := dictionary.Line{Function: r.Function(content.name, content.file), Line: content.line, Column: content.column}
 	f.location, f.added = r.Location(dictionary.Location{}, []dictionary.Line{line}, nil), true
-	r.Locate("frame %d", number)
+	if r.Err() != nil {
+		r.Locate("frame %d", number)
+	}
 	return f.location, r.Err()
 }
 

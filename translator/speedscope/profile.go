@@ -159,7 +159,9 @@ func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header
 		if number < len(r.weights) {
 			profile.Add(r.Stack(r.stack, true), nil, r.weights[number])
 		}
-		r.Locate("sample %d", number)
+		if r.Err() != nil {
+			r.Locate("sample %d", number)
+		}
 		number++
 		return r.Err()
 	})

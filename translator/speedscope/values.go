@@ -13,6 +13,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
+// unescapedBytes is what replacing escapes takes beside the text. An escape is longer than what it stands for.
+const unescapedBytes = 64
+
 // text reads a string, or null. The result may be a part of the payload.
 func (r *reader) text() ([]byte, error) {
 	if r.Word("null") {
@@ -22,8 +25,7 @@ func (r *reader) text() ([]byte, error) {
 	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
 		return raw, err
 	}
-	// An escape is longer than what it stands for.
-	r.Need(4 * int64(len(raw)))
+	r.Hold(unescapedBytes + 4*int64(len(raw)))
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@
 package profilebuilder // import "github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -38,7 +37,9 @@ type Builder struct {
 	// frames is the number of frames of all stacks that were added, however often.
 	frames int
 	lines  int
-	err    error
+	// repaired is the last text whose invalid bytes were replaced.
+	repaired []byte
+	err      error
 }
 
 // New returns a Builder, and the plain form of payload, which it may be itself.
@@ -74,7 +75,7 @@ func (b *Builder) Fail(err error) {
 	}
 }
 
-// Locate says where the first error was found, if it is one of the payload.
+// Locate says where the first error was found, if it is one of the payload. It is for when there is one: the arguments cost memory.
 func (b *Builder) Locate(format string, args ...any) {
 	if errors.Is(b.err, ErrMalformed) || errors.Is(b.err, ErrTooLarge) {
 		b.err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), b.err)
@@ -89,7 +90,10 @@ func (b *Builder) Stats() pprof.DecodeStats {
 // Limits returns the limits with their defaults.
 func (b *Builder) Limits() *pprof.Limits { return &b.limits }
 
-// text returns s as valid UTF-8, if it is not too long.
+// replacement stands for a run of invalid bytes.
+var replacement = []byte("\uFFFD")
+
+// text returns s as valid UTF-8, until the next call, if it is not too long.
 func (b *Builder) text(s []byte) []byte {
 	if limit := b.limits.StringBytes; len(s) > limit {
 		b.Fail(TooLarge("bytes of a string", len(s), limit))
@@ -99,11 +103,20 @@ func (b *Builder) text(s []byte) []byte {
 		return s
 	}
 	b.stats.Repairs.InvalidUTF8++
-	b.Need(3 * (1 + textFactor) * int64(len(s)))
-	if b.err != nil {
-		return nil
+	b.Need(3 * textFactor * int64(len(s)))
+	b.repaired = b.repaired[:0]
+	for run := false; len(s) > 0 && b.err == nil; {
+		r, size := utf8.DecodeRune(s)
+		invalid := r == utf8.RuneError && size == 1
+		switch {
+		case !invalid:
+			b.repaired = Append(b, b.repaired, s[:size]...)
+		case !run:
+			b.repaired = Append(b, b.repaired, replacement...)
+		}
+		run, s = invalid, s[size:]
 	}
-	return bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	return b.repaired
 }
 
 // String returns the index of a string.

@@ -52,6 +52,9 @@ func (b *Builder) Need(bytes int64) {
 	}
 }
 
+// Hold asks for so many bytes, which a reader uses in addition to its lists, or leaves behind as garbage.
+func (b *Builder) Hold(bytes int64) { b.hold(0, bytes) }
+
 // hold asks for so many bytes of the message, and of the memory for building it, that are used until the end.
 func (b *Builder) hold(message, working int64) {
 	b.Need(message + working)
@@ -63,7 +66,8 @@ func (b *Builder) hold(message, working int64) {
 func Append[T any](b *Builder, list []T, items ...T) []T {
 	if free := cap(list) - len(list); free < len(items) {
 		more := max(len(items), len(list), 16)
-		b.hold(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/4)
+		// The list is copied to one of twice its size, which is rounded up.
+		b.hold(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
 		if b.err != nil {
 			return list
 		}
