@@ -49,8 +49,8 @@ func (s *server) decoders() []confighttp.ToServerOption {
 	return options
 }
 
-// foldEncodings makes Content-Encoding one name in lower case, before anything compares it: names differ in case, and a list has
-// all encodings in their order. A list of gzip and zstd becomes the last of them, since what is below it shows in the content.
+// foldEncodings makes Content-Encoding one name in lower case, before anything compares it: names differ in case, and may come
+// as a list with identity in it. A list of several encodings stays one, and is refused.
 func foldEncodings(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if values := r.Header.Values("Content-Encoding"); len(values) > 0 {
@@ -62,22 +62,15 @@ func foldEncodings(next http.Handler) http.Handler {
 
 func foldEncoding(values []string) string {
 	var names []string
-	inContent := true
 	for name := range strings.SplitSeq(strings.ToLower(strings.Join(values, ",")), ",") {
-		if name = strings.TrimSpace(name); name == "" || name == "identity" {
-			continue
+		if name = strings.TrimSpace(name); name != "" && name != "identity" {
+			names = append(names, name)
 		}
-		inContent = inContent && (name == "zstd" || slices.Contains(encodings["gzip"], name))
-		names = append(names, name)
 	}
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "identity"
-	case inContent:
-		return names[len(names)-1]
-	default:
-		return strings.Join(names, ", ")
 	}
+	return strings.Join(names, ", ")
 }
 
 // decode undoes the Content-Encoding of a body, unless it is gzip or zstd: these the APIs undo, under one limit with the
