@@ -6,7 +6,6 @@ package perfscript_test
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -188,7 +187,7 @@ func TestLongLines(t *testing.T) {
 		line := "a 1 2.5: e:\n\t1 " + strings.Repeat(word, 200_000)
 		_, _, err := perfscript.Decode([]byte(line), pprof.Source{}, perfscript.Options{})
 		if err != nil {
-			require.ErrorIs(t, err, perfscript.ErrTooLarge, fmt.Sprintf("%q", word))
+			require.ErrorIs(t, err, perfscript.ErrTooLarge, "%q", word)
 		}
 		// As the header of a sample, most of them are refused.
 		_, _, _ = perfscript.Decode([]byte(line[13:]), pprof.Source{}, perfscript.Options{})

@@ -5,6 +5,7 @@ package perfscript
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -62,8 +63,8 @@ func fileStart(text []byte) int {
 		return -1
 	}
 	depth := 0
-	for i := len(text) - 1; i >= 0; i-- {
-		switch text[i] {
+	for i, c := range slices.Backward(text) {
+		switch c {
 		case ')':
 			depth++
 		case '(':
