@@ -60,7 +60,7 @@ func (r *reader) readStack(text []byte) {
 			r.Fail(profilebuilder.Malformed("column %d: a frame has no name", column))
 			return
 		}
-		if i := bytes.IndexFunc(name, isControl); i >= 0 {
+		if i := controlAt(name); i >= 0 {
 			r.Fail(profilebuilder.Malformed("column %d: a frame has the control character %q", column+i, name[i]))
 			return
 		}
@@ -69,8 +69,15 @@ func (r *reader) readStack(text []byte) {
 	}
 }
 
-// isControl tells whether a character shows that what is read is no text.
-func isControl(c rune) bool { return c < ' ' && c != '\t' }
+// controlAt returns the place of the first character that shows that what is read is no text, -1 if there is none.
+func controlAt(text []byte) int {
+	for i, c := range text {
+		if c < ' ' && c != '\t' {
+			return i
+		}
+	}
+	return -1
+}
 
 // parseCount reads decimal digits.
 func parseCount(digits []byte) (int64, error) {
@@ -84,7 +91,7 @@ func IsText(payload []byte) bool {
 	const longest = 1 << 20
 	line, _, _ := bytes.Cut(payload[:min(len(payload), longest)], []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")
-	if bytes.ContainsFunc(line, isControl) {
+	if controlAt(line) >= 0 {
 		return false
 	}
 	end := bytes.LastIndexAny(line, " \t")

@@ -121,6 +121,9 @@ func (b *Builder) text(s []byte) []byte {
 
 // String returns the index of a string.
 func (b *Builder) String(s []byte) int32 {
+	if len(s) == 0 {
+		return 0
+	}
 	if s = b.text(s); b.err != nil {
 		return 0
 	}
