@@ -23,6 +23,8 @@ import (
 // consumer.
 type intake struct {
 	decoder *pprof.Decoder
+	// options are those of the translators.
+	options pprof.DecodeOptions
 	limits  LimitsConfig
 	next    xconsumer.Profiles
 	metrics *metadata.TelemetryBuilder
@@ -47,6 +49,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	}
 	return &intake{
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
+		options:     cfg.decodeOptions(),
 		limits:      cfg.Limits,
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
 		metrics:     metrics,
@@ -74,6 +77,9 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	p.source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
 	profiles, stats, err := p.format.Decode(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
+	if err != nil {
+		err = refuseForeign(p.content, err)
+	}
 	return profiles, stats, err
 }
 
