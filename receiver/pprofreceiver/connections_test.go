@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,19 +40,28 @@ func TestManyStreams(t *testing.T) {
 	transport := &http.Transport{Protocols: protocols}
 	defer transport.CloseIdleConnections()
 	body, end := io.Pipe()
+	var answered atomic.Int64
 	var group sync.WaitGroup
 	for range streams {
 		group.Go(func() {
 			response, err := (&http.Client{Transport: transport}).Post(r.url+"/v1/pprof", "", body)
+			answered.Add(1)
 			if err == nil {
 				assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 				response.Body.Close()
 			}
 		})
 	}
-	assert.Eventually(t, func() bool { return r.refusals("memory_budget") >= streams-fit }, 10*time.Second, 10*time.Millisecond)
+	arriving := r.receiver.sections[0].(*server).arrivals
+	assert.Eventually(t, func() bool { return answered.Load() >= streams-fit }, 10*time.Second, 10*time.Millisecond)
+	arriving.mu.Lock()
+	assert.LessOrEqual(t, arriving.incomplete.Len(), fit)
+	assert.LessOrEqual(t, arriving.held, arriving.limit)
+	arriving.mu.Unlock()
+	assert.Positive(t, r.refusals("memory_budget"))
 	require.NoError(t, end.CloseWithError(io.ErrUnexpectedEOF))
 	group.Wait()
-	got := r.post(t, "/v1/pprof", plain(t, cpuProfile(1)))
-	require.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Eventually(t, func() bool {
+		return r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status == http.StatusNoContent
+	}, 10*time.Second, 10*time.Millisecond)
 }

@@ -151,12 +151,19 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 }
 
 // limitReadOnShutdown sets a short deadline for reading the request when the server shuts down. So an idle client cannot
-// delay the shutdown. stop undoes it.
-func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func() bool) {
-	return context.AfterFunc(s.stopping, func() {
+// delay the shutdown. stop undoes it. The handler must call stop before it returns: net/http does not allow the use of w later.
+func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
+	limited := make(chan struct{})
+	cancel := context.AfterFunc(s.stopping, func() {
+		defer close(limited)
 		// On an error the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
 	})
+	return func() {
+		if !cancel() {
+			<-limited
+		}
+	}
 }
 
 // shutdownError returns a retryable error if the shutdown has caused err. The read deadline of the shutdown also cancels the
