@@ -109,14 +109,13 @@ func (w *work) combine(profile pprofile.Profile) {
 		s.shapeless.Reset(sharing)
 	}
 	s.keepers = s.keepers[:0]
-	perEvent := eventValue(profile)
 	samples.RemoveIf(func(sample pprofile.Sample) bool {
 		if w.isZero(sample) {
 			w.stats.ZeroSamples++
 			return true
 		}
 		if w.opts.Shape == ShapeTotal {
-			makeTotal(sample, perEvent)
+			makeTotal(sample)
 		}
 		if shapeOf(sample) == noData {
 			sample.Values().Append(0)

@@ -27,15 +27,11 @@ func ReferencePprof(dict pprofile.ProfilesDictionary, scope pcommon.Instrumentat
 		r.profile.DefaultSampleType = name.AsString()
 	}
 	r.header(p)
-	each := int64(1)
-	if t := *r.profile.SampleType[0]; t == *r.profile.PeriodType && t != (profile.ValueType{}) && p.Period() > 0 {
-		each = p.Period()
-	}
 	for _, m := range dict.MappingTable().All() {
 		r.mappings = append(r.mappings, r.mapping(m))
 	}
 	for _, s := range p.Samples().All() {
-		r.profile.Sample = append(r.profile.Sample, r.sample(s, each))
+		r.profile.Sample = append(r.profile.Sample, r.sample(s))
 	}
 	return r.profile
 }
@@ -111,7 +107,7 @@ func (r *reference) mapping(m pprofile.Mapping) *profile.Mapping {
 	return result
 }
 
-func (r *reference) sample(s pprofile.Sample, each int64) *profile.Sample {
+func (r *reference) sample(s pprofile.Sample) *profile.Sample {
 	result := &profile.Sample{
 		Value: []int64{0}, Label: map[string][]string{}, NumLabel: map[string][]int64{}, NumUnit: map[string][]string{},
 	}
@@ -119,7 +115,7 @@ func (r *reference) sample(s pprofile.Sample, each int64) *profile.Sample {
 		result.Value[0] += v
 	}
 	if s.Values().Len() == 0 {
-		result.Value[0] = each * int64(s.TimestampsUnixNano().Len())
+		result.Value[0] = int64(s.TimestampsUnixNano().Len())
 	}
 	for _, index := range r.dict.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
 		result.Location = append(result.Location, r.location(r.dict.LocationTable().At(int(index))))
