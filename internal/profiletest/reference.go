@@ -5,6 +5,7 @@ package profiletest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -33,6 +34,7 @@ func ReferencePprof(dict pprofile.ProfilesDictionary, scope pcommon.Instrumentat
 	for _, s := range p.Samples().All() {
 		r.profile.Sample = append(r.profile.Sample, r.sample(s))
 	}
+	r.reachedMappings()
 	return r.profile
 }
 
@@ -89,10 +91,13 @@ func (r *reference) mapping(m pprofile.Mapping) *profile.Mapping {
 		ID: uint64(len(r.mappings) + 1), Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset(),
 		File: stringAt(r.dict, m.FilenameStrindex()),
 	}
+	idKey := ""
 	r.each(m.AttributeIndices(), func(key, _ string, value pcommon.Value) {
 		switch key {
-		case "process.executable.build_id.gnu":
-			result.BuildID = value.Str()
+		case "process.executable.build_id.gnu", "process.executable.build_id.go", "process.executable.build_id.htlhash":
+			if value.Str() != "" && (idKey == "" || key < idKey) { // The keys have the order that counts.
+				result.BuildID, idKey = value.Str(), key
+			}
 		case "pprof.mapping.has_functions":
 			result.HasFunctions = value.Bool()
 		case "pprof.mapping.has_filenames":
@@ -103,8 +108,16 @@ func (r *reference) mapping(m pprofile.Mapping) *profile.Mapping {
 			result.HasInlineFrames = value.Bool()
 		}
 	})
-	r.profile.Mapping = append(r.profile.Mapping, result)
 	return result
+}
+
+// reachedMappings gives the profile the mappings that its locations have.
+func (r *reference) reachedMappings() {
+	for _, m := range r.mappings {
+		if slices.ContainsFunc(r.profile.Location, func(l *profile.Location) bool { return l.Mapping == m }) {
+			r.profile.Mapping = append(r.profile.Mapping, m)
+		}
+	}
 }
 
 func (r *reference) sample(s pprofile.Sample) *profile.Sample {

@@ -14,13 +14,30 @@ const (
 	ScopeDefaultSampleType = "pprof.scope.default_sample_type"
 )
 
-// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block.
+// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block. ProfileMainMapping
+// is a map of the fields of the mapping that a pprof has first.
 const (
-	ProfileComment    = "pprof.profile.comment"
-	ProfileDropFrames = "pprof.profile.drop_frames"
-	ProfileKeepFrames = "pprof.profile.keep_frames"
-	ProfileDocURL     = "pprof.profile.doc_url"
-	ProfileName       = "profile.name"
+	ProfileComment     = "pprof.profile.comment"
+	ProfileDropFrames  = "pprof.profile.drop_frames"
+	ProfileKeepFrames  = "pprof.profile.keep_frames"
+	ProfileDocURL      = "pprof.profile.doc_url"
+	ProfileMainMapping = "pprof.profile.main_mapping"
+	ProfileName        = "profile.name"
+)
+
+// Keys of the map that ProfileMainMapping is. A flag is there if it is true.
+const (
+	MainFilename        = "filename"
+	MainBuildID         = "build_id"
+	MainMemoryStart     = "memory_start"
+	MainMemoryLimit     = "memory_limit"
+	MainFileOffset      = "file_offset"
+	MainHasFunctions    = "has_functions"
+	MainHasFilenames    = "has_filenames"
+	MainHasLineNumbers  = "has_line_numbers"
+	MainHasInlineFrames = "has_inline_frames"
+	// NumMainKeys is how many there are.
+	NumMainKeys = 9
 )
 
 // LocationIsFolded is an attribute of a location.
@@ -29,6 +46,8 @@ const LocationIsFolded = "pprof.location.is_folded"
 // Attributes of a mapping.
 const (
 	MappingBuildID         = "process.executable.build_id.gnu"
+	MappingBuildIDGo       = "process.executable.build_id.go"
+	MappingBuildIDHTLHash  = "process.executable.build_id.htlhash"
 	MappingHasFunctions    = "pprof.mapping.has_functions"
 	MappingHasFilenames    = "pprof.mapping.has_filenames"
 	MappingHasLineNumbers  = "pprof.mapping.has_line_numbers"

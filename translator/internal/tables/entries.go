@@ -42,6 +42,31 @@ func (t *Tables) fillMappings(all bool) {
 	}
 }
 
+// MainMapping returns the first mapping with any content, the main binary, or nil without one. alone tells whether it is the
+// only one that samples reach. It comes after Fill.
+func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
+	for i := range t.wire.Mappings {
+		switch m := &t.wire.Mappings[i]; {
+		case main != nil:
+			alone = alone && !t.reached[i]
+		case t.hasContent(*m):
+			main, alone = m, t.reached[i]
+		}
+	}
+	return main, alone
+}
+
+// hasContent tells whether anything but the id of a mapping is set.
+func (t *Tables) hasContent(m pprofwire.Mapping) bool {
+	m.ID = 0
+	for _, text := range []*uint32{&m.Filename, &m.BuildID} {
+		if len(t.wire.String(*text)) == 0 {
+			*text = 0
+		}
+	}
+	return m != pprofwire.Mapping{}
+}
+
 func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
 	t.attributes = t.attributes[:0]
 	if len(t.wire.String(m.BuildID)) > 0 && m.BuildID != 0 {
