@@ -147,6 +147,7 @@ type EncodeOptions struct {
 	LinkLabels LinkLabels
 	// ResourceComments writes the resource's attributes as comments "resource:key=value".
 	ResourceComments bool
-	// PreferOriginalPayload hands on original_payload where it holds a pprof, instead of writing the profile anew.
+	// PreferOriginalPayload hands on original_payload where it holds a pprof, byte for byte without its compression, instead
+	// of writing the profile anew.
 	PreferOriginalPayload bool
 }

@@ -23,7 +23,8 @@ type EncodingConfig struct {
 	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
 	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
 	ResourceComments bool `mapstructure:"resource_comments"`
-	// PreferOriginalPayload writes the pprof that a profile was made of, where the profile carries it.
+	// PreferOriginalPayload writes the pprof that a profile was made of, where the profile carries it, with the compression of
+	// the exporter.
 	PreferOriginalPayload bool `mapstructure:"prefer_original_payload"`
 
 	// prevent unkeyed literal initialization
