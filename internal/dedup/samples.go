@@ -81,12 +81,7 @@ func (w *work) isZero(sample pprofile.Sample) bool {
 	if !w.opts.DropZeroSamples || sample.TimestampsUnixNano().Len() > 0 {
 		return false
 	}
-	for _, v := range sample.Values().All() {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return sum(sample) == 0
 }
 
 // identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
@@ -117,6 +112,7 @@ func (w *work) combine(profile pprofile.Profile) {
 		if w.opts.Shape == ShapeTotal {
 			makeTotal(sample)
 		}
+		sumValues(sample)
 		if shapeOf(sample) == noData {
 			sample.Values().Append(0)
 		}

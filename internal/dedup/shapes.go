@@ -42,14 +42,21 @@ func (w *work) shapeAfter(sample pprofile.Sample) shape {
 // reshapes tells whether the options change a sample by itself.
 func (w *work) reshapes(sample pprofile.Sample) bool {
 	timestamps := sample.TimestampsUnixNano().Len()
-	switch w.opts.Shape {
-	case ShapePerEvent:
+	switch {
+	case timestamps == 0:
+		return sample.Values().Len() > 1
+	case w.opts.Shape == ShapePerEvent:
 		return timestamps > 1
-	case ShapeTotal:
-		return timestamps > 0 || sample.Values().Len() > 1
-	case ShapeCombined:
+	default:
+		return w.opts.Shape == ShapeTotal
 	}
-	return false
+}
+
+// sumValues leaves one value of several without timestamps: the protocol has one, the total.
+func sumValues(sample pprofile.Sample) {
+	if sample.TimestampsUnixNano().Len() == 0 && sample.Values().Len() > 1 {
+		sample.Values().FromRaw([]int64{sum(sample)})
+	}
 }
 
 // makeTotal leaves one value and no timestamps. Without values each timestamp counts 1, whatever the period is: the protocol

@@ -260,7 +260,10 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 }
 
 // keepAll keeps what is dropped because strict readers refuse it.
-func keepAll(cfg *Config) { cfg.LinksWithoutSpan = LinksWithoutSpanKeep }
+func keepAll(cfg *Config) {
+	cfg.LinksWithoutSpan = LinksWithoutSpanKeep
+	cfg.NegativeLines, cfg.FunctionsWithoutName = NegativeLinesKeep, FunctionsWithoutNameKeep
+}
 
 // repeatedOf drops repeated profiles, besides what change does.
 func repeatedOf(change func(*Config)) func(*Config) {
