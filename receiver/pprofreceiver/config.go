@@ -57,6 +57,10 @@ type Config struct {
 	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
+	// ThreadAttributes makes the labels "thread id" and "thread name" of Datadog's profilers the attributes thread.id and
+	// thread.name.
+	ThreadAttributes bool `mapstructure:"thread_attributes"`
+
 	// ZeroValues says whether zero values of payloads with several sample types are kept.
 	ZeroValues ZeroValues `mapstructure:"zero_values"`
 
@@ -114,14 +118,15 @@ var (
 
 func createDefaultConfig() component.Config {
 	cfg := &Config{
-		Server:     configoptional.Some(defaultServerConfig()),
-		Remote:     configoptional.Default(defaultRemoteConfig()),
-		Scrape:     configoptional.Default(defaultScrapeConfig()),
-		File:       configoptional.Default(defaultFileConfig()),
-		Self:       configoptional.Default(defaultSelfConfig()),
-		Limits:     LimitsConfig{Payloads: defaultMaxPayloads},
-		LinkLabels: payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
-		ZeroValues: ZeroValuesDrop,
+		Server:           configoptional.Some(defaultServerConfig()),
+		Remote:           configoptional.Default(defaultRemoteConfig()),
+		Scrape:           configoptional.Default(defaultScrapeConfig()),
+		File:             configoptional.Default(defaultFileConfig()),
+		Self:             configoptional.Default(defaultSelfConfig()),
+		Limits:           LimitsConfig{Payloads: defaultMaxPayloads},
+		LinkLabels:       payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
+		ThreadAttributes: true,
+		ZeroValues:       ZeroValuesDrop,
 	}
 	payloadconfig.CopyLimits(&cfg.Limits, pprof.DefaultLimits())
 	return cfg
@@ -195,6 +200,7 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	options := pprof.DecodeOptions{
 		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
+		KeepThreadLabels:         !cfg.ThreadAttributes,
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,

@@ -52,6 +52,7 @@ func TestDefaultConfig(t *testing.T) {
 	options := cfg.decodeOptions()
 	assert.Equal(t, pprof.DefaultLimits(), options.Limits)
 	assert.Equal(t, pprof.DefaultLinkLabels(), options.LinkLabels)
+	assert.False(t, options.KeepThreadLabels)
 	assert.False(t, options.KeepZeroValues)
 	assert.False(t, options.KeepUnreferencedMappings)
 	assert.False(t, options.IncludeOriginalPayload)
@@ -88,6 +89,7 @@ func TestLoadAll(t *testing.T) {
 			Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18,
 		},
 		LinkLabels:               []pprof.LinkLabels{{Trace: "my.trace", Span: "my.span", Decimal: true}, {Trace: "only.trace"}},
+		KeepThreadLabels:         true,
 		KeepZeroValues:           true,
 		KeepUnreferencedMappings: true,
 		IncludeOriginalPayload:   true,

@@ -73,6 +73,9 @@ func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
 	if name := t.name(t.wire.DefaultSampleType); name != "" {
 		scope.Attributes().PutStr(semconv.ScopeDefaultSampleType, name)
 	}
+	if t.labels.threads {
+		scope.Attributes().PutBool(semconv.ScopeThreadLabels, true)
+	}
 }
 
 // describeProfile writes what all profiles of the payload share and the profile's type.

@@ -26,6 +26,8 @@ type labelTranslation struct {
 	links []linkKeys
 	// anyLink tells whether one of the keys names a trace.
 	anyLink bool
+	// threads tells whether the labels of threads get the names of the conventions.
+	threads bool
 	refs    []labelRef
 }
 
@@ -33,6 +35,9 @@ type labelTranslation struct {
 type labelKey struct {
 	name  string
 	index int32
+	// conventionalIndex is that of the name that the conventions have for it, if there is one.
+	conventionalIndex int32
+	conventional      string
 }
 
 type linkKeys struct{ trace, span int32 }
@@ -117,6 +122,9 @@ func (t *decoding) labelKey(i uint32) int32 {
 		t.reserved.grown += keyBytes
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
+		if l.threads {
+			l.keys[key].conventional = conventionalName(name)
+		}
 		t.noteLinkKey(name, key)
 	}
 	l.ofString[i] = key + 1
@@ -139,18 +147,22 @@ func (t *decoding) noteLinkKey(name string, key int32) {
 	}
 }
 
-// attributeKey returns the index of a key in the dictionary.
-func (t *decoding) attributeKey(key int32) int32 {
-	k := &t.labels.keys[key]
-	if k.index == 0 {
-		k.index = t.dict.String(k.name) + 1
+// attributeKey returns the index of the key of an attribute in the dictionary, which labels of one key become.
+func (t *decoding) attributeKey(refs []labelRef) int32 {
+	k := &t.labels.keys[refs[0].key]
+	index, name := &k.index, k.name
+	if len(refs) == 1 && k.isConventional(refs[0].label) {
+		index, name = &k.conventionalIndex, k.conventional
 	}
-	return k.index - 1
+	if *index == 0 {
+		*index = t.dict.String(name) + 1
+	}
+	return *index - 1
 }
 
 // labelAttribute makes one attribute of all labels of one key: of its only value, or of an array of them, in order.
 func (t *decoding) labelAttribute(refs []labelRef) int32 {
-	key := t.attributeKey(refs[0].key)
+	key := t.attributeKey(refs)
 	if len(refs) == 1 {
 		l := refs[0].label
 		if l.Str != 0 {

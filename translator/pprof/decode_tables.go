@@ -124,6 +124,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	t.tables.Fill(t.opts.KeepUnreferencedMappings)
 	t.stats.Repairs.UnknownMappings = t.tables.UnknownMappings
 	t.stats.Repairs.NoFunction = t.tables.NoFunction
+	t.labels.threads = t.usesThreadLabels()
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()

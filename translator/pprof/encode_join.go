@@ -107,7 +107,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.stacks.begin(t.source.stacks.Len())
 	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
-	t.labels.beginPayload(t.dict.Len().Attributes)
+	t.labels.beginPayload(t.dict.Len().Attributes, scope)
 	j.order = sampleTypeOrder(scope, len(g.profiles))
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they have the first strings

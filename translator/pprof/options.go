@@ -121,6 +121,9 @@ type DecodeOptions struct {
 	// LinkLabels are tried in order, the first pair found makes the link. Nil means [DefaultLinkLabels]; an empty
 	// slice that is not nil makes no links.
 	LinkLabels []LinkLabels
+	// KeepThreadLabels leaves the labels "thread id", a number, and "thread name" of Datadog's profilers as they are. Without it
+	// they become the attributes thread.id and thread.name, and an Encoder makes labels of the old names of them.
+	KeepThreadLabels bool
 	// KeepZeroValues carries the zero values of payloads with several sample types too, so that all profiles of a
 	// payload have equally many samples. Without it a zero is left out where the sample has another value.
 	KeepZeroValues bool

@@ -8,10 +8,17 @@ package semconv // import "github.com/otelpprof/otelpprof/translator/internal/se
 // SchemaURL is that of the semantic conventions.
 const SchemaURL = "https://opentelemetry.io/schemas/1.41.0"
 
-// Attributes of a scope.
+// Attributes of a scope. ScopeThreadLabels tells that the attributes ThreadID and ThreadName were the labels of Datadog's profilers.
 const (
 	ScopeSampleTypeOrder   = "pprof.scope.sample_type_order"
 	ScopeDefaultSampleType = "pprof.scope.default_sample_type"
+	ScopeThreadLabels      = "pprof.scope.thread_labels"
+)
+
+// Attributes of a sample.
+const (
+	ThreadID   = "thread.id"
+	ThreadName = "thread.name"
 )
 
 // Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block. ProfileMainMapping
