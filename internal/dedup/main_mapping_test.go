@@ -6,6 +6,7 @@ package dedup_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -52,11 +53,11 @@ func mappingsOf(t *testing.T, pd pprofile.Profiles) (mappings []string) {
 		require.NoError(t, err)
 		p, err := profile.ParseData(payload.Pprof)
 		require.NoError(t, err)
-		text := ""
+		var text strings.Builder
 		for _, m := range p.Mapping {
-			text += fmt.Sprintf("%s %s;", m.File, m.BuildID)
+			fmt.Fprintf(&text, "%s %s;", m.File, m.BuildID)
 		}
-		mappings = append(mappings, text)
+		mappings = append(mappings, text.String())
 	}
 	return mappings
 }

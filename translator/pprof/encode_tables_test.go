@@ -6,6 +6,7 @@ package pprof_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ func TestMainMappingComesFirst(t *testing.T) {
 	main := map[string]any{"filename": "main", "build_id": "b", "memory_start": 4096, "has_functions": true}
 	tooLarge := map[string]any{}
 	for i := range 10 {
-		tooLarge[fmt.Sprint(i)] = i
+		tooLarge[strconv.Itoa(i)] = i
 	}
 	for name, test := range map[string]struct {
 		value    any

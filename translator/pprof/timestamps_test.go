@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -93,7 +94,7 @@ func TestTimestampsThereAndBack(t *testing.T) {
 	for i := range int64(40) {
 		labels := []label{num("timestamp", 1000+i, "nanoseconds")}
 		if i%3 == 0 {
-			labels = append(labels, str("key", fmt.Sprint(i%2)), str("trace_id", fmt.Sprintf("%032x", i%5+1)), str("span_id", fmt.Sprintf("%016x", i%5+1)))
+			labels = append(labels, str("key", strconv.FormatInt(i%2, 10)), str("trace_id", fmt.Sprintf("%032x", i%5+1)), str("span_id", fmt.Sprintf("%016x", i%5+1)))
 		}
 		p.sample([]uint32{uint32(i%3 + 1)}, []int64{1, i % 4}, labels...)
 	}

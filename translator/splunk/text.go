@@ -188,7 +188,7 @@ func (t *decoding) addTextThread() {
 	if len(x.threadName) > 0 {
 		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, x.threadName))
 	}
-	if len(x.threadState) > 0 && !(t.hasJVMStates() && t.addJVMState(x.threadState)) {
+	if isJVMState := t.hasJVMStates() && t.addJVMState(x.threadState); len(x.threadState) > 0 && !isJVMState {
 		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, x.threadState))
 	}
 	if t.record.truncated {
