@@ -174,6 +174,16 @@ func TestMainMapping(t *testing.T) {
 	}
 }
 
+// TestMainMappingTwice: mappings of equal content are one, and one without any is none.
+func TestMainMappingTwice(t *testing.T) {
+	p := newPayload("cpu/ns")
+	p.mapping(pprofwire.Mapping{ID: 1, Filename: p.text("main")}).mapping(pprofwire.Mapping{ID: 2}).
+		mapping(pprofwire.Mapping{ID: 3, Filename: p.add("main")}).mapping(pprofwire.Mapping{ID: 4, Filename: p.text("unused")})
+	p.location(pprofwire.Location{ID: 1, MappingID: 2, Address: 1}).location(pprofwire.Location{ID: 2, MappingID: 3, Address: 1})
+	d := decode(t, p.sample([]uint32{1, 2}, []int64{1}), pprof.DecodeOptions{})
+	assert.Empty(t, d.attributes(d.profile(0).AttributeIndices()))
+}
+
 // TestMainMappingWithoutName: every field is carried, of the first mapping that has any.
 func TestMainMappingWithoutName(t *testing.T) {
 	d := decode(t, newPayload("cpu/ns").mapping(pprofwire.Mapping{ID: 3}).mapping(pprofwire.Mapping{

@@ -20,9 +20,18 @@ func (t *decoding) usesThreadLabels() bool {
 	if t.opts.KeepThreadLabels || len(t.wire.Labels) == 0 {
 		return false
 	}
-	found := false
 	for i := range uint32(t.wire.NumStrings()) {
-		switch string(t.wire.String(i)) {
+		if conventionalName(string(t.wire.String(i))) != "" {
+			return t.hasThreadLabels()
+		}
+	}
+	return false
+}
+
+// hasThreadLabels looks at the keys of all labels.
+func (t *decoding) hasThreadLabels() (found bool) {
+	for i := range t.wire.Labels {
+		switch string(t.wire.String(t.wire.Labels[i].Key)) {
 		case labelThreadID, labelThreadName:
 			found = true
 		case semconv.ThreadID, semconv.ThreadName:

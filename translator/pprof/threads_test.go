@@ -60,6 +60,16 @@ func TestThreadLabels(t *testing.T) {
 	}
 }
 
+// TestThreadLabelsAreKeys: what has their names and is no label says nothing.
+func TestThreadLabelsAreKeys(t *testing.T) {
+	p := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, str("a", "thread id"))
+	d := decode(t, p, pprof.DecodeOptions{})
+	assert.Empty(t, d.scope().Scope().Attributes().AsRaw())
+	p = newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, str("thread name", "thread.id"))
+	d = decode(t, p, pprof.DecodeOptions{})
+	assert.Equal(t, []string{`leaf 1 {thread.name="thread.id"}`}, d.samples(0))
+}
+
 // TestThreadAttributesOfOthers: attributes that were no labels of Datadog's keep their names.
 func TestThreadAttributesOfOthers(t *testing.T) {
 	m := newMessage()

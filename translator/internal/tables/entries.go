@@ -4,6 +4,8 @@
 package tables
 
 import (
+	"bytes"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
@@ -43,28 +45,43 @@ func (t *Tables) fillMappings(all bool) {
 }
 
 // MainMapping returns the first mapping with any content, the main binary, or nil without one. alone tells whether it is the
-// only one that samples reach. It comes after Fill.
+// only one that samples reach, those of equal content counting as one. It comes after Fill.
 func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
+	var reached *pprofwire.Mapping
+	var only int32 // what the reached one is in the dictionary
+	several := false
 	for i := range t.wire.Mappings {
-		switch m := &t.wire.Mappings[i]; {
-		case main != nil:
-			alone = alone && !t.reached[i]
-		case t.hasContent(*m):
-			main, alone = m, t.reached[i]
+		m := &t.wire.Mappings[i]
+		if main == nil && !t.equalMappings(m, &pprofwire.Mapping{}) {
+			main = m
+		}
+		switch index := t.mappings[i]; {
+		case !t.reached[i] || index == 0:
+		case reached == nil:
+			reached, only = m, index
+		default:
+			several = several || index != only
 		}
 	}
-	return main, alone
+	return main, reached != nil && !several && t.equalMappings(main, reached)
 }
 
-// hasContent tells whether anything but the id of a mapping is set.
-func (t *Tables) hasContent(m pprofwire.Mapping) bool {
-	m.ID = 0
-	for _, text := range []*uint32{&m.Filename, &m.BuildID} {
-		if len(t.wire.String(*text)) == 0 {
-			*text = 0
+// equalMappings compares mappings by all but their ids.
+func (t *Tables) equalMappings(a, b *pprofwire.Mapping) bool {
+	x, y := *a, *b
+	x.ID, x.Filename, x.BuildID = 0, 0, 0
+	y.ID, y.Filename, y.BuildID = 0, 0, 0
+	return x == y && t.equalTexts(a.Filename, b.Filename) && t.equalTexts(a.BuildID, b.BuildID)
+}
+
+func (t *Tables) equalTexts(a, b uint32) bool {
+	text := func(i uint32) []byte {
+		if i == 0 {
+			return nil
 		}
+		return t.rules.Text(i)
 	}
-	return m != pprofwire.Mapping{}
+	return a == b || bytes.Equal(text(a), text(b))
 }
 
 func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
