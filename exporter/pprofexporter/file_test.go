@@ -27,6 +27,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // Each profile of this repository and of the clients becomes one file that google/pprof reads as it reads the payload.
@@ -75,6 +76,29 @@ func compareFiles(t *testing.T, payloads map[string][]byte) {
 		}
 		require.Len(t, added, 1, name)
 		assert.Empty(t, profiletest.DiffPprof(want, f.read(t, added[0])), name)
+	}
+}
+
+// The pprof that a profile was made of is written byte for byte, with the compression of the exporter.
+func TestOriginalPayloadInFile(t *testing.T) {
+	plain, err := inflate.Append(nil, deliverytest.OwnProfile(t, "cpu.pb.gz"), 64<<20)
+	require.NoError(t, err)
+	plain = append(plain, 0xf8, 0x7f, 1) // a field that no translation would write again
+	fastest, err := pprof.AppendGzip(nil, plain, 1)
+	require.NoError(t, err)
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{IncludeOriginalPayload: true})
+	for _, payload := range [][]byte{plain, fastest} {
+		f := newFixture(t, func(cfg *Config) { cfg.Encoding.PreferOriginalPayload = true })
+		pd, _, err := decoder.Decode(payload, pprof.Source{})
+		require.NoError(t, err)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), pd))
+		require.Len(t, f.files(t), 1)
+		written, err := os.ReadFile(filepath.Join(f.directory, f.files(t)[0]))
+		require.NoError(t, err)
+		assert.NotEqual(t, payload, written)
+		got, err := inflate.Append(nil, written, 64<<20)
+		require.NoError(t, err)
+		assert.Equal(t, plain, got)
 	}
 }
 

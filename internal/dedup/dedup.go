@@ -48,6 +48,10 @@ type Options struct {
 	DropPartialLinks bool
 	// DropEmptyProfiles drops profiles without samples.
 	DropEmptyProfiles bool
+	// ClearNegativeLines makes lines, columns and start lines below 0 unset.
+	ClearNegativeLines bool
+	// NameFunctions gives functions that have neither a name, a system name nor a file name the name AnonymousFunction.
+	NameFunctions bool
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
@@ -73,6 +77,8 @@ type Stats struct {
 	MendedTexts int
 	// PartialLinks counts samples whose link became an attribute, EmptyProfiles the profiles dropped for having no samples.
 	PartialLinks, EmptyProfiles int
+	// ClearedLines counts lines, columns and start lines that were below 0, NamedFunctions the functions that got a name.
+	ClearedLines, NamedFunctions int
 }
 
 // DropKey is why profiles were dropped, and of which service they are.

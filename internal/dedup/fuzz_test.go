@@ -43,15 +43,19 @@ func FuzzDeduplicate(f *testing.F) {
 		if mode&8 != 0 {
 			options.DropAttributes = []string{"", "thread.id"}
 		}
+		options.ClearNegativeLines, options.NameFunctions = mode&16 != 0, mode&32 != 0
 		before := clone(pd)
-		valid := profiletest.CheckOptions{Untidy: true, AllowMixedShapes: true, AllowTimestampsOutside: true}.Check(before) == nil
+		valid := profiletest.CheckOptions{
+			Untidy: true, AllowMixedShapes: true, AllowTimestampsOutside: true, AllowNegativeLines: true, AllowNamelessFunctions: true,
+		}.Check(before) == nil
 		d := dedup.New(options)
 		after, stats, err := d.Deduplicate(pd)
 		require.NoError(t, err)
 		require.NoError(t, profiletest.CheckOptions{
 			AllowMixedShapes: true, AllowTimestampsOutside: true, Deduplicated: options.Shape != dedup.ShapePerEvent,
+			AllowNegativeLines: !options.ClearNegativeLines, AllowNamelessFunctions: !options.NameFunctions,
 		}.Check(after))
-		if valid && mode%3 == 0 && mode&12 == 0 {
+		if valid && mode%3 == 0 && mode&60 == 0 {
 			assert.Zero(t, stats.Invalid)
 			require.Empty(t, profiletest.Diff(before, after))
 		}

@@ -19,7 +19,7 @@ import (
 // theirs, if all have one; the original payload goes.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
 	for _, scope := range walk.Scopes(pd) {
-		merged += mergeScope(pd.Dictionary().StringTable(), scope.Profiles(), delta)
+		merged += mergeScope(pd.Dictionary(), scope.Profiles(), delta)
 	}
 	return merged
 }
@@ -32,7 +32,8 @@ type mergeKey struct {
 	attributes             string
 }
 
-func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delta func(typ, unit string) bool) (merged int) {
+func mergeScope(dict pprofile.ProfilesDictionary, profiles pprofile.ProfilesSlice, delta func(typ, unit string) bool) (merged int) {
+	texts, isMain := dict.StringTable(), attributesOf(dict, mainMapping)
 	first := map[mergeKey]pprofile.Profile{}
 	profiles.RemoveIf(func(profile pprofile.Profile) bool {
 		key := mergeKey{
@@ -41,9 +42,9 @@ func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delt
 			periodType: profile.PeriodType().TypeStrindex(),
 			periodUnit: profile.PeriodType().UnitStrindex(),
 			period:     profile.Period(),
-			attributes: listKey(profile.AttributeIndices()),
+			attributes: listKey(profile.AttributeIndices(), isMain),
 		}
-		if isSnapshot(profile) || !delta(table.At(int(key.sampleType)), table.At(int(key.sampleUnit))) {
+		if isSnapshot(profile) || !delta(texts.At(int(key.sampleType)), texts.At(int(key.sampleUnit))) {
 			return false
 		}
 		to, found := first[key]
@@ -52,6 +53,7 @@ func mergeScope(table pcommon.StringSlice, profiles pprofile.ProfilesSlice, delt
 			return false
 		}
 		mergeInto(to, profile)
+		addMainMapping(to, profile, isMain)
 		merged++
 		return true
 	})
@@ -64,12 +66,30 @@ func isSnapshot(profile pprofile.Profile) bool {
 	return profile.Time() == 0 || profile.DurationNano() == 0
 }
 
-func listKey(list pcommon.Int32Slice) string {
+// listKey returns a list as a key, without the entries that are left out.
+func listKey(list pcommon.Int32Slice, leftOut []bool) string {
 	key := make([]byte, 0, 4*list.Len())
 	for _, i := range list.All() {
-		key = append(key, byte(i>>24), byte(i>>16), byte(i>>8), byte(i))
+		if !leftOut[i] {
+			key = append(key, byte(i>>24), byte(i>>16), byte(i>>8), byte(i))
+		}
 	}
 	return string(key)
+}
+
+// mainMapping is an attribute that the profiles of one program have or lack, as their samples reach its mappings.
+const mainMapping = "pprof.profile.main_mapping"
+
+// addMainMapping gives a profile the attribute of another one, if it has none.
+func addMainMapping(to, from pprofile.Profile, isMain []bool) {
+	if hasAny(to.AttributeIndices(), isMain) {
+		return
+	}
+	for _, i := range from.AttributeIndices().All() {
+		if isMain[i] {
+			to.AttributeIndices().Append(i)
+		}
+	}
 }
 
 func mergeInto(to, from pprofile.Profile) {

@@ -81,12 +81,7 @@ func (w *work) isZero(sample pprofile.Sample) bool {
 	if !w.opts.DropZeroSamples || sample.TimestampsUnixNano().Len() > 0 {
 		return false
 	}
-	for _, v := range sample.Values().All() {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return sum(sample) == 0
 }
 
 // identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
@@ -109,15 +104,15 @@ func (w *work) combine(profile pprofile.Profile) {
 		s.shapeless.Reset(sharing)
 	}
 	s.keepers = s.keepers[:0]
-	perEvent := eventValue(profile)
 	samples.RemoveIf(func(sample pprofile.Sample) bool {
 		if w.isZero(sample) {
 			w.stats.ZeroSamples++
 			return true
 		}
 		if w.opts.Shape == ShapeTotal {
-			makeTotal(sample, perEvent)
+			makeTotal(sample)
 		}
+		sumValues(sample)
 		if shapeOf(sample) == noData {
 			sample.Values().Append(0)
 		}

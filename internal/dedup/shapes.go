@@ -42,37 +42,33 @@ func (w *work) shapeAfter(sample pprofile.Sample) shape {
 // reshapes tells whether the options change a sample by itself.
 func (w *work) reshapes(sample pprofile.Sample) bool {
 	timestamps := sample.TimestampsUnixNano().Len()
-	switch w.opts.Shape {
-	case ShapePerEvent:
+	switch {
+	case timestamps == 0:
+		return sample.Values().Len() > 1
+	case w.opts.Shape == ShapePerEvent:
 		return timestamps > 1
-	case ShapeTotal:
-		return timestamps > 0 || sample.Values().Len() > 1
-	case ShapeCombined:
+	default:
+		return w.opts.Shape == ShapeTotal
 	}
-	return false
 }
 
-// makeTotal leaves one value and no timestamps. Without values each timestamp counts perEvent.
-func makeTotal(sample pprofile.Sample, perEvent int64) {
+// sumValues leaves one value of several without timestamps: the protocol has one, the total.
+func sumValues(sample pprofile.Sample) {
+	if sample.TimestampsUnixNano().Len() == 0 && sample.Values().Len() > 1 {
+		sample.Values().FromRaw([]int64{sum(sample)})
+	}
+}
+
+// makeTotal leaves one value and no timestamps. Without values each timestamp counts 1, whatever the period is: the protocol
+// says so.
+func makeTotal(sample pprofile.Sample) {
 	timestamps := sample.TimestampsUnixNano()
 	total := sum(sample)
 	if sample.Values().Len() == 0 {
-		total = perEvent * int64(timestamps.Len())
+		total = int64(timestamps.Len())
 	}
 	timestamps.FromRaw(nil)
 	sample.Values().FromRaw([]int64{total})
-}
-
-// eventValue is what a timestamp without a value stands for: one event, or a period where that is what the profile
-// counts.
-func eventValue(profile pprofile.Profile) int64 {
-	sampleType, periodType := profile.SampleType(), profile.PeriodType()
-	named := sampleType.TypeStrindex() != 0 || sampleType.UnitStrindex() != 0
-	if named && profile.Period() > 0 && sampleType.TypeStrindex() == periodType.TypeStrindex() &&
-		sampleType.UnitStrindex() == periodType.UnitStrindex() {
-		return profile.Period()
-	}
-	return 1
 }
 
 // splitEvents makes a sample of each timestamp. Samples keep their order.

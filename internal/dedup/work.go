@@ -54,6 +54,9 @@ func (w *work) run() error {
 	w.dropPartialLinks()
 	w.dropEmptyProfiles()
 	w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
+	if w.mendCode() {
+		w.tables.Reset(w.pd.Dictionary(), w.dropKeys)
+	}
 	if !w.look() {
 		goOn, err := w.handleInvalid()
 		if err != nil || !goOn {

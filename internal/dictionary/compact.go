@@ -39,6 +39,8 @@ type Compactor struct {
 	set     []int32
 	other   []int32
 	changed bool
+	// negativeLines and namelessFunctions tell of entries that strict readers refuse.
+	negativeLines, namelessFunctions bool
 
 	// use marks what it goes through as used, rename gives it the new indices.
 	use, rename *Visit
@@ -158,6 +160,7 @@ func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used
 // sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
 	c.source, c.dropKeys, c.changed = source, dropKeys, false
+	c.negativeLines, c.namelessFunctions = false, false
 	if c.use == nil {
 		c.use, c.rename = NewVisit(&c.using), NewVisit(renaming{c})
 	}
@@ -253,6 +256,12 @@ func (c *Compactor) Number() (ok bool) {
 	}
 	return true
 }
+
+// NegativeLines tells after Reset whether a line, a column or the start line of a function is below 0.
+func (c *Compactor) NegativeLines() bool { return c.negativeLines }
+
+// NamelessFunctions tells after Reset whether a function has neither a name, a system name nor a file name, but a start line.
+func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 
 // Changed tells whether Apply has anything to do.
 func (c *Compactor) Changed() bool { return c.changed }

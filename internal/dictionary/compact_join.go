@@ -131,6 +131,8 @@ func (c *Compactor) joinFunctions() {
 			c.of[Functions].setBroken(i, err)
 			continue
 		}
+		c.negativeLines = c.negativeLines || f.StartLine < 0
+		c.namelessFunctions = c.namelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
 		c.joinSoon(&c.of[Functions], i, f.hash(), equal)
 	}
 	c.joinRest(&c.of[Functions], equal)

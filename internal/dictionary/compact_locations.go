@@ -29,14 +29,18 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 	}
 	lines := from.Lines()
 	h = l.hashStart(lines.Len())
+	negative := int64(0) // below 0 if any is
 	for j := range lines.Len() {
 		line := lines.At(j)
 		function := c.of[Functions].find(line.FunctionIndex())
 		if function < 0 {
 			return 0, c.of[Functions].fault(line.FunctionIndex())
 		}
-		h = hashLine(h, &Line{Function: function, Line: line.Line(), Column: line.Column()})
+		l := Line{Function: function, Line: line.Line(), Column: line.Column()}
+		negative |= l.Line | l.Column
+		h = hashLine(h, &l)
 	}
+	c.negativeLines = c.negativeLines || negative < 0
 	c.set = c.set[:0]
 	if attributes := from.AttributeIndices(); attributes.Len() > 0 {
 		if c.set, err = c.attributeSet(c.set, attributes, false); err != nil {

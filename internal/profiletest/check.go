@@ -25,14 +25,16 @@ type CheckOptions struct {
 	AllowMixedShapes bool
 	// AllowTimestampsOutside accepts timestamps outside of the profile's time range.
 	AllowTimestampsOutside bool
-	// Untidy accepts duplicates, orphans and attribute lists in any order: messages that keep the rules of the protocol
-	// and have not gone through one of our components.
+	// AllowNegativeLines accepts lines, columns and start lines below 0, which the protocol has no meaning for and pprof allows.
+	AllowNegativeLines bool
+	// AllowNamelessFunctions accepts functions without name, system name and file name, which pprof allows.
+	AllowNamelessFunctions bool
+	// Untidy accepts duplicates, orphans, attribute lists in any order, and several values without timestamps: messages that
+	// keep the rules of the protocol and have not gone through one of our components.
 	Untidy bool
 	// Deduplicated asks for more: samples of equal identity and shape in one profile are one sample, and equal
 	// resources, and equal scopes of one resource, are joined.
 	Deduplicated bool
-	// NonNegativeLines asks for lines, columns and start lines of 0 or more. pprof allows others, so the default does.
-	NonNegativeLines bool
 }
 
 // Check tells whether pd keeps the rules of OTLP profiles, and has neither duplicates nor orphans in its dictionary.

@@ -128,13 +128,13 @@ func TestCheckDeduplicated(t *testing.T) {
 	require.EqualError(t, strict.Check(pd), "resource_profiles[1]: is equal to element 0 and not joined with it")
 }
 
-func TestCheckNonNegativeLines(t *testing.T) {
+func TestCheckNegativeLines(t *testing.T) {
 	pd := newMessage()
 	pd.Dictionary().FunctionTable().At(1).SetStartLine(-1)
 	pd.Dictionary().LocationTable().At(1).Lines().At(0).SetLine(-2)
 	pd.Dictionary().LocationTable().At(1).Lines().At(0).SetColumn(-3)
-	require.NoError(t, Check(pd))
-	err := CheckOptions{NonNegativeLines: true}.Check(pd)
+	require.NoError(t, CheckOptions{AllowNegativeLines: true}.Check(pd))
+	err := Check(pd)
 	require.ErrorContains(t, err, "function_table[1]: start_line -1 is negative")
 	require.ErrorContains(t, err, "location_table[1]: line -2 is negative")
 	require.ErrorContains(t, err, "location_table[1]: column -3 is negative")

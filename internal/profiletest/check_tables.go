@@ -86,6 +86,9 @@ func (c *checker) references() {
 		c.inRange(at, "system_name_strindex", f.SystemNameStrindex(), stringTable, len(c.tables.strings))
 		c.inRange(at, "filename_strindex", f.FilenameStrindex(), stringTable, len(c.tables.strings))
 		c.notNegative(at, "start_line", f.StartLine())
+		if i > 0 && f.NameStrindex() == 0 && f.SystemNameStrindex() == 0 && f.FilenameStrindex() == 0 && !c.options.AllowNamelessFunctions {
+			c.report(at, "has neither a name, a system name nor a file name")
+		}
 	}
 	for i, m := range c.dict.MappingTable().All() {
 		at := place{mappingTable, i}
@@ -138,7 +141,7 @@ func (c *checker) inRange(at place, field string, index int32, table string, len
 }
 
 func (c *checker) notNegative(at place, field string, n int64) {
-	if c.options.NonNegativeLines && n < 0 {
+	if n < 0 && !c.options.AllowNegativeLines {
 		c.report(at, "%s %d is negative", field, n)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestCheckAcceptsAMessageThatKeepsTheRules(t *testing.T) {
 	require.NoError(t, Check(newMessage()))
-	strictest := CheckOptions{Deduplicated: true, NonNegativeLines: true}
+	strictest := CheckOptions{Deduplicated: true}
 	require.NoError(t, strictest.Check(newMessage()))
 }
 
@@ -168,6 +168,26 @@ func TestCheckNamesTheRule(t *testing.T) {
 				firstSample(pd).TimestampsUnixNano().FromRaw(nil)
 			},
 			want: "samples[0]: has neither values nor timestamps",
+		},
+		{
+			name: "several values without timestamps", breakIt: func(pd pprofile.Profiles) { firstSample(pd).Values().Append(1) },
+			want:     "samples[0]: has 2 values without timestamps",
+			accepted: CheckOptions{Untidy: true},
+		},
+		{
+			name: "function without a name", breakIt: func(pd pprofile.Profiles) {
+				pd.Dictionary().FunctionTable().AppendEmpty().SetStartLine(1)
+				pd.Dictionary().LocationTable().At(1).Lines().AppendEmpty().SetFunctionIndex(3)
+			},
+			want:     "function_table[3]: has neither a name, a system name nor a file name",
+			accepted: CheckOptions{AllowNamelessFunctions: true},
+		},
+		{
+			name: "negative column", breakIt: func(pd pprofile.Profiles) {
+				pd.Dictionary().LocationTable().At(1).Lines().At(0).SetColumn(-1)
+			},
+			want:     "location_table[1]: column -1 is negative",
+			accepted: CheckOptions{AllowNegativeLines: true},
 		},
 		{
 			name: "mixed shapes", breakIt: func(pd pprofile.Profiles) { firstSample(pd).TimestampsUnixNano().Append(1099) },

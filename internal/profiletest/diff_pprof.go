@@ -14,7 +14,7 @@ import (
 // DiffPprof compares two pprofs by all that the way through OTLP keeps, and returns "" when they are the same.
 //
 // Ids and the order of samples, locations and functions do not count; samples of equal stack and labels are summed
-// first; of mappings with equal content the first counts; what no sample reaches is left out. What OTLP cannot hold counts as what becomes of it: text that is not
+// first; of mappings with equal content the first counts; what no sample reaches is left out, but for the first mapping. What OTLP cannot hold counts as what becomes of it: text that is not
 // UTF-8 is read with U+FFFD in place of the faulty bytes, a negative time or duration as 0, a mapping without any
 // content as none, and a lone sample type without name and samples as none. Both profiles must satisfy CheckValid.
 func DiffPprof(a, b *profile.Profile) string {
@@ -43,6 +43,7 @@ func DiffPprof(a, b *profile.Profile) string {
 
 func diffHeaders(d *differences, a, b *profile.Profile) {
 	diffLists(d, "sample type", sampleTypes(a), sampleTypes(b))
+	field(d, "", "main mapping", mainMapping(a), mainMapping(b))
 	field(d, "", "default sample type", valid(a.DefaultSampleType), valid(b.DefaultSampleType))
 	diffLists(d, "period type", valueTypes(a.PeriodType), valueTypes(b.PeriodType))
 	field(d, "", "period", a.Period, b.Period)
@@ -74,6 +75,16 @@ func sampleTypes(p *profile.Profile) []pprofValueType {
 		return nil
 	}
 	return types
+}
+
+// mainMapping is the first mapping with any content.
+func mainMapping(p *profile.Profile) pprofMapping {
+	for _, m := range p.Mapping {
+		if content := mappingContent(m); content != (pprofMapping{}) {
+			return content
+		}
+	}
+	return pprofMapping{}
 }
 
 type pprofValueType struct{ Type, Unit string }

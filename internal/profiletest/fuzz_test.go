@@ -41,7 +41,7 @@ func FuzzCheckAndDiff(f *testing.F) {
 		}
 		require.Empty(t, Diff(pd, pd))
 		_ = Diff(pd, newMessage())
-		strict := CheckOptions{Deduplicated: true, NonNegativeLines: true}.Check(pd)
+		strict := CheckOptions{Deduplicated: true}.Check(pd)
 		if Check(pd) != nil {
 			require.Error(t, strict)
 		}

@@ -5,6 +5,7 @@ package profiletest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/google/pprof/profile"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -27,16 +28,13 @@ func ReferencePprof(dict pprofile.ProfilesDictionary, scope pcommon.Instrumentat
 		r.profile.DefaultSampleType = name.AsString()
 	}
 	r.header(p)
-	each := int64(1)
-	if t := *r.profile.SampleType[0]; t == *r.profile.PeriodType && t != (profile.ValueType{}) && p.Period() > 0 {
-		each = p.Period()
-	}
 	for _, m := range dict.MappingTable().All() {
 		r.mappings = append(r.mappings, r.mapping(m))
 	}
 	for _, s := range p.Samples().All() {
-		r.profile.Sample = append(r.profile.Sample, r.sample(s, each))
+		r.profile.Sample = append(r.profile.Sample, r.sample(s))
 	}
+	r.reachedMappings()
 	return r.profile
 }
 
@@ -93,10 +91,13 @@ func (r *reference) mapping(m pprofile.Mapping) *profile.Mapping {
 		ID: uint64(len(r.mappings) + 1), Start: m.MemoryStart(), Limit: m.MemoryLimit(), Offset: m.FileOffset(),
 		File: stringAt(r.dict, m.FilenameStrindex()),
 	}
+	idKey := ""
 	r.each(m.AttributeIndices(), func(key, _ string, value pcommon.Value) {
 		switch key {
-		case "process.executable.build_id.gnu":
-			result.BuildID = value.Str()
+		case "process.executable.build_id.gnu", "process.executable.build_id.go", "process.executable.build_id.htlhash":
+			if value.Str() != "" && (idKey == "" || key < idKey) { // The keys have the order that counts.
+				result.BuildID, idKey = value.Str(), key
+			}
 		case "pprof.mapping.has_functions":
 			result.HasFunctions = value.Bool()
 		case "pprof.mapping.has_filenames":
@@ -107,11 +108,19 @@ func (r *reference) mapping(m pprofile.Mapping) *profile.Mapping {
 			result.HasInlineFrames = value.Bool()
 		}
 	})
-	r.profile.Mapping = append(r.profile.Mapping, result)
 	return result
 }
 
-func (r *reference) sample(s pprofile.Sample, each int64) *profile.Sample {
+// reachedMappings gives the profile the mappings that its locations have.
+func (r *reference) reachedMappings() {
+	for _, m := range r.mappings {
+		if slices.ContainsFunc(r.profile.Location, func(l *profile.Location) bool { return l.Mapping == m }) {
+			r.profile.Mapping = append(r.profile.Mapping, m)
+		}
+	}
+}
+
+func (r *reference) sample(s pprofile.Sample) *profile.Sample {
 	result := &profile.Sample{
 		Value: []int64{0}, Label: map[string][]string{}, NumLabel: map[string][]int64{}, NumUnit: map[string][]string{},
 	}
@@ -119,7 +128,7 @@ func (r *reference) sample(s pprofile.Sample, each int64) *profile.Sample {
 		result.Value[0] += v
 	}
 	if s.Values().Len() == 0 {
-		result.Value[0] = each * int64(s.TimestampsUnixNano().Len())
+		result.Value[0] = int64(s.TimestampsUnixNano().Len())
 	}
 	for _, index := range r.dict.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
 		result.Location = append(result.Location, r.location(r.dict.LocationTable().At(int(index))))

@@ -27,6 +27,9 @@ type Config struct {
 	// FrameType adds the attribute profile.frame.type to each location.
 	FrameType bool `mapstructure:"frame_type"`
 
+	// JVMThreadState makes the states of Java's threads the attribute jvm.thread.state of the semantic conventions.
+	JVMThreadState bool `mapstructure:"jvm_thread_state"`
+
 	// KeepEmptyStacks keeps samples without any frame.
 	KeepEmptyStacks bool `mapstructure:"keep_empty_stacks"`
 
@@ -100,6 +103,7 @@ func (cfg *Config) options() splunk.Options {
 	options := splunk.Options{
 		LinkLabels:             payloadconfig.LinkLabels(cfg.LinkLabels),
 		OmitFrameType:          !cfg.FrameType,
+		JVMThreadState:         cfg.JVMThreadState,
 		DropEmptyStacks:        !cfg.KeepEmptyStacks,
 		IncludeOriginalPayload: cfg.IncludeOriginalPayload,
 	}

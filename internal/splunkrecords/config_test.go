@@ -39,6 +39,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 		"sample_shape":             "per_event",
 		"link_labels":              []any{map[string]any{"trace": "t", "span": "s", "decimal": true}},
 		"frame_type":               false,
+		"jvm_thread_state":         true,
 		"keep_empty_stacks":        false,
 		"include_original_payload": true,
 	})
@@ -48,6 +49,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 		SampleShape:            splunk.PerEvent,
 		LinkLabels:             []pprof.LinkLabels{{Trace: "t", Span: "s", Decimal: true}},
 		OmitFrameType:          true,
+		JVMThreadState:         true,
 		DropEmptyStacks:        true,
 		IncludeOriginalPayload: true,
 	}, cfg.options())
@@ -89,6 +91,7 @@ func TestDocumentedDefaults(t *testing.T) {
 			"link_labels":              fmt.Sprintf("`%s` with `%s`", cfg.LinkLabels[0].Trace, cfg.LinkLabels[0].Span),
 			"decimal":                  cfg.LinkLabels[0].Decimal,
 			"frame_type":               cfg.FrameType,
+			"jvm_thread_state":         cfg.JVMThreadState,
 			"keep_empty_stacks":        cfg.KeepEmptyStacks,
 			"include_original_payload": cfg.IncludeOriginalPayload,
 		} {

@@ -27,6 +27,11 @@ type Config struct {
 	OnInvalid OnInvalid `mapstructure:"on_invalid"`
 	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
 	LinksWithoutSpan LinksWithoutSpan `mapstructure:"links_without_span"`
+	// NegativeLines is what to do with lines, columns and start lines below 0 (default: clear).
+	NegativeLines NegativeLines `mapstructure:"negative_lines"`
+	// FunctionsWithoutName is what to do with functions that have neither a name, a system name nor a file name (default:
+	// name).
+	FunctionsWithoutName FunctionsWithoutName `mapstructure:"functions_without_name"`
 	// DropEmptyProfiles drops profiles without samples (default: false).
 	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
@@ -51,12 +56,14 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmars
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		SampleShape:      SampleShapeCombined,
-		OnInvalid:        OnInvalidDropProfile,
-		LinksWithoutSpan: LinksWithoutSpanDrop,
-		Batch:            configoptional.Default(defaultBatchConfig()),
-		DropRepeated:     configoptional.Default(defaultDropRepeatedConfig()),
-		MergeProfiles:    configoptional.Default(defaultMergeProfilesConfig()),
+		SampleShape:          SampleShapeCombined,
+		OnInvalid:            OnInvalidDropProfile,
+		LinksWithoutSpan:     LinksWithoutSpanDrop,
+		NegativeLines:        NegativeLinesClear,
+		FunctionsWithoutName: FunctionsWithoutNameName,
+		Batch:                configoptional.Default(defaultBatchConfig()),
+		DropRepeated:         configoptional.Default(defaultDropRepeatedConfig()),
+		MergeProfiles:        configoptional.Default(defaultMergeProfilesConfig()),
 	}
 }
 
@@ -80,11 +87,13 @@ func (c *Config) Validate() error {
 // options returns the options of the deduplication.
 func (c *Config) options() dedup.Options {
 	return dedup.Options{
-		Shape:             c.SampleShape.shape(),
-		DropZeroSamples:   c.DropZeroSamples,
-		DropAttributes:    c.DropAttributes,
-		OnInvalid:         c.OnInvalid.action(),
-		DropPartialLinks:  c.LinksWithoutSpan == LinksWithoutSpanDrop,
-		DropEmptyProfiles: c.DropEmptyProfiles,
+		Shape:              c.SampleShape.shape(),
+		DropZeroSamples:    c.DropZeroSamples,
+		DropAttributes:     c.DropAttributes,
+		OnInvalid:          c.OnInvalid.action(),
+		DropPartialLinks:   c.LinksWithoutSpan == LinksWithoutSpanDrop,
+		DropEmptyProfiles:  c.DropEmptyProfiles,
+		ClearNegativeLines: c.NegativeLines == NegativeLinesClear,
+		NameFunctions:      c.FunctionsWithoutName == FunctionsWithoutNameName,
 	}
 }

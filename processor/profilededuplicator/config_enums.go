@@ -79,3 +79,33 @@ const (
 func (l *LinksWithoutSpan) UnmarshalText(text []byte) error {
 	return configcheck.Word(l, text, "links_without_span", LinksWithoutSpanDrop, LinksWithoutSpanKeep)
 }
+
+// NegativeLines says what becomes of lines, columns and start lines below 0.
+type NegativeLines string
+
+const (
+	// NegativeLinesClear makes them 0, which says that they are not known.
+	NegativeLinesClear NegativeLines = "clear"
+	// NegativeLinesKeep leaves them as they are.
+	NegativeLinesKeep NegativeLines = "keep"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (l *NegativeLines) UnmarshalText(text []byte) error {
+	return configcheck.Word(l, text, "negative_lines", NegativeLinesClear, NegativeLinesKeep)
+}
+
+// FunctionsWithoutName says what becomes of functions that have neither a name, a system name nor a file name.
+type FunctionsWithoutName string
+
+const (
+	// FunctionsWithoutNameName gives them a name.
+	FunctionsWithoutNameName FunctionsWithoutName = "name"
+	// FunctionsWithoutNameKeep leaves them as they are.
+	FunctionsWithoutNameKeep FunctionsWithoutName = "keep"
+)
+
+// UnmarshalText makes any other word an error when the configuration is read.
+func (f *FunctionsWithoutName) UnmarshalText(text []byte) error {
+	return configcheck.Word(f, text, "functions_without_name", FunctionsWithoutNameName, FunctionsWithoutNameKeep)
+}

@@ -260,8 +260,11 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 	}
 }
 
-// keepAll keeps links without a span, which are dropped by default.
-func keepAll(cfg *Config) { cfg.LinksWithoutSpan = LinksWithoutSpanKeep }
+// keepAll keeps what is dropped because strict readers refuse it.
+func keepAll(cfg *Config) {
+	cfg.LinksWithoutSpan = LinksWithoutSpanKeep
+	cfg.NegativeLines, cfg.FunctionsWithoutName = NegativeLinesKeep, FunctionsWithoutNameKeep
+}
 
 // repeatedOf enables drop_repeated, in addition to change.
 func repeatedOf(change func(*Config)) func(*Config) {

@@ -92,7 +92,24 @@ func TestResultIsCanonical(t *testing.T) {
 		}
 		require.Len(rt, f.next.taken(), 1)
 		require.Empty(rt, profiletest.Diff(before, f.next.taken()[0]))
-		require.NoError(rt, profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true}.Check(f.next.taken()[0]))
+		check := profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
+		require.NoError(rt, check.Check(f.next.taken()[0]))
+	})
+}
+
+// By default, what leaves keeps all rules of strict readers, but for what only the sender knows.
+func TestMessagesComeOutAsStrictReadersTakeThem(t *testing.T) {
+	f := start(t, &sink{}, nil)
+	rapid.Check(t, func(rt *rapid.T) {
+		pd := gen.Profiles().Draw(rt, "message")
+		for _, function := range pd.Dictionary().FunctionTable().All() {
+			function.SetStartLine(-function.StartLine())
+		}
+		f.next.forget()
+		require.NoError(rt, f.ConsumeProfiles(t.Context(), pd))
+		for _, out := range f.next.taken() {
+			require.NoError(rt, profiletest.CheckOptions{Deduplicated: true, AllowMixedShapes: true}.Check(out))
+		}
 	})
 }
 

@@ -110,12 +110,14 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 		of metric.Int64Counter
 		n  int
 	}{
+		{t.builder.ProcessorProfileDeduplicatorClearedLines, stats.ClearedLines},
 		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
 		{t.builder.ProcessorProfileDeduplicatorDroppedEmptyProfiles, stats.EmptyProfiles},
 		{t.builder.ProcessorProfileDeduplicatorDroppedLinks, stats.PartialLinks},
 		{t.builder.ProcessorProfileDeduplicatorDroppedZeroSamples, stats.ZeroSamples},
 		{t.builder.ProcessorProfileDeduplicatorMendedTexts, stats.MendedTexts},
 		{t.builder.ProcessorProfileDeduplicatorMixedShapeSamples, stats.MixedShapes},
+		{t.builder.ProcessorProfileDeduplicatorNamedFunctions, stats.NamedFunctions},
 	} {
 		if count.n > 0 {
 			count.of.Add(ctx, int64(count.n), t.plain)

@@ -57,6 +57,13 @@ type Config struct {
 	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
+	// TimestampLabels names labels with the time of an event, which become timestamps of samples.
+	TimestampLabels []payloadconfig.TimestampLabelConfig `mapstructure:"timestamp_labels"`
+
+	// ThreadAttributes makes the labels "thread id" and "thread name" of Datadog's profilers the attributes thread.id and
+	// thread.name.
+	ThreadAttributes bool `mapstructure:"thread_attributes"`
+
 	// ZeroValues says whether zero values of payloads with several sample types are kept.
 	ZeroValues ZeroValues `mapstructure:"zero_values"`
 
@@ -114,14 +121,15 @@ var (
 
 func createDefaultConfig() component.Config {
 	cfg := &Config{
-		Server:     configoptional.Some(defaultServerConfig()),
-		Remote:     configoptional.Default(defaultRemoteConfig()),
-		Scrape:     configoptional.Default(defaultScrapeConfig()),
-		File:       configoptional.Default(defaultFileConfig()),
-		Self:       configoptional.Default(defaultSelfConfig()),
-		Limits:     LimitsConfig{Payloads: defaultMaxPayloads},
-		LinkLabels: payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
-		ZeroValues: ZeroValuesDrop,
+		Server:           configoptional.Some(defaultServerConfig()),
+		Remote:           configoptional.Default(defaultRemoteConfig()),
+		Scrape:           configoptional.Default(defaultScrapeConfig()),
+		File:             configoptional.Default(defaultFileConfig()),
+		Self:             configoptional.Default(defaultSelfConfig()),
+		Limits:           LimitsConfig{Payloads: defaultMaxPayloads},
+		LinkLabels:       payloadconfig.NewLinkLabelsConfig(pprof.DefaultLinkLabels()),
+		ThreadAttributes: true,
+		ZeroValues:       ZeroValuesDrop,
 	}
 	payloadconfig.CopyLimits(&cfg.Limits, pprof.DefaultLimits())
 	return cfg
@@ -167,7 +175,8 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels))
+	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
+		payloadconfig.CheckTimestampLabels(cfg.TimestampLabels))
 	return errors.Join(errs...)
 }
 
@@ -195,6 +204,8 @@ func (cfg *Config) resourceDefaults() (pcommon.Map, error) {
 func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 	options := pprof.DecodeOptions{
 		LinkLabels:               payloadconfig.LinkLabels(cfg.LinkLabels),
+		TimestampLabels:          payloadconfig.TimestampLabels(cfg.TimestampLabels),
+		KeepThreadLabels:         !cfg.ThreadAttributes,
 		KeepZeroValues:           cfg.ZeroValues == ZeroValuesKeep,
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,

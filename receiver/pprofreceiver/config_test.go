@@ -52,6 +52,8 @@ func TestDefaultConfig(t *testing.T) {
 	options := cfg.decodeOptions()
 	assert.Equal(t, pprof.DefaultLimits(), options.Limits)
 	assert.Equal(t, pprof.DefaultLinkLabels(), options.LinkLabels)
+	assert.Nil(t, options.TimestampLabels)
+	assert.False(t, options.KeepThreadLabels)
 	assert.False(t, options.KeepZeroValues)
 	assert.False(t, options.KeepUnreferencedMappings)
 	assert.False(t, options.IncludeOriginalPayload)
@@ -87,7 +89,14 @@ func TestLoadAll(t *testing.T) {
 			LocationsPerSample: 128, LabelsPerSample: 16, StringBytes: 4096,
 			Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18,
 		},
-		LinkLabels:               []pprof.LinkLabels{{Trace: "my.trace", Span: "my.span", Decimal: true}, {Trace: "only.trace"}},
+		LinkLabels: []pprof.LinkLabels{{Trace: "my.trace", Span: "my.span", Decimal: true}, {Trace: "only.trace"}},
+		TimestampLabels: []pprof.TimestampLabel{
+			{Label: "source.event.time", Unit: time.Millisecond},
+			{Label: "end_timestamp_ns", Unit: time.Nanosecond},
+			{Label: "timestamp", Unit: time.Nanosecond},
+			{Label: "__timestamp__", Unit: time.Second},
+		},
+		KeepThreadLabels:         true,
 		KeepZeroValues:           true,
 		KeepUnreferencedMappings: true,
 		IncludeOriginalPayload:   true,

@@ -45,7 +45,7 @@ func fuzzAPI(f *testing.F, path string) {
 			require.NotEmpty(t, response.Body.String()+response.Header().Get("Grpc-Message"))
 		}
 		for _, message := range next.got {
-			require.NoError(t, profiletest.Check(message))
+			require.NoError(t, asInPprof.Check(message))
 		}
 	})
 }

@@ -60,7 +60,7 @@ func FuzzHandler(f *testing.F) {
 			return
 		}
 		require.Len(t, next.got, 1)
-		require.NoError(t, profiletest.Check(next.got[0]))
+		require.NoError(t, asInPprof.Check(next.got[0]))
 	})
 }
 

@@ -149,7 +149,8 @@ func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.Dec
 	require.Equal(t, len(want.Sample), stats.Samples)
 	_, samples := countProfiles(pd)
 	require.Equal(t, samples, stats.OTLPSamples)
-	check := profiletest.CheckOptions{AllowUnreferencedMappings: options.KeepUnreferencedMappings}
+	check := asInPprof
+	check.AllowUnreferencedMappings = options.KeepUnreferencedMappings
 	require.NoError(t, check.Check(pd))
 
 	again, _, err := decoder.Decode(payload, pprof.Source{})

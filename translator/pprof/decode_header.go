@@ -73,6 +73,9 @@ func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
 	if name := t.name(t.wire.DefaultSampleType); name != "" {
 		scope.Attributes().PutStr(semconv.ScopeDefaultSampleType, name)
 	}
+	if t.labels.threads {
+		scope.Attributes().PutBool(semconv.ScopeThreadLabels, true)
+	}
 }
 
 // describeProfile writes what all profiles of the payload share and the profile's type.
@@ -96,6 +99,7 @@ func (t *decoding) commonAttributes() []int32 {
 	common = t.appendText(common, semconv.ProfileDropFrames, w.DropFrames)
 	common = t.appendText(common, semconv.ProfileKeepFrames, w.KeepFrames)
 	common = t.appendText(common, semconv.ProfileDocURL, w.DocURL)
+	common = t.appendMainMapping(common)
 	if t.src.ProfileName != "" {
 		common = append(common, t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, t.src.ProfileName))
 	}

@@ -26,6 +26,12 @@ type labelTranslation struct {
 	links []linkKeys
 	// anyLink tells whether one of the keys names a trace.
 	anyLink bool
+	// times are the keys of timestamps, anyTime tells whether the payload has one of them, timestamp is the time of the sample.
+	times     []timeKey
+	anyTime   bool
+	timestamp uint64
+	// threads tells whether the labels of threads get the names of the conventions.
+	threads bool
 	refs    []labelRef
 }
 
@@ -33,6 +39,9 @@ type labelTranslation struct {
 type labelKey struct {
 	name  string
 	index int32
+	// conventionalIndex is that of the name that the conventions have for it, if there is one.
+	conventionalIndex int32
+	conventional      string
 }
 
 type linkKeys struct{ trace, span int32 }
@@ -43,7 +52,7 @@ type labelRef struct {
 	label *pprofwire.Label
 }
 
-func (l *labelTranslation) reset(numStrings, numLinks int) {
+func (l *labelTranslation) reset(numStrings, numLinks int, times []TimestampLabel) {
 	clear(l.keys)
 	l.keys = l.keys[:0]
 	if l.byName == nil {
@@ -55,7 +64,11 @@ func (l *labelTranslation) reset(numStrings, numLinks int) {
 	for range numLinks {
 		l.links = append(l.links, linkKeys{-1, -1})
 	}
-	l.anyLink = false
+	l.anyLink, l.anyTime, l.timestamp = false, false, 0
+	l.times = l.times[:0]
+	for _, time := range times {
+		l.times = append(l.times, timeKey{-1, int64(time.Unit)})
+	}
 }
 
 // fewLabels is the number up to which comparing each with each is cheaper than sorting.
@@ -72,6 +85,9 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
 	}
 	if t.labels.anyLink {
 		refs, link = t.takeLink(refs)
+	}
+	if t.labels.anyTime {
+		refs, t.labels.timestamp = t.takeTimestamp(refs)
 	}
 	for start := 0; start < len(refs); {
 		end := start + 1
@@ -117,16 +133,25 @@ func (t *decoding) labelKey(i uint32) int32 {
 		t.reserved.grown += keyBytes
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
-		t.noteLinkKey(name, key)
+		if l.threads {
+			l.keys[key].conventional = conventionalName(name)
+		}
+		t.noteKey(name, key)
 	}
 	l.ofString[i] = key + 1
 	return key
 }
 
-// noteLinkKey notes which pairs of link labels a key is part of. The empty key is part of none, a pair may lack its span.
-func (t *decoding) noteLinkKey(name string, key int32) {
+// noteKey notes which pairs of link labels a key is part of, and whether it is one of timestamps. The empty key is part of none,
+// a pair may lack its span.
+func (t *decoding) noteKey(name string, key int32) {
 	if name == "" {
 		return
+	}
+	for i, time := range t.opts.TimestampLabels {
+		if name == time.Label {
+			t.labels.times[i].key, t.labels.anyTime = key, true
+		}
 	}
 	for pair, names := range t.opts.LinkLabels {
 		if name == names.Trace {
@@ -139,18 +164,22 @@ func (t *decoding) noteLinkKey(name string, key int32) {
 	}
 }
 
-// attributeKey returns the index of a key in the dictionary.
-func (t *decoding) attributeKey(key int32) int32 {
-	k := &t.labels.keys[key]
-	if k.index == 0 {
-		k.index = t.dict.String(k.name) + 1
+// attributeKey returns the index of the key of an attribute in the dictionary, which labels of one key become.
+func (t *decoding) attributeKey(refs []labelRef) int32 {
+	k := &t.labels.keys[refs[0].key]
+	index, name := &k.index, k.name
+	if len(refs) == 1 && k.isConventional(refs[0].label) {
+		index, name = &k.conventionalIndex, k.conventional
 	}
-	return k.index - 1
+	if *index == 0 {
+		*index = t.dict.String(name) + 1
+	}
+	return *index - 1
 }
 
 // labelAttribute makes one attribute of all labels of one key: of its only value, or of an array of them, in order.
 func (t *decoding) labelAttribute(refs []labelRef) int32 {
-	key := t.attributeKey(refs[0].key)
+	key := t.attributeKey(refs)
 	if len(refs) == 1 {
 		l := refs[0].label
 		if l.Str != 0 {

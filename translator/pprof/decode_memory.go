@@ -92,7 +92,7 @@ const (
 func (t *decoding) kept() int64 {
 	l := &t.labels
 	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.tables.Kept() + 8*int64(cap(t.texts)) +
-		4*int64(cap(t.attributes)+cap(l.ofString)) + 64*int64(cap(t.types)) + 24*int64(cap(l.keys)) + 16*int64(cap(l.refs))
+		4*int64(cap(t.attributes)+cap(l.ofString)) + 64*int64(cap(t.types)) + 48*int64(cap(l.keys)) + 16*int64(cap(l.refs))
 	if t.dict != nil {
 		bytes += t.dict.Kept()
 	}

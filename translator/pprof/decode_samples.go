@@ -8,7 +8,8 @@ import "go.opentelemetry.io/collector/pdata/pprofile"
 // addSamples adds every sample to the profiles of those types for which it has a value.
 func (t *decoding) addSamples() {
 	w := &t.wire
-	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels))
+	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels), t.opts.TimestampLabels)
+	t.events = events{}
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		if t.reserved.err != nil {
@@ -17,7 +18,7 @@ func (t *decoding) addSamples() {
 		s := &w.Samples[i]
 		stack := t.tables.AddStack(w.LocationIDs[locations:s.LocationsEnd])
 		link := int32(0)
-		t.attributes = t.attributes[:0]
+		t.attributes, t.labels.timestamp = t.attributes[:0], 0
 		if labels < s.LabelsEnd {
 			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
 		}
@@ -40,26 +41,36 @@ func (t *decoding) addValues(stack, link int32, values []int64) {
 	carried := false
 	for i, v := range values {
 		if v != 0 || t.opts.KeepZeroValues {
-			t.addSample(t.slices[i], stack, link, v)
+			t.addValue(i, stack, link, v)
 			carried = true
 		}
 	}
 	if !carried {
-		t.addSample(t.slices[t.order[0]], stack, link, 0)
+		t.addValue(t.order[0], stack, link, 0)
 	}
 }
 
-func (t *decoding) addSample(samples pprofile.SampleSlice, stack, link int32, value int64) {
-	sample := samples.AppendEmpty()
-	sample.SetStackIndex(stack)
-	sample.SetLinkIndex(link)
+// addValue adds a value of a type.
+func (t *decoding) addValue(typ int, stack, link int32, value int64) {
+	if at := t.labels.timestamp; at != 0 {
+		t.addEvent(typ, stack, link, value, at)
+		return
+	}
 	// Space is made first, since appending to nothing takes it in a slower way.
-	values := sample.Values()
+	values := t.newSample(typ, stack, link).Values()
 	values.EnsureCapacity(1)
 	values.Append(value)
+}
+
+// newSample adds a sample without values.
+func (t *decoding) newSample(typ int, stack, link int32) pprofile.Sample {
+	sample := t.slices[typ].AppendEmpty()
+	sample.SetStackIndex(stack)
+	sample.SetLinkIndex(link)
 	if len(t.attributes) > 0 {
 		attributes := sample.AttributeIndices()
 		attributes.EnsureCapacity(len(t.attributes))
 		attributes.Append(t.attributes...)
 	}
+	return sample
 }

@@ -45,6 +45,7 @@ type decoding struct {
 	zeros  []int64
 	slices []pprofile.SampleSlice
 	labels labelTranslation
+	events events
 
 	reserved reservation
 	// samplesBytes is what the samples of the message take, message all of it but for the dictionary.
@@ -58,7 +59,7 @@ const manyKeys = 1000
 
 // release drops what refers to the caller's data and returns the size of the memory.
 func (t *decoding) release() (bytes int) {
-	t.src, t.reserved = Source{}, reservation{}
+	t.src, t.reserved, t.events = Source{}, reservation{}, events{}
 	t.wire.Reset()
 	t.tables.Release()
 	clear(t.slices)
@@ -124,12 +125,14 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	t.tables.Fill(t.opts.KeepUnreferencedMappings)
 	t.stats.Repairs.UnknownMappings = t.tables.UnknownMappings
 	t.stats.Repairs.NoFunction = t.tables.NoFunction
+	t.labels.threads = t.usesThreadLabels()
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
 	if t.reserved.err != nil {
 		return pprofile.Profiles{}, t.reserved.err
 	}
+	t.finishEvents(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles())
 	t.dict.WriteTo(pd.Dictionary())
 	t.stats.MessageBytes = t.message + t.textBytes + t.dict.MessageBytes()
 	return pd, nil

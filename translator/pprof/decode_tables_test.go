@@ -144,17 +144,67 @@ func TestStacks(t *testing.T) {
 	assert.Equal(t, 5, d.pd.Dictionary().StackTable().Len())
 }
 
+// TestMainMapping: which mapping is the main binary is an attribute of the profile, unless samples reach no other.
+func TestMainMapping(t *testing.T) {
+	const named = `pprof.profile.main_mapping={"build_id":"of main","filename":"main","memory_start":4096}`
+	for name, test := range map[string]struct {
+		stack []uint32
+		want  string
+	}{
+		"no samples":           {nil, named},
+		"main alone":           {[]uint32{1}, ""},
+		"another alone":        {[]uint32{2}, named},
+		"main and another one": {[]uint32{2, 1}, named},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPayload("cpu/ns", "wall/ns")
+			for i, file := range []string{"main", "lib"} {
+				id := uint64(i + 1)
+				p.mapping(pprofwire.Mapping{ID: id, Start: id << 12, Filename: p.text(file), BuildID: p.text("of " + file)})
+				p.location(pprofwire.Location{ID: id, MappingID: id, Address: 1})
+			}
+			if test.stack != nil {
+				p.sample(test.stack, []int64{1, 2})
+			}
+			d := decode(t, p, pprof.DecodeOptions{})
+			for i := range 2 {
+				assert.Equal(t, test.want, d.attributes(d.profile(i).AttributeIndices()))
+			}
+		})
+	}
+}
+
+// TestMainMappingTwice: mappings of equal content are one, and one without any is none.
+func TestMainMappingTwice(t *testing.T) {
+	p := newPayload("cpu/ns")
+	p.mapping(pprofwire.Mapping{ID: 1, Filename: p.text("main")}).mapping(pprofwire.Mapping{ID: 2}).
+		mapping(pprofwire.Mapping{ID: 3, Filename: p.add("main")}).mapping(pprofwire.Mapping{ID: 4, Filename: p.text("unused")})
+	p.location(pprofwire.Location{ID: 1, MappingID: 2, Address: 1}).location(pprofwire.Location{ID: 2, MappingID: 3, Address: 1})
+	d := decode(t, p.sample([]uint32{1, 2}, []int64{1}), pprof.DecodeOptions{})
+	assert.Empty(t, d.attributes(d.profile(0).AttributeIndices()))
+}
+
+// TestMainMappingWithoutName: every field is carried, of the first mapping that has any.
+func TestMainMappingWithoutName(t *testing.T) {
+	d := decode(t, newPayload("cpu/ns").mapping(pprofwire.Mapping{ID: 3}).mapping(pprofwire.Mapping{
+		ID: 4, Start: math.MaxUint64, Limit: 2, Offset: 3, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
+	}), pprof.DecodeOptions{})
+	assert.Equal(t, `pprof.profile.main_mapping={"file_offset":3,"has_filenames":true,"has_functions":true,"has_inline_frames":true,`+
+		`"has_line_numbers":true,"memory_limit":2,"memory_start":-1}`, d.attributes(d.profile(0).AttributeIndices()))
+}
+
 // TestOrphansAreNotCarried: nothing is in the dictionary that no sample reaches.
 func TestOrphansAreNotCarried(t *testing.T) {
 	p := newPayload("cpu/ns").code()
 	p.text("a string that nothing uses")
-	p.mapping(pprofwire.Mapping{ID: 1, Filename: p.text("orphan")})
-	p.sample([]uint32{1}, []int64{1})
+	p.mapping(pprofwire.Mapping{ID: 1, Filename: p.text("main")}).location(pprofwire.Location{ID: 9, MappingID: 1})
+	p.mapping(pprofwire.Mapping{ID: 2, Filename: p.text("orphan")})
+	p.sample([]uint32{1, 9}, []int64{1})
 	d := decode(t, p, pprof.DecodeOptions{})
-	assert.Equal(t, []string{"", "leaf", "cpu", "ns"}, d.pd.Dictionary().StringTable().AsRaw())
-	assert.Equal(t, 2, d.pd.Dictionary().LocationTable().Len())
+	assert.Equal(t, []string{"", "main", "leaf", "cpu", "ns"}, d.pd.Dictionary().StringTable().AsRaw())
+	assert.Equal(t, 3, d.pd.Dictionary().LocationTable().Len())
 	assert.Equal(t, 2, d.pd.Dictionary().FunctionTable().Len())
-	assert.Equal(t, 1, d.pd.Dictionary().MappingTable().Len())
+	assert.Equal(t, 2, d.pd.Dictionary().MappingTable().Len())
 
 	d = decode(t, newPayload("cpu/ns").code(), pprof.DecodeOptions{})
 	assert.Equal(t, []string{"", "cpu", "ns"}, d.pd.Dictionary().StringTable().AsRaw())

@@ -22,7 +22,7 @@ const (
 
 // writeEntries writes the locations, functions and mappings that were reached to the tail, and returns how many of their
 // attributes pprof cannot represent.
-func (t *encoding) writeEntries() (lost int, err error) {
+func (t *encoding) writeEntries(g *group) (lost int, err error) {
 	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
 	// takes the first for the main binary.
 	locations := t.locals.locations.list
@@ -31,11 +31,8 @@ func (t *encoding) writeEntries() (lost int, err error) {
 			t.locals.markMapping(t.source.locations.At(int(l)).MappingIndex())
 		}
 	}
-	for _, m := range t.locals.numberMappings() {
-		if err := t.growTail(maxMappingBytes); err != nil {
-			return 0, err
-		}
-		lost += t.writeMapping(m)
+	if lost, err = t.writeMappings(g); err != nil {
+		return 0, err
 	}
 	for i, l := range locations {
 		n, err := t.writeLocation(l, uint64(i+1))
@@ -117,24 +114,6 @@ func (t *encoding) writeFunction(f int32, id uint64) {
 	t.tail = pprofwire.AppendFunction(t.tail, wire)
 }
 
-func (t *encoding) writeMapping(m int32) (lost int) {
-	mapping := t.source.mappings.At(int(m))
-	wire := pprofwire.Mapping{
-		ID:       t.locals.mappingID(m),
-		Start:    mapping.MemoryStart(),
-		Limit:    mapping.MemoryLimit(),
-		Offset:   mapping.FileOffset(),
-		Filename: t.sourceString(mapping.FilenameStrindex()),
-	}
-	for _, i := range mapping.AttributeIndices().All() {
-		if !t.setMappingAttribute(&wire, t.attribute(i)) {
-			lost++
-		}
-	}
-	t.tail = pprofwire.AppendMapping(t.tail, wire)
-	return lost
-}
-
 // sourceString returns the pprof's index of string i of the message, which was checked.
 func (t *encoding) sourceString(i int32) uint32 {
 	index, _ := t.importer.String(i)
@@ -145,29 +124,4 @@ func (t *encoding) sourceString(i int32) uint32 {
 func (t *encoding) attribute(i int32) dictionary.Attribute {
 	index, _ := t.importer.Attribute(i)
 	return t.dict.AttributeAt(index)
-}
-
-// setMappingAttribute sets the field that an attribute stands for, if there is one.
-func (t *encoding) setMappingAttribute(m *pprofwire.Mapping, a dictionary.Attribute) bool {
-	key := t.dict.StringAt(a.Key)
-	if key == semconv.MappingBuildID && a.Kind == pcommon.ValueTypeStr {
-		m.BuildID = t.localText(a.Text)
-		return true
-	}
-	if a.Kind != pcommon.ValueTypeBool {
-		return false
-	}
-	switch key {
-	case semconv.MappingHasFunctions:
-		m.HasFunctions = a.Number != 0
-	case semconv.MappingHasFilenames:
-		m.HasFilenames = a.Number != 0
-	case semconv.MappingHasLineNumbers:
-		m.HasLineNumbers = a.Number != 0
-	case semconv.MappingHasInlineFrames:
-		m.HasInlineFrames = a.Number != 0
-	default:
-		return false
-	}
-	return true
 }

@@ -47,6 +47,9 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 	}
 	for _, a := range t.sets.At(g.key.attributes) {
 		attribute := t.dict.AttributeAt(a)
+		if t.isMainMapping(attribute) {
+			continue // It is the first mapping.
+		}
 		text := t.localText
 		switch key := t.dict.StringAt(attribute.Key); key {
 		case semconv.ProfileDropFrames:

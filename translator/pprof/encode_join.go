@@ -107,7 +107,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	j.stacks.begin(t.source.stacks.Len())
 	j.lostTimestamps, j.size = 0, 0
 	t.locals.begin(t)
-	t.labels.beginPayload(t.dict.Len().Attributes)
+	t.labels.beginPayload(t.dict.Len().Attributes, scope)
 	j.order = sampleTypeOrder(scope, len(g.profiles))
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they have the first strings
@@ -121,22 +121,17 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 }
 
 func (t *encoding) joinProfile(g *group, column int) error {
-	p := &g.profiles[column]
-	perEvent := int64(1)
-	if p.sampleType == g.key.periodType && p.sampleType != (typeIndices{}) && g.key.period > 0 {
-		perEvent = g.key.period
-	}
-	samples := p.source.Samples()
+	samples := g.profiles[column].source.Samples()
 	for i := range samples.Len() {
-		if err := t.joinSample(samples.At(i), column, perEvent); err != nil {
+		if err := t.joinSample(samples.At(i), column); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// joinSample adds a sample to its row. perEvent is what a timestamp without a value counts.
-func (t *encoding) joinSample(sample pprofile.Sample, column int, perEvent int64) (err error) {
+// joinSample adds a sample to its row. A timestamp without a value counts 1, whatever the period is: the protocol says so.
+func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 	j := &t.joining
 	values, timestamps := sample.Values(), sample.TimestampsUnixNano().Len()
 	if timestamps > 0 && values.Len() > 0 && values.Len() != timestamps {
@@ -156,7 +151,7 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int, perEvent int64
 	}
 	if timestamps > 0 {
 		if t.opts.TimestampLabels {
-			return t.joinEvents(sample, id, column, perEvent)
+			return t.joinEvents(sample, id, column)
 		}
 		j.lostTimestamps += timestamps
 	}
@@ -165,13 +160,13 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int, perEvent int64
 		total += values.At(i)
 	}
 	if values.Len() == 0 {
-		total = perEvent * int64(timestamps)
+		total = int64(timestamps)
 	}
 	return t.addToRow(id, j.attributes, column, total)
 }
 
 // joinEvents adds each event of a sample as a sample of its own, with its time as a label.
-func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdentity, column int, perEvent int64) error {
+func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdentity, column int) error {
 	j := &t.joining
 	values := sample.Values()
 	attributes := t.dict.Len().Attributes + sample.TimestampsUnixNano().Len()
@@ -181,7 +176,7 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	for i, at := range sample.TimestampsUnixNano().All() {
 		label := t.dict.IntAttribute(t.dict.String(timestampLabel), t.dict.String(timestampUnit), nanos(at))
 		j.event = dictionary.SortSet(append(append(j.event[:0], j.attributes...), label), 0)
-		value := perEvent
+		value := int64(1)
 		if values.Len() > 0 {
 			value = values.At(i)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
@@ -23,6 +24,8 @@ type labelWriter struct {
 	encoded []byte
 	ranges  byteRanges
 	sample  []byte
+	// threads tells that thread.id and thread.name were labels of Datadog's.
+	threads bool
 	// items counts those of the arrays that the pprof has.
 	items, itemsTaken int
 }
@@ -42,8 +45,10 @@ func (w *labelWriter) begin(t *encoding) {
 }
 
 // beginPayload prepares for another pprof, whose strings have other indices.
-func (w *labelWriter) beginPayload(attributes int) {
+func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
 	w.encoded, w.items = w.encoded[:0], 0
+	threads, found := scope.Attributes().Get(semconv.ScopeThreadLabels)
+	w.threads = found && threads.Bool()
 	w.ranges.begin(attributes)
 }
 
@@ -153,10 +158,23 @@ func idText(a dictionary.Attribute, names LinkLabels) string {
 	}
 }
 
+// key returns the key of the label that an attribute becomes.
+func (w *labelWriter) key(a dictionary.Attribute) uint32 {
+	if w.threads {
+		switch key := w.t.dict.StringAt(a.Key); {
+		case key == semconv.ThreadID && a.Kind == pcommon.ValueTypeInt:
+			return w.t.localText(labelThreadID)
+		case key == semconv.ThreadName && a.Kind == pcommon.ValueTypeStr:
+			return w.t.localText(labelThreadName)
+		}
+	}
+	return w.t.locals.string(a.Key)
+}
+
 // appendAttribute writes what an attribute becomes: a label for a string or int, several for an array of those, and the
 // text of everything else.
 func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
-	key, unit := w.t.locals.string(a.Key), w.t.locals.string(a.Unit)
+	key, unit := w.key(a), w.t.locals.string(a.Unit)
 	switch a.Kind {
 	case pcommon.ValueTypeInt:
 		w.appendNum(key, unit, int64(a.Number))

@@ -117,13 +117,19 @@ func (l *locals) markMapping(entry int32) {
 	}
 }
 
-// numberMappings gives all mappings that were marked their final ids, in the order of their table, and returns them.
-func (l *locals) numberMappings() []int32 {
-	slices.Sort(l.mappings.list)
-	for i, entry := range l.mappings.list {
-		l.mappings.numbers[entry].number = uint32(i + 1)
+// numberMappings gives all mappings that were marked their final ids, those behind last, and returns them: first, unless that
+// is 0, then the others in the order of their table.
+func (l *locals) numberMappings(first int32, last uint32) []int32 {
+	list := l.mappings.list
+	slices.Sort(list)
+	if i := slices.Index(list, first); i > 0 {
+		copy(list[1:i+1], list[:i])
+		list[0] = first
 	}
-	return l.mappings.list
+	for i, entry := range list {
+		l.mappings.numbers[entry].number = last + uint32(i+1)
+	}
+	return list
 }
 
 // mappingID returns the id of a mapping that was marked.

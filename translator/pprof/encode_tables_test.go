@@ -6,6 +6,7 @@ package pprof_test
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, []string{
 		`1 0x1-0x0@0x0 "main" "" false false false false`,
 		`2 0x1000-0xffffffffffffffff@0x30 "lib" "abc" true true true true`,
-		`3 0x3-0x0@0x0 "" "" false false false false`,
+		`3 0x3-0x0@0x0 "" "x" false false false false`,
 	}, mappings, "in the order of their table, not of their use")
 	var locations []string
 	for _, l := range p.Sample[0].Location {
@@ -79,8 +80,8 @@ func TestTables(t *testing.T) {
 	inner := p.Sample[0].Location[0].Line[0].Function
 	assert.Equal(t, profile.Function{ID: inner.ID, Name: "inner", SystemName: "_inner", Filename: "a.cc", StartLine: 5}, *inner)
 	assert.Equal(t, int64(-5), p.Sample[0].Location[0].Line[1].Function.StartLine)
-	// The type of the frame and a flag that is text, and of the third mapping three of four.
-	assert.Equal(t, pprof.Losses{Attributes: 2 + 3}, all[0].Lost)
+	// The type of the frame and a flag that is text, and of the third mapping two of four.
+	assert.Equal(t, pprof.Losses{Attributes: 2 + 2}, all[0].Lost)
 }
 
 func showLocation(l *profile.Location) string {
@@ -93,6 +94,84 @@ func showLocation(l *profile.Location) string {
 		parts = append(parts, fmt.Sprintf("%s:%d:%d", line.Function.Name, line.Line, line.Column))
 	}
 	return strings.Join(parts, " ")
+}
+
+// TestBuildID: that of the first of these attributes with any text; the others are lost.
+func TestBuildID(t *testing.T) {
+	const prefix = "process.executable.build_id."
+	for name, test := range map[string]struct {
+		ids  map[string]any
+		want string
+		lost int
+	}{
+		"none":                {nil, "", 0},
+		"gnu":                 {map[string]any{"gnu": "a"}, "a", 0},
+		"go":                  {map[string]any{"go": "b"}, "b", 0},
+		"htlhash":             {map[string]any{"htlhash": "c"}, "c", 0},
+		"gnu before go":       {map[string]any{"gnu": "a", "go": "b"}, "a", 1},
+		"go before htlhash":   {map[string]any{"go": "b", "htlhash": "c"}, "b", 1},
+		"all":                 {map[string]any{"gnu": "a", "go": "b", "htlhash": "c"}, "a", 2},
+		"an empty one":        {map[string]any{"gnu": "", "go": "b"}, "b", 0},
+		"one that is no text": {map[string]any{"gnu": 5, "htlhash": "c"}, "c", 1},
+		"an unknown kind":     {map[string]any{"md5": "d"}, "", 1},
+	} {
+		m := newMessage()
+		attributes := []int32{}
+		for _, kind := range []string{"htlhash", "md5", "go", "gnu"} {
+			if id, found := test.ids[kind]; found {
+				attributes = append(attributes, m.attribute(prefix+kind, id, ""))
+			}
+		}
+		mapping := m.dict.Mapping(dictionary.Mapping{Start: 1}, attributes)
+		m.sample(m.profile("cpu/ns"), m.dict.Stack([]int32{m.dict.Location(dictionary.Location{Mapping: mapping}, nil, nil)}), []int64{1})
+		all := encode(t, m.done(), pprof.EncodeOptions{})
+		assert.Equal(t, test.want, all[0].parsed.Mapping[0].BuildID, name)
+		assert.Equal(t, test.lost, all[0].Lost.Attributes, name)
+	}
+}
+
+// TestMainMappingComesFirst: the mapping that the profile names comes first, also where it stands behind others in the
+// dictionary or no sample reaches it. What is no such name is a comment.
+func TestMainMappingComesFirst(t *testing.T) {
+	main := map[string]any{"filename": "main", "build_id": "b", "memory_start": 4096, "has_functions": true}
+	tooLarge := map[string]any{}
+	for i := range 10 {
+		tooLarge[strconv.Itoa(i)] = i
+	}
+	for name, test := range map[string]struct {
+		value    any
+		reached  bool
+		want     []string
+		comments int
+	}{
+		"reached":     {main, true, []string{"main b", "lib "}, 0},
+		"not reached": {main, false, []string{"main b", "lib "}, 0},
+		"no map":      {"main", true, []string{"lib ", "main b"}, 1},
+		"a large map": {tooLarge, true, []string{"lib ", "main b"}, 1},
+		"odd fields":  {map[string]any{"filename": 5, "memory_start": "x", "other": true}, false, []string{" ", "lib "}, 0},
+	} {
+		m := newMessage()
+		d := m.dict
+		mappings := []int32{d.Mapping(dictionary.Mapping{Start: 1, Filename: d.String("lib")}, nil)}
+		if test.reached {
+			mappings = append(mappings, d.Mapping(dictionary.Mapping{Start: 4096, Filename: d.String("main")}, dictionary.SortSet([]int32{
+				m.attribute("process.executable.build_id.gnu", "b", ""), m.attribute("pprof.mapping.has_functions", true, ""),
+			}, 0)))
+		}
+		p := m.profile("cpu/ns")
+		for _, mapping := range mappings {
+			m.sample(p, d.Stack([]int32{d.Location(dictionary.Location{Mapping: mapping}, nil, nil)}), []int64{1})
+		}
+		p.AttributeIndices().Append(m.attribute("pprof.profile.main_mapping", test.value, ""))
+		got := encode(t, m.done(), pprof.EncodeOptions{})[0].parsed
+		var files []string
+		for _, mapping := range got.Mapping {
+			files = append(files, mapping.File+" "+mapping.BuildID)
+		}
+		assert.Equal(t, test.want, files, name)
+		assert.Len(t, got.Comments, test.comments, name)
+		assert.Equal(t, "lib", got.Sample[0].Location[0].Mapping.File, name)
+	}
 }
 
 // TestStringsOfTheGroup: a pprof holds the strings that it uses, each once, the empty one first.

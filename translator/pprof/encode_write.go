@@ -47,7 +47,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 
 // write writes a group to out, once it is known how much that is, and returns how many attributes are lost.
 func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (lost int, err error) {
-	if lost, err = t.writeEntries(); err != nil {
+	if lost, err = t.writeEntries(g); err != nil {
 		return 0, err
 	}
 	if err := t.writeHeader(g, resource, scope); err != nil {

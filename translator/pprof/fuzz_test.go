@@ -59,7 +59,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		_, samples := countProfiles(pd)
 		require.Equal(t, samples, stats.OTLPSamples)
-		require.NoError(t, profiletest.Check(pd))
+		require.NoError(t, asInPprof.Check(pd))
 		made := encodeOne(t, encoder, pd)
 		again, _, err := decoder.Decode(made, pprof.Source{})
 		require.NoError(t, err)
@@ -67,7 +67,7 @@ func FuzzDecode(f *testing.F) {
 
 		fewer, _, err := without.Decode(payload, pprof.Source{})
 		require.NoError(t, err)
-		require.NoError(t, profiletest.Check(fewer))
+		require.NoError(t, asInPprof.Check(fewer))
 		got, form := profiletest.ParsePprof(encodeOne(t, encoder, fewer))
 		require.Equal(t, profiletest.Proto, form)
 		want, form := profiletest.ParsePprof(payload)

@@ -3,7 +3,11 @@
 
 package pprof
 
-import "github.com/otelpprof/otelpprof/internal/pprofwire"
+import (
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
 
 // Limits bound what one payload may cost. Each is checked before the memory that it bounds is taken. Zero or less
 // means the default of [DefaultLimits].
@@ -115,12 +119,28 @@ func DefaultLinkLabels() []LinkLabels {
 	}
 }
 
+// TimestampLabel names a label with a number that is the time of an event.
+type TimestampLabel struct {
+	Label string
+	// Unit is how long 1 is.
+	Unit time.Duration
+}
+
+// EncoderTimestampLabel is the label that an [Encoder] writes with [EncodeOptions.TimestampLabels].
+func EncoderTimestampLabel() TimestampLabel { return TimestampLabel{timestampLabel, time.Nanosecond} }
+
 // DecodeOptions configure a [Decoder]. The zero value is the default.
 type DecodeOptions struct {
 	Limits Limits
 	// LinkLabels are tried in order, the first pair found makes the link. Nil means [DefaultLinkLabels]; an empty
 	// slice that is not nil makes no links.
 	LinkLabels []LinkLabels
+	// KeepThreadLabels leaves the labels "thread id", a number, and "thread name" of Datadog's profilers as they are. Without it
+	// they become the attributes thread.id and thread.name, and an Encoder makes labels of the old names of them.
+	KeepThreadLabels bool
+	// TimestampLabels become timestamps of samples, the first one that a sample has once and that is above 0. Samples that then
+	// differ in nothing else are one. The time of the profiles is widened so that it has all timestamps.
+	TimestampLabels []TimestampLabel
 	// KeepZeroValues carries the zero values of payloads with several sample types too, so that all profiles of a
 	// payload have equally many samples. Without it a zero is left out where the sample has another value.
 	KeepZeroValues bool
@@ -147,6 +167,7 @@ type EncodeOptions struct {
 	LinkLabels LinkLabels
 	// ResourceComments writes the resource's attributes as comments "resource:key=value".
 	ResourceComments bool
-	// PreferOriginalPayload hands on original_payload where it holds a pprof, instead of writing the profile anew.
+	// PreferOriginalPayload hands on original_payload where it holds a pprof, byte for byte without its compression, instead
+	// of writing the profile anew.
 	PreferOriginalPayload bool
 }

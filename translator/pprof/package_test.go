@@ -10,9 +10,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// asInPprof are the rules but for what pprof allows and is kept as it is.
+var asInPprof = profiletest.CheckOptions{AllowNegativeLines: true, AllowNamelessFunctions: true}
 
 // payload is a pprof that a test puts together by hand: what google/pprof would not write, too.
 type payload struct {

@@ -211,20 +211,15 @@ func encodeAll(t *rapid.T, encoder *pprof.Encoder, pd pprofile.Profiles) [][]byt
 	return all
 }
 
-// totalOf sums all values. A timestamp without a value counts as 1, or as a period where that is of the sample's type.
+// totalOf sums all values. A timestamp without a value counts as 1.
 func totalOf(pd pprofile.Profiles) int64 {
 	total := int64(0)
 	for _, rp := range pd.ResourceProfiles().All() {
 		for _, sp := range rp.ScopeProfiles().All() {
 			for _, p := range sp.Profiles().All() {
-				each := int64(1)
-				name := typeName(pd.Dictionary(), p.SampleType())
-				if name != "/" && name == typeName(pd.Dictionary(), p.PeriodType()) && p.Period() > 0 {
-					each = p.Period()
-				}
 				for _, s := range p.Samples().All() {
 					if s.Values().Len() == 0 {
-						total += each * int64(s.TimestampsUnixNano().Len())
+						total += int64(s.TimestampsUnixNano().Len())
 					}
 					for _, v := range s.Values().All() {
 						total += v

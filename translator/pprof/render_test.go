@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -33,7 +32,8 @@ func decodeFrom(t *testing.T, p *payload, options pprof.DecodeOptions, src pprof
 	t.Helper()
 	pd, stats, err := pprof.NewDecoder(options).Decode(p.bytes(), src)
 	require.NoError(t, err)
-	check := profiletest.CheckOptions{AllowUnreferencedMappings: options.KeepUnreferencedMappings}
+	check := asInPprof
+	check.AllowUnreferencedMappings = options.KeepUnreferencedMappings
 	require.NoError(t, check.Check(pd))
 	require.Equal(t, 1, pd.ResourceProfiles().Len())
 	require.Equal(t, 1, pd.ResourceProfiles().At(0).ScopeProfiles().Len())

@@ -24,6 +24,14 @@ func (t *decoding) frameType(native bool) int32 {
 	return *known - 1
 }
 
+// isNative tells whether a frame is native code.
+func isNative(function, file []byte) bool {
+	return isNativeFunction(function) || string(file) == nativeMethod
+}
+
+// nativeMethod is what Java writes instead of the file of a method that is native code.
+const nativeMethod = "Native Method"
+
 // isNativeFunction tells whether .NET says that it could not look further.
 func isNativeFunction(name []byte) bool {
 	return string(bytes.TrimSuffix(name, []byte("(unknown)"))) == "Unknown_Native_Function"
@@ -32,7 +40,7 @@ func isNativeFunction(name []byte) bool {
 // isNoFile tells whether an agent writes this instead of the name of a file.
 func isNoFile(name []byte) bool {
 	switch string(name) {
-	case "unknown", "Unknown Source", "Native Method", "native":
+	case "unknown", "Unknown Source", nativeMethod, "native":
 		return true
 	default:
 		return false

@@ -23,6 +23,7 @@ const (
 	roleEventName
 	roleLink
 	roleThread    // says nothing when it is empty, 0 or -1
+	roleState     // a state of Java's threads, which may have a name of the conventions
 	roleTruncated // says nothing but that something is missing
 )
 
@@ -95,7 +96,12 @@ func (t *decoding) findRole(key string) labelRole {
 		return rolePeriod
 	case labelEventName:
 		return roleEventName
-	case labelThreadID, labelThreadOSID, labelThreadName, labelThreadState:
+	case labelThreadState:
+		if t.hasJVMStates() {
+			return roleState
+		}
+		return roleThread
+	case labelThreadID, labelThreadOSID, labelThreadName:
 		return roleThread
 	case labelTruncated:
 		return roleTruncated
@@ -164,7 +170,7 @@ func (t *decoding) newLabels(labels []pprofwire.Label) event {
 			if n, ok := t.number(l); !ok {
 				t.result.Repairs.IgnoredNumbers++
 			} else if !hasPeriod {
-				e.period, hasPeriod = t.usableMillis(n), true
+				e.period, hasPeriod = t.periodMillis(l, n), true
 			}
 		case roleEventName:
 			if e.name == 0 && len(t.optional(l.Str)) > 0 {
@@ -193,6 +199,10 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 	switch role {
 	case roleThread:
 		if len(text) == 0 && (l.Num == 0 || l.Num == -1) {
+			return
+		}
+	case roleState:
+		if t.addJVMState(text) || len(text) == 0 && (l.Num == 0 || l.Num == -1) {
 			return
 		}
 	case roleTruncated:
@@ -267,6 +277,36 @@ func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	text := t.wire.String(l.Str)
 	n, err := strconv.ParseInt(string(text[:min(len(text), maxNumberText)]), 10, 64)
 	return n, err == nil && len(text) <= maxNumberText
+}
+
+// periodMillis returns the period of a label in milliseconds. In them agents write it, as a number. Contrib's exporter writes a
+// text, the period of a profile in whatever unit that has: mostly that of the values. Less than a millisecond is none.
+func (t *decoding) periodMillis(l *pprofwire.Label, n int64) int64 {
+	if l.Str != 0 && t.typed() {
+		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli {
+			return nanos / nanosPerMilli
+		}
+	}
+	return t.usableMillis(n)
+}
+
+// inNanos returns a time as nanoseconds, 0 where the unit is none of a time, or the number is none that nanoseconds can count.
+func inNanos(n int64, unit []byte) int64 {
+	nanos := int64(0)
+	switch string(unit) {
+	case "nanoseconds", "ns":
+		nanos = 1
+	case "microseconds", "us":
+		nanos = 1000
+	case "milliseconds", "ms":
+		nanos = nanosPerMilli
+	case "seconds", "s":
+		nanos = 1000 * nanosPerMilli
+	}
+	if nanos == 0 || n <= 0 || n > math.MaxInt64/nanos {
+		return 0
+	}
+	return n * nanos
 }
 
 // nanos returns the time of a label, 0 when it has none that makes sense.

@@ -135,6 +135,8 @@ type Options struct {
 	LinkLabels []pprof.LinkLabels
 	// OmitFrameType leaves out the attribute profile.frame.type of locations.
 	OmitFrameType bool
+	// JVMThreadState makes the states of Java's threads the attribute jvm.thread.state, not thread.state.
+	JVMThreadState bool
 	// DropEmptyStacks drops samples without any frame.
 	DropEmptyStacks bool
 	// IncludeOriginalPayload copies the pprof of a record, as it was behind base64, into the profiles made of it.

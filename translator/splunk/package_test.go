@@ -79,7 +79,7 @@ func decodeAndCheck(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profi
 	return pd, result
 }
 
-var checkOptions = profiletest.CheckOptions{NonNegativeLines: true}
+var checkOptions = profiletest.CheckOptions{}
 
 // profilesOf returns all profiles of a message.
 func profilesOf(pd pprofile.Profiles) []pprofile.Profile {

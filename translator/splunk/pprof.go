@@ -124,6 +124,7 @@ func (t *decoding) writePprof() {
 	h.hasPeriod = t.wire.HasPeriodType || t.wire.Period != 0
 	h.periodType = valueType{t.tables.String(t.wire.PeriodType.Type), t.tables.String(t.wire.PeriodType.Unit)}
 	h.period = t.wire.Period
+	h.periodNanos = inNanos(t.wire.Period, t.optional(t.wire.PeriodType.Unit))
 	for position, column := range t.columnOrder() {
 		w := t.typedWeight(column)
 		t.writeProfile(&t.events, &h, &w, position == 0)

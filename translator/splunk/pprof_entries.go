@@ -42,7 +42,7 @@ func (r rules) LocationAttributes(attributes []int32, leaf *pprofwire.Function) 
 	if leaf == nil {
 		return attributes
 	}
-	if frameType := r.frameType(leaf.Name != 0 && isNativeFunction(r.wire.String(leaf.Name))); frameType >= 0 {
+	if frameType := r.frameType(isNative(r.optional(leaf.Name), r.optional(leaf.Filename))); frameType >= 0 {
 		attributes = append(attributes, frameType)
 	}
 	return attributes

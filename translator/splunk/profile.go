@@ -47,6 +47,8 @@ type profileHeader struct {
 	hasPeriod  bool
 	periodType valueType
 	period     int64
+	// periodNanos is that period where it is a time, else 0.
+	periodNanos int64
 }
 
 // weigh chooses the weights of events that no sample type describes. Events of which none has a weight are counted.
@@ -71,7 +73,9 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 	profile.SampleType().SetTypeStrindex(w.name)
 	profile.SampleType().SetUnitStrindex(w.unit)
 	pad := uint64(nanosPerMilli)
-	if e.longestPeriod > 0 && !e.periodsDiffer {
+	if h.periodNanos > 0 {
+		pad = max(pad, uint64(h.periodNanos))
+	} else if e.longestPeriod > 0 && !e.periodsDiffer {
 		pad = uint64(e.longestPeriod) * nanosPerMilli
 	}
 	switch {

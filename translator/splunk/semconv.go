@@ -61,6 +61,8 @@ const (
 
 	locationFrameType = "profile.frame.type"
 	frameTypeNative   = "native"
+
+	attributeJVMThreadState = "jvm.thread.state"
 )
 
 // frameTypes are the values of profile.frame.type by telemetry.sdk.language.

@@ -188,7 +188,7 @@ func (t *decoding) addTextThread() {
 	if len(x.threadName) > 0 {
 		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadName), 0, x.threadName))
 	}
-	if len(x.threadState) > 0 {
+	if isJVMState := t.hasJVMStates() && t.addJVMState(x.threadState); len(x.threadState) > 0 && !isJVMState {
 		t.attributes = append(t.attributes, t.dict.StringBytesAttribute(t.textKey(labelThreadState), 0, x.threadState))
 	}
 	if t.record.truncated {
@@ -217,7 +217,7 @@ func (t *decoding) textStack() int32 {
 		}
 		t.lines = append(t.lines[:0], dictionary.Line{Function: t.dict.Function(function), Line: f.line, Column: f.column})
 		t.attributes = t.attributes[:0]
-		if frameType := t.frameType(isNativeFunction(f.function)); frameType >= 0 {
+		if frameType := t.frameType(isNative(f.function, f.file)); frameType >= 0 {
 			t.attributes = append(t.attributes, frameType)
 		}
 		t.stack = append(t.stack, t.dict.Location(dictionary.Location{}, t.lines, t.attributes))

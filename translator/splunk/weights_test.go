@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // valuesOf returns all values of a profile in the order of their times.
@@ -222,4 +224,40 @@ type writer []byte
 func (w *writer) Write(p []byte) (int, error) {
 	*w = append(*w, p...)
 	return len(p), nil
+}
+
+// TestPeriodOfContrib: contrib's exporter writes the period of a profile as text, in the unit of its values and not in
+// milliseconds.
+func TestPeriodOfContrib(t *testing.T) {
+	const milli = 1_000_000
+	for _, test := range []struct {
+		name, unit  string
+		label       label
+		own         int64
+		ownUnit     string
+		want, lasts int64
+	}{
+		{"nanoseconds", "nanoseconds", str("source.event.period", "10000000"), 0, "", 10 * milli, 10 * milli},
+		{"milliseconds", "milliseconds", str("source.event.period", "10"), 0, "", 10 * milli, 10 * milli},
+		{"too few nanoseconds", "nanoseconds", str("source.event.period", "100"), 0, "", 100 * milli, 100 * milli},
+		{"beside the pprof's own", "nanoseconds", str("source.event.period", "10000000"), 20 * milli, "nanoseconds", 20 * milli, 20 * milli},
+		{"own one of events", "nanoseconds", str("source.event.period", "10000000"), 7, "count", 7, 10 * milli},
+		{"number of an agent", "nanoseconds", num("source.event.period", 10), 0, "", 10 * milli, 10 * milli},
+		{"values that are no time", "count", str("source.event.period", "10"), 0, "", 10 * milli, 10 * milli},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPayload("")
+			p.sampleType("cpu", test.unit)
+			if test.own > 0 {
+				p.fields = pprofwire.AppendPeriodType(p.fields, pprofwire.ValueType{Type: p.string("cpu"), Unit: p.string(test.ownUnit)})
+				p.fields = pprofwire.AppendHeader(p.fields, pprofwire.Header{Period: test.own})
+			}
+			p.sample([]uint64{p.location("f", "a.go", 1)}, []int64{5}, at(1), test.label)
+			pd, _ := decodePayload(t, p, Options{})
+			got := profilesOf(pd)[0]
+			assert.Equal(t, []int64{5}, valuesOf(got))
+			assert.Equal(t, test.want, got.Period())
+			assert.EqualValues(t, test.lasts, got.DurationNano())
+		})
+	}
 }

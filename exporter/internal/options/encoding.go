@@ -23,7 +23,7 @@ type EncodingConfig struct {
 	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
 	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
 	ResourceComments bool `mapstructure:"resource_comments"`
-	// PreferOriginalPayload writes the original pprof of a profile, if the profile contains it.
+	// PreferOriginalPayload writes the original pprof of a profile, if the profile contains it, with the compression of the exporter.
 	PreferOriginalPayload bool `mapstructure:"prefer_original_payload"`
 
 	// prevent unkeyed literal initialization

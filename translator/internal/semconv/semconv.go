@@ -8,19 +8,43 @@ package semconv // import "github.com/otelpprof/otelpprof/translator/internal/se
 // SchemaURL is that of the semantic conventions.
 const SchemaURL = "https://opentelemetry.io/schemas/1.41.0"
 
-// Attributes of a scope.
+// Attributes of a scope. ScopeThreadLabels tells that the attributes ThreadID and ThreadName were the labels of Datadog's profilers.
 const (
 	ScopeSampleTypeOrder   = "pprof.scope.sample_type_order"
 	ScopeDefaultSampleType = "pprof.scope.default_sample_type"
+	ScopeThreadLabels      = "pprof.scope.thread_labels"
 )
 
-// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block.
+// Attributes of a sample.
 const (
-	ProfileComment    = "pprof.profile.comment"
-	ProfileDropFrames = "pprof.profile.drop_frames"
-	ProfileKeepFrames = "pprof.profile.keep_frames"
-	ProfileDocURL     = "pprof.profile.doc_url"
-	ProfileName       = "profile.name"
+	ThreadID   = "thread.id"
+	ThreadName = "thread.name"
+)
+
+// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block. ProfileMainMapping
+// is a map of the fields of the mapping that a pprof has first.
+const (
+	ProfileComment     = "pprof.profile.comment"
+	ProfileDropFrames  = "pprof.profile.drop_frames"
+	ProfileKeepFrames  = "pprof.profile.keep_frames"
+	ProfileDocURL      = "pprof.profile.doc_url"
+	ProfileMainMapping = "pprof.profile.main_mapping"
+	ProfileName        = "profile.name"
+)
+
+// Keys of the map that ProfileMainMapping is. A flag is there if it is true.
+const (
+	MainFilename        = "filename"
+	MainBuildID         = "build_id"
+	MainMemoryStart     = "memory_start"
+	MainMemoryLimit     = "memory_limit"
+	MainFileOffset      = "file_offset"
+	MainHasFunctions    = "has_functions"
+	MainHasFilenames    = "has_filenames"
+	MainHasLineNumbers  = "has_line_numbers"
+	MainHasInlineFrames = "has_inline_frames"
+	// NumMainKeys is how many there are.
+	NumMainKeys = 9
 )
 
 // LocationIsFolded is an attribute of a location.
@@ -29,6 +53,8 @@ const LocationIsFolded = "pprof.location.is_folded"
 // Attributes of a mapping.
 const (
 	MappingBuildID         = "process.executable.build_id.gnu"
+	MappingBuildIDGo       = "process.executable.build_id.go"
+	MappingBuildIDHTLHash  = "process.executable.build_id.htlhash"
 	MappingHasFunctions    = "pprof.mapping.has_functions"
 	MappingHasFilenames    = "pprof.mapping.has_filenames"
 	MappingHasLineNumbers  = "pprof.mapping.has_line_numbers"

@@ -4,6 +4,8 @@
 package tables
 
 import (
+	"bytes"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
@@ -40,6 +42,46 @@ func (t *Tables) fillMappings(all bool) {
 			t.mappings[i] = t.addMapping(&w.Mappings[i])
 		}
 	}
+}
+
+// MainMapping returns the first mapping with any content, the main binary, or nil without one. alone tells whether it is the
+// only one that samples reach, those of equal content counting as one. It comes after Fill.
+func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
+	var reached *pprofwire.Mapping
+	var only int32 // what the reached one is in the dictionary
+	several := false
+	for i := range t.wire.Mappings {
+		m := &t.wire.Mappings[i]
+		if main == nil && !t.equalMappings(m, &pprofwire.Mapping{}) {
+			main = m
+		}
+		switch index := t.mappings[i]; {
+		case !t.reached[i] || index == 0:
+		case reached == nil:
+			reached, only = m, index
+		default:
+			several = several || index != only
+		}
+	}
+	return main, reached != nil && !several && t.equalMappings(main, reached)
+}
+
+// equalMappings compares mappings by all but their ids.
+func (t *Tables) equalMappings(a, b *pprofwire.Mapping) bool {
+	x, y := *a, *b
+	x.ID, x.Filename, x.BuildID = 0, 0, 0
+	y.ID, y.Filename, y.BuildID = 0, 0, 0
+	return x == y && t.equalTexts(a.Filename, b.Filename) && t.equalTexts(a.BuildID, b.BuildID)
+}
+
+func (t *Tables) equalTexts(a, b uint32) bool {
+	text := func(i uint32) []byte {
+		if i == 0 {
+			return nil
+		}
+		return t.rules.Text(i)
+	}
+	return a == b || bytes.Equal(text(a), text(b))
 }
 
 func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {

@@ -31,6 +31,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorBatchBytes                metric.Int64Histogram
 	ProcessorProfileDeduplicatorBatchMessages             metric.Int64Histogram
 	ProcessorProfileDeduplicatorBatchSamples              metric.Int64Histogram
+	ProcessorProfileDeduplicatorClearedLines              metric.Int64Counter
 	ProcessorProfileDeduplicatorDroppedAttributes         metric.Int64Counter
 	ProcessorProfileDeduplicatorDroppedEmptyProfiles      metric.Int64Counter
 	ProcessorProfileDeduplicatorDroppedLinks              metric.Int64Counter
@@ -48,6 +49,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorMendedTexts               metric.Int64Counter
 	ProcessorProfileDeduplicatorMergedProfiles            metric.Int64Counter
 	ProcessorProfileDeduplicatorMixedShapeSamples         metric.Int64Counter
+	ProcessorProfileDeduplicatorNamedFunctions            metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingDictionaryEntries metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingProfiles          metric.Int64Counter
 	ProcessorProfileDeduplicatorOutgoingSamples           metric.Int64Counter
@@ -166,6 +168,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithExplicitBucketBoundaries([]float64{10, 100, 1000, 5000, 10000, 50000, 100000, 500000, 1e+06}...),
 	)
 	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorClearedLines, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_cleared_lines",
+		metric.WithDescription("Lines, columns and start lines below 0 that became 0, because of negative_lines. [Alpha]"),
+		metric.WithUnit("{line}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorDroppedAttributes, err = builder.meter.Int64Counter(
 		"otelcol_processor_profile_deduplicator_dropped_attributes",
 		metric.WithDescription("Attributes of samples that drop_attributes dropped. [Alpha]"),
@@ -266,6 +274,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_mixed_shape_samples",
 		metric.WithDescription("Samples that were not combined with one of equal identity, because only one of them has timestamps. [Alpha]"),
 		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorNamedFunctions, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_named_functions",
+		metric.WithDescription("Functions without a name, a system name and a file name that got one, because of functions_without_name. [Alpha]"),
+		metric.WithUnit("{function}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries, err = builder.meter.Int64Counter(

@@ -66,6 +66,22 @@ func AssertEqualProcessorProfileDeduplicatorBatchSamples(t *testing.T, tt *compo
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
+func AssertEqualProcessorProfileDeduplicatorClearedLines(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_processor_profile_deduplicator_cleared_lines",
+		Description: "Lines, columns and start lines below 0 that became 0, because of negative_lines. [Alpha]",
+		Unit:        "{line}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_processor_profile_deduplicator_cleared_lines")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
 func AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_dropped_attributes",
@@ -330,6 +346,22 @@ func AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t *testing.T, tt *
 		},
 	}
 	got, err := tt.GetMetric("otelcol_processor_profile_deduplicator_mixed_shape_samples")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}
+
+func AssertEqualProcessorProfileDeduplicatorNamedFunctions(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_processor_profile_deduplicator_named_functions",
+		Description: "Functions without a name, a system name and a file name that got one, because of functions_without_name. [Alpha]",
+		Unit:        "{function}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_processor_profile_deduplicator_named_functions")
 	require.NoError(t, err)
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }

@@ -36,6 +36,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorBatchBytes.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorBatchMessages.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorBatchSamples.Record(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorClearedLines.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorDroppedAttributes.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorDroppedEmptyProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorDroppedLinks.Add(context.Background(), 1)
@@ -51,6 +52,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorMendedTexts.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorMergedProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorMixedShapeSamples.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorNamedFunctions.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingProfiles.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorOutgoingSamples.Add(context.Background(), 1)
@@ -69,6 +71,9 @@ func TestSetupTelemetry(t *testing.T) {
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorBatchSamples(t, testTel,
 		[]metricdata.HistogramDataPoint[int64]{{}}, metricdatatest.IgnoreValue(),
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorClearedLines(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorDroppedAttributes(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
@@ -119,6 +124,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorMixedShapeSamples(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorNamedFunctions(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorOutgoingDictionaryEntries(t, testTel,

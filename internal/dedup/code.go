@@ -1,0 +1,63 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import "go.opentelemetry.io/collector/pdata/pprofile"
+
+// AnonymousFunction is the name of functions of which nothing is known but their start line.
+const AnonymousFunction = "(anonymous)"
+
+// mendCode mends functions and lines for which strict readers refuse the message, and reports whether it did. The tables have
+// looked at all of them.
+func (w *work) mendCode() (mended bool) {
+	clearLines := w.opts.ClearNegativeLines && w.tables.NegativeLines()
+	name := w.opts.NameFunctions && w.tables.NamelessFunctions()
+	if !clearLines && !name {
+		return false
+	}
+	w.makeOwn()
+	if clearLines {
+		w.clearLines(w.pd.Dictionary())
+	}
+	if name {
+		w.nameFunctions(w.pd.Dictionary())
+	}
+	return true
+}
+
+// nameFunctions gives a name to functions that have none: the protocol wants a name, a system name or a file name.
+func (w *work) nameFunctions(dict pprofile.ProfilesDictionary) {
+	texts, name := dict.StringTable(), int32(0)
+	isEmpty := func(i int32) bool { return i == 0 || i > 0 && int(i) < texts.Len() && texts.At(int(i)) == "" }
+	for i, f := range dict.FunctionTable().All() {
+		if i == 0 || f.StartLine() == 0 || !isEmpty(f.NameStrindex()) || !isEmpty(f.SystemNameStrindex()) || !isEmpty(f.FilenameStrindex()) {
+			continue
+		}
+		if name == 0 {
+			texts.Append(AnonymousFunction)
+			name = int32(texts.Len() - 1)
+		}
+		f.SetNameStrindex(name)
+		w.stats.NamedFunctions++
+	}
+}
+
+// clearLines makes numbers below 0 unset: the protocol counts from 1, and 0 says that a number is not known.
+func (w *work) clearLines(dict pprofile.ProfilesDictionary) {
+	clearOne := func(n int64, set func(int64)) {
+		if n < 0 {
+			set(0)
+			w.stats.ClearedLines++
+		}
+	}
+	for _, f := range dict.FunctionTable().All() {
+		clearOne(f.StartLine(), f.SetStartLine)
+	}
+	for _, location := range dict.LocationTable().All() {
+		for _, line := range location.Lines().All() {
+			clearOne(line.Line(), line.SetLine)
+			clearOne(line.Column(), line.SetColumn)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// withCode is a message with one sample, whose location has a line of each function.
+func withCode(functions func(table pprofile.FunctionSlice), lines ...[2]int64) pprofile.Profiles {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+	d := pd.Dictionary()
+	functions(d.FunctionTable())
+	location := d.LocationTable().AppendEmpty()
+	for i, line := range lines {
+		to := location.Lines().AppendEmpty()
+		to.SetFunctionIndex(int32(d.FunctionTable().Len() - len(lines) + i))
+		to.SetLine(line[0])
+		to.SetColumn(line[1])
+	}
+	d.StackTable().At(1).LocationIndices().Append(int32(d.LocationTable().Len() - 1))
+	return pd
+}
+
+// codeOf returns the lines of the last location of the sample: name, start line, line and column.
+func codeOf(pd pprofile.Profiles) (code []codeLine) {
+	d := pd.Dictionary()
+	stack := d.StackTable().At(int(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).StackIndex()))
+	indices := stack.LocationIndices()
+	for _, line := range d.LocationTable().At(int(indices.At(indices.Len() - 1))).Lines().All() {
+		f := d.FunctionTable().At(int(line.FunctionIndex()))
+		code = append(code, codeLine{d.StringTable().At(int(f.NameStrindex())), f.StartLine(), line.Line(), line.Column()})
+	}
+	return code
+}
+
+type codeLine struct {
+	name                string
+	start, line, column int64
+}
+
+func TestNegativeLines(t *testing.T) {
+	build := func() pprofile.Profiles {
+		return withCode(func(table pprofile.FunctionSlice) {
+			table.AppendEmpty().SetNameStrindex(1)
+			table.At(table.Len() - 1).SetStartLine(-7)
+			table.AppendEmpty().SetStartLine(-1)
+		}, [2]int64{-1, 4}, [2]int64{5, -3})
+	}
+	name := build().Dictionary().StringTable().At(1)
+	after, stats, err := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true}).Deduplicate(build())
+	require.NoError(t, err)
+	assert.Equal(t, []codeLine{{name, 0, 0, 4}, {"", 0, 5, 0}}, codeOf(after))
+	assert.Equal(t, 4, stats.ClearedLines)
+	assert.Zero(t, stats.NamedFunctions, "nothing is known of it but a line that is not one")
+	require.NoError(t, profiletest.Check(after))
+
+	kept, stats := deduplicate(t, build())
+	assert.Equal(t, []codeLine{{name, -7, -1, 4}, {"", -1, 5, -3}}, codeOf(kept))
+	assert.Zero(t, stats.ClearedLines)
+}
+
+func TestFunctionsWithoutName(t *testing.T) {
+	build := func() pprofile.Profiles {
+		return withCode(func(table pprofile.FunctionSlice) {
+			table.AppendEmpty().SetStartLine(7)
+			table.AppendEmpty().SetStartLine(8)
+			table.AppendEmpty().SetFilenameStrindex(1)
+		}, [2]int64{1, 0}, [2]int64{2, 0}, [2]int64{3, 0})
+	}
+	after, stats, err := dedup.New(dedup.Options{NameFunctions: true}).Deduplicate(build())
+	require.NoError(t, err)
+	assert.Equal(t, []codeLine{{"(anonymous)", 7, 1, 0}, {"(anonymous)", 8, 2, 0}, {"", 0, 3, 0}}, codeOf(after))
+	assert.Equal(t, 2, stats.NamedFunctions)
+	require.NoError(t, profiletest.Check(after))
+
+	kept, stats := deduplicate(t, build())
+	assert.Equal(t, []codeLine{{"", 7, 1, 0}, {"", 8, 2, 0}, {"", 0, 3, 0}}, codeOf(kept))
+	assert.Zero(t, stats.NamedFunctions)
+}
+
+// A message that has to go back as it came is not mended.
+func TestMendedCodeOfAnInvalidMessage(t *testing.T) {
+	pd := withCode(func(table pprofile.FunctionSlice) { table.AppendEmpty().SetStartLine(-7) }, [2]int64{-1, 0})
+	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty().SampleType().SetTypeStrindex(99)
+	before := wire(t, pd)
+	after, stats, err := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true, OnInvalid: dedup.Pass}).Deduplicate(pd)
+	require.NoError(t, err)
+	assert.Equal(t, before, wire(t, after))
+	assert.Zero(t, stats.ClearedLines)
+}
+
+// What leaves keeps the rules of strict readers, whatever comes, and a second time changes nothing.
+func TestMendedCodeOfAnyMessage(t *testing.T) {
+	d := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true})
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		for _, f := range pd.Dictionary().FunctionTable().All() {
+			f.SetStartLine(f.StartLine() * rapid.Int64Range(-1, 1).Draw(t, "sign"))
+		}
+		after, _, err := d.Deduplicate(pd)
+		require.NoError(t, err)
+		require.NoError(t, profiletest.CheckOptions{AllowMixedShapes: true, AllowTimestampsOutside: true, Deduplicated: true}.Check(after))
+		again, stats, err := d.Deduplicate(clone(after))
+		require.NoError(t, err)
+		assert.False(t, stats.Changed)
+		require.Equal(t, wire(t, after), wire(t, again))
+	})
+}
+
+// TestCorpusForStrictReaders: what real profilers write leaves as strict readers take it.
+func TestCorpusForStrictReaders(t *testing.T) {
+	d := dedup.New(dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true})
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	cleared := 0
+	for _, file := range profiletest.CorpusPprofs(t, "real", "scrapes-of-one-app") {
+		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
+		if err != nil {
+			continue // not a pprof
+		}
+		after, stats, err := d.Deduplicate(pd)
+		require.NoError(t, err, file.Name)
+		require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(after), file.Name)
+		cleared += stats.ClearedLines
+	}
+	assert.Positive(t, cleared, "Julia writes start lines of -1")
+}
+
+// TestSeveralValuesWithoutTimestamps become their sum, in a sample that is the only one of its stack too.
+func TestSeveralValuesWithoutTimestamps(t *testing.T) {
+	for _, shape := range []dedup.Shape{dedup.ShapeCombined, dedup.ShapePerEvent, dedup.ShapeTotal} {
+		after, stats, err := dedup.New(dedup.Options{Shape: shape, DropZeroSamples: true}).Deduplicate(
+			samplesOf(func(sample func(int32) pprofile.Sample) {
+				sample(1).Values().Append(2, 3, 4)
+				sample(2).Values().Append(5, -5)
+			}))
+		require.NoError(t, err)
+		assert.Equal(t, []row{{values: []int64{9}, attributes: 2}}, rows(after))
+		assert.Equal(t, 1, stats.ZeroSamples)
+		requireCanonical(t, after)
+	}
+}

@@ -1,0 +1,65 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+)
+
+// appendMainMapping appends the attribute that says which mapping is the main binary, unless it is the only one that samples
+// reach. OTLP wants no entry that nothing refers to, and the order of a dictionary has no meaning: when messages are joined,
+// the mapping of another one may come first.
+func (t *decoding) appendMainMapping(attributes []int32) []int32 {
+	mapping, alone := t.tables.MainMapping()
+	if mapping == nil || alone {
+		return attributes
+	}
+	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(semconv.NumMainKeys*listItemBytes)
+	t.reserved.need(items)
+	if !t.needAttribute(text, false) {
+		return attributes
+	}
+	before := t.dict.NumAttributes()
+	attribute := t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
+	if t.noteAttribute(before, text, false) {
+		t.reserved.grown += items
+		t.message += items
+	}
+	return append(attributes, attribute)
+}
+
+// mappingValue is a mapping as a map of the fields that are set.
+func (t *decoding) mappingValue(m *pprofwire.Mapping) pcommon.Value {
+	value := pcommon.NewValueMap()
+	fields := value.Map()
+	fields.EnsureCapacity(semconv.NumMainKeys)
+	putText := func(key, text string) {
+		if text != "" {
+			fields.PutStr(key, text)
+		}
+	}
+	putNumber := func(key string, n uint64) {
+		if n != 0 {
+			fields.PutInt(key, int64(n))
+		}
+	}
+	putFlag := func(key string, flag bool) {
+		if flag {
+			fields.PutBool(key, true)
+		}
+	}
+	putText(semconv.MainFilename, t.name(m.Filename))
+	putText(semconv.MainBuildID, t.name(m.BuildID))
+	putNumber(semconv.MainMemoryStart, m.Start)
+	putNumber(semconv.MainMemoryLimit, m.Limit)
+	putNumber(semconv.MainFileOffset, m.Offset)
+	putFlag(semconv.MainHasFunctions, m.HasFunctions)
+	putFlag(semconv.MainHasFilenames, m.HasFilenames)
+	putFlag(semconv.MainHasLineNumbers, m.HasLineNumbers)
+	putFlag(semconv.MainHasInlineFrames, m.HasInlineFrames)
+	return value
+}

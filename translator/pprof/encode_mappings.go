@@ -1,0 +1,151 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+)
+
+// buildIDs are the attributes that the build id of a mapping is taken from, the best one first.
+var buildIDs = []string{semconv.MappingBuildID, semconv.MappingBuildIDGo, semconv.MappingBuildIDHTLHash}
+
+// writeMappings writes the mappings that were reached, and returns how many of their attributes pprof cannot represent. The
+// main binary comes first, reached or not, if the profiles of the group name it.
+func (t *encoding) writeMappings(g *group) (lost int, err error) {
+	main, named := t.mainMapping(g)
+	first := int32(0)
+	if named {
+		first = t.findMapping(&main)
+	}
+	if named && first == 0 {
+		if err := t.growTail(maxMappingBytes); err != nil {
+			return 0, err
+		}
+		main.ID = 1
+		t.tail = pprofwire.AppendMapping(t.tail, main)
+	}
+	for _, m := range t.locals.numberMappings(first, uint32(main.ID)) {
+		if err := t.growTail(maxMappingBytes); err != nil {
+			return 0, err
+		}
+		mapping, n := t.mapping(m)
+		mapping.ID = t.locals.mappingID(m)
+		t.tail = pprofwire.AppendMapping(t.tail, mapping)
+		lost += n
+	}
+	return lost, nil
+}
+
+// findMapping returns the mapping that was reached and has this content, 0 if there is none.
+func (t *encoding) findMapping(wanted *pprofwire.Mapping) int32 {
+	for _, m := range t.locals.mappings.list {
+		if mapping, _ := t.mapping(m); mapping == *wanted {
+			return m
+		}
+	}
+	return 0
+}
+
+// mapping returns a mapping without an id, and how many of its attributes pprof cannot represent.
+func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int) {
+	mapping := t.source.mappings.At(int(m))
+	wire = pprofwire.Mapping{
+		Start:    mapping.MemoryStart(),
+		Limit:    mapping.MemoryLimit(),
+		Offset:   mapping.FileOffset(),
+		Filename: t.sourceString(mapping.FilenameStrindex()),
+	}
+	best, buildID := len(buildIDs), ""
+	for _, i := range mapping.AttributeIndices().All() {
+		a := t.attribute(i)
+		key := t.dict.StringAt(a.Key)
+		rank := slices.Index(buildIDs, key)
+		switch {
+		case rank < 0 || a.Kind != pcommon.ValueTypeStr:
+			if !setMappingFlag(&wire, key, a) {
+				lost++
+			}
+		case a.Text == "":
+			// It says that there is none.
+		default:
+			if best < len(buildIDs) {
+				lost++ // one of the two
+			}
+			if rank < best {
+				best, buildID = rank, a.Text
+			}
+		}
+	}
+	wire.BuildID = t.localText(buildID)
+	return wire, lost
+}
+
+// setMappingFlag sets the flag that an attribute stands for, if there is one.
+func setMappingFlag(m *pprofwire.Mapping, key string, a dictionary.Attribute) bool {
+	if a.Kind != pcommon.ValueTypeBool {
+		return false
+	}
+	switch key {
+	case semconv.MappingHasFunctions:
+		m.HasFunctions = a.Number != 0
+	case semconv.MappingHasFilenames:
+		m.HasFilenames = a.Number != 0
+	case semconv.MappingHasLineNumbers:
+		m.HasLineNumbers = a.Number != 0
+	case semconv.MappingHasInlineFrames:
+		m.HasInlineFrames = a.Number != 0
+	default:
+		return false
+	}
+	return true
+}
+
+// mainMapping returns the mapping that the profiles of a group name as the main binary, without an id.
+func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
+	for _, i := range t.sets.At(g.key.attributes) {
+		if a := t.dict.AttributeAt(i); t.isMainMapping(a) {
+			return t.mappingOf(a.Value.Map()), true
+		}
+	}
+	return main, false
+}
+
+// isMainMapping tells whether an attribute is one that names the main binary. A larger map is not one that we wrote.
+func (t *encoding) isMainMapping(a dictionary.Attribute) bool {
+	return a.Kind == pcommon.ValueTypeMap && a.Value.Map().Len() <= semconv.NumMainKeys &&
+		t.dict.StringAt(a.Key) == semconv.ProfileMainMapping
+}
+
+// mappingOf returns the mapping that a map stands for. What it does not know is passed over.
+func (t *encoding) mappingOf(fields pcommon.Map) (m pprofwire.Mapping) {
+	for key, value := range fields.All() {
+		switch key {
+		case semconv.MainFilename:
+			m.Filename = t.localText(value.Str())
+		case semconv.MainBuildID:
+			m.BuildID = t.localText(value.Str())
+		case semconv.MainMemoryStart:
+			m.Start = uint64(value.Int())
+		case semconv.MainMemoryLimit:
+			m.Limit = uint64(value.Int())
+		case semconv.MainFileOffset:
+			m.Offset = uint64(value.Int())
+		case semconv.MainHasFunctions:
+			m.HasFunctions = value.Bool()
+		case semconv.MainHasFilenames:
+			m.HasFilenames = value.Bool()
+		case semconv.MainHasLineNumbers:
+			m.HasLineNumbers = value.Bool()
+		case semconv.MainHasInlineFrames:
+			m.HasInlineFrames = value.Bool()
+		}
+	}
+	return m
+}

@@ -1,0 +1,143 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// eventsOf shows the samples of a profile as values@timestamps {attributes}.
+func eventsOf(d decoded, p pprofile.Profile) (all []string) {
+	for _, s := range p.Samples().All() {
+		all = append(all, fmt.Sprintf("%v@%v {%s}", s.Values().AsRaw(), s.TimestampsUnixNano().AsRaw(), d.attributes(s.AttributeIndices())))
+	}
+	return all
+}
+
+// TestTimestampLabels: a label becomes the timestamp of its sample, and samples that differ in nothing else are one.
+func TestTimestampLabels(t *testing.T) {
+	for name, test := range map[string]struct {
+		samples [][]label
+		want    []string
+	}{
+		"combined":            {[][]label{{num("t", 5, "")}, {num("t", 6, "")}, {num("t", 4, "")}}, []string{"[1 2 3]@[5 6 4] {}"}},
+		"other attributes":    {[][]label{{num("t", 5, ""), str("a", "b")}, {num("t", 6, "")}, {str("a", "b"), num("t", 7, "")}}, []string{`[1 3]@[5 7] {a="b"}`, "[2]@[6] {}"}},
+		"units":               {[][]label{{num("ms", 5, "")}, {num("s", 6, "")}}, []string{"[1 2]@[5000000 6000000000] {}"}},
+		"the first counts":    {[][]label{{num("s", 5, ""), num("ms", 7, "")}}, []string{"[1]@[7000000] {s=5}"}},
+		"none":                {[][]label{{str("a", "b")}, {str("a", "b")}}, []string{`[1]@[] {a="b"}`, `[2]@[] {a="b"}`}},
+		"both kinds":          {[][]label{{}, {num("t", 1, "")}, {}}, []string{"[1]@[] {}", "[2]@[1] {}", "[3]@[] {}"}},
+		"zero and below":      {[][]label{{num("t", 0, "")}, {num("t", -1, "")}}, []string{"[1]@[] {t=0}", "[2]@[] {t=-1}"}},
+		"text":                {[][]label{{str("t", "5")}}, []string{`[1]@[] {t="5"}`}},
+		"twice":               {[][]label{{num("t", 5, ""), num("t", 6, "")}}, []string{"[1]@[] {t=[5,6]}"}},
+		"too late to count":   {[][]label{{num("s", math.MaxInt64/1000, "")}}, []string{fmt.Sprintf("[1]@[] {s=%d}", math.MaxInt64/1000)}},
+		"a unit of its own":   {[][]label{{num("t", 5, "nanoseconds")}}, []string{"[1]@[5] {}"}},
+		"as late as possible": {[][]label{{num("t", math.MaxInt64, "")}}, []string{fmt.Sprintf("[1]@[%d] {}", math.MaxInt64)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPayload("cpu/ns").code()
+			for i, labels := range test.samples {
+				p.sample([]uint32{1}, []int64{int64(i + 1)}, labels...)
+			}
+			raw := p.bytes()
+			pd, stats, err := pprof.NewDecoder(pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{
+				{Label: "t", Unit: time.Nanosecond}, {Label: "ms", Unit: time.Millisecond}, {Label: "s", Unit: time.Second},
+			}}).Decode(raw, pprof.Source{})
+			require.NoError(t, err)
+			require.NoError(t, profiletest.CheckOptions{AllowMixedShapes: true}.Check(pd))
+			d := decoded{pd: pd}
+			assert.Equal(t, test.want, eventsOf(d, d.profile(0)))
+			assert.Equal(t, len(test.want), stats.OTLPSamples)
+		})
+	}
+}
+
+// TestTimestampLabelsAndTime: the profiles' time has all timestamps, and changes only where it must.
+func TestTimestampLabelsAndTime(t *testing.T) {
+	for _, test := range []struct{ time, duration, at, wantTime, wantDuration int64 }{
+		{100, 10, 105, 100, 10},
+		{100, 10, 100, 100, 10},
+		{100, 10, 110, 100, 11},
+		{100, 10, 95, 95, 15},
+		{100, 0, 105, 100, 6},
+		{0, 0, 105, 105, 1},
+		{0, 10, 105, 105, 10},
+	} {
+		p := newPayload("a/1", "b/1").code().header(pprofwire.Header{TimeNanos: test.time, DurationNanos: test.duration})
+		p.sample([]uint32{1}, []int64{1, 0}, num("timestamp", test.at, "nanoseconds"))
+		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}}).
+			Decode(p.bytes(), pprof.Source{})
+		require.NoError(t, err)
+		for i := range 2 {
+			assert.EqualValues(t, test.wantTime, (decoded{pd: pd}).profile(i).Time())
+			assert.EqualValues(t, test.wantDuration, (decoded{pd: pd}).profile(i).DurationNano())
+		}
+	}
+}
+
+// TestTimestampsThereAndBack: what the encoder writes with the times as labels comes back equal.
+func TestTimestampsThereAndBack(t *testing.T) {
+	p := newPayload("samples/count", "cpu/nanoseconds").code().header(pprofwire.Header{TimeNanos: 1000, DurationNanos: 1000})
+	for i := range int64(40) {
+		labels := []label{num("timestamp", 1000+i, "nanoseconds")}
+		if i%3 == 0 {
+			labels = append(labels, str("key", strconv.FormatInt(i%2, 10)), str("trace_id", fmt.Sprintf("%032x", i%5+1)), str("span_id", fmt.Sprintf("%016x", i%5+1)))
+		}
+		p.sample([]uint32{uint32(i%3 + 1)}, []int64{1, i % 4}, labels...)
+	}
+	p.sample([]uint32{1}, []int64{1, 1}, str("key", "without a time"))
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}})
+	before, _, err := decoder.Decode(p.bytes(), pprof.Source{})
+	require.NoError(t, err)
+	after, _, err := decoder.Decode(encodeOne(t, pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true}), before), pprof.Source{})
+	require.NoError(t, err)
+	require.Empty(t, profiletest.Diff(before, after, profiletest.IgnoreProfileID()))
+	assert.Equal(t, 3, linkless(before), "samples of equal identity are one: two stacks, and the sample without a time")
+}
+
+// linkless counts the samples of the first profile that have no link.
+func linkless(pd pprofile.Profiles) (n int) {
+	for _, s := range (decoded{pd: pd}).profile(0).Samples().All() {
+		if s.LinkIndex() == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TestTimestampLabelsReserveTheirMemory before they take it.
+func TestTimestampLabelsReserveTheirMemory(t *testing.T) {
+	p := newPayload("cpu/ns").code()
+	for i := range int64(10_000) {
+		p.sample([]uint32{1}, []int64{1}, num("timestamp", i+1, "nanoseconds"), num("id", i, ""))
+	}
+	reserved := func(options pprof.DecodeOptions) (most int64) {
+		_, _, err := pprof.NewDecoder(options).Decode(p.bytes(), pprof.Source{Reserve: func(bytes int64) error { most = bytes; return nil }})
+		require.NoError(t, err)
+		return most
+	}
+	with := pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}}
+	assert.Greater(t, reserved(with), int64(10_000*160))
+
+	full := errors.New("full")
+	_, _, err := pprof.NewDecoder(with).Decode(p.bytes(), pprof.Source{Reserve: func(bytes int64) error {
+		if bytes > reserved(with)/2 {
+			return full
+		}
+		return nil
+	}})
+	assert.ErrorIs(t, err, full)
+}
