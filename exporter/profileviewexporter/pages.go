@@ -6,7 +6,6 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -47,18 +45,6 @@ func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
 	return p
 }
 
-// failure is an error with its status.
-type failure struct {
-	status int
-	text   string
-}
-
-func (f *failure) Error() string { return f.text }
-
-func fail(status int, format string, arguments ...any) error {
-	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
-}
-
 // handler routes requests. What answers here opens no file, starts no program and changes nothing.
 func (p *pages) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -75,49 +61,6 @@ func (p *pages) handler() http.Handler {
 		return p.guarded(mux)
 	}
 	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
-}
-
-// answering sets what all answers have, and answers errors as go tool pprof shows them.
-func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Frame-Options", "DENY")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Content-Security-Policy", policyPlain)
-		header.Set("Cache-Control", "private, no-cache")
-		header.Set("Vary", "Accept-Encoding")
-		err := serve(w, r)
-		if err == nil || r.Context().Err() != nil {
-			return
-		}
-		status := statusOf(err)
-		header.Set("Content-Security-Policy", policyPlain)
-		header.Del("ETag")
-		header.Del("Content-Encoding")
-		header.Del("Content-Disposition")
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		header.Set("X-Go-Pprof", "1")
-		if status == http.StatusServiceUnavailable {
-			header.Set("Retry-After", "1")
-		}
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintln(w, err) // the client may be gone
-	})
-}
-
-// statusOf is the status of the answer that tells of an error.
-func statusOf(err error) int {
-	known, found := errors.AsType[*failure](err)
-	switch {
-	case found:
-		return known.status
-	case errors.Is(err, budget.ErrExhausted):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusInternalServerError
 }
 
 // The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
@@ -138,12 +81,15 @@ func (p *pages) tenant(r *http.Request) string {
 
 // serveProfile answers with the merged profile of a service and type.
 func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
+	if err := checkParameters(r.URL.Query(), profileParameters); err != nil {
+		return err
+	}
 	chosen, err := p.choose(w, r, r.PathValue("type"), "")
 	if err != nil {
 		return err
 	}
 	scraper, named := p.scraperOf(r)
-	if !named && p.unchanged(w, r, chosen) {
+	if !named && p.unchanged(w, r, "", chosen) {
 		return nil
 	}
 	err = p.inPlace(r, func(work *merge.Work) ([]byte, error) {

@@ -100,8 +100,10 @@ func TestServerPGO(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
 	assert.Contains(t, string(body), "start line")
 
-	for range 3 {
-		s.post(t, written(t, goProgram(1)), map[string]any{"service.name": "s"})
+	for i := range 3 {
+		p := goProgram(1)
+		p.TimeNanos += int64(i)
+		s.post(t, written(t, p), map[string]any{"service.name": "s"})
 	}
 	response, body = s.get(t, "/pgo/s?window=1h")
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)

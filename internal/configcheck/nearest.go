@@ -5,9 +5,9 @@ package configcheck
 
 import "strings"
 
-// nearest returns the known word with the most similar spelling, or one that begins with the word and "_". It returns "" if
+// Nearest returns the known word with the most similar spelling, or one that begins with the word and "_". It returns "" if
 // more than most letters differ.
-func nearest(word string, known []string, most int) string {
+func Nearest(word string, known []string, most int) string {
 	if word == "" {
 		return ""
 	}

@@ -25,7 +25,7 @@ func Placeholder(key string) error {
 	}
 	meant := mistaken[key]
 	if meant == "" {
-		meant = nearest(strings.ReplaceAll(key, "_", "."), placeholders, min(2, len(key)/4))
+		meant = Nearest(strings.ReplaceAll(key, "_", "."), placeholders, min(2, len(key)/4))
 	}
 	switch {
 	case meant != "":

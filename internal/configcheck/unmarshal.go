@@ -101,7 +101,7 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
-	if meant := nearest(key, known, max(1, len(key)/3)); meant != "" {
+	if meant := Nearest(key, known, max(1, len(key)/3)); meant != "" {
 		hint = fmt.Sprintf(", did you mean %q?", meant)
 	} else if owners := owners(key, fields); len(owners) > 0 {
 		hint = fmt.Sprintf(", it belongs to %s: write %s", strings.Join(owners, " or "), owners[0]+separator+key)

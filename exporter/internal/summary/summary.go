@@ -16,9 +16,13 @@ import (
 // The fields of profile.proto that are read.
 const (
 	fieldSampleType = 1
+	fieldFunction   = 5
 	fieldString     = 6
 	fieldPeriodType = 11
 )
+
+// fieldStartLine is a field of a function.
+const fieldStartLine = 5
 
 // maxSampleTypes is more than any profiler has.
 const maxSampleTypes = 256
@@ -41,7 +45,12 @@ type Head struct {
 	Types []Type
 	// Period is what lies between two samples.
 	Period Type
+	// StartLines says that there is a function of which the line is known where it starts.
+	StartLines bool
 }
+
+// PGO tells whether it is what go build takes.
+func (h *Head) PGO() bool { return h.CPU() && h.StartLines }
 
 // CPU tells whether it is time on the CPU, or samples that were taken by that, which is what go build takes.
 func (h *Head) CPU() bool {
@@ -54,6 +63,7 @@ func Of(pprof []byte) (Head, error) {
 	var indices [][2]uint64
 	var period [2]uint64
 	texts := 0
+	startLines := false
 	for rest := pprof; len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
@@ -72,6 +82,9 @@ func Of(pprof []byte) (Head, error) {
 			}
 			message, _ := protowire.ConsumeBytes(rest)
 			indices = append(indices, readIndices(message))
+		case number == fieldFunction && kind == protowire.BytesType && !startLines:
+			message, _ := protowire.ConsumeBytes(rest)
+			startLines = hasStartLine(message)
 		case number == fieldPeriodType && kind == protowire.BytesType:
 			message, _ := protowire.ConsumeBytes(rest)
 			period = readIndices(message)
@@ -82,7 +95,7 @@ func Of(pprof []byte) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	return Head{Types: types[:len(indices)], Period: types[len(indices)]}, nil
+	return Head{Types: types[:len(indices)], Period: types[len(indices)], StartLines: startLines}, nil
 }
 
 // readIndices reads a message whose fields 1 and 2 are indices of strings.
@@ -102,6 +115,22 @@ func readIndices(message []byte) (indices [2]uint64) {
 		message = message[n:]
 	}
 	return indices
+}
+
+// hasStartLine tells whether a function says where it starts.
+func hasStartLine(function []byte) bool {
+	for len(function) > 0 {
+		number, kind, n := protowire.ConsumeField(function)
+		if n < 0 {
+			return false
+		}
+		if number == fieldStartLine && kind == protowire.VarintType {
+			line, _ := protowire.ConsumeVarint(function[protowire.SizeTag(number):])
+			return int64(line) > 0
+		}
+		function = function[n:]
+	}
+	return false
 }
 
 var errNoString = errors.New("cannot read the head of a pprof: a type is named by a string that is not there")
