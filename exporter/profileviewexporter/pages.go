@@ -65,7 +65,7 @@ func (p *pages) handler() http.Handler {
 
 // The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
 const (
-	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
 )
 

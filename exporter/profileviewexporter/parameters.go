@@ -24,7 +24,9 @@ var (
 		basePrefix + "service", basePrefix + "type", basePrefix + fromParameter, basePrefix + untilParameter, basePrefix + windowParameter,
 	}
 	viewParameters = slices.Concat(chooseParameters, baseParameters, viewer.Parameters)
-	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter}
+	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter}
+	// listPageParameters are those of the list that people see.
+	listPageParameters = slices.Concat(listParameters, []string{refreshParameter})
 )
 
 // checkParameters refuses parameters that nothing reads: the answer would be another one than the one that was asked for.

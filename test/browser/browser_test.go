@@ -192,6 +192,8 @@ type view struct {
 	Background, Frame, Title string
 	Bar, Legend              string
 	BarOverflow              int
+	Found                    []string
+	Searched                 string
 	Complaints               []string
 }
 
@@ -228,6 +230,8 @@ func TestPages(t *testing.T) {
 		name := v.Size + " " + v.ColorScheme
 		assert.Empty(t, v.Complaints, name)
 		assert.Contains(t, v.Services, "checkout", name)
+		assert.Equal(t, []string{"checkout", "", "", ""}, v.Found, name)
+		assert.Equal(t, "check", v.Searched, name)
 		assert.Contains(t, v.Services, hostile, "%s: shown as it is", name)
 		assert.Zero(t, max(v.Overflow, 0), "%s: nothing is wider than the window", name)
 		assert.Contains(t, v.Frame, rootFrame(t), name)

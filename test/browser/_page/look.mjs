@@ -37,6 +37,15 @@ async function look (browser, size, colorScheme) {
   // The service whose name is a script is for this test, not for the pictures.
   await page.evaluate(() => document.querySelectorAll('tr').forEach(row => { if (row.innerText.includes('<script')) row.remove() }))
   await picture('list')
+  // The form and the headings work; what is chosen stays.
+  await page.getByLabel('Search').fill('check')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**q=check*')
+  seen.found = await page.locator('td.service').allInnerTexts()
+  await page.getByRole('columnheader').getByRole('link', { name: 'Size', includeHidden: true }).first().evaluate(link => link.click())
+  await page.waitForURL('**sort=size*')
+  seen.searched = await page.getByLabel('Search').inputValue()
+  await page.goto(address)
   const row = page.locator('tr', { hasText: 'checkout' }).first()
   await row.getByRole('link', { name: 'Flame graph' }).click()
   await page.waitForURL('**/flamegraph*')
@@ -87,6 +96,27 @@ async function look (browser, size, colorScheme) {
   return seen
 }
 
+// withoutScripts goes through what needs no JavaScript: the list, its form, and the bar of the pages.
+async function withoutScripts (browser) {
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  await page.goto(address)
+  await page.getByLabel('Search').fill('check')
+  await page.getByLabel('Refresh').selectOption('1m0s')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**q=check*')
+  await page.getByRole('link', { name: 'Top' }).first().click()
+  await page.locator('#profiles').getByRole('link', { name: 'heap' }).click()
+  await page.waitForURL('**/heap/top*')
+  await page.locator('#profiles').getByRole('link', { name: 'last hour' }).click()
+  await page.waitForURL('**from=-1h*')
+  await page.locator('#profiles').getByRole('link', { name: 'Refresh' }).click()
+  await page.locator('#profiles').getByRole('link', { name: 'All profiles' }).click()
+  await page.getByRole('heading', { name: 'Profiles' }).waitFor()
+  await context.close()
+}
+
 const browser = await chromium.launch({
   executablePath,
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
@@ -96,6 +126,7 @@ try {
   for (const size of Object.keys(sizes)) {
     for (const colorScheme of ['light', 'dark']) all.push(await look(browser, size, colorScheme))
   }
+  await withoutScripts(browser)
   console.log(JSON.stringify(all))
 } finally {
   await browser.close()

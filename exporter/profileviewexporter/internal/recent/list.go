@@ -5,6 +5,7 @@ package recent
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,6 +20,8 @@ type Series struct {
 	Last     time.Time `json:"last"`
 	CPU      bool      `json:"cpu"`
 	PGO      bool      `json:"pgo"`
+	// Arrivals are the numbers of profiles that came, over the time that the list is for.
+	Arrivals Arrivals `json:"-"`
 }
 
 // ListQuery says which series are wanted, and which of their profiles count.
@@ -30,44 +33,90 @@ type ListQuery struct {
 	From, Until Bound
 	// Attributes must be equal.
 	Attributes map[string]string
+	// Search is a part of the name of the service or type, whatever its case.
+	Search string
+	// Order compares series. Without one they are sorted by service and type.
+	Order func(a, b *Series) int
+	// Now is the end of the time over which arrivals are counted.
+	Now time.Time
 	// Limit is the number of series.
 	Limit int
 }
 
-// List returns the series of a tenant that have profiles of the time, by service and type. More tells whether others
-// follow.
+// List returns the series of a tenant that have profiles of the time, in order. More tells whether others follow.
 func (s *Store) List(q *ListQuery) (found []Series, more bool) {
 	after := key{tenant: q.Tenant, service: q.AfterService, profileType: q.AfterType}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var keys []key
-	for k := range s.series {
-		if k.tenant == q.Tenant && k.compare(after) > 0 {
+	search := strings.ToLower(q.Search)
+	oldest := q.Now
+	for k, entries := range s.series {
+		if k.tenant != q.Tenant {
+			continue
+		}
+		if first := entries[0].arrived; first.Before(oldest) {
+			oldest = first
+		}
+		if k.compare(after) > 0 && k.contains(search) {
 			keys = append(keys, k)
 		}
 	}
 	slices.SortFunc(keys, key.compare)
+	if q.From.Relative && q.From.At.After(oldest) {
+		oldest = q.From.At
+	}
 	found = make([]Series, 0, min(len(keys), q.Limit))
 	for _, k := range keys {
-		one := q.seriesOf(k, s.series[k])
+		one := q.seriesOf(k, s.series[k], oldest)
 		if one.Profiles == 0 {
 			continue
 		}
-		if len(found) == q.Limit {
+		if q.Order == nil && len(found) == q.Limit {
 			return found, true
 		}
-		found = append(found, one)
+		if found = append(found, one); len(found) == 2*q.Limit {
+			found, more = q.first(found), true
+		}
 	}
-	return found, false
+	if q.Order != nil {
+		more = more || len(found) > q.Limit
+		found = q.first(found)
+	}
+	return found, more
 }
 
-func (q *ListQuery) seriesOf(k key, entries []*Entry) Series {
+// first sorts series, and returns as many as are wanted.
+func (q *ListQuery) first(all []Series) []Series {
+	slices.SortStableFunc(all, func(a, b Series) int { return q.Order(&a, &b) })
+	return all[:min(len(all), q.Limit)]
+}
+
+// contains tells whether the service or type has a part. That is in lower case.
+func (k key) contains(part string) bool {
+	return part == "" || strings.Contains(strings.ToLower(k.service), part) || strings.Contains(strings.ToLower(k.profileType), part)
+}
+
+// Arrivals count profiles in equal parts of a time.
+type Arrivals [40]uint32
+
+// add counts a profile that came between begin and end.
+func (a *Arrivals) add(at, begin, end time.Time) {
+	part := 0
+	if whole := end.Sub(begin); whole > 0 {
+		part = int(float64(len(a)) * float64(at.Sub(begin)) / float64(whole))
+	}
+	a[min(max(part, 0), len(a)-1)]++
+}
+
+func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
 	one := Series{Service: k.service, Type: k.profileType}
 	for _, e := range entries {
 		if !admits(q.From, q.Until, e) || !e.has(q.Attributes) {
 			continue
 		}
 		one.Profiles++
+		one.Arrivals.add(e.arrived, oldest, q.Now)
 		one.Bytes += int64(len(e.Compressed))
 		one.CPU = one.CPU || e.CPU
 		one.PGO = one.PGO || e.PGO

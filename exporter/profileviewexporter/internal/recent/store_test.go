@@ -35,7 +35,7 @@ func (f *fixture) add(service, profileType string, size int) bool {
 }
 
 func (f *fixture) list(tenant string) []Series {
-	all, _ := f.List(&ListQuery{Tenant: tenant, Limit: 1000})
+	all, _ := f.List(&ListQuery{Tenant: tenant, Now: f.clock, Limit: 1000})
 	return all
 }
 
@@ -107,12 +107,12 @@ func TestListAndSelect(t *testing.T) {
 	f.Add(&Entry{Tenant: "other", Service: "a", Type: "cpu", CPU: true})
 	list := f.list("")
 	assert.Len(t, list, 3)
-	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock}, list[1])
+	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock, Arrivals: Arrivals{0: 1, 39: 1}}, list[1])
 	assert.Len(t, f.list("other"), 1)
-	page, more := f.List(&ListQuery{Limit: 2})
+	page, more := f.List(&ListQuery{Now: f.clock, Limit: 2})
 	assert.Equal(t, list[:2], page)
 	assert.True(t, more)
-	page, more = f.List(&ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Limit: 2})
+	page, more = f.List(&ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Now: f.clock, Limit: 2})
 	assert.Equal(t, list[2:], page)
 	assert.False(t, more)
 	entries, known := f.Select(Query{Service: "a"})
