@@ -26,6 +26,9 @@ type about struct {
 	Refresh string
 	// Compare leads to the difference to the time before CompareAge, and is empty where there is none.
 	Compare, CompareAge string
+	// Downloads are the same profile in formats of programs, Command is what go tool pprof is called with.
+	Downloads []choice
+	Command   string
 	// Base is what the profile is compared with, and Alone the link to it without that.
 	Base, Alone string
 }
@@ -52,6 +55,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 		}
 	}
 	p.offerTypes(a, r, values)
+	p.offerDownloads(a, r, values, chosen)
 	p.offerTimes(a, r, values)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)

@@ -127,8 +127,10 @@ func TestServerHostileProfiles(t *testing.T) {
 			"/view/s/samples/peek":       sum,
 			"/view/s/samples/top?tf=1":   "",
 			"/view/s/samples/flamegraph?g=addresses&resource.pod=a&base_resource.pod=b": "",
-			"/profiles/s/samples": "",
-			"/pgo/s?depth=1000":   "",
+			"/profiles/s/samples":   "",
+			"/collapsed/s/samples":  "",
+			"/speedscope/s/samples": "",
+			"/pgo/s?depth=1000":     "",
 		} {
 			if strings.Contains(path, "tf=") && name != "many labels" {
 				continue

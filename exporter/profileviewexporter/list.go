@@ -79,7 +79,7 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
 	}
-	return p.listing(w, r, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
+	return p.listing(w, r, 0, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
 }
 
 // serveList answers with the page of the series of a time, the last minutes unless another one is asked for.
@@ -99,7 +99,7 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.listing(w, r, all, "text/html; charset=utf-8", func() ([]byte, error) {
+	return p.listing(w, r, facetBytes, all, "text/html; charset=utf-8", func() ([]byte, error) {
 		var body bytes.Buffer
 		err := listTemplate.Execute(&body, p.listPage(r, values, all, next, refresh))
 		return body.Bytes(), err
@@ -127,9 +127,9 @@ const (
 	facetBytes = 2 << 20
 )
 
-// listing reserves memory for the series of an answer, makes it and writes it.
-func (p *pages) listing(w http.ResponseWriter, r *http.Request, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
-	size := int64(leastWork + facetBytes)
+// listing reserves memory for the series of an answer and for extra bytes, makes it and writes it.
+func (p *pages) listing(w http.ResponseWriter, r *http.Request, extra int64, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
+	size := leastWork + extra
 	for _, s := range all {
 		size += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type)) + queryCost*int64(len(r.URL.RawQuery))
 	}

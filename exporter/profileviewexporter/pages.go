@@ -56,6 +56,9 @@ func (p *pages) handler() http.Handler {
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}
+	for name, f := range formats {
+		mux.Handle("GET /"+name+"/{service}/{type}", answering(p.serveExport(f)))
+	}
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
 		return p.guarded(mux)

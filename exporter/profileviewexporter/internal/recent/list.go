@@ -63,7 +63,7 @@ func (s *Store) List(q *ListQuery) (found []Series, more bool) {
 		}
 	}
 	slices.SortFunc(keys, key.compare)
-	if q.From.Relative && q.From.At.After(oldest) {
+	if q.From.Relative {
 		oldest = q.From.At
 	}
 	found = make([]Series, 0, min(len(keys), q.Limit))
