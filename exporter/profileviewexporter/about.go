@@ -29,6 +29,9 @@ type about struct {
 	// Downloads are the same profile in formats of programs, Command is what go tool pprof is called with.
 	Downloads []choice
 	Command   string
+	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
+	// all samples.
+	Trace, Span, TraceLink, Whole string
 	// Base is what the profile is compared with, and Alone the link to it without that.
 	Base, Alone string
 }
@@ -57,6 +60,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)
 	p.offerTimes(a, r, values)
+	p.tellTrace(a, values)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)
 		a.Alone = "?" + withoutBase(values).Encode()
@@ -67,6 +71,12 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 // title is that of the page, which tabs and bookmarks show.
 func (a *about) title() string {
 	text := a.Service + " " + a.Type + ", " + a.Time
+	if a.Trace != "" {
+		text += ", trace " + a.Trace
+	}
+	if a.Span != "" {
+		text += ", span " + a.Span
+	}
 	if a.Base != "" {
 		text = "Difference: " + text
 	}
@@ -146,7 +156,7 @@ func (p *pages) holdsBetween(r *http.Request, a *about, attributes map[string]st
 func withTime(values url.Values, from string) url.Values {
 	changed := maps.Clone(values)
 	for _, prefix := range []string{"", basePrefix} {
-		for _, name := range chooseParameters {
+		for _, name := range timeParameters {
 			changed.Del(prefix + name)
 		}
 	}

@@ -60,7 +60,7 @@ func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) e
 		if p.unchanged(w, r, "", chosen) {
 			return nil
 		}
-		return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+		return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 			return p.exported(work, w, r, f, chosen)
 		}, func(body []byte) error {
 			w.Header().Set("Content-Disposition", `attachment; filename="`+f.file+`"`)

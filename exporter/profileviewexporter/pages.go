@@ -59,6 +59,8 @@ func (p *pages) handler() http.Handler {
 	for name, f := range formats {
 		mux.Handle("GET /"+name+"/{service}/{type}", answering(p.serveExport(f)))
 	}
+	mux.Handle("GET /trace/{id}", answering(p.serveTrace("trace", traceParameter)))
+	mux.Handle("GET /span/{id}", answering(p.serveTrace("span", spanParameter)))
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
 		return p.guarded(mux)
@@ -95,7 +97,7 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if !named && p.unchanged(w, r, "", chosen) {
 		return nil
 	}
-	err = p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	err = p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
 			return nil, unmerged(err)
@@ -127,6 +129,9 @@ func unmerged(err error) error {
 	if errors.Is(err, merge.ErrDiffers) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
 	}
+	if errors.Is(err, merge.ErrNoSamples) {
+		return fail(http.StatusNotFound, "none of these profiles has a sample of that trace or span")
+	}
 	if errors.Is(err, budget.ErrTooLarge) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
 	}
@@ -137,10 +142,14 @@ func unmerged(err error) error {
 const leastWork = 256 << 10
 
 // inPlace makes an answer while it has a place among the requests that merge, and then writes it: a client may take its
-// time. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
+// time. values are the parameters that say which samples count. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
 // given back when the answer is written.
-func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
-	work := &merge.Work{Context: r.Context()}
+func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
+	only, err := p.onlyOf(values)
+	if err != nil {
+		return err
+	}
+	work := &merge.Work{Context: r.Context(), Only: only}
 	body, err := p.worked(r, work, answer)
 	defer work.Reservation.Release()
 	if err != nil {

@@ -17,7 +17,9 @@ import (
 // The parameters that answers know. What begins with attributePrefix names an attribute of the resource, also behind
 // basePrefix.
 var (
-	chooseParameters  = []string{fromParameter, untilParameter, windowParameter, secondsParameter}
+	timeParameters    = []string{fromParameter, untilParameter, windowParameter, secondsParameter}
+	traceParameters   = []string{fromParameter, untilParameter}
+	chooseParameters  = slices.Concat(timeParameters, []string{traceParameter, spanParameter})
 	profileParameters = slices.Concat(chooseParameters, []string{scraperParameter})
 	pgoParameters     = slices.Concat(chooseParameters, []string{depthParameter})
 	baseParameters    = []string{

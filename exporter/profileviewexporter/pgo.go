@@ -41,7 +41,7 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, "", chosen) {
 		return nil
 	}
-	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork)
 		if err != nil {
 			return nil, unmerged(err)

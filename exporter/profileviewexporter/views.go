@@ -79,7 +79,7 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	if p.unchanged(w, r, about.digest(), chosen, base) {
 		return nil
 	}
-	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		body, err := p.view(work, w, r, about, chosen, base)
 		if err != nil {
 			return nil, err

@@ -118,8 +118,8 @@ func (e *Entry) attribute(name string) (value string, found bool) {
 	return e.Attributes[i].Value, true
 }
 
-// has tells whether an entry has all of these attributes.
-func (e *Entry) has(attributes map[string]string) bool {
+// Has tells whether an entry has all of these attributes.
+func (e *Entry) Has(attributes map[string]string) bool {
 	for name, value := range attributes {
 		if got, found := e.attribute(name); !found || got != value {
 			return false

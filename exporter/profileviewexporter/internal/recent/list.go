@@ -112,7 +112,7 @@ func (a *Arrivals) add(at, begin, end time.Time) {
 func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
 	one := Series{Service: k.service, Type: k.profileType}
 	for _, e := range entries {
-		if !admits(q.From, q.Until, e) || !e.has(q.Attributes) {
+		if !admits(q.From, q.Until, e) || !e.Has(q.Attributes) {
 			continue
 		}
 		one.Profiles++

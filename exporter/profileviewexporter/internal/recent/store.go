@@ -190,6 +190,18 @@ func (s *Store) Select(q Query) (entries []*Entry, known bool) {
 	return entries, len(all) > 0
 }
 
+// Newest returns the entries of a tenant and time, the newest first, at most limit of them.
+func (s *Store) Newest(tenant string, from, until Bound, limit int) (entries []*Entry) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for element := s.order.Back(); element != nil && len(entries) < limit; element = element.Prev() {
+		if e := element.Value.(*Entry); e.Tenant == tenant && admits(from, until, e) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 func (q *Query) wants(e *Entry) bool {
-	return e.Sequence > q.After && admits(q.From, q.Until, e) && e.has(q.Attributes)
+	return e.Sequence > q.After && admits(q.From, q.Until, e) && e.Has(q.Attributes)
 }
