@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type about struct {
 	// Downloads are the same profile in formats of programs, Command is what go tool pprof is called with.
 	Downloads []choice
 	Command   string
+	// Attributes are those of the resources that were chosen.
+	Attributes []parameter
 	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
 	// all samples.
 	Trace, Span, TraceLink, Whole string
@@ -56,6 +59,10 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 		if e.Far() {
 			a.Far++
 		}
+	}
+	attributes := attributesOf(values, "")
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		a.Attributes = append(a.Attributes, parameter{Name: name, Value: attributes[name]})
 	}
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)

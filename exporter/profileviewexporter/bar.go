@@ -8,6 +8,10 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"net/http"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 //go:embed bar.html
@@ -21,6 +25,19 @@ type bar struct {
 	Legend *legend
 	// Coloured says that the page shows the difference in colours.
 	Coloured bool
+	// Filter is a form that chooses resources.
+	Filter filter
+}
+
+// offerResources adds a form that chooses among the resources that have profiles of the time.
+func (p *pages) offerResources(b *bar, r *http.Request) {
+	q, err := p.query(r, b.Type, "")
+	if err != nil {
+		return
+	}
+	q.Attributes = nil
+	entries, _ := p.store.Select(q)
+	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query())
 }
 
 func (b *bar) html() ([]byte, error) {

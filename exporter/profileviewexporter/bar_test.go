@@ -76,6 +76,31 @@ func TestServerBar(t *testing.T) {
 	assert.NotContains(t, linksOf(string(body)), "Compare with the 5 min before", "there is nothing before")
 }
 
+// A form of the bar chooses among the resources that there are, and keeps all else.
+func TestServerBarChoosesResources(t *testing.T) {
+	s := newServing(t, nil)
+	const evil = `"><script>alert(1)</script>`
+	for i, pod := range []string{"p1", "p2", evil} {
+		s.post(t, made(t, time.Now(), []string{"samples"}, int64(i+1)), map[string]any{"service.name": "s", "k8s.pod.name": pod, "same": "x"})
+	}
+	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "other", "k8s.pod.name": "p9"})
+	response, body := s.get(t, "/view/s/samples/top?from=-15m&f=main&resource.k8s.pod.name=p1")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	bar := regexp.MustCompile(`(?s)<nav id="profiles".*?</nav>`).FindString(string(body))
+	assert.Contains(t, bar, `<select name="resource.k8s.pod.name"><option value="">any</option>`)
+	assert.Contains(t, bar, `<option value="p1" selected>p1</option><option value="p2">p2</option>`)
+	assert.Contains(t, bar, `<input type="hidden" name="f" value="main"><input type="hidden" name="from" value="-15m">`)
+	assert.Contains(t, bar, "k8s.pod.name = p1")
+	assert.Contains(t, bar, "1 profile, ")
+	assert.NotContains(t, bar, "same", "no choice")
+	assert.NotContains(t, bar, "p9", "of another service")
+	assert.NotContains(t, bar, "<script")
+	assert.Contains(t, response.Header.Get("Content-Security-Policy"), "form-action 'self'")
+	response, body = s.get(t, "/view/s/samples/top?from=-15m&f=main&resource.k8s.pod.name=")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, string(body), "3 profiles, ")
+}
+
 // A link compares with the time before; the legend has the totals of both sides.
 func TestServerCompares(t *testing.T) {
 	s := newServing(t, nil)

@@ -121,32 +121,36 @@ func refreshOf(values url.Values) (time.Duration, error) {
 	return every, nil
 }
 
-// filterOf returns the form, as the parameters fill it.
+// filterOf returns the form of the list, as the parameters fill it.
 func (p *pages) filterOf(r *http.Request, values url.Values, refresh time.Duration) filter {
 	f := filter{Search: values.Get(searchParameter), Seconds: int(refresh.Seconds())}
 	for _, every := range intervals {
 		f.Intervals = append(f.Intervals, option{Value: every.String(), Text: "every " + amount(every.Nanoseconds(), "nanoseconds"), Selected: every == refresh})
 	}
-	asked := map[string]bool{searchParameter: true, refreshParameter: true}
 	now := p.now()
 	from, _ := bound(values, fromParameter, now) // It was read before.
 	until, _ := bound(values, untilParameter, now)
-	for _, found := range p.store.Facets(p.tenant(r), from, until, attributevalue.ServiceName) {
-		offered := facet{Parameter: attributePrefix + found.Name, Name: found.Name, More: found.More}
+	f.offer(p.store.Facets(p.tenant(r), from, until, attributevalue.ServiceName), withoutParts(values), searchParameter, refreshParameter)
+	return f
+}
+
+// offer adds the choice of attributes, and keeps the parameters that the form does not ask for: neither there nor by asked.
+func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string) {
+	for _, each := range found {
+		offered := facet{Parameter: attributePrefix + each.Name, Name: each.Name, More: each.More}
 		selected := values.Get(offered.Parameter)
-		if selected != "" && !slices.Contains(found.Values, selected) {
-			found.Values = append(found.Values, selected)
+		if selected != "" && !slices.Contains(each.Values, selected) {
+			each.Values = append(each.Values, selected)
 		}
-		for _, value := range found.Values {
+		for _, value := range each.Values {
 			offered.Options = append(offered.Options, option{Value: value, Text: value, Selected: value == selected})
 		}
-		asked[offered.Parameter] = true
+		asked = append(asked, offered.Parameter)
 		f.Facets = append(f.Facets, offered)
 	}
-	for _, name := range slices.Sorted(maps.Keys(withoutParts(values))) {
-		if value := values.Get(name); !asked[name] && value != "" {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if value := values.Get(name); !slices.Contains(asked, name) && value != "" {
 			f.Kept = append(f.Kept, parameter{Name: name, Value: value})
 		}
 	}
-	return f
 }

@@ -75,12 +75,12 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 				w.WriteHeader(http.StatusFound)
 				return nil
 			}
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			const contentType = "text/html; charset=utf-8"
+			w.Header().Set("Content-Type", contentType)
 			if len(found.Rows) == 0 {
 				w.WriteHeader(http.StatusNotFound)
 			}
-			_, err := w.Write(body)
-			return err
+			return write(w, contentType, body)
 		})
 	}
 }

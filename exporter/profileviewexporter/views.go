@@ -120,6 +120,7 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, a
 	if len(base) > 0 {
 		above.Legend = legendOf(shown, r.URL.Query().Get("si"))
 	}
+	p.offerResources(&above, r)
 	added, err := above.html()
 	if err != nil {
 		return nil, err

@@ -153,7 +153,8 @@ func upload(t *testing.T, intake, service, name string, age time.Duration, facto
 	}
 	var payload bytes.Buffer
 	require.NoError(t, p.Write(&payload))
-	query := url.Values{"service.name": {service}, "profile.name": {name}}
+	pod := fmt.Sprintf("%s-%d", service, factor)
+	query := url.Values{"service.name": {service}, "profile.name": {name}, "resource.k8s.pod.name": {pod}}
 	call(t, http.MethodPost, intake+"/v1/pprof?"+query.Encode(), payload.Bytes())
 }
 
@@ -190,7 +191,7 @@ type view struct {
 	Services                 []string
 	Overflow, Rows           int
 	Background, Frame, Title string
-	Bar, Legend              string
+	Bar, Legend, Chosen      string
 	BarOverflow              int
 	Found                    []string
 	Searched                 string
@@ -237,6 +238,7 @@ func TestPages(t *testing.T) {
 		assert.Contains(t, v.Frame, rootFrame(t), name)
 		assert.Equal(t, "checkout cpu, last 15 min – profiles", v.Title, name)
 		assert.Contains(t, v.Bar, "2 profiles, ", name)
+		assert.Contains(t, v.Chosen, "1 profile, ", name)
 		assert.Zero(t, max(v.BarOverflow, 0), "%s: nor is the flame graph", name)
 		assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Legend, "\n", " "), name)
 		assert.Positive(t, v.Rows, name)

@@ -38,13 +38,13 @@ async function look (browser, size, colorScheme) {
   await page.evaluate(() => document.querySelectorAll('tr').forEach(row => { if (row.innerText.includes('<script')) row.remove() }))
   await picture('list')
   // The form and the headings work; what is chosen stays.
-  await page.getByLabel('Search').fill('check')
+  await page.getByRole('searchbox').fill('check')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**q=check*')
   seen.found = await page.locator('td.service').allInnerTexts()
   await page.getByRole('columnheader').getByRole('link', { name: 'Size', includeHidden: true }).first().evaluate(link => link.click())
   await page.waitForURL('**sort=size*')
-  seen.searched = await page.getByLabel('Search').inputValue()
+  seen.searched = await page.getByRole('searchbox').inputValue()
   await page.goto(address)
   const row = page.locator('tr', { hasText: 'checkout' }).first()
   await row.getByRole('link', { name: 'Flame graph' }).click()
@@ -78,6 +78,16 @@ async function look (browser, size, colorScheme) {
   await page.reload()
   await frame.waitFor()
 
+  // The form of the bar chooses a resource.
+  await page.getByText('Resources').click()
+  await page.getByLabel('k8s.pod.name').selectOption('checkout-1')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**k8s.pod.name=checkout-1*')
+  await frame.waitFor()
+  seen.chosen = await page.locator('#profiles').innerText()
+  await page.goBack()
+  await frame.waitFor()
+
   // The links of the bar lead to other times, and to a comparison with the time before.
   await page.locator('#profiles').getByRole('link', { name: 'last 5 min' }).click()
   await page.waitForURL('**from=-5m*')
@@ -102,7 +112,7 @@ async function withoutScripts (browser) {
   const page = await context.newPage()
   page.setDefaultTimeout(patience)
   await page.goto(address)
-  await page.getByLabel('Search').fill('check')
+  await page.getByRole('searchbox').fill('check')
   await page.getByLabel('Refresh').selectOption('1m0s')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**q=check*')

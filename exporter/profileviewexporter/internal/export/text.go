@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/google/pprof/profile"
 )
@@ -68,10 +69,9 @@ func (t *text) add(s string) {
 // frames are those of a sample, from the root to the leaf.
 func frames(s *profile.Sample) iter.Seq[*profile.Line] {
 	return func(yield func(*profile.Line) bool) {
-		for i := len(s.Location) - 1; i >= 0; i-- {
-			lines := s.Location[i].Line
-			for j := len(lines) - 1; j >= 0; j-- {
-				if !yield(&lines[j]) {
+		for _, l := range slices.Backward(s.Location) {
+			for i := range slices.Backward(l.Line) {
+				if !yield(&l.Line[i]) {
 					return
 				}
 			}

@@ -43,6 +43,19 @@ func (s *Store) Facets(tenant string, from, until Bound, except string) []Facet 
 			addFacets(values, e, except)
 		}
 	}
+	return facetsOf(values)
+}
+
+// FacetsOf returns attributes by which entries differ, as Facets does.
+func FacetsOf(entries []*Entry, except string) []Facet {
+	values := map[string]map[string]struct{}{}
+	for _, e := range entries[max(0, len(entries)-facetEntries):] {
+		addFacets(values, e, except)
+	}
+	return facetsOf(values)
+}
+
+func facetsOf(values map[string]map[string]struct{}) []Facet {
 	var facets []Facet
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if all := slices.Sorted(maps.Keys(values[name])); len(all) > 1 && len(facets) < maxFacets {
