@@ -25,6 +25,8 @@ type bar struct {
 	Legend *legend
 	// Coloured says that the page shows the difference in colours.
 	Coloured bool
+	// Plain leads to a page that needs no JavaScript, from those that do.
+	Plain string
 	// Filter is a form that chooses resources.
 	Filter filter
 }

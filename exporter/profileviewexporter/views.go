@@ -17,6 +17,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
+// plainPage is the page that needs no JavaScript.
+const plainPage = "peek"
+
 // basePrefix begins the parameters of what a profile is compared with.
 const basePrefix = "base_"
 
@@ -119,6 +122,9 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, a
 	above := bar{about: about, Coloured: page == "flamegraph"}
 	if len(base) > 0 {
 		above.Legend = legendOf(shown, r.URL.Query().Get("si"))
+	}
+	if page != plainPage {
+		above.Plain = plainPage + about.Refresh
 	}
 	p.offerResources(&above, r)
 	added, err := above.html()
