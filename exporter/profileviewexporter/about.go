@@ -93,14 +93,17 @@ func (a *about) title() string {
 // baseText names what a profile is compared with, where that is of another service or type.
 func baseText(r *http.Request, values url.Values) string {
 	service, profileType := values.Get(basePrefix+"service"), values.Get(basePrefix+"type")
-	text := ""
+	var names []string
 	if service != "" && service != r.PathValue("service") {
-		text += service + " "
+		names = append(names, service)
 	}
 	if profileType != "" && profileType != r.PathValue("type") {
-		text += profileType + " "
+		names = append(names, profileType)
 	}
-	return text
+	if len(names) == 0 {
+		return ""
+	}
+	return strings.Join(names, " ") + ": "
 }
 
 // offerTypes adds links to the same page of the other types of the service, for the same time and resources.

@@ -8,7 +8,10 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -29,7 +32,14 @@ type bar struct {
 	Plain string
 	// Filter is a form that chooses resources.
 	Filter filter
+	// Comparison are the fields of a form that compares with another service, type or time, ComparisonKept the parameters
+	// that it keeps.
+	Comparison     []field
+	ComparisonKept []parameter
 }
+
+// field is one of a form.
+type field struct{ Parameter, Name, Value, Placeholder string }
 
 // offerResources adds a form that chooses among the resources that have profiles of the time.
 func (p *pages) offerResources(b *bar, r *http.Request) {
@@ -40,6 +50,25 @@ func (p *pages) offerResources(b *bar, r *http.Request) {
 	q.Attributes = nil
 	entries, _ := p.store.Select(q)
 	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query())
+}
+
+// offerComparison adds a form that compares with another profile: of another service, type or time.
+func (b *bar) offerComparison(values url.Values) {
+	for _, f := range []field{
+		{Parameter: basePrefix + "service", Name: "service", Placeholder: b.Service},
+		{Parameter: basePrefix + "type", Name: "type", Placeholder: b.Type},
+		{Parameter: basePrefix + fromParameter, Name: "from", Placeholder: "-30m"},
+		{Parameter: basePrefix + untilParameter, Name: "until", Placeholder: "-15m"},
+	} {
+		f.Value = values.Get(f.Parameter)
+		b.Comparison = append(b.Comparison, f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		asked := slices.ContainsFunc(b.Comparison, func(f field) bool { return f.Parameter == name })
+		if value := values.Get(name); !asked && value != "" {
+			b.ComparisonKept = append(b.ComparisonKept, parameter{Name: name, Value: value})
+		}
+	}
 }
 
 func (b *bar) html() ([]byte, error) {

@@ -125,6 +125,31 @@ func TestServerCompares(t *testing.T) {
 	assert.Contains(t, page, "<strong>40</strong>")
 }
 
+// A form compares with another service; fields that are left empty say nothing.
+func TestServerComparesByForm(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, time.Now(), []string{"samples"}, 40), map[string]any{"service.name": "a"})
+	s.post(t, made(t, time.Now(), []string{"samples"}, 50), map[string]any{"service.name": "b"})
+	_, body := s.get(t, "/view/b/samples/top?from=-15m&f=main")
+	page := string(body)
+	for _, want := range []string{
+		`<input name="base_service" value="" placeholder="b">`, `<input name="base_type" value="" placeholder="samples">`,
+		`<input name="base_from" value=""`, `<input name="base_until" value=""`, `<input type="hidden" name="from" value="-15m">`,
+	} {
+		assert.Contains(t, page, want)
+	}
+	const empty = "&base_type=&base_from=&base_until="
+	response, body := s.get(t, "/view/b/samples/top?from=-15m&f=main&base_service=a"+empty)
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
+	assert.Contains(t, string(body), "compared with <strong>40</strong> (a: 1 profile, ")
+	assert.Contains(t, html.UnescapeString(string(body)), "+10 (+25.0 %)")
+	assert.Contains(t, string(body), `value="a" placeholder="b"`)
+	_, body = s.get(t, "/view/b/samples/top?from=-15m&base_service="+empty)
+	assert.NotContains(t, string(body), `<div id="legend">`)
+	response, _ = s.get(t, "/diff/b/samples?base_service="+empty)
+	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+}
+
 func TestAmount(t *testing.T) {
 	for want, given := range map[string]struct {
 		value int64

@@ -46,8 +46,8 @@ func (p *pages) routeViews(mux *http.ServeMux) {
 
 // compares tells whether parameters name a profile to compare with.
 func compares(values url.Values) bool {
-	for name := range values {
-		if strings.HasPrefix(name, basePrefix) {
+	for name, list := range values {
+		if strings.HasPrefix(name, basePrefix) && list[0] != "" {
 			return true
 		}
 	}
@@ -127,6 +127,7 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, a
 		above.Plain = plainPage + about.Refresh
 	}
 	p.offerResources(&above, r)
+	above.offerComparison(r.URL.Query())
 	added, err := above.html()
 	if err != nil {
 		return nil, err
