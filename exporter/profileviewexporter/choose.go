@@ -48,11 +48,12 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	return entries, nil
 }
 
-// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles and the URL.
-func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, sets ...[]*recent.Entry) bool {
+// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles, on the URL and
+// on what surrounds it.
+func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, surroundings string, sets ...[]*recent.Entry) bool {
 	digest := sha256.New()
 	_, _ = digest.Write(p.start[:])
-	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00"))
+	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00" + surroundings + "\x00"))
 	for _, entries := range sets {
 		for _, e := range entries {
 			_, _ = fmt.Fprintf(digest, "%d,", e.Sequence)

@@ -6,6 +6,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type Config struct {
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 	// ConcurrencyWait is how long a request above that number waits (default: 5s).
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
+	// TraceURL is the address of a trace in another system, with {trace_id} where its id belongs, and {span_id} for the span.
+	TraceURL string `mapstructure:"trace_url"`
 	// Tenant keeps tenants apart.
 	Tenant options.TenantConfig `mapstructure:"tenant"`
 
@@ -111,8 +114,24 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s must not be negative, it is %v", name, value))
 		}
 	}
+	if err := checkTraceURL(c.TraceURL); err != nil {
+		errs = append(errs, err)
+	}
 	if c.Tenant.Header == "" && c.Tenant.MetadataKey != "" {
 		errs = append(errs, errors.New("tenant::header must not be empty"))
 	}
 	return errors.Join(append(errs, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))...)
+}
+
+// checkTraceURL checks the template of links to traces. They lead to where the configuration says, whatever the ids are.
+func checkTraceURL(template string) error {
+	if template == "" {
+		return nil
+	}
+	target, err := url.Parse(template)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || strings.Contains(target.Host, "{") ||
+		!strings.Contains(template, traceField) {
+		return fmt.Errorf("trace_url must be an http or https URL with %s in its path, query or fragment, is %q", traceField, template)
+	}
+	return nil
 }

@@ -53,6 +53,7 @@ func TestConfigAll(t *testing.T) {
 	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
 	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
 	want.MaxPageMemory, want.MaxDepth = 3<<20, 100
+	want.TraceURL = "https://traces.example.com/trace/{trace_id}?span={span_id}"
 	want.Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
 	want.QueueConfig.Get().NumConsumers = 2
 	want.RetryConfig.MaxElapsedTime = 0
@@ -65,18 +66,20 @@ func TestConfigAll(t *testing.T) {
 
 func TestConfigRefuses(t *testing.T) {
 	wants := map[string]string{
-		"prefix without a slash":  `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
-		"prefix that ends in one": "path_prefix must be",
-		"no memory":               "max_memory must be above 0, it is 0",
-		"negative age":            "max_age must not be negative, it is -1s",
-		"no address":              "endpoint must be set",
-		"no tenant header":        "tenant::header must not be empty",
-		"unknown option":          "retention is not an option",
-		"unknown timestamps":      `unknown timestamps "sum", known are total and label`,
-		"no trace label":          "link_labels::trace must not be empty",
-		"no bytes of pprofs":      "max_pprof_bytes must be above 0, it is 0",
-		"queue of few bytes":      "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",
-		"time without a unit":     "max_age is 30ns, which is less than 1ms",
+		"prefix without a slash":    `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
+		"prefix that ends in one":   "path_prefix must be",
+		"no memory":                 "max_memory must be above 0, it is 0",
+		"negative age":              "max_age must not be negative, it is -1s",
+		"no address":                "endpoint must be set",
+		"trace URL without the id":  `trace_url must be an http or https URL with {trace_id} in its path, query or fragment, is "https://traces.example.com/"`,
+		"trace URL of another kind": "trace_url must be an http or https URL",
+		"no tenant header":          "tenant::header must not be empty",
+		"unknown option":            "retention is not an option",
+		"unknown timestamps":        `unknown timestamps "sum", known are total and label`,
+		"no trace label":            "link_labels::trace must not be empty",
+		"no bytes of pprofs":        "max_pprof_bytes must be above 0, it is 0",
+		"queue of few bytes":        "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",
+		"time without a unit":       "max_age is 30ns, which is less than 1ms",
 	}
 	for entry, want := range wants {
 		_, err := load(t, "bad.yaml", entry)

@@ -47,6 +47,8 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 		Compressed: recent.Compress(payload.Pprof),
 		Inflated:   len(payload.Pprof),
 		CPU:        head.CPU(),
+		PGO:        head.PGO(),
+		ID:         payload.ProfileID,
 	}
 	for i, t := range head.Types {
 		if t.IsGauge() {

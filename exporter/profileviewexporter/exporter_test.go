@@ -46,6 +46,11 @@ func TestServerProfile(t *testing.T) {
 	assert.Equal(t, http.StatusNotModified, response.StatusCode)
 	assert.Empty(t, body)
 	s.post(t, cpuPayload, map[string]any{"service.name": "a/b c"})
+	response, _ = s.get(t, "/profiles/a%2Fb%20c/cpu", "If-None-Match", tag)
+	assert.Equal(t, http.StatusNotModified, response.StatusCode, "an equal upload counts once")
+	later := deliverytest.Parsed(t, cpuPayload)
+	later.TimeNanos++
+	s.post(t, written(t, later), map[string]any{"service.name": "a/b c"})
 	response, body = s.get(t, "/profiles/a%2Fb%20c/cpu", "If-None-Match", tag)
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	once, twice := totals(t, cpuPayload), totals(t, body)
@@ -58,22 +63,27 @@ func TestServerProfile(t *testing.T) {
 func TestServerMerges(t *testing.T) {
 	s := newServing(t, nil)
 	types := []string{"inuse_space", "alloc_space"}
+	first := time.Now().Add(-5 * time.Minute).Truncate(time.Second).UTC()
 	for i, pod := range []string{"p1", "p2", "p1"} {
-		s.post(t, made(t, day.Add(time.Duration(i)*time.Minute), types, int64(10*(i+1)), 1), map[string]any{"service.name": "s", "pod": pod})
+		s.post(t, made(t, first.Add(time.Duration(i)*time.Minute), types, int64(10*(i+1)), 1), map[string]any{"service.name": "s", "pod": pod})
 	}
+	after := func(d time.Duration) string { return first.Add(d).Format(time.RFC3339Nano) }
 	profileType := s.types(t, "s")[0]
 	for query, want := range map[string][]int64{
-		"":                            {50, 3}, // 20 of p2 and 30 of p1
-		"?resource.pod=p1":            {30, 2},
-		"?resource.pod=p2":            {20, 1},
-		"?window=30s":                 {30, 1},
-		"?window=90s":                 {50, 2},
-		"?seconds=30":                 {30, 1},
-		"?until=2026-11-21T12:01:00Z": {10, 1},
-		"?from=2026-11-21T12:00:30Z":  {50, 2},
-		fmt.Sprintf("?from=%d&until=%d", day.Unix()+30, day.Unix()+300): {50, 2},
+		"":                               {50, 3}, // 20 of p2 and 30 of p1
+		"?resource.pod=p1":               {30, 2},
+		"?resource.pod=p2":               {20, 1},
+		"?window=30s":                    {30, 1},
+		"?window=90s":                    {50, 2},
+		"?seconds=30":                    {30, 1},
+		"?from=all":                      {50, 3},
+		"?resource.pod=":                 {50, 3},
+		"?until=" + after(time.Minute):   {10, 1},
+		"?from=" + after(30*time.Second): {50, 2},
+		fmt.Sprintf("?from=%d&until=%d", first.Unix()+30, first.Unix()+300): {50, 2},
 		"?from=now-100000h": {50, 3},
-		"?from=2026-11-21T12:00:00.5Z&until=2026-11-21T12:01:30Z&resource.pod=p1": {10, 1},
+		"?from=-4m30s":      {50, 2},
+		"?from=" + after(time.Second/2) + "&until=" + after(90*time.Second) + "&resource.pod=p1": {10, 1},
 	} {
 		response, body := s.get(t, "/profiles/s/"+profileType+query)
 		if assert.Equal(t, http.StatusOK, response.StatusCode, query+": "+string(body)) {
@@ -82,6 +92,7 @@ func TestServerMerges(t *testing.T) {
 	}
 	for query, want := range map[string]int{
 		"?resource.pod=p3": 404, "?until=2026-01-01T00:00:00Z": 404, "?from=yesterday": 400, "?until=-x": 400,
+		"?windw=15m": 400, "?resourc.pod=p1": 400, "?depth=5": 400, "?resource.=x": 400,
 		"?window=0s": 400, "?window=-5m": 400, "?window=x": 400, "?seconds=0": 400, "?seconds=-1": 400,
 	} {
 		response, body := s.get(t, "/profiles/s/"+profileType+query)
@@ -152,8 +163,8 @@ func TestServerLimits(t *testing.T) {
 	s := newServing(t, func(cfg *Config) {
 		cfg.MaxMemory, cfg.MaxProfilesPerSeries, cfg.MaxRequestSize = 10_000, 3, 250
 	})
-	for range 5 {
-		s.post(t, one, map[string]any{"service.name": "s"})
+	for i := range 5 {
+		s.post(t, made(t, day, []string{"a"}, int64(i+1)), map[string]any{"service.name": "s"})
 	}
 	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_evicted", "reason", "series"))
 	assert.EqualValues(t, 3, gauge(t, s.telemetry, "served_profiles"))
@@ -170,8 +181,8 @@ func TestServerLimits(t *testing.T) {
 	assert.True(t, consumererror.IsPermanent(err))
 	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_refused", "reason", delivery.ReasonTooLarge))
 
-	for range 3 {
-		s.post(t, one, map[string]any{"service.name": "many"})
+	for i := range 3 {
+		s.post(t, made(t, day.Add(time.Duration(i)*time.Second), []string{"a"}, 1), map[string]any{"service.name": "many"})
 	}
 	response, body := s.get(t, "/profiles/many/a")
 	assert.NotEmpty(t, response.Header.Get(leftOutHeader), "the newest that fit")
@@ -257,15 +268,17 @@ func goTool(t *testing.T, directory string, arguments ...string) string {
 // The real go tool pprof reads the endpoint.
 func TestServerGoTool(t *testing.T) {
 	s := newServing(t, nil)
-	s.post(t, made(t, day, []string{"samples"}, 5), map[string]any{"service.name": "s"})
-	s.post(t, made(t, day.Add(time.Hour), []string{"samples"}, 7), map[string]any{"service.name": "s"})
+	first := time.Now().Add(-8 * time.Minute).UTC()
+	s.post(t, made(t, first, []string{"samples"}, 5), map[string]any{"service.name": "s"})
+	s.post(t, made(t, first.Add(6*time.Minute), []string{"samples"}, 7), map[string]any{"service.name": "s"})
 	profileType := s.types(t, "s")[0]
 	at := s.url + "/profiles/s/" + profileType
 	top := goTool(t, t.TempDir(), "tool", "pprof", "-top", at)
 	assert.Regexp(t, `12\s+100%.*main\.work`, top)
 	top = goTool(t, t.TempDir(), "tool", "pprof", "-top", "-seconds", "60", at)
 	assert.Regexp(t, `7\s+100%.*main\.work`, top)
-	top = goTool(t, t.TempDir(), "tool", "pprof", "-top", "-diff_base", at+"?until=2026-11-21T12:30:00Z", at+"?from=2026-11-21T12:30:00Z")
+	between := first.Add(3 * time.Minute).Format(time.RFC3339)
+	top = goTool(t, t.TempDir(), "tool", "pprof", "-top", "-diff_base", at+"?until="+between, at+"?from="+between)
 	assert.Regexp(t, `(?m)^\s*2\s.*main\.work`, top)
 	directory := t.TempDir()
 	goTool(t, directory, "tool", "pprof", "-proto", "-output", "out.pb.gz", at)

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"runtime"
 	"runtime/metrics"
@@ -127,8 +128,10 @@ func TestServerHostileProfiles(t *testing.T) {
 			"/view/s/samples/peek":       sum,
 			"/view/s/samples/top?tf=1":   "",
 			"/view/s/samples/flamegraph?g=addresses&resource.pod=a&base_resource.pod=b": "",
-			"/profiles/s/samples": "",
-			"/pgo/s?depth=1000":   "",
+			"/profiles/s/samples":   "",
+			"/collapsed/s/samples":  "",
+			"/speedscope/s/samples": "",
+			"/pgo/s?depth=1000":     "",
 		} {
 			if strings.Contains(path, "tf=") && name != "many labels" {
 				continue
@@ -152,6 +155,44 @@ func TestServerHostileProfiles(t *testing.T) {
 			require.NotNil(t, found, "%s of %s", path, name)
 			assert.Equal(t, want, found[1]+found[2], "%s of %s", path, name)
 		}
+	}
+}
+
+// Whatever senders named is text on every page, and no name leads out of it.
+func TestServerHostileNames(t *testing.T) {
+	const evil = `"'></a></title></script><script>alert(1)</script>{{.}}`
+	s := newServing(t, func(cfg *Config) { cfg.TraceURL = "https://traces.example/{trace_id}" })
+	for i, pod := range []string{evil, "b"} {
+		p := deliverytest.Parsed(t, made(t, time.Now().Add(-time.Duration(i)*7*time.Minute), []string{evil}, 5))
+		p.Function[0].Name, p.Function[0].Filename = evil, evil
+		p.Mapping = []*profile.Mapping{{ID: 1, Start: 1, Limit: 1 << 20, File: "/" + evil}}
+		p.Location = append(p.Location, &profile.Location{ID: 2, Mapping: p.Mapping[0], Address: 0x1000})
+		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location[1:], Value: []int64{6}, Label: map[string][]string{"trace_id": {traceA}, evil: {evil}}})
+		s.post(t, written(t, p), map[string]any{"service.name": evil, evil: pod})
+	}
+	series := url.PathEscape(evil) + "/" + url.PathEscape(s.types(t, evil)[0])
+	query := url.Values{"resource." + evil: {evil}}.Encode()
+	paths := []string{
+		"/", "/?q=" + url.QueryEscape(evil), "/?" + query, "/trace/" + traceA, "/trace/" + url.PathEscape(evil),
+		"/profiles/" + url.PathEscape(evil) + "/none", "/?" + url.QueryEscape(evil) + "=x", "/diff/" + series + "?from=-5m&base_until=-5m",
+	}
+	for _, page := range []string{"flamegraph", "top", "peek"} {
+		paths = append(paths, "/view/"+series+"/"+page, "/view/"+series+"/"+page+"?"+query, "/view/"+series+"/"+page+"?f="+url.QueryEscape(regexp.QuoteMeta(evil)))
+	}
+	for _, path := range paths {
+		response, body := s.get(t, path, "Accept", "text/html")
+		require.Contains(t, response.Header.Get("Content-Type"), "text/html", path)
+		assert.NotContains(t, string(body), "<script>alert", path)
+		assert.NotContains(t, string(body), evil, path)
+		assert.NotContains(t, string(body), "javascript:", path)
+		assert.Contains(t, response.Header.Get("Content-Security-Policy"), "default-src 'none'", path)
+	}
+	for _, path := range []string{"/collapsed/", "/speedscope/"} {
+		response, body := s.get(t, path+series)
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
+		assert.NotContains(t, response.Header.Get("Content-Type"), "html")
+		assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+		assert.Contains(t, response.Header.Get("Content-Disposition"), "attachment")
 	}
 }
 

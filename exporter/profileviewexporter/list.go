@@ -11,8 +11,8 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -23,64 +23,115 @@ var listText string
 
 var listTemplate = template.Must(template.New("list").Parse(listText))
 
-// listed is a series on the page.
-type listed struct {
-	recent.Series
-	First bool // of its service
-	More  bool // of its service follow
-	Size  string
-	Last  string
-	Ago   string
-	// The links; all are relative, so that they hold below any prefix.
-	Profile, Flamegraph, Top, PGO string
-}
-
 // seriesPerAnswer bounds what one answer lists.
 const seriesPerAnswer = 2000
 
+// The parameters that name the series before the first of an answer.
+const (
+	afterServiceParameter = "after_service"
+	afterTypeParameter    = "after_type"
+)
+
+// The parameters of what is listed and how. refreshParameter has the page ask again by itself.
+const (
+	searchParameter  = "q"
+	sortParameter    = "sort"
+	refreshParameter = "refresh"
+)
+
 // list returns the series for an answer, and the query of the next answer if there are more.
-func (p *pages) list(r *http.Request) (all []recent.Series, next string) {
-	query := r.URL.Query()
-	all, more := p.store.List(p.tenant(r), query.Get("after_service"), query.Get("after_type"), seriesPerAnswer)
-	if more {
-		last := all[len(all)-1]
-		next = "?" + url.Values{"after_service": {last.Service}, "after_type": {last.Type}}.Encode()
+func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, next string, err error) {
+	now := p.now()
+	q := recent.ListQuery{
+		Tenant:       p.tenant(r),
+		AfterService: values.Get(afterServiceParameter), AfterType: values.Get(afterTypeParameter),
+		Attributes: attributesOf(values, ""), Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
 	}
-	return all, next
+	if q.Order, err = orderOf(values.Get(sortParameter)); err != nil {
+		return nil, "", err
+	}
+	if q.From, err = bound(values, fromParameter, now); err != nil {
+		return nil, "", err
+	}
+	if q.Until, err = bound(values, untilParameter, now); err != nil {
+		return nil, "", err
+	}
+	all, more := p.store.List(&q)
+	if more && q.Order == nil {
+		last := all[len(all)-1]
+		following := r.URL.Query()
+		following.Set(afterServiceParameter, last.Service)
+		following.Set(afterTypeParameter, last.Type)
+		next = "?" + following.Encode()
+	}
+	return all, next, nil
 }
 
 // serveSeries answers with the list as JSON. A header has the address of those that follow.
 func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
-	all, next := p.list(r)
+	if err := checkParameters(r.URL.Query(), listParameters); err != nil {
+		return err
+	}
+	all, next, err := p.list(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
 	}
-	return p.listing(w, r, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
+	return p.listing(w, r, 0, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
 }
 
-// serveList answers with the page of all series.
+// serveList answers with the page of the series of a time, the last minutes unless another one is asked for.
 func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
-	all, next := p.list(r)
-	return p.listing(w, r, all, "text/html; charset=utf-8", func() ([]byte, error) {
+	values := r.URL.Query()
+	if err := checkParameters(values, listPageParameters); err != nil {
+		return err
+	}
+	refresh, err := refreshOf(values)
+	if err != nil {
+		return err
+	}
+	if values.Get(fromParameter) == "" && values.Get(untilParameter) == "" {
+		values.Set(fromParameter, listedTime)
+	}
+	all, next, err := p.list(r, values)
+	if err != nil {
+		return err
+	}
+	return p.listing(w, r, facetBytes, all, "text/html; charset=utf-8", func() ([]byte, error) {
 		var body bytes.Buffer
-		err := listTemplate.Execute(&body, map[string]any{
-			"Rows": p.rows(all), "Next": next, "Begin": r.URL.RawQuery == "",
-		})
+		err := listTemplate.Execute(&body, p.listPage(r, values, all, next, refresh))
 		return body.Bytes(), err
 	})
 }
 
-// What a series takes while it is listed, beside its names, and how many times the length of those: escaped, in six links.
+// choosing returns the parameters that say which profiles of a series are wanted.
+func choosing(values url.Values) url.Values {
+	kept := url.Values{}
+	for name, list := range values {
+		if slices.Contains(chooseParameters, name) || isAttribute(name, "") {
+			kept[name] = list
+		}
+	}
+	return kept
+}
+
+// What a series takes while it is listed, beside its names, and how many times the length of those and of the query: escaped, in
+// six links.
 const (
 	seriesBytes = 4 << 10
 	namesCost   = 64
+	queryCost   = 48
+	// facetBytes is what the attributes take that a page offers, while they are collected and written.
+	facetBytes = 2 << 20
 )
 
-// listing reserves memory for the series of an answer, makes it and writes it.
-func (p *pages) listing(w http.ResponseWriter, r *http.Request, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
-	size := int64(leastWork)
+// listing reserves memory for the series of an answer and for extra bytes, makes it and writes it.
+func (p *pages) listing(w http.ResponseWriter, r *http.Request, extra int64, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
+	size := leastWork + extra
 	for _, s := range all {
-		size += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type))
+		size += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type)) + queryCost*int64(len(r.URL.RawQuery))
 	}
 	reservation, err := p.budget.Reserve(r.Context(), size)
 	if err != nil {
@@ -96,27 +147,6 @@ func (p *pages) listing(w http.ResponseWriter, r *http.Request, all []recent.Ser
 	}
 	reservation.Shrink(int64(cap(body)))
 	return write(w, contentType, body)
-}
-
-func (p *pages) rows(all []recent.Series) []listed {
-	rows := make([]listed, len(all))
-	for i, s := range all {
-		rows[i] = listed{
-			Series:     s,
-			First:      i == 0 || all[i-1].Service != s.Service,
-			More:       i+1 < len(all) && all[i+1].Service == s.Service,
-			Size:       sizeText(s.Bytes),
-			Last:       s.Last.UTC().Format(time.RFC3339),
-			Ago:        agoText(p.now().Sub(s.Last)),
-			Profile:    address("profiles", s.Service, s.Type),
-			Flamegraph: address("view", s.Service, s.Type, "flamegraph"),
-			Top:        address("view", s.Service, s.Type, "top"),
-		}
-		if s.CPU {
-			rows[i].PGO = address("pgo", s.Service)
-		}
-	}
-	return rows
 }
 
 // encoded returns the body of an answer, compressed for those who take that.
@@ -142,28 +172,4 @@ func takesGzip(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-func sizeText(bytes int64) string {
-	switch {
-	case bytes < 1<<10:
-		return fmt.Sprintf("%d B", bytes)
-	case bytes < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
-	}
-	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
-}
-
-func agoText(age time.Duration) string {
-	switch {
-	case age < 0:
-		return "now"
-	case age < time.Minute:
-		return fmt.Sprintf("%d s ago", int(age.Seconds()))
-	case age < time.Hour:
-		return fmt.Sprintf("%d min ago", int(age.Minutes()))
-	case age < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(age.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
 }

@@ -6,7 +6,6 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -47,18 +45,6 @@ func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
 	return p
 }
 
-// failure is an error with its status.
-type failure struct {
-	status int
-	text   string
-}
-
-func (f *failure) Error() string { return f.text }
-
-func fail(status int, format string, arguments ...any) error {
-	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
-}
-
 // handler routes requests. What answers here opens no file, starts no program and changes nothing.
 func (p *pages) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -70,6 +56,11 @@ func (p *pages) handler() http.Handler {
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}
+	for name, f := range formats {
+		mux.Handle("GET /"+name+"/{service}/{type}", answering(p.serveExport(f)))
+	}
+	mux.Handle("GET /trace/{id}", answering(p.serveTrace("trace", traceParameter)))
+	mux.Handle("GET /span/{id}", answering(p.serveTrace("span", spanParameter)))
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
 		return p.guarded(mux)
@@ -77,52 +68,9 @@ func (p *pages) handler() http.Handler {
 	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
 }
 
-// answering sets what all answers have, and answers errors as go tool pprof shows them.
-func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Frame-Options", "DENY")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Content-Security-Policy", policyPlain)
-		header.Set("Cache-Control", "private, no-cache")
-		header.Set("Vary", "Accept-Encoding")
-		err := serve(w, r)
-		if err == nil || r.Context().Err() != nil {
-			return
-		}
-		status := statusOf(err)
-		header.Set("Content-Security-Policy", policyPlain)
-		header.Del("ETag")
-		header.Del("Content-Encoding")
-		header.Del("Content-Disposition")
-		header.Set("Content-Type", "text/plain; charset=utf-8")
-		header.Set("X-Go-Pprof", "1")
-		if status == http.StatusServiceUnavailable {
-			header.Set("Retry-After", "1")
-		}
-		w.WriteHeader(status)
-		_, _ = fmt.Fprintln(w, err) // the client may be gone
-	})
-}
-
-// statusOf is the status of the answer that tells of an error.
-func statusOf(err error) int {
-	known, found := errors.AsType[*failure](err)
-	switch {
-	case found:
-		return known.status
-	case errors.Is(err, budget.ErrExhausted):
-		return http.StatusServiceUnavailable
-	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
-		return http.StatusUnprocessableEntity
-	}
-	return http.StatusInternalServerError
-}
-
 // The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
 const (
-	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
 )
 
@@ -138,15 +86,18 @@ func (p *pages) tenant(r *http.Request) string {
 
 // serveProfile answers with the merged profile of a service and type.
 func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
+	if err := checkParameters(r.URL.Query(), profileParameters); err != nil {
+		return err
+	}
 	chosen, err := p.choose(w, r, r.PathValue("type"), "")
 	if err != nil {
 		return err
 	}
 	scraper, named := p.scraperOf(r)
-	if !named && p.unchanged(w, r, chosen) {
+	if !named && p.unchanged(w, r, "", chosen) {
 		return nil
 	}
-	err = p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	err = p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
 			return nil, unmerged(err)
@@ -178,6 +129,9 @@ func unmerged(err error) error {
 	if errors.Is(err, merge.ErrDiffers) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
 	}
+	if errors.Is(err, merge.ErrNoSamples) {
+		return fail(http.StatusNotFound, "none of these profiles has a sample of that trace or span")
+	}
 	if errors.Is(err, budget.ErrTooLarge) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
 	}
@@ -188,10 +142,14 @@ func unmerged(err error) error {
 const leastWork = 256 << 10
 
 // inPlace makes an answer while it has a place among the requests that merge, and then writes it: a client may take its
-// time. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
+// time. values are the parameters that say which samples count. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
 // given back when the answer is written.
-func (p *pages) inPlace(r *http.Request, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
-	work := &merge.Work{Context: r.Context()}
+func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
+	only, err := p.onlyOf(values)
+	if err != nil {
+		return err
+	}
+	work := &merge.Work{Context: r.Context(), Only: only}
 	body, err := p.worked(r, work, answer)
 	defer work.Reservation.Release()
 	if err != nil {

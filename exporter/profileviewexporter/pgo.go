@@ -15,14 +15,19 @@ const (
 	// and its callee.
 	defaultDepth = 5
 	maxDepth     = 1000
+	// depthParameter names another number of frames.
+	depthParameter = "depth"
 	// maxPGOSize bounds default.pgo, which stands beside source code.
 	maxPGOSize = 4 << 20
 )
 
 // servePGO answers with what go build -pgo takes.
 func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
+	if err := checkParameters(r.URL.Query(), pgoParameters); err != nil {
+		return err
+	}
 	depth := defaultDepth
-	if text := r.URL.Query().Get("depth"); text != "" {
+	if text := r.URL.Query().Get(depthParameter); text != "" {
 		number, err := strconv.Atoi(text)
 		if err != nil || number < 1 || number > maxDepth {
 			return fail(http.StatusBadRequest, "depth must be from 1 to %d, not %.40q", maxDepth, text)
@@ -33,10 +38,10 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.unchanged(w, r, chosen) {
+	if p.unchanged(w, r, "", chosen) {
 		return nil
 	}
-	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
+	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork)
 		if err != nil {
 			return nil, unmerged(err)

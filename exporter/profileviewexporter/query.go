@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,15 @@ import (
 // attributePrefix begins the parameters that name an attribute of the resource.
 const attributePrefix = "resource."
 
+// The parameters of a time. allTimes is a value of the first two.
+const (
+	fromParameter    = "from"
+	untilParameter   = "until"
+	windowParameter  = "window"
+	secondsParameter = "seconds"
+	allTimes         = "all"
+)
+
 // query reads which profiles a request is for: from, until, window or seconds, and attributes of the resource. All begin
 // with prefix, if there is one. The service is that of the path, unless a parameter with a prefix names another.
 func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query, error) {
@@ -22,18 +32,18 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 	q := recent.Query{Tenant: p.tenant(r), Service: r.PathValue("service"), Type: profileType}
 	var err error
 	now := p.now()
-	if q.From, err = parseTime(values.Get(prefix+"from"), now); err != nil {
-		return q, fail(http.StatusBadRequest, "%sfrom: %v", prefix, err)
+	if q.From, err = bound(values, prefix+fromParameter, now); err != nil {
+		return q, err
 	}
-	if q.Until, err = parseTime(values.Get(prefix+"until"), now); err != nil {
-		return q, fail(http.StatusBadRequest, "%suntil: %v", prefix, err)
+	if q.Until, err = bound(values, prefix+untilParameter, now); err != nil {
+		return q, err
 	}
-	if text := values.Get(prefix + "window"); text != "" {
+	if text := values.Get(prefix + windowParameter); text != "" {
 		if q.Window, err = time.ParseDuration(text); err != nil || q.Window <= 0 {
 			return q, fail(http.StatusBadRequest, "%swindow must be a time above 0 such as 15m, not %.40q", prefix, text)
 		}
 	}
-	if text := values.Get("seconds"); text != "" && prefix == "" {
+	if text := values.Get(secondsParameter); text != "" && prefix == "" {
 		seconds, err := strconv.ParseUint(text, 10, 31)
 		if err != nil || seconds == 0 {
 			return q, fail(http.StatusBadRequest, "seconds must be a number above 0, not %.40q", text)
@@ -45,36 +55,46 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 			return q, err
 		}
 	}
-	for name, list := range values {
-		if key, found := strings.CutPrefix(name, prefix+attributePrefix); found && key != "" {
-			if q.Attributes == nil {
-				q.Attributes = map[string]string{}
-			}
-			q.Attributes[key] = list[0]
-		}
-	}
+	q.Attributes = attributesOf(values, prefix)
 	return q, nil
 }
 
-// parseTime reads RFC 3339, seconds since 1970, now, or a time before now such as now-15m or -15m. Nothing is no time.
-func parseTime(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+// attributesOf returns the attributes of the resource that parameters name. An empty value is any.
+func attributesOf(values url.Values, prefix string) map[string]string {
+	var attributes map[string]string
+	for name, list := range values {
+		if key, found := strings.CutPrefix(name, prefix+attributePrefix); found && key != "" && list[0] != "" {
+			if attributes == nil {
+				attributes = map[string]string{}
+			}
+			attributes[key] = list[0]
+		}
+	}
+	return attributes
+}
+
+// bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or
+// -15m, or all for no bound, as is nothing.
+func bound(values url.Values, parameter string, now time.Time) (recent.Bound, error) {
+	text := values.Get(parameter)
+	switch text {
+	case "", allTimes:
+		return recent.Bound{}, nil
+	case "now":
+		return recent.Bound{At: now, Relative: true}, nil
 	}
 	if before, found := strings.CutPrefix(strings.TrimPrefix(text, "now"), "-"); found {
 		if age, err := time.ParseDuration(before); err == nil && age >= 0 {
-			return now.Add(-age), nil
+			return recent.Bound{At: now.Add(-age), Relative: true}, nil
 		}
 	}
-	if text == "now" {
-		return now, nil
-	}
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 && seconds < 1<<40 {
-		return time.Unix(seconds, 0), nil
+		return recent.Bound{At: time.Unix(seconds, 0)}, nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, fail(http.StatusBadRequest, "want RFC 3339, seconds since 1970, or a time before now such as -15m, not %.40q", text)
+		return recent.Bound{}, fail(http.StatusBadRequest, "%s: want RFC 3339, seconds since 1970, a time before now such as -15m, or %s, not %.40q",
+			parameter, allTimes, text)
 	}
-	return at, nil
+	return recent.Bound{At: at}, nil
 }

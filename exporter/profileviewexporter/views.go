@@ -6,6 +6,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
+// plainPage is the page that needs no JavaScript.
+const plainPage = "peek"
+
 // basePrefix begins the parameters of what a profile is compared with.
 const basePrefix = "base_"
 
@@ -25,7 +29,7 @@ func (p *pages) routeViews(mux *http.ServeMux) {
 	mux.Handle("GET /view/{service}/{type}/{page}", answering(p.serveView))
 	for path, page := range map[string]string{"flamegraph": "flamegraph", "top": "top", "peek": "peek", "diff": "flamegraph"} {
 		mux.Handle("GET /"+path+"/{service}/{type}", answering(func(w http.ResponseWriter, r *http.Request) error {
-			if path == "diff" && !compares(r) {
+			if path == "diff" && !compares(r.URL.Query()) {
 				return fail(http.StatusBadRequest, "say what to compare with: base_service, base_type, base_from, base_until, base_window or base_resource.<key>")
 			}
 			// Relative, so that it holds below any prefix.
@@ -40,10 +44,10 @@ func (p *pages) routeViews(mux *http.ServeMux) {
 	}
 }
 
-// compares tells whether a request has a profile to compare with.
-func compares(r *http.Request) bool {
-	for name := range r.URL.Query() {
-		if strings.HasPrefix(name, basePrefix) {
+// compares tells whether parameters name a profile to compare with.
+func compares(values url.Values) bool {
+	for name, list := range values {
+		if strings.HasPrefix(name, basePrefix) && list[0] != "" {
 			return true
 		}
 	}
@@ -56,6 +60,9 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(viewer.Pages, page) {
 		return fail(http.StatusNotFound, "there is no page %.40q, only %s", page, strings.Join(viewer.Pages, ", "))
 	}
+	if err := checkParameters(r.URL.Query(), viewParameters); err != nil {
+		return err
+	}
 	if err := viewer.CheckQuery(r.URL.Query()); err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
@@ -64,18 +71,19 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var base []*recent.Entry
-	if compares(r) {
+	if compares(r.URL.Query()) {
 		if base, err = p.chooseBase(w, r); err != nil {
 			return err
 		}
 	}
 	// Before unchanged: a browser takes the headers of an answer 304 for those of the page that it has.
 	w.Header().Set("Content-Security-Policy", policyViewer)
-	if p.unchanged(w, r, chosen, base) {
+	about := p.aboutPage(r, chosen, base)
+	if p.unchanged(w, r, about.digest(), chosen, base) {
 		return nil
 	}
-	return p.inPlace(r, func(work *merge.Work) ([]byte, error) {
-		body, err := p.view(work, w, r, chosen, base)
+	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+		body, err := p.view(work, w, r, about, chosen, base)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +103,7 @@ const (
 func (p *pages) pageMemory() int64 { return min(p.cfg.MaxPageMemory, p.budget.Size()/2) }
 
 // view merges profiles, leaves out what is above the limits, and draws what is left.
-func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, chosen, base []*recent.Entry) ([]byte, error) {
+func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, about *about, chosen, base []*recent.Entry) ([]byte, error) {
 	page := r.PathValue("page")
 	limit := p.pageMemory()
 	shown, reduction, err := merge.View(work, chosen, base, &pprofmerge.View{
@@ -111,16 +119,36 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, c
 	if err := work.Context.Err(); err != nil {
 		return nil, err
 	}
-	status, body, err := viewer.Render(r, shown, page, p.notice(w.Header(), &reduction), limit+viewer.PageBytes)
+	above := bar{about: about, Coloured: page == "flamegraph"}
+	if len(base) > 0 {
+		above.Legend = legendOf(shown, r.URL.Query().Get("si"))
+	}
+	if page != plainPage {
+		above.Plain = plainPage + about.Refresh
+	}
+	p.offerResources(&above, r)
+	above.offerComparison(r.URL.Query())
+	added, err := above.html()
+	if err != nil {
+		return nil, err
+	}
+	notices := p.notices(w.Header(), &reduction)
+	if about.Far > 0 {
+		notices = append(notices, fmt.Sprintf("%d of %d profiles say that they are of a time far from when they came; presets go by when they came.", about.Far, len(chosen)))
+	}
+	if n, all := viewer.NameFunctions(shown), len(shown.Location); n > 0 {
+		notices = append(notices, fmt.Sprintf("%d of %d locations have no symbols: they are shown as binary+0xaddress.", n, all))
+	}
+	additions := viewer.Additions{Title: about.title(), Bar: added, Notice: strings.Join(notices, " ")}
+	status, body, err := viewer.Render(r, shown, page, additions, limit+viewer.PageBytes)
 	if err == nil && status != http.StatusOK {
 		err = fail(status, "%s", body)
 	}
 	return body, err
 }
 
-// notice tells on a page, and in the headers, what it leaves out.
-func (p *pages) notice(header http.Header, reduction *pprofmerge.Reduction) string {
-	var notices []string
+// notices tell on a page, and in the headers, what it leaves out.
+func (p *pages) notices(header http.Header, reduction *pprofmerge.Reduction) (notices []string) {
 	if n := header.Get(leftOutHeader); n != "" {
 		notices = append(notices, fmt.Sprintf("The %s oldest profiles are not on this page (max_request_size is %d bytes).", n, p.cfg.MaxRequestSize))
 	}
@@ -134,7 +162,7 @@ func (p *pages) notice(header http.Header, reduction *pprofmerge.Reduction) stri
 		notices = append(notices, fmt.Sprintf("The middle of %d stacks is drawn as one frame, %s (max_depth is %d).",
 			n, pprofmerge.GapFunction, p.cfg.MaxDepth))
 	}
-	return strings.Join(notices, " ")
+	return notices
 }
 
 // chooseBase selects what to compare with: the same service and type, unless parameters say otherwise.

@@ -100,8 +100,10 @@ func TestServerPGO(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
 	assert.Contains(t, string(body), "start line")
 
-	for range 3 {
-		s.post(t, written(t, goProgram(1)), map[string]any{"service.name": "s"})
+	for i := range 3 {
+		p := goProgram(1)
+		p.TimeNanos += int64(i)
+		s.post(t, written(t, p), map[string]any{"service.name": "s"})
 	}
 	response, body = s.get(t, "/pgo/s?window=1h")
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
@@ -166,7 +168,7 @@ func TestServerPGOBuilds(t *testing.T) {
 
 // No path and no query brings down the server, or an error that is not the client's.
 func FuzzServer(f *testing.F) {
-	for _, path := range []string{"/", "/profiles", "/profiles/s/samples?from=-5m", "/view/s/samples/top?f=(&base_window=1h", "/pgo/s?depth=1", "/view/../../etc/passwd", "/profiles/%2e%2e/%00", "//", "/diff/s/samples?base_resource.x=1"} {
+	for _, path := range []string{"/", "/profiles", "/profiles/s/samples?from=-5m", "/view/s/samples/top?f=(&base_window=1h", "/pgo/s?depth=1", "/view/../../etc/passwd", "/profiles/%2e%2e/%00", "//", "/diff/s/samples?base_resource.x=1", "/?q=a&sort=size&refresh=10s&resource.a=b", "/collapsed/s/samples?si=0", "/speedscope/s/samples?from=all", "/trace/4bf92f3577b34da6a3ce929d0e0e4736", "/span/x?until=-1h"} {
 		f.Add(path)
 	}
 	cfg := createDefaultConfig().(*Config)

@@ -5,9 +5,9 @@ package configcheck
 
 import "strings"
 
-// nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
+// Nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
 // similar. It returns "" if all known words differ by more than maxDistance letters.
-func nearest(word string, known []string, maxDistance int) string {
+func Nearest(word string, known []string, maxDistance int) string {
 	if word == "" {
 		return ""
 	}

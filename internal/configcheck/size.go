@@ -38,7 +38,7 @@ func parseSize(text string) (int64, error) {
 	case err != nil || !known:
 		return 0, fmt.Errorf("is %q: write a whole number of bytes, or one with KiB, MiB, GiB, KB, MB or GB, for example 64MiB", text)
 	case number > math.MaxInt64/unit || number < math.MinInt64/unit:
-		return 0, fmt.Errorf("is %s, the largest size is %d bytes", text, math.MaxInt64)
+		return 0, fmt.Errorf("is %s, the largest size is %d bytes", text, int64(math.MaxInt64))
 	}
 	return number * unit, nil
 }

@@ -101,7 +101,7 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
-	if suggestion := nearest(key, known, max(1, len(key)/3)); suggestion != "" {
+	if suggestion := Nearest(key, known, max(1, len(key)/3)); suggestion != "" {
 		hint = fmt.Sprintf(", did you mean %q?", suggestion)
 	} else if owners := owners(key, fields); len(owners) > 0 {
 		hint = fmt.Sprintf(", it belongs to %s: write %s", strings.Join(owners, " or "), owners[0]+separator+key)

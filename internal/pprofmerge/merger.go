@@ -17,6 +17,8 @@ type Merger struct {
 	// Reserve is asked, if it is set, before memory is taken, with the bytes that the sum and the pprof that is being added
 	// take then; and again and again in long work. Its error ends the work, and is returned.
 	Reserve func(bytes int64) error
+	// Only are labels that samples must have; those without all of them are left out.
+	Only []Label
 
 	header header
 	dict   *dictionary.Builder
@@ -113,13 +115,17 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 			}
 		}
 		s := &p.wire.Samples[i]
-		if p.pick(p.wire.Values[values:s.ValuesEnd]) {
+		wanted := len(m.Only) == 0 || p.hasAll(p.wire.Labels[labels:s.LabelsEnd], m.Only)
+		if wanted && p.pick(p.wire.Values[values:s.ValuesEnd]) {
 			m.addSample(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
 		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 	return nil
 }
+
+// Samples is the number of samples of the sum.
+func (m *Merger) Samples() int { return m.rows.Len() }
 
 // samplesPerStep is how many samples are worked on before Reserve is asked whether to go on.
 const samplesPerStep = 4096

@@ -190,11 +190,14 @@ func (p *pricing) text(location int32) int64 {
 		}
 	}
 	if l, _ := p.dict.LocationAt(location); bytes == 0 && l.Mapping != 0 {
-		bytes = p.shown(int32(p.mappings[l.Mapping-1].Filename))
+		bytes = p.shown(int32(p.mappings[l.Mapping-1].Filename)) + maxAddressText
 	}
 	p.texts[location] = bytes + 1
 	return bytes
 }
+
+// maxAddressText is the length of the address that stands behind the file of a location without a function.
+const maxAddressText = int64(len("+0xffffffffffffffff"))
 
 func (p *pricing) shown(text int32) int64 {
 	n := len(p.dict.StringAt(text))

@@ -127,20 +127,35 @@ func fill(t *testing.T, intake, pages string) {
 		"checkout": {"cpu", "heap", "goroutine", "mutex"}, "cart": {"cpu", "heap"}, "search": {"cpu"}, hostile: {"heap"},
 	} {
 		for _, name := range names {
-			p := own(t, name)
-			p.TimeNanos = time.Now().Add(-time.Duration(series) * time.Minute).UnixNano()
-			p.DurationNanos = int64(10 * time.Second)
-			var payload bytes.Buffer
-			require.NoError(t, p.Write(&payload))
-			query := url.Values{"service.name": {service}, "profile.name": {name}}
-			call(t, http.MethodPost, intake+"/v1/pprof?"+query.Encode(), payload.Bytes())
+			upload(t, intake, service, name, time.Minute, 1)
 			series++
 		}
 	}
+	// What the last minutes are compared with.
+	upload(t, intake, "checkout", "cpu", 8*time.Minute, 2)
 	require.Eventually(t, func() bool {
 		var all []any
-		return assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) && len(all) == series
+		return assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) && len(all) == series &&
+			strings.Contains(string(call(t, http.MethodGet, pages+"/", nil)), `<td class="number count">2</td>`)
 	}, patience, 20*time.Millisecond)
+}
+
+// upload sends a profile of a time before now, its values times a factor.
+func upload(t *testing.T, intake, service, name string, age time.Duration, factor int64) {
+	t.Helper()
+	p := own(t, name)
+	p.TimeNanos = time.Now().Add(-age).UnixNano()
+	p.DurationNanos = int64(10 * time.Second)
+	for _, s := range p.Sample {
+		for i := range s.Value {
+			s.Value[i] *= factor
+		}
+	}
+	var payload bytes.Buffer
+	require.NoError(t, p.Write(&payload))
+	pod := fmt.Sprintf("%s-%d", service, factor)
+	query := url.Values{"service.name": {service}, "profile.name": {name}, "resource.k8s.pod.name": {pod}}
+	call(t, http.MethodPost, intake+"/v1/pprof?"+query.Encode(), payload.Bytes())
 }
 
 // rootFrame is the function that most samples of the CPU profile begin with.
@@ -176,6 +191,10 @@ type view struct {
 	Services                 []string
 	Overflow, Rows           int
 	Background, Frame, Title string
+	Bar, Legend, Chosen      string
+	BarOverflow              int
+	Found                    []string
+	Searched                 string
 	Complaints               []string
 }
 
@@ -212,10 +231,16 @@ func TestPages(t *testing.T) {
 		name := v.Size + " " + v.ColorScheme
 		assert.Empty(t, v.Complaints, name)
 		assert.Contains(t, v.Services, "checkout", name)
+		assert.Equal(t, []string{"checkout", "", "", ""}, v.Found, name)
+		assert.Equal(t, "check", v.Searched, name)
 		assert.Contains(t, v.Services, hostile, "%s: shown as it is", name)
 		assert.Zero(t, max(v.Overflow, 0), "%s: nothing is wider than the window", name)
 		assert.Contains(t, v.Frame, rootFrame(t), name)
-		assert.NotEmpty(t, v.Title, name)
+		assert.Equal(t, "checkout cpu, last 15 min – profiles", v.Title, name)
+		assert.Contains(t, v.Bar, "2 profiles, ", name)
+		assert.Contains(t, v.Chosen, "1 profile, ", name)
+		assert.Zero(t, max(v.BarOverflow, 0), "%s: nor is the flame graph", name)
+		assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Legend, "\n", " "), name)
 		assert.Positive(t, v.Rows, name)
 		assert.Equal(t, v.Background, cmp.Or(backgrounds[v.ColorScheme], v.Background), name)
 		backgrounds[v.ColorScheme] = v.Background

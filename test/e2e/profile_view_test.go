@@ -85,7 +85,7 @@ func TestEndpointAsksWhoIsThere(t *testing.T) {
 		"yaml:extensions: {bearertokenauth: {token: secret}}",
 		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"', auth: {authenticator: bearertokenauth}}}",
 		"yaml:service: {extensions: [health_check, pprof, bearertokenauth], pipelines: {profiles: {exporters: [profile_view]}}}")
-	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/view/a/b/top", "/nowhere"} {
+	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/view/a/b/top", "/collapsed/a/b", "/speedscope/a/b", "/trace/a", "/span/a", "/nowhere"} {
 		for token, allowed := range map[string]bool{"": false, "Bearer wrong": false, "Bearer secret": true} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody)
 			require.NoError(t, err)
@@ -106,9 +106,9 @@ func TestEndpointAsksWhoIsThere(t *testing.T) {
 func TestGoToolPprofFetches(t *testing.T) {
 	g, address := serving(t)
 	example := parse(t, readProfile(t, "cpu"))
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	g.accept(t, "?service.name=checkout", at(t, example, noon, 1))
-	g.accept(t, "?service.name=checkout", at(t, example, noon.Add(time.Hour), 3))
+	begin := time.Now().Add(-8 * time.Minute).UTC()
+	g.accept(t, "?service.name=checkout", at(t, example, begin, 1))
+	g.accept(t, "?service.name=checkout", at(t, example, begin.Add(6*time.Minute), 3))
 	profiles := address + "/profiles/checkout/cpu"
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(g.fetch(t, address+"/profiles")), `"profiles":2`)
@@ -131,7 +131,8 @@ func TestGoToolPprofFetches(t *testing.T) {
 	assert.Equal(t, 4*total, sums(filepath.Join(directory, "all.pb.gz")))
 	goCommand(t, directory, "tool", "pprof", "-proto", "-output", "seconds.pb.gz", "-seconds", "60", profiles)
 	assert.Equal(t, 3*total, sums(filepath.Join(directory, "seconds.pb.gz")), "the last minute")
-	early, late := profiles+"?until="+url.QueryEscape("2026-11-21T12:30:00Z"), profiles+"?from="+url.QueryEscape("2026-11-21T12:30:00Z")
+	between := url.QueryEscape(begin.Add(3 * time.Minute).Format(time.RFC3339))
+	early, late := profiles+"?until="+between, profiles+"?from="+between
 	goCommand(t, directory, "tool", "pprof", "-proto", "-output", "difference.pb.gz", "-diff_base", early, late)
 	assert.Equal(t, 2*total, sums(filepath.Join(directory, "difference.pb.gz")))
 

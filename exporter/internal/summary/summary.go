@@ -16,9 +16,13 @@ import (
 // The fields of profile.proto that are read.
 const (
 	fieldSampleType = 1
+	fieldFunction   = 5
 	fieldString     = 6
 	fieldPeriodType = 11
 )
+
+// fieldStartLine is a field of a function.
+const fieldStartLine = 5
 
 // maxSampleTypes limits the memory. No profiler has as many.
 const maxSampleTypes = 256
@@ -41,7 +45,12 @@ type Head struct {
 	Types []Type
 	// Period is the period type.
 	Period Type
+	// StartLines reports whether any function has a start line.
+	StartLines bool
 }
+
+// PGO reports whether go build accepts the pprof for optimisation.
+func (h *Head) PGO() bool { return h.CPU() && h.StartLines }
 
 // CPU reports whether the pprof is a CPU profile, as go build accepts it: its values are CPU time, or numbers of samples
 // that were taken per CPU time.
@@ -55,6 +64,7 @@ func Of(pprof []byte) (Head, error) {
 	var indices [][2]uint64
 	var period [2]uint64
 	texts := 0
+	startLines := false
 	for rest := pprof; len(rest) > 0; {
 		number, kind, n := protowire.ConsumeTag(rest)
 		if n < 0 {
@@ -73,6 +83,9 @@ func Of(pprof []byte) (Head, error) {
 			}
 			message, _ := protowire.ConsumeBytes(rest)
 			indices = append(indices, readIndices(message))
+		case number == fieldFunction && kind == protowire.BytesType && !startLines:
+			message, _ := protowire.ConsumeBytes(rest)
+			startLines = hasStartLine(message)
 		case number == fieldPeriodType && kind == protowire.BytesType:
 			message, _ := protowire.ConsumeBytes(rest)
 			period = readIndices(message)
@@ -83,7 +96,7 @@ func Of(pprof []byte) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	return Head{Types: types[:len(indices)], Period: types[len(indices)]}, nil
+	return Head{Types: types[:len(indices)], Period: types[len(indices)], StartLines: startLines}, nil
 }
 
 // readIndices reads a message whose fields 1 and 2 are indices of strings.
@@ -103,6 +116,22 @@ func readIndices(message []byte) (indices [2]uint64) {
 		message = message[n:]
 	}
 	return indices
+}
+
+// hasStartLine reports whether a function has a start line.
+func hasStartLine(function []byte) bool {
+	for len(function) > 0 {
+		number, kind, n := protowire.ConsumeField(function)
+		if n < 0 {
+			return false
+		}
+		if number == fieldStartLine && kind == protowire.VarintType {
+			line, _ := protowire.ConsumeVarint(function[protowire.SizeTag(number):])
+			return int64(line) > 0
+		}
+		function = function[n:]
+	}
+	return false
 }
 
 var errNoString = errors.New("cannot read the head of a pprof: the string of a type does not exist")

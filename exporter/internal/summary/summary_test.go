@@ -57,6 +57,25 @@ func TestCPU(t *testing.T) {
 	}
 }
 
+func TestPGO(t *testing.T) {
+	for _, tt := range []struct {
+		sampleType string
+		startLine  int64
+		want       bool
+	}{{"cpu", 7, true}, {"cpu", 0, false}, {"wall", 7, false}} {
+		p := profile.Profile{
+			SampleType: []*profile.ValueType{{Type: tt.sampleType, Unit: "nanoseconds"}},
+			Function:   []*profile.Function{{ID: 1, Name: "a"}, {ID: 2, Name: "b", StartLine: tt.startLine}},
+		}
+		var out bytes.Buffer
+		require.NoError(t, p.WriteUncompressed(&out))
+		head, err := Of(out.Bytes())
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, head.PGO(), "%v", tt)
+	}
+	assert.False(t, hasStartLine([]byte{0xff}), "a function that is broken")
+}
+
 func TestOfRefuses(t *testing.T) {
 	whole := plain(t, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
 	_, err := Of(whole[:len(whole)-1])

@@ -19,7 +19,7 @@ async function look (browser, size, colorScheme) {
   const page = await context.newPage()
   page.setDefaultTimeout(patience)
   const complaints = []
-  page.on('console', message => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()) })
+  page.on('console', message => complaints.push(`${message.type()}: ${message.text()}`))
   page.on('pageerror', error => complaints.push(String(error)))
   page.on('requestfailed', request => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
   page.on('response', response => { if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`) })
@@ -37,6 +37,15 @@ async function look (browser, size, colorScheme) {
   // The service whose name is a script is for this test, not for the pictures.
   await page.evaluate(() => document.querySelectorAll('tr').forEach(row => { if (row.innerText.includes('<script')) row.remove() }))
   await picture('list')
+  // The form and the headings work; what is chosen stays.
+  await page.getByRole('searchbox').fill('check')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**q=check*')
+  seen.found = await page.locator('td.service').allInnerTexts()
+  await page.getByRole('columnheader').getByRole('link', { name: 'Size', includeHidden: true }).first().evaluate(link => link.click())
+  await page.waitForURL('**sort=size*')
+  seen.searched = await page.getByRole('searchbox').inputValue()
+  await page.goto(address)
   const row = page.locator('tr', { hasText: 'checkout' }).first()
   await row.getByRole('link', { name: 'Flame graph' }).click()
   await page.waitForURL('**/flamegraph*')
@@ -44,11 +53,49 @@ async function look (browser, size, colorScheme) {
   await frame.waitFor().catch(async error => { await picture('failed'); throw error })
   seen.frame = await frame.innerText()
   seen.title = await page.title()
+  seen.bar = await page.locator('#profiles').innerText()
+  seen.barOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
   await picture('flamegraph')
 
   // The menu leads to the other pages about the same profile.
   await page.goto(new URL('top', page.url()).href)
   seen.rows = await page.locator('#rows tr').count()
+  // Each page is there again, also where the browser asks whether it has changed.
+  await page.goBack()
+  await frame.waitFor()
+  await page.goForward()
+  await page.locator('#rows tr').first().waitFor()
+  await page.reload()
+  await page.locator('#rows tr').first().waitFor()
+  await page.goto(new URL('peek', page.url()).href)
+  await page.getByText('calls%').first().waitFor()
+  await page.reload()
+  await page.getByText('calls%').first().waitFor()
+  await page.locator('#profiles').getByRole('link', { name: 'All profiles' }).click()
+  await row.waitFor()
+  await row.getByRole('link', { name: 'Flame graph' }).click()
+  await frame.waitFor()
+  await page.reload()
+  await frame.waitFor()
+
+  // The form of the bar chooses a resource.
+  await page.getByText('Resources').click()
+  await page.getByLabel('k8s.pod.name').selectOption('checkout-1')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**k8s.pod.name=checkout-1*')
+  await frame.waitFor()
+  seen.chosen = await page.locator('#profiles').innerText()
+  await page.goBack()
+  await frame.waitFor()
+
+  // The links of the bar lead to other times, and to a comparison with the time before.
+  await page.locator('#profiles').getByRole('link', { name: 'last 5 min' }).click()
+  await page.waitForURL('**from=-5m*')
+  await page.locator('#profiles').getByRole('link', { name: /^Compare with/ }).click()
+  await page.locator('#legend').waitFor()
+  await page.getByText(frameName).locator('visible=true').first().waitFor()
+  seen.legend = await page.locator('#legend').innerText()
+  if (size === 'wide' && colorScheme === 'light') await picture('difference')
   await page.goBack()
   await frame.waitFor()
   await page.locator('.title a').click()
@@ -57,6 +104,27 @@ async function look (browser, size, colorScheme) {
   seen.complaints = complaints
   await context.close()
   return seen
+}
+
+// withoutScripts goes through what needs no JavaScript: the list, its form, and the bar of the pages.
+async function withoutScripts (browser) {
+  const context = await browser.newContext({ javaScriptEnabled: false })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  await page.goto(address)
+  await page.getByRole('searchbox').fill('check')
+  await page.getByLabel('Refresh').selectOption('1m0s')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL('**q=check*')
+  await page.getByRole('link', { name: 'Top' }).first().click()
+  await page.locator('#profiles').getByRole('link', { name: 'heap' }).click()
+  await page.waitForURL('**/heap/top*')
+  await page.locator('#profiles').getByRole('link', { name: 'last hour' }).click()
+  await page.waitForURL('**from=-1h*')
+  await page.locator('#profiles').getByRole('link', { name: 'Refresh' }).click()
+  await page.locator('#profiles').getByRole('link', { name: 'All profiles' }).click()
+  await page.getByRole('heading', { name: 'Profiles' }).waitFor()
+  await context.close()
 }
 
 const browser = await chromium.launch({
@@ -68,6 +136,7 @@ try {
   for (const size of Object.keys(sizes)) {
     for (const colorScheme of ['light', 'dark']) all.push(await look(browser, size, colorScheme))
   }
+  await withoutScripts(browser)
   console.log(JSON.stringify(all))
 } finally {
   await browser.close()

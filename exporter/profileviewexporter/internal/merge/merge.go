@@ -23,6 +23,8 @@ import (
 var (
 	// ErrDiffers says that profiles measure what cannot be added up.
 	ErrDiffers = pprofmerge.ErrDiffers
+	// ErrNoSamples says that no sample has the labels that are wanted.
+	ErrNoSamples = errors.New("no sample has these labels")
 	// ErrInvalid says that google/pprof does not take what was merged.
 	ErrInvalid = errors.New("the profile is not valid")
 )
@@ -35,6 +37,8 @@ type Work struct {
 	Context context.Context //nolint:containedctx // it lives as long as the request
 	// Reservation is of the memory that the work takes. It grows before that is taken.
 	Reservation *budget.Reservation
+	// Only are labels that samples must have. Without any, all samples count.
+	Only []pprofmerge.Label
 }
 
 // take reserves memory, so that the work has at least so many bytes. It fails when the request has ended.
@@ -54,7 +58,7 @@ func (w *Work) Keep(bytes int64) error {
 // Profiles merges entries, at least one, into one pprof without compression. Values are summed, but of those that say how
 // much there is at a time only the latest profile of each instance counts. It ends early when the request does.
 func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
-	if len(entries) == 1 { // as it came
+	if len(entries) == 1 && len(w.Only) == 0 { // as it came
 		return inflated(w, nil, entries[0])
 	}
 	merger, raw, err := sum(w, entries, nil)
@@ -67,12 +71,16 @@ func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
 // sum adds up entries less those of base, if there are any. It also returns memory to use again.
 func sum(w *Work, entries, base []*recent.Entry) (merger *pprofmerge.Merger, raw []byte, err error) {
 	merger = pprofmerge.New()
+	merger.Only = w.Only
 	merger.Reserve = func(bytes int64) error { return w.take(bytes + int64(cap(raw))) }
 	latest := latestOfEach(entries)
 	maps.Copy(latest, latestOfEach(base))
 	for i, e := range slices.Concat(entries, base) {
 		if raw, err = inflated(w, raw, e); err != nil {
 			return nil, nil, err
+		}
+		if !pprofmerge.Mentions(raw, w.Only) {
+			continue
 		}
 		silent := e.Gauges
 		if latest[e] {
@@ -90,7 +98,20 @@ func sum(w *Work, entries, base []*recent.Entry) (merger *pprofmerge.Merger, raw
 			return nil, nil, fmt.Errorf("cannot merge a profile that is held: %w", err)
 		}
 	}
+	if len(w.Only) > 0 && merger.Samples() == 0 {
+		return nil, nil, ErrNoSamples
+	}
 	return merger, raw, nil
+}
+
+// Count returns how many samples of an entry have the labels that are wanted. It uses the memory of raw, and returns it to be
+// used again.
+func Count(w *Work, raw []byte, e *recent.Entry) (samples int, memory []byte, err error) {
+	if raw, err = inflated(w, raw, e); err != nil {
+		return 0, raw, err
+	}
+	samples, err = pprofmerge.Count(raw, w.Only, func(bytes int64) error { return w.take(int64(cap(raw)) + bytes) })
+	return samples, raw, err
 }
 
 // inflated returns the pprof of an entry, in the memory of raw if that is large enough.

@@ -18,12 +18,14 @@ import (
 // ErrNoStartLines says that a profile does not know where its functions begin, without which go build takes none.
 var ErrNoStartLines = errors.New("no function of the CPU profiles has a start line; go build -pgo needs them. Go programs of 1.20 and later send them")
 
-// PGOView is what PGO wants: no labels, and of each stack the depth frames at the leaf. Costs are what google/pprof takes to
-// read and write it, as measured.
+// ReadCosts are what google/pprof takes to read and write a profile, as measured.
+var ReadCosts = pprofmerge.Costs{Sample: 700, Value: 60, Frame: 60, Line: 1000, LineByte: 8}
+
+// PGOView is what PGO wants: no labels, and of each stack the depth frames at the leaf.
 func PGOView(depth int, maxCost int64) *pprofmerge.View {
 	return &pprofmerge.View{
 		LeafFrames: depth, StringBytes: math.MaxInt32, MaxCost: maxCost,
-		Costs: pprofmerge.Costs{Sample: 700, Value: 60, Frame: 60, Line: 1000, LineByte: 8},
+		Costs: ReadCosts,
 	}
 }
 

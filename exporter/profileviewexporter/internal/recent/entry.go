@@ -17,7 +17,7 @@ import (
 // What an entry costs beside its bytes and text: the struct, its places in the lists, its share of the maps; and what
 // each attribute costs beside its text.
 const (
-	entryOverhead     = 512
+	entryOverhead     = 640
 	attributeOverhead = 32
 )
 
@@ -28,18 +28,49 @@ type Entry struct {
 	Attributes []Attribute
 	// Begin and End are the time that the profile says it is of, or when it came.
 	Begin, End time.Time
+	// ID is that of the profile, zero for none. One that is held already is not held again.
+	ID [16]byte
 	// Compressed is the pprof, see Compress; Inflated the size of it without compression.
 	Compressed []byte
 	Inflated   int
 	// Gauges are the positions of the sample types that say how much there is at a time. CPU is for profiles of CPU time.
-	Gauges []int
-	CPU    bool
+	// PGO is for those that go build takes: of CPU time, with the lines where functions start.
+	Gauges   []int
+	CPU, PGO bool
 
 	// Sequence counts the entries of a store.
 	Sequence uint64
 	arrived  time.Time
-	cost     int64
-	place    *list.Element
+	// seenBegin and seenEnd are Begin and End, or when it came if those are far from that.
+	seenBegin, seenEnd time.Time
+	identity           identity
+	cost               int64
+	place              *list.Element
+}
+
+// farFromArrival is by how much the end of a profile and its arrival may differ, so that it still counts as of its own time
+// where times are counted back from now.
+const farFromArrival = 10 * time.Minute
+
+// arrive says when the entry came.
+func (e *Entry) arrive(now time.Time) {
+	e.arrived = now
+	e.seenBegin, e.seenEnd = e.Begin, e.End
+	if now.Sub(e.End).Abs() > farFromArrival {
+		e.seenEnd = now.Round(0)
+		e.seenBegin = e.seenEnd.Add(-e.End.Sub(e.Begin))
+	}
+}
+
+// Far tells whether the entry says that it is of a time far from when it came.
+func (e *Entry) Far() bool { return !e.seenEnd.Equal(e.End) }
+
+// span is the time of an entry: its own, or the one by which times count that are counted back from now.
+func (e *Entry) span(relative bool) (begin, end time.Time) {
+	if relative {
+		return e.seenBegin, e.seenEnd
+	}
+	return e.Begin, e.End
 }
 
 // Attribute is one of a resource, as text.
@@ -61,6 +92,23 @@ func (e *Entry) Instance() (instance Instance) {
 	return instance
 }
 
+// identity is a digest of what makes two uploads equal: the tenant, the series, the resource and the id of the profile. It
+// is zero for profiles without an id.
+type identity [sha256.Size / 2]byte
+
+func identityOf(e *Entry) (id identity) {
+	if e.ID == ([16]byte{}) {
+		return id
+	}
+	instance := e.Instance()
+	digest := sha256.New()
+	_, _ = digest.Write(instance[:])
+	_, _ = digest.Write(e.ID[:])
+	_, _ = io.WriteString(digest, strconv.Itoa(len(e.Tenant))+":"+e.Tenant+strconv.Itoa(len(e.Service))+":"+e.Service+e.Type)
+	copy(id[:], digest.Sum(nil))
+	return id
+}
+
 // attribute returns the value of an attribute.
 func (e *Entry) attribute(name string) (value string, found bool) {
 	i, found := slices.BinarySearchFunc(e.Attributes, name, func(a Attribute, name string) int { return cmp.Compare(a.Name, name) })
@@ -68,6 +116,16 @@ func (e *Entry) attribute(name string) (value string, found bool) {
 		return "", false
 	}
 	return e.Attributes[i].Value, true
+}
+
+// Has tells whether an entry has all of these attributes.
+func (e *Entry) Has(attributes map[string]string) bool {
+	for name, value := range attributes {
+		if got, found := e.attribute(name); !found || got != value {
+			return false
+		}
+	}
+	return true
 }
 
 // pack moves all text into one string, so that the entry keeps nothing else alive, such as the request that it came with.

@@ -5,10 +5,12 @@ package recent
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
-// Series tells what is held of a service and type.
+// Series tells what is held of a service and type. First and Last go by when profiles came, where their own time is far
+// from that.
 type Series struct {
 	Service  string    `json:"service"`
 	Type     string    `json:"type"`
@@ -17,43 +19,139 @@ type Series struct {
 	First    time.Time `json:"first"`
 	Last     time.Time `json:"last"`
 	CPU      bool      `json:"cpu"`
+	PGO      bool      `json:"pgo"`
+	// Arrivals are the numbers of profiles that came, over the time that the list is for.
+	Arrivals Arrivals `json:"-"`
 }
 
-// List returns the series of a tenant by service and type, at most limit of them: those behind a service and type, of
-// which there may be none. More tells whether others follow.
-func (s *Store) List(tenant, service, profileType string, limit int) (found []Series, more bool) {
-	after := key{tenant: tenant, service: service, profileType: profileType}
+// ListQuery says which series are wanted, and which of their profiles count.
+type ListQuery struct {
+	Tenant string
+	// AfterService and AfterType are those of the series before the first that is wanted.
+	AfterService, AfterType string
+	// From and Until bound the time of profiles, see Query.
+	From, Until Bound
+	// Attributes must be equal.
+	Attributes map[string]string
+	// Search is a part of the name of the service or type, whatever its case.
+	Search string
+	// Order compares series. Without one they are sorted by service and type.
+	Order func(a, b *Series) int
+	// Now is the end of the time over which arrivals are counted.
+	Now time.Time
+	// Limit is the number of series.
+	Limit int
+}
+
+// List returns the series of a tenant that have profiles of the time, in order. More tells whether others follow.
+func (s *Store) List(q *ListQuery) (found []Series, more bool) {
+	after := key{tenant: q.Tenant, service: q.AfterService, profileType: q.AfterType}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var keys []key
-	for k := range s.series {
-		if k.tenant == tenant && k.compare(after) > 0 {
+	search := strings.ToLower(q.Search)
+	oldest := q.Now
+	for k, entries := range s.series {
+		if k.tenant != q.Tenant {
+			continue
+		}
+		if first := entries[0].arrived; first.Before(oldest) {
+			oldest = first
+		}
+		if k.compare(after) > 0 && k.contains(search) {
 			keys = append(keys, k)
 		}
 	}
 	slices.SortFunc(keys, key.compare)
-	if more = len(keys) > limit; more {
-		keys = keys[:limit]
+	if q.From.Relative {
+		oldest = q.From.At
 	}
-	found = make([]Series, 0, len(keys))
+	found = make([]Series, 0, min(len(keys), q.Limit))
 	for _, k := range keys {
-		found = append(found, seriesOf(s.series[k]))
+		one := q.seriesOf(k, s.series[k], oldest)
+		if one.Profiles == 0 {
+			continue
+		}
+		if q.Order == nil && len(found) == q.Limit {
+			return found, true
+		}
+		if found = append(found, one); len(found) == 2*q.Limit {
+			found, more = q.first(found), true
+		}
+	}
+	if q.Order != nil {
+		more = more || len(found) > q.Limit
+		found = q.first(found)
 	}
 	return found, more
 }
 
-func seriesOf(entries []*Entry) Series {
-	first := entries[0]
-	one := Series{Service: first.Service, Type: first.Type, Profiles: len(entries), First: first.Begin}
+// first sorts series, and returns as many as are wanted.
+func (q *ListQuery) first(all []Series) []Series {
+	slices.SortStableFunc(all, func(a, b Series) int { return q.Order(&a, &b) })
+	return all[:min(len(all), q.Limit)]
+}
+
+// contains tells whether the service or type has a part. That is in lower case.
+func (k key) contains(part string) bool {
+	return part == "" || strings.Contains(strings.ToLower(k.service), part) || strings.Contains(strings.ToLower(k.profileType), part)
+}
+
+// Arrivals count profiles in equal parts of a time.
+type Arrivals [40]uint32
+
+// add counts a profile that came between begin and end.
+func (a *Arrivals) add(at, begin, end time.Time) {
+	part := 0
+	if whole := end.Sub(begin); whole > 0 {
+		part = int(float64(len(a)) * float64(at.Sub(begin)) / float64(whole))
+	}
+	a[min(max(part, 0), len(a)-1)]++
+}
+
+func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
+	one := Series{Service: k.service, Type: k.profileType}
 	for _, e := range entries {
+		if !admits(q.From, q.Until, e) || !e.Has(q.Attributes) {
+			continue
+		}
+		one.Profiles++
+		one.Arrivals.add(e.arrived, oldest, q.Now)
 		one.Bytes += int64(len(e.Compressed))
 		one.CPU = one.CPU || e.CPU
-		if e.Begin.Before(one.First) {
-			one.First = e.Begin
+		one.PGO = one.PGO || e.PGO
+		if one.Profiles == 1 || e.seenBegin.Before(one.First) {
+			one.First = e.seenBegin
 		}
-		if e.End.After(one.Last) {
-			one.Last = e.End
+		if e.seenEnd.After(one.Last) {
+			one.Last = e.seenEnd
 		}
 	}
 	return one
+}
+
+// HeldOf returns how many profiles of a tenant are held.
+func (s *Store) HeldOf(tenant string) (profiles int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for k, entries := range s.series {
+		if k.tenant == tenant {
+			profiles += len(entries)
+		}
+	}
+	return profiles
+}
+
+// Types returns the types of which profiles of a service are held, sorted, at most limit of them.
+func (s *Store) Types(tenant, service string, limit int) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var types []string
+	for k := range s.series {
+		if k.tenant == tenant && k.service == service {
+			types = append(types, k.profileType)
+		}
+	}
+	slices.Sort(types)
+	return types[:min(len(types), limit)]
 }

@@ -48,28 +48,33 @@ type Store struct {
 	mu       sync.RWMutex
 	series   map[key][]*Entry // in the order of their arrival
 	order    *list.List       // of all entries, in the order of their arrival
+	known    map[identity]struct{}
 	memory   int64
 	sequence uint64
 }
 
 // New returns a store that calls evicted for each entry that goes.
 func New(limits Limits, evicted func(Reason)) *Store {
-	return &Store{limits: limits, evicted: evicted, now: time.Now, series: map[key][]*Entry{}, order: list.New()}
+	return &Store{limits: limits, evicted: evicted, now: time.Now, series: map[key][]*Entry{}, order: list.New(), known: map[identity]struct{}{}}
 }
 
-// Add adds an entry, and evicts the oldest ones until all limits are kept. It is false for an entry that alone is over
-// the limit.
+// Add adds an entry, and evicts the oldest ones until all limits are kept. An entry whose profile is held already is left
+// out: equal uploads count once. It is false for an entry that alone is over the limit.
 func (s *Store) Add(e *Entry) bool {
+	e.identity = identityOf(e)
 	e.cost = e.pack()
 	if e.cost > s.limits.Memory {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.arrived = s.now()
+	s.expire()
+	if _, held := s.known[e.identity]; held {
+		return true
+	}
+	e.arrive(s.now())
 	s.sequence++
 	e.Sequence = s.sequence
-	s.expire()
 	for s.memory+e.cost > s.limits.Memory {
 		s.remove(s.order.Front().Value.(*Entry), ReasonMemory)
 	}
@@ -79,6 +84,9 @@ func (s *Store) Add(e *Entry) bool {
 	e.place = s.order.PushBack(e)
 	s.series[e.key()] = append(s.series[e.key()], e)
 	s.memory += e.cost
+	if e.identity != (identity{}) {
+		s.known[e.identity] = struct{}{}
+	}
 	return true
 }
 
@@ -103,6 +111,7 @@ func (s *Store) expire() {
 func (s *Store) remove(e *Entry, reason Reason) {
 	s.order.Remove(e.place)
 	s.memory -= e.cost
+	delete(s.known, e.identity)
 	if rest := s.series[e.key()][1:]; len(rest) == 0 {
 		delete(s.series, e.key())
 	} else {
@@ -124,8 +133,9 @@ type Query struct {
 	Tenant, Service string
 	// Type is the profile type; empty means all profiles of CPU time.
 	Type string
-	// From and Until bound the time of profiles; zero is no bound. Window is counted back from the end of the newest one.
-	From, Until time.Time
+	// From and Until bound the time of profiles. Window is counted back from the end of the newest one, where those that
+	// are of a time far from their arrival count by that.
+	From, Until Bound
 	Window      time.Duration
 	// After is a sequence: only later entries are wanted.
 	After uint64
@@ -133,8 +143,24 @@ type Query struct {
 	Attributes map[string]string
 }
 
+// Bound is one end of a time.
+type Bound struct {
+	// At is zero for no bound.
+	At time.Time
+	// Relative is for a time that was counted back from now. Entries that are of a time far from their arrival count by
+	// that then.
+	Relative bool
+}
+
+// admits tells whether an entry ends not before from and begins before until.
+func admits(from, until Bound, e *Entry) bool {
+	_, end := e.span(from.Relative)
+	begin, _ := e.span(until.Relative)
+	return (from.At.IsZero() || !end.Before(from.At)) && (until.At.IsZero() || begin.Before(until.At))
+}
+
 // Bounded tells whether the query says which time is wanted.
-func (q *Query) Bounded() bool { return !q.From.IsZero() || !q.Until.IsZero() || q.Window > 0 }
+func (q *Query) Bounded() bool { return !q.From.At.IsZero() || !q.Until.At.IsZero() || q.Window > 0 }
 
 // Select returns the entries, in the order of their arrival. Known tells whether there is any of the service and type.
 func (s *Store) Select(q Query) (entries []*Entry, known bool) {
@@ -158,20 +184,24 @@ func (s *Store) Select(q Query) (entries []*Entry, known bool) {
 		}
 	}
 	if q.Window > 0 && len(entries) > 0 {
-		newest := slices.MaxFunc(entries, func(a, b *Entry) int { return a.End.Compare(b.End) }).End
-		entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.End.After(newest.Add(-q.Window)) })
+		newest := slices.MaxFunc(entries, func(a, b *Entry) int { return a.seenEnd.Compare(b.seenEnd) }).seenEnd
+		entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.seenEnd.After(newest.Add(-q.Window)) })
 	}
 	return entries, len(all) > 0
 }
 
-func (q *Query) wants(e *Entry) bool {
-	if e.Sequence <= q.After || !q.From.IsZero() && e.End.Before(q.From) || !q.Until.IsZero() && !e.Begin.Before(q.Until) {
-		return false
-	}
-	for name, value := range q.Attributes {
-		if got, found := e.attribute(name); !found || got != value {
-			return false
+// Newest returns the entries of a tenant and time, the newest first, at most limit of them.
+func (s *Store) Newest(tenant string, from, until Bound, limit int) (entries []*Entry) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for element := s.order.Back(); element != nil && len(entries) < limit; element = element.Prev() {
+		if e := element.Value.(*Entry); e.Tenant == tenant && admits(from, until, e) {
+			entries = append(entries, e)
 		}
 	}
-	return true
+	return entries
+}
+
+func (q *Query) wants(e *Entry) bool {
+	return e.Sequence > q.After && admits(q.From, q.Until, e) && e.Has(q.Attributes)
 }

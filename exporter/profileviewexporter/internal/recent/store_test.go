@@ -35,7 +35,7 @@ func (f *fixture) add(service, profileType string, size int) bool {
 }
 
 func (f *fixture) list(tenant string) []Series {
-	all, _ := f.List(tenant, "", "", 1000)
+	all, _ := f.List(&ListQuery{Tenant: tenant, Now: f.clock, Limit: 1000})
 	return all
 }
 
@@ -107,12 +107,12 @@ func TestListAndSelect(t *testing.T) {
 	f.Add(&Entry{Tenant: "other", Service: "a", Type: "cpu", CPU: true})
 	list := f.list("")
 	assert.Len(t, list, 3)
-	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock}, list[1])
+	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock, Arrivals: Arrivals{0: 1, 39: 1}}, list[1])
 	assert.Len(t, f.list("other"), 1)
-	page, more := f.List("", "", "", 2)
+	page, more := f.List(&ListQuery{Now: f.clock, Limit: 2})
 	assert.Equal(t, list[:2], page)
 	assert.True(t, more)
-	page, more = f.List("", page[1].Service, page[1].Type, 2)
+	page, more = f.List(&ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Now: f.clock, Limit: 2})
 	assert.Equal(t, list[2:], page)
 	assert.False(t, more)
 	entries, known := f.Select(Query{Service: "a"})
@@ -134,7 +134,7 @@ func TestConcurrently(t *testing.T) {
 		all.Go(func() {
 			for j := range 200 {
 				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Compressed: make([]byte, j)})
-				store.List("", "", "", 3)
+				store.List(&ListQuery{Limit: 3})
 				store.Select(Query{Service: "0", Type: "1"})
 				store.Held()
 			}
@@ -143,4 +143,67 @@ func TestConcurrently(t *testing.T) {
 	all.Wait()
 	_, memory := store.Held()
 	assert.LessOrEqual(t, memory, int64(50_000))
+}
+
+// A profile whose own time is far from its arrival counts by that where times are counted back from now, and by its own
+// where a time is named.
+func TestFarFromArrival(t *testing.T) {
+	f := newFixture(Limits{Memory: 1 << 20, PerSeries: 10})
+	f.clock = time.Unix(100_000, 0)
+	year := 365 * 24 * time.Hour
+	for _, end := range []time.Time{f.clock.Add(-year), f.clock.Add(year), f.clock.Add(-farFromArrival)} {
+		require.True(t, f.Add(&Entry{Service: "a", Type: "cpu", Begin: end.Add(-time.Second), End: end}))
+	}
+	ago := func(age time.Duration) Bound { return Bound{At: f.clock.Add(-age), Relative: true} }
+	count := func(q Query) int {
+		q.Service, q.Type = "a", "cpu"
+		entries, _ := f.Select(q)
+		return len(entries)
+	}
+	assert.Equal(t, 2, count(Query{From: ago(5 * time.Minute)}), "what came just now")
+	assert.Equal(t, 3, count(Query{From: ago(15 * time.Minute)}))
+	assert.Equal(t, 1, count(Query{Until: ago(5 * time.Minute)}), "the one that is a little late has its own time")
+	assert.Equal(t, 2, count(Query{Window: time.Minute}))
+	assert.Equal(t, 1, count(Query{From: Bound{At: f.clock.Add(time.Hour)}}), "a time that is named is the profile's own")
+	assert.Equal(t, 1, count(Query{Until: Bound{At: f.clock.Add(-time.Hour)}}))
+	list := f.list("")
+	assert.Equal(t, f.clock, list[0].Last)
+	assert.Equal(t, f.clock.Add(-farFromArrival-time.Second), list[0].First)
+	some, _ := f.List(&ListQuery{From: ago(5 * time.Minute), Limit: 10})
+	assert.Equal(t, 2, some[0].Profiles)
+	none, _ := f.List(&ListQuery{From: Bound{At: f.clock.Add(2 * year)}, Limit: 10})
+	assert.Empty(t, none, "a series without a profile of that time is not listed")
+}
+
+// Equal uploads count once, and again when the first has gone.
+func TestEqualUploads(t *testing.T) {
+	f := newFixture(Limits{Memory: 1 << 20, Age: time.Hour, PerSeries: 10})
+	add := func(change func(*Entry)) {
+		e := &Entry{Tenant: "t", Service: "a", Type: "cpu", ID: [16]byte{1}, Compressed: []byte("x"), Begin: f.clock, End: f.clock}
+		change(e)
+		require.True(t, f.Add(e))
+	}
+	held := func() int64 { profiles, _ := f.Held(); return profiles }
+	for range 3 {
+		add(func(*Entry) {})
+	}
+	assert.EqualValues(t, 1, held())
+	for i, change := range []func(*Entry){
+		func(e *Entry) { e.ID[15] = 2 },
+		func(e *Entry) { e.Tenant = "u" },
+		func(e *Entry) { e.Type = "heap" },
+		func(e *Entry) { e.Service = "b" },
+		func(e *Entry) { e.Attributes = []Attribute{{"pod", "p"}} },
+		func(e *Entry) { e.ID = [16]byte{} },
+		func(e *Entry) { e.ID = [16]byte{} },
+	} {
+		add(change)
+		assert.EqualValues(t, 2+i, held(), "another one")
+	}
+	f.clock = f.clock.Add(2 * time.Hour)
+	f.Expire()
+	assert.Zero(t, held())
+	assert.Empty(t, f.known)
+	add(func(*Entry) {})
+	assert.EqualValues(t, 1, held())
 }

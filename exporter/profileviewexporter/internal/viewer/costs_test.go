@@ -27,6 +27,8 @@ type shape struct {
 	samples, depth, functions, nameBytes, labels int
 	// distinct is how many frames at the leaf differ from stack to stack.
 	distinct int
+	// nameless locations have no functions.
+	nameless bool
 }
 
 func (s shape) profile() *profile.Profile {
@@ -37,7 +39,12 @@ func (s shape) profile() *profile.Profile {
 		name := strconv.Itoa(i) + strings.Repeat("n", s.nameBytes)
 		f := &profile.Function{ID: uint64(i + 1), Name: name, SystemName: name, Filename: "/" + name}
 		l := &profile.Location{ID: f.ID, Mapping: m, Address: uint64(0x1000 + i), Line: []profile.Line{{Function: f, Line: 1}}}
-		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		if s.nameless {
+			l.Line = nil
+		} else {
+			p.Function = append(p.Function, f)
+		}
+		p.Location = append(p.Location, l)
 	}
 	for i := range s.samples {
 		one := &profile.Sample{Value: []int64{int64(i + 1)}}
@@ -97,17 +104,18 @@ func TestCosts(t *testing.T) {
 		shape
 		query string
 	}{
-		"tiny":               {shape{1, 1, 1, 10, 0, 1}, ""},
-		"many samples":       {shape{50_000, 2, 300, 30, 0, 2}, ""},
-		"shared stacks":      {shape{500, 500, 500, 30, 0, 3}, ""},
-		"deep stacks":        {shape{200, 500, 1000, 30, 0, 500}, ""},
-		"short stacks":       {shape{20_000, 5, 1000, 30, 0, 5}, ""},
-		"many functions":     {shape{30_000, 1, 30_000, 30, 0, 1}, "?n=1000000"},
-		"deep and different": {shape{75, 400, 30_000, 0, 0, 400}, "?n=1000000"},
-		"long names":         {shape{3000, 1, 3000, 1000, 0, 1}, "?n=1000000"},
-		"long names, deep":   {shape{20, 200, 1000, 1000, 0, 200}, "?n=1000000"},
-		"labels":             {shape{2000, 50, 1000, 30, 20, 50}, "?tf=x"},
-		"by address":         {shape{20_000, 5, 1000, 30, 0, 5}, "?g=addresses"},
+		"tiny":               {shape{1, 1, 1, 10, 0, 1, false}, ""},
+		"many samples":       {shape{50_000, 2, 300, 30, 0, 2, false}, ""},
+		"shared stacks":      {shape{500, 500, 500, 30, 0, 3, false}, ""},
+		"deep stacks":        {shape{200, 500, 1000, 30, 0, 500, false}, ""},
+		"short stacks":       {shape{20_000, 5, 1000, 30, 0, 5, false}, ""},
+		"many functions":     {shape{30_000, 1, 30_000, 30, 0, 1, false}, "?n=1000000"},
+		"deep and different": {shape{75, 400, 30_000, 0, 0, 400, false}, "?n=1000000"},
+		"long names":         {shape{3000, 1, 3000, 1000, 0, 1, false}, "?n=1000000"},
+		"long names, deep":   {shape{20, 200, 1000, 1000, 0, 200, false}, "?n=1000000"},
+		"labels":             {shape{2000, 50, 1000, 30, 20, 50, false}, "?tf=x"},
+		"by address":         {shape{20_000, 5, 1000, 30, 0, 5, false}, "?g=addresses"},
+		"no symbols":         {shape{samples: 20_000, depth: 3, functions: 20_000, distinct: 3, nameless: true}, "?n=1000000"},
 	} {
 		for _, page := range Pages {
 			m := pprofmerge.New()
@@ -126,7 +134,8 @@ func TestCosts(t *testing.T) {
 				p, err := profile.ParseUncompressed(written)
 				require.NoError(t, err)
 				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x/"+page+test.query, http.NoBody)
-				_, body, err := Render(request, p, page, "", 1<<30)
+				NameFunctions(p)
+				_, body, err := Render(request, p, page, Additions{}, 1<<30)
 				require.NoError(t, err)
 				size = len(body)
 			})

@@ -12,6 +12,13 @@ import (
 // patterns are the parameters of google/pprof that are regular expressions.
 var patterns = []string{"f", "i", "h", "s", "sf", "prunefrom", "tf", "ti", "ts", "th"}
 
+// Parameters are those that the pages read: those of google/pprof, and p, by which the script of a flame graph remembers the
+// function that was chosen.
+var Parameters = []string{
+	"calltree", "compact", "dropneg", "ef", "f", "g", "h", "i", "intel", "mean", "n", "nf", "noinlines", "norm", "p", "prunefrom",
+	"rel", "s", "sf", "showcolumns", "si", "sort", "tf", "th", "ti", "trim", "ts", "unit",
+}
+
 // maxPattern is the number of steps of a regular expression that one byte of a name can cost.
 const maxPattern = 2000
 

@@ -45,10 +45,18 @@ var (
 // the environment for the user's own.
 var creating sync.Mutex
 
+// Additions are what a page has beside that of google/pprof.
+type Additions struct {
+	// Title is the text of the page's title, Bar the HTML above its menu, Notice a text below that. All may be empty.
+	Title  string
+	Bar    []byte
+	Notice string
+}
+
 // Render answers a request for a page with what it says about p: a status, and HTML or, with another status than 200, the
-// text of an error. p belongs to the viewer then. notice, if there is one, is a text on the page. A page of more than limit
-// bytes is the error [ErrTooLarge]. Rendering cannot be ended early: what it takes is to be bounded before, by [CostsOf].
-func Render(r *http.Request, p *profile.Profile, page, notice string, limit int64) (status int, body []byte, err error) {
+// text of an error. p belongs to the viewer then. A page of more than limit bytes is the error [ErrTooLarge]. Rendering
+// cannot be ended early: what it takes is to be bounded before, by [CostsOf].
+func Render(r *http.Request, p *profile.Profile, page string, additions Additions, limit int64) (status int, body []byte, err error) {
 	if !cheap(p.DropFrames) || !cheap(p.KeepFrames) {
 		p.DropFrames, p.KeepFrames = "", ""
 	}
@@ -68,26 +76,41 @@ func Render(r *http.Request, p *profile.Profile, page, notice string, limit int6
 	if answer.status != http.StatusOK {
 		return answer.status, answer.body, nil
 	}
-	return answer.status, adapt(answer.body, notice), nil
+	return answer.status, adapt(answer.body, additions), nil
 }
 
-//go:embed dark.css
-var style []byte
+//go:embed head.html
+var head []byte
 
 // errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
 const errorsOfPage = `<div id="errors">`
 
 // adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style
-// and the notice.
-func adapt(page []byte, notice string) []byte {
-	if notice != "" {
-		shown := `<div id="notice">` + html.EscapeString(notice) + `</div>` + errorsOfPage
+// and what else it is to have.
+func adapt(page []byte, additions Additions) []byte {
+	if additions.Notice != "" {
+		shown := `<div id="notice">` + html.EscapeString(additions.Notice) + `</div>` + errorsOfPage
 		page = bytes.Replace(page, []byte(errorsOfPage), []byte(shown), 1)
 	}
+	if additions.Title != "" {
+		page = replaceTitle(page, additions.Title)
+	}
+	page = bytes.Replace(page, []byte("<body>"), slices.Concat([]byte("<body>\n"), additions.Bar), 1)
+	page = bytes.Replace(page, []byte("<html>"), []byte(`<html lang="en">`), 1)
 	page = links.ReplaceAll(page, nil)
 	page = saving.ReplaceAll(page, []byte(`<a id="save-config" hidden></a>`))
 	page = bytes.Replace(page, []byte(`<a href="./">pprof</a>`), []byte(`<a href="../../../" title="All profiles">pprof</a>`), 1)
-	return bytes.Replace(page, []byte("</head>"), append(bytes.Clone(style), "</head>"...), 1)
+	return bytes.Replace(page, []byte("</head>"), slices.Concat(head, []byte("</head>")), 1)
+}
+
+// replaceTitle changes the title of a page. The first one there is its own: names of others are escaped.
+func replaceTitle(page []byte, title string) []byte {
+	before, rest, found := bytes.Cut(page, []byte("<title>"))
+	_, after, ended := bytes.Cut(rest, []byte("</title>"))
+	if !found || !ended {
+		return page
+	}
+	return slices.Concat(before, []byte("<title>"+html.EscapeString(title)+"</title>"), after)
 }
 
 // recorder keeps an answer, up to a limit.

@@ -34,7 +34,7 @@ func example(file, function string) *profile.Profile {
 func render(t *testing.T, p *profile.Profile, page, query string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x/"+page+query, http.NoBody)
-	status, body, err := Render(r, p, page, "", 1<<30)
+	status, body, err := Render(r, p, page, Additions{}, 1<<30)
 	require.NoError(t, err)
 	return status, string(body)
 }
@@ -72,7 +72,7 @@ func TestRenderWithoutHome(t *testing.T) {
 func TestRenderRefusesOtherPages(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	for _, page := range []string{"source", "disasm", "saveconfig", "deleteconfig", "graph", "download", "", "../top"} {
-		_, _, err := Render(r, example("a", "b"), page, "", 1<<30)
+		_, _, err := Render(r, example("a", "b"), page, Additions{}, 1<<30)
 		assert.ErrorContains(t, err, "cannot make the page", page)
 	}
 }
@@ -99,7 +99,7 @@ func TestRenderConcurrently(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/top", http.NoBody)
-			status, body, err := Render(r, example("a", "main.work"), "top", "", 1<<30)
+			status, body, err := Render(r, example("a", "main.work"), "top", Additions{}, 1<<30)
 			assert.NoError(t, err)
 			assert.Equal(t, http.StatusOK, status)
 			assert.Contains(t, string(body), "main.work")
@@ -117,7 +117,7 @@ func FuzzRender(f *testing.F) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/top", http.NoBody)
 		r.URL.RawQuery = query
 		for _, page := range Pages {
-			_, body, err := Render(r, example("/etc/passwd", "main.work"), page, "", 1<<30)
+			_, body, err := Render(r, example("/etc/passwd", "main.work"), page, Additions{}, 1<<30)
 			require.NoError(t, err)
 			require.NotContains(t, string(body), "root:x:0")
 		}

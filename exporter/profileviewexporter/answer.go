@@ -1,0 +1,93 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// failure is an error with its status.
+type failure struct {
+	status int
+	text   string
+}
+
+func (f *failure) Error() string { return f.text }
+
+func fail(status int, format string, arguments ...any) error {
+	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
+}
+
+// answering sets what all answers have, and answers errors as go tool pprof shows them.
+func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Content-Security-Policy", policyPlain)
+		header.Set("Cache-Control", "private, no-cache")
+		header.Set("Vary", "Accept-Encoding")
+		err := serve(w, r)
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		status := statusOf(err)
+		header.Set("Content-Security-Policy", policyPlain)
+		header.Del("ETag")
+		header.Del("Content-Encoding")
+		header.Del("Content-Disposition")
+		header.Set("X-Go-Pprof", "1")
+		if status == http.StatusServiceUnavailable {
+			header.Set("Retry-After", "1")
+		}
+		writeError(w, r, status, err)
+	})
+}
+
+//go:embed error.html
+var errorText string
+
+var errorTemplate = template.Must(template.New("error").Parse(errorText))
+
+// writeError answers with an error: a text, or for browsers a page that leads back to the list.
+func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
+	w.Header().Add("Vary", "Accept")
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintln(w, err) // the client may be gone
+		return
+	}
+	page := map[string]any{"Text": err.Error(), "List": strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1))}
+	if compares(r.URL.Query()) || r.URL.Query().Get(fromParameter) != "" {
+		page["All"] = "?" + withTime(withoutBase(r.URL.Query()), allTimes).Encode()
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_ = errorTemplate.Execute(w, page) // the client may be gone
+}
+
+// statusOf is the status of the answer that tells of an error.
+func statusOf(err error) int {
+	known, found := errors.AsType[*failure](err)
+	switch {
+	case found:
+		return known.status
+	case errors.Is(err, budget.ErrExhausted):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusInternalServerError
+}

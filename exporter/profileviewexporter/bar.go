@@ -1,0 +1,80 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+)
+
+//go:embed bar.html
+var barText string
+
+var barTemplate = template.Must(template.New("bar").Parse(barText))
+
+// bar is what stands above the pages of google/pprof: where from and of when a profile is, and the way to others.
+type bar struct {
+	*about
+	Legend *legend
+	// Coloured says that the page shows the difference in colours.
+	Coloured bool
+	// Plain leads to a page that needs no JavaScript, from those that do.
+	Plain string
+	// Filter is a form that chooses resources.
+	Filter filter
+	// Comparison are the fields of a form that compares with another service, type or time, ComparisonKept the parameters
+	// that it keeps.
+	Comparison     []field
+	ComparisonKept []parameter
+}
+
+// field is one of a form.
+type field struct{ Parameter, Name, Value, Placeholder string }
+
+// offerResources adds a form that chooses among the resources that have profiles of the time.
+func (p *pages) offerResources(b *bar, r *http.Request) {
+	q, err := p.query(r, b.Type, "")
+	if err != nil {
+		return
+	}
+	q.Attributes = nil
+	entries, _ := p.store.Select(q)
+	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query())
+}
+
+// offerComparison adds a form that compares with another profile: of another service, type or time.
+func (b *bar) offerComparison(values url.Values) {
+	for _, f := range []field{
+		{Parameter: basePrefix + "service", Name: "service", Placeholder: b.Service},
+		{Parameter: basePrefix + "type", Name: "type", Placeholder: b.Type},
+		{Parameter: basePrefix + fromParameter, Name: "from", Placeholder: "-30m"},
+		{Parameter: basePrefix + untilParameter, Name: "until", Placeholder: "-15m"},
+	} {
+		f.Value = values.Get(f.Parameter)
+		b.Comparison = append(b.Comparison, f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		asked := slices.ContainsFunc(b.Comparison, func(f field) bool { return f.Parameter == name })
+		if value := values.Get(name); !asked && value != "" {
+			b.ComparisonKept = append(b.ComparisonKept, parameter{Name: name, Value: value})
+		}
+	}
+}
+
+func (b *bar) html() ([]byte, error) {
+	var body bytes.Buffer
+	if err := barTemplate.Execute(&body, b); err != nil {
+		return nil, fmt.Errorf("cannot make the bar of a page: %w", err)
+	}
+	return body.Bytes(), nil
+}

@@ -1,0 +1,47 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// offerDownloads adds links to the profile of a page in formats of programs, and the command that fetches it.
+func (p *pages) offerDownloads(a *about, r *http.Request, values url.Values, chosen []*recent.Entry) {
+	kept := choosing(values)
+	query := ""
+	if len(kept) > 0 {
+		query = "?" + kept.Encode()
+	}
+	own := query
+	if index := values.Get(sampleIndexParameter); index != "" {
+		kept.Set(sampleIndexParameter, index)
+		own = "?" + kept.Encode()
+	}
+	const root = "../../../"
+	a.Downloads = []choice{
+		{Name: "pprof", Link: root + address("profiles", a.Service, a.Type) + query},
+		{Name: "collapsed", Link: root + address("collapsed", a.Service, a.Type) + own},
+		{Name: "speedscope", Link: root + address("speedscope", a.Service, a.Type) + query},
+	}
+	if slices.ContainsFunc(chosen, func(e *recent.Entry) bool { return e.PGO }) {
+		a.Downloads = append(a.Downloads, choice{Name: "PGO", Link: root + address("pgo", a.Service) + query})
+	}
+	if plainHost.MatchString(r.Host) {
+		scheme := "http"
+		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+			scheme = "https"
+		}
+		// Of what is escaped in a URL, nothing ends a text in single quotes.
+		a.Command = "go tool pprof '" + scheme + "://" + r.Host + p.cfg.PathPrefix + "/" + address("profiles", a.Service, a.Type) + query + "'"
+	}
+}
+
+// plainHost is one that a shell takes as it is.
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9.:_\[\]-]+$`)

@@ -1,0 +1,100 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/export"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+)
+
+// sampleIndexParameter chooses a sample type, as for the pages of google/pprof.
+const sampleIndexParameter = "si"
+
+// format is one that profiles are downloaded in.
+type format struct {
+	contentType, file string
+	parameters        []string
+	write             func(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error)
+}
+
+var formats = map[string]format{
+	"collapsed": {
+		contentType: "text/plain; charset=utf-8", file: "profile.collapsed.txt",
+		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter}), write: collapsed,
+	},
+	"speedscope": {contentType: "application/json", file: "profile.speedscope.json", parameters: chooseParameters, write: speedscope},
+}
+
+func collapsed(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
+	index, err := p.SampleIndexByName(r.URL.Query().Get(sampleIndexParameter))
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "%v", err)
+	}
+	return export.Collapsed(p, index, limits)
+}
+
+func speedscope(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
+	return export.Speedscope(p, r.PathValue("service")+" "+r.PathValue("type"), limits)
+}
+
+// serveExport answers with the merged profile in a format of other tools.
+func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := checkParameters(r.URL.Query(), f.parameters); err != nil {
+			return err
+		}
+		chosen, err := p.choose(w, r, r.PathValue("type"), "")
+		if err != nil {
+			return err
+		}
+		if p.unchanged(w, r, "", chosen) {
+			return nil
+		}
+		return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+			return p.exported(work, w, r, f, chosen)
+		}, func(body []byte) error {
+			w.Header().Set("Content-Disposition", `attachment; filename="`+f.file+`"`)
+			return write(w, f.contentType, body)
+		})
+	}
+}
+
+// exported merges profiles within the limits of a page, and writes them.
+func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Request, f format, chosen []*recent.Entry) ([]byte, error) {
+	limit := p.pageMemory()
+	shown, reduction, err := merge.View(work, chosen, nil, &pprofmerge.View{
+		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
+		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: merge.ReadCosts, Remainder: true,
+	}, leastWork)
+	if err != nil {
+		return nil, unmerged(err)
+	}
+	p.notices(w.Header(), &reduction)
+	viewer.NameFunctions(shown)
+	taken := work.Reservation.Bytes()
+	body, err := f.write(r, shown, export.Limits{
+		Bytes:   limit,
+		Reserve: func(bytes int64) error { return work.Keep(taken + bytes) },
+	})
+	if errors.Is(err, export.ErrTooLarge) {
+		return nil, fail(http.StatusUnprocessableEntity, "%v (max_page_memory): ask for a shorter time", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// What is gzipped is not larger, but for what surrounds it.
+	if err := work.Keep(2*int64(cap(body)) + leastWork); err != nil {
+		return nil, err
+	}
+	return encoded(w, r, body)
+}

@@ -1,0 +1,118 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var unlimited = Limits{Bytes: math.MaxInt64}
+
+// example has an inlined frame, hostile names, and values of two types.
+func example() *profile.Profile {
+	var functions []*profile.Function
+	for i, name := range []string{"main", "work;er", "leaf\n</script>", "inlined"} {
+		functions = append(functions, &profile.Function{ID: uint64(i + 1), Name: name, Filename: "a \"b\".go"})
+	}
+	locations := []*profile.Location{
+		{ID: 1, Line: []profile.Line{{Function: functions[0], Line: 3}}},
+		{ID: 2, Line: []profile.Line{{Function: functions[3], Line: 9}, {Function: functions[1], Line: 5}}},
+		{ID: 3, Line: []profile.Line{{Function: functions[2]}}},
+	}
+	return &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
+		Function:   functions, Location: locations,
+		Sample: []*profile.Sample{
+			{Location: []*profile.Location{locations[2], locations[1], locations[0]}, Value: []int64{2, 20}},
+			{Location: []*profile.Location{locations[0]}, Value: []int64{1, 0}},
+			{Value: []int64{4, 40}},
+		},
+	}
+}
+
+func TestCollapsed(t *testing.T) {
+	got, err := Collapsed(example(), 0, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, "main;work:er;inlined;leaf </script> 2\nmain 1\n[no frames] 4\n", string(got))
+	got, err = Collapsed(example(), 1, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, "main;work:er;inlined;leaf </script> 20\n[no frames] 40\n", string(got))
+}
+
+func TestSpeedscope(t *testing.T) {
+	got, err := Speedscope(example(), "shop </script>", unlimited)
+	require.NoError(t, err)
+	assert.NotContains(t, string(got), "</script>")
+	var file struct {
+		Schema             string `json:"$schema"`
+		Name               string
+		ActiveProfileIndex int
+		Shared             struct {
+			Frames []struct {
+				Name, File string
+				Line       int
+			}
+		}
+		Profiles []struct {
+			Type, Name, Unit     string
+			StartValue, EndValue int64
+			Samples              [][]int
+			Weights              []int64
+		}
+	}
+	require.NoError(t, json.Unmarshal(got, &file))
+	assert.Equal(t, speedscopeSchema, file.Schema)
+	assert.Equal(t, "shop </script>", file.Name)
+	assert.Equal(t, 1, file.ActiveProfileIndex)
+	require.Len(t, file.Profiles, 2)
+	names := func(stack []int) string {
+		parts := make([]string, len(stack))
+		for i, index := range stack {
+			parts[i] = file.Shared.Frames[index].Name
+		}
+		return strings.Join(parts, "|")
+	}
+	first := file.Profiles[0]
+	assert.Equal(t, "none", first.Unit)
+	assert.Equal(t, []int64{2, 1, 4}, first.Weights)
+	assert.EqualValues(t, 7, first.EndValue)
+	assert.Equal(t, "main|work;er|inlined|leaf\n</script>", names(first.Samples[0]))
+	assert.Equal(t, []string{"main", ""}, []string{names(first.Samples[1]), names(first.Samples[2])})
+	assert.Equal(t, "nanoseconds", file.Profiles[1].Unit)
+	assert.EqualValues(t, 60, file.Profiles[1].EndValue)
+	assert.Equal(t, 3, file.Shared.Frames[0].Line)
+	assert.Equal(t, `a "b".go`, file.Shared.Frames[0].File)
+}
+
+// A text is within its limit, and what it takes is reserved before.
+func TestLimits(t *testing.T) {
+	for name, write := range map[string]func(Limits) ([]byte, error){
+		"collapsed":  func(l Limits) ([]byte, error) { return Collapsed(example(), 0, l) },
+		"speedscope": func(l Limits) ([]byte, error) { return Speedscope(example(), "s", l) },
+	} {
+		whole, err := write(unlimited)
+		require.NoError(t, err)
+		for limit := range len(whole) {
+			_, err := write(Limits{Bytes: int64(limit)})
+			require.ErrorIs(t, err, ErrTooLarge, "%s in %d bytes", name, limit)
+		}
+		reserved := int64(0)
+		got, err := write(Limits{Bytes: 1 << 20, Reserve: func(bytes int64) error { reserved = max(reserved, bytes); return nil }})
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, reserved, int64(cap(got)), name)
+		_, err = write(Limits{Bytes: 1 << 20, Reserve: func(int64) error { return errors.ErrUnsupported }})
+		require.ErrorIs(t, err, errors.ErrUnsupported, name)
+	}
+}

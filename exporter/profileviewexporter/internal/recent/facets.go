@@ -1,0 +1,86 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package recent
+
+import (
+	"maps"
+	"slices"
+)
+
+// Facet is an attribute of resources, and the values that it has.
+type Facet struct {
+	Name   string
+	Values []string
+	// More says that there are others.
+	More bool
+}
+
+// What is looked at to find facets, and what is returned of them.
+const (
+	facetEntries    = 20_000
+	facetNames      = 32
+	facetCandidates = 256
+	facetText       = 128
+	maxFacets       = 8
+	maxFacetValues  = 100
+)
+
+// Facets returns attributes by which the profiles of a tenant and time differ, sorted by name, and their values. It looks
+// at the newest profiles, and leaves out the attributes for which that says nothing, and long texts.
+func (s *Store) Facets(tenant string, from, until Bound, except string) []Facet {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	values := map[string]map[string]struct{}{}
+	element := s.order.Back()
+	for range facetEntries {
+		if element == nil {
+			break
+		}
+		e := element.Value.(*Entry)
+		element = element.Prev()
+		if e.Tenant == tenant && admits(from, until, e) {
+			addFacets(values, e, except)
+		}
+	}
+	return facetsOf(values)
+}
+
+// FacetsOf returns attributes by which entries differ, as Facets does.
+func FacetsOf(entries []*Entry, except string) []Facet {
+	values := map[string]map[string]struct{}{}
+	for _, e := range entries[max(0, len(entries)-facetEntries):] {
+		addFacets(values, e, except)
+	}
+	return facetsOf(values)
+}
+
+func facetsOf(values map[string]map[string]struct{}) []Facet {
+	var facets []Facet
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if all := slices.Sorted(maps.Keys(values[name])); len(all) > 1 && len(facets) < maxFacets {
+			shown := all[:min(len(all), maxFacetValues)]
+			facets = append(facets, Facet{Name: name, Values: shown, More: len(shown) < len(all)})
+		}
+	}
+	return facets
+}
+
+func addFacets(values map[string]map[string]struct{}, e *Entry, except string) {
+	for _, a := range e.Attributes {
+		if a.Name == except || a.Name == "" || a.Value == "" || len(a.Name) > facetText || len(a.Value) > facetText {
+			continue
+		}
+		known := values[a.Name]
+		if known == nil {
+			if len(values) == facetNames {
+				continue
+			}
+			known = map[string]struct{}{}
+			values[a.Name] = known
+		}
+		if len(known) < facetCandidates {
+			known[a.Value] = struct{}{}
+		}
+	}
+}

@@ -1,0 +1,117 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// listed is a series on the page.
+type listed struct {
+	recent.Series
+	First bool // of its service
+	More  bool // of its service follow
+	Size  string
+	Last  string
+	Ago   string
+	Spark string
+	// The links; all are relative, so that they hold below any prefix.
+	Profile, Flamegraph, Top, Peek, PGO string
+}
+
+// listPage is what the page of the list shows.
+type listPage struct {
+	Rows []listed
+	// Time is that of what is listed. Held is how many profiles there are of all times, where none is listed.
+	Time    string
+	Held    int
+	Presets []choice
+	// Columns are the headings, by which it can be sorted.
+	Columns []column
+	Filter  filter
+	// Shown is said of a list that is cut, Searched of one that could be empty for its filter.
+	Cut, Searched bool
+	// Refresh leads to the same page, All to all that is held, JSON to the same for programs, Next and First to other parts
+	// of a long list.
+	Refresh, All, JSON, Next, First string
+}
+
+func (p *pages) listPage(r *http.Request, values url.Values, all []recent.Series, next string, refresh time.Duration) *listPage {
+	page := &listPage{
+		Rows: p.rows(all, choosing(values)), Time: timeText(values), Next: next,
+		Refresh: "?" + r.URL.RawQuery, All: "?" + withTime(values, allTimes).Encode(), JSON: "profiles?" + choosing(values).Encode(),
+	}
+	page.Filter = p.filterOf(r, values, refresh)
+	page.Columns = columnsOf(values)
+	page.Searched = values.Get(searchParameter) != "" || len(attributesOf(values, "")) > 0
+	page.Cut = len(all) == seriesPerAnswer && next == ""
+	if len(all) == 0 {
+		page.Held = p.store.HeldOf(p.tenant(r))
+	}
+	first := withoutParts(values)
+	if len(first) < len(values) {
+		page.First = "?" + first.Encode()
+	}
+	current, isPreset := presetOf(values)
+	for _, offered := range presets {
+		page.Presets = append(page.Presets, choice{
+			Name: offered.name, Link: "?" + withTime(first, offered.from).Encode(), Current: isPreset && current.from == offered.from,
+		})
+	}
+	return page
+}
+
+// rows are what the page shows of series. Their links are for the profiles that are chosen.
+func (p *pages) rows(all []recent.Series, chosen url.Values) []listed {
+	rows := make([]listed, len(all))
+	query := "?" + chosen.Encode()
+	for i, s := range all {
+		rows[i] = listed{
+			Series:     s,
+			First:      i == 0 || all[i-1].Service != s.Service,
+			More:       i+1 < len(all) && all[i+1].Service == s.Service,
+			Size:       sizeText(s.Bytes),
+			Last:       s.Last.UTC().Format(time.RFC3339),
+			Ago:        agoText(p.now().Sub(s.Last)),
+			Spark:      spark(&s.Arrivals),
+			Profile:    address("profiles", s.Service, s.Type) + query,
+			Flamegraph: address("view", s.Service, s.Type, "flamegraph") + query,
+			Top:        address("view", s.Service, s.Type, "top") + query,
+			Peek:       address("view", s.Service, s.Type, "peek") + query,
+		}
+		if s.PGO {
+			rows[i].PGO = address("pgo", s.Service) + query
+		}
+	}
+	return rows
+}
+
+func sizeText(bytes int64) string {
+	switch {
+	case bytes < 1<<10:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}
+
+func agoText(age time.Duration) string {
+	switch {
+	case age < 0:
+		return "now"
+	case age < time.Minute:
+		return fmt.Sprintf("%d s ago", int(age.Seconds()))
+	case age < time.Hour:
+		return fmt.Sprintf("%d min ago", int(age.Minutes()))
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(age.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(age.Hours()/24))
+}

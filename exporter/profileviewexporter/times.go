@@ -1,0 +1,89 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// preset is a time that pages offer.
+type preset struct {
+	name string
+	// from is the value of the parameter, and age how long ago that is; 0 is for all that is held.
+	from string
+	age  time.Duration
+}
+
+var presets = []preset{
+	{"last 5 min", "-5m", 5 * time.Minute},
+	{"last 15 min", "-15m", 15 * time.Minute},
+	{"last hour", "-1h", time.Hour},
+	{"all", allTimes, 0},
+}
+
+// listedTime is what the list shows where nobody asks for another time.
+const listedTime = "-15m"
+
+// presetOf returns the preset that the parameters of a time name, if they name one.
+func presetOf(values url.Values) (named preset, found bool) {
+	if values.Get(untilParameter) != "" || values.Get(windowParameter) != "" || values.Get(secondsParameter) != "" {
+		return preset{}, false
+	}
+	from := strings.TrimPrefix(values.Get(fromParameter), "now")
+	for _, p := range presets {
+		if p.from == from || p.age == 0 && from == "" {
+			return p, true
+		}
+	}
+	return preset{}, false
+}
+
+// timeText says which time the parameters name.
+func timeText(values url.Values) string {
+	if named, found := presetOf(values); found {
+		return named.name
+	}
+	var parts []string
+	for _, name := range []string{fromParameter, untilParameter, windowParameter, secondsParameter} {
+		if text := values.Get(name); text != "" {
+			parts = append(parts, name+" "+text)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// mergedText says how many profiles were merged, and of which time they are.
+func mergedText(entries []*recent.Entry) string {
+	if len(entries) == 0 {
+		return "no profiles"
+	}
+	begin, end := entries[0].Begin, entries[0].End
+	for _, e := range entries {
+		if e.Begin.Before(begin) {
+			begin = e.Begin
+		}
+		if e.End.After(end) {
+			end = e.End
+		}
+	}
+	number := "1 profile"
+	if len(entries) > 1 {
+		number = fmt.Sprintf("%d profiles", len(entries))
+	}
+	return number + ", " + rangeText(begin.UTC(), end.UTC())
+}
+
+// rangeText is a time from begin to end. The day is named twice only where there are two.
+func rangeText(begin, end time.Time) string {
+	layout := time.TimeOnly
+	if begin.YearDay() != end.YearDay() || begin.Year() != end.Year() {
+		layout = time.DateTime
+	}
+	return begin.Format(time.DateTime) + " – " + end.Format(layout) + " UTC"
+}

@@ -1,0 +1,120 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+)
+
+const (
+	traceA = "4bf92f3577b34da6a3ce929d0e0e4736"
+	traceB = "5bf92f3577b34da6a3ce929d0e0e4736"
+	spanA  = "00f067aa0ba902b7"
+	spanB  = "10f067aa0ba902b7"
+)
+
+// traced is a profile with a sample of each span, and one of none: of values 1, 10 and 100.
+func traced(t *testing.T, sampleType string) []byte {
+	t.Helper()
+	p := deliverytest.Parsed(t, made(t, time.Now(), []string{sampleType}, 1))
+	location := p.Sample[0].Location
+	p.Sample[0].Label = map[string][]string{"trace_id": {traceA}, "span_id": {spanA}}
+	p.Sample = append(p.Sample,
+		&profile.Sample{Location: location, Value: []int64{10}, Label: map[string][]string{"trace_id": {traceB}, "span_id": {spanB}}},
+		&profile.Sample{Location: location, Value: []int64{100}},
+	)
+	return written(t, p)
+}
+
+// The samples of a trace or a span are a profile of their own, in every form.
+func TestServerTrace(t *testing.T) {
+	s := newServing(t, func(cfg *Config) {
+		cfg.PathPrefix = "/p"
+		cfg.TraceURL = "https://traces.example/{trace_id}?span={span_id}"
+	})
+	s.post(t, traced(t, "samples"), map[string]any{"service.name": "a/b"})
+	for path, want := range map[string]int64{
+		"?trace_id=" + traceA: 1, "?trace_id=" + strings.ToUpper(traceB): 10, "?span_id=" + spanB: 10, "": 111,
+		"?trace_id=" + traceA + "&span_id=" + spanA: 1,
+	} {
+		response, body := s.get(t, "/profiles/a%2Fb/samples"+path)
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", path, body)
+		assert.Equal(t, []int64{want}, totals(t, body), path)
+	}
+	response, body := s.get(t, "/trace/"+traceA+"?from=-15m")
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
+	assert.Equal(t, "/p/view/a%2Fb/samples/flamegraph", response.Request.URL.EscapedPath(), "the only one")
+	page := string(body)
+	assert.Contains(t, page, `"Total":1,`)
+	assert.Contains(t, page, "<title>a/b samples, last 15 min, trace "+traceA+" – profiles</title>")
+	links := linksOf(page)
+	assert.Equal(t, "https://traces.example/"+traceA+"?span=", links["The trace"])
+	at := response.Request.URL.String()
+	response, text := s.follow(t, at, links["All samples"])
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, text, `"Total":111,`)
+	_, text = s.follow(t, at, links["collapsed"])
+	assert.Equal(t, "main.work 1\n", text)
+	response, text = s.follow(t, at, links["all"])
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, text, `"Total":1,`, "another time of the same trace")
+
+	s.post(t, traced(t, "other"), map[string]any{"service.name": "<script>"})
+	response, body = s.get(t, "/span/"+spanB)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	page = string(body)
+	assert.Contains(t, page, "<h1>Profiles of span "+spanB+"</h1>")
+	assert.Contains(t, page, "&lt;script&gt;")
+	assert.NotContains(t, page, "<script")
+	assert.Equal(t, policyPlain, response.Header.Get("Content-Security-Policy"))
+	response, text = s.follow(t, response.Request.URL.String(), linksOf(page)["Flame graph"])
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, text, `"Total":10,`)
+
+	for path, want := range map[string]int{
+		"/trace/" + traceA[:30]: 400, "/trace/x": 400, "/span/" + traceA: 400, "/trace/" + strings.Repeat("0", 32): 404,
+		"/trace/" + traceA + "?until=-1h": 404, "/trace/" + traceA + "?from=x": 400, "/trace/" + traceA + "?window=5m": 400,
+		"/profiles/a%2Fb/samples?trace_id=x": 400, "/profiles/a%2Fb/samples?span_id=" + strings.Repeat("0", 16): 404,
+		"/view/a%2Fb/samples/top?trace_id=" + traceA + "&span_id=" + spanB: 404,
+		"/trace/" + traceA + "?resource.pod=x":                             404,
+	} {
+		response, body := s.get(t, path)
+		assert.Equal(t, want, response.StatusCode, "%s: %.200s", path, body)
+	}
+}
+
+// A trace of another tenant is not there, and the search has a bound.
+func TestServerTraceBounds(t *testing.T) {
+	s := newServing(t, func(cfg *Config) {
+		cfg.Tenant.MetadataKey = "x-scope-orgid"
+		cfg.Encoding.LinkLabels.Span = ""
+		cfg.MaxRequestSize = 400
+	})
+	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"X-Scope-OrgID": {"a"}})})
+	require.NoError(t, s.ConsumeProfiles(ctx, deliverytest.Decode(t, traced(t, "samples"), map[string]any{"service.name": "s"})))
+	response, body := s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "b")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	assert.Contains(t, string(body), "0 profiles were searched")
+	response, _ = s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "b", "X-Scope-OrgID", "a")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	response, _ = s.get(t, "/span/"+spanA, "X-Scope-OrgID", "a")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "spans have no label")
+	for range 2 {
+		require.NoError(t, s.ConsumeProfiles(ctx, deliverytest.Decode(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s"})))
+	}
+	response, body = s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "a")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	assert.Contains(t, string(body), "the newest that have 400 bytes together")
+}

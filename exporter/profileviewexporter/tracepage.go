@@ -1,0 +1,147 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+//go:embed trace.html
+var traceText string
+
+var traceTemplate = template.Must(template.New("trace").Parse(traceText))
+
+// maxSearched is how many profiles are searched for the samples of a trace.
+const maxSearched = 20_000
+
+// tracePage is what is known of a trace or span.
+type tracePage struct {
+	Kind, ID, TraceLink string
+	Rows                []traceRow
+	// Searched is how many profiles were searched, LeftOut says that there are older ones.
+	Searched int
+	LeftOut  bool
+	MaxSize  int64
+}
+
+// traceRow is a series with samples of the trace.
+type traceRow struct {
+	Service, Type     string
+	Profiles, Samples int
+	Flamegraph, Top   string
+}
+
+// serveTrace answers with the services and types that have samples of a trace or span, or leads to the flame graph where that is
+// one. parameter names the id, which is the last part of the path.
+func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		values := r.URL.Query()
+		if err := checkParameters(values, traceParameters); err != nil {
+			return err
+		}
+		id := strings.ToLower(r.PathValue("id"))
+		chosen := maps.Clone(values)
+		chosen.Set(parameter, id)
+		found := &tracePage{Kind: kind, ID: id, MaxSize: p.cfg.MaxRequestSize}
+		if kind == "trace" && p.cfg.TraceURL != "" {
+			found.TraceLink = p.traceLink(found.ID, "")
+		}
+		return p.inPlace(r, chosen, func(work *merge.Work) ([]byte, error) {
+			if err := p.search(work, r, chosen, found); err != nil {
+				return nil, err
+			}
+			if len(found.Rows) == 1 {
+				return nil, nil
+			}
+			var body bytes.Buffer
+			if err := traceTemplate.Execute(&body, found); err != nil {
+				return nil, fmt.Errorf("cannot make the page of a %s: %w", kind, err)
+			}
+			return body.Bytes(), nil
+		}, func(body []byte) error {
+			if len(found.Rows) == 1 {
+				w.Header().Set("Location", found.Rows[0].Flamegraph)
+				w.WriteHeader(http.StatusFound)
+				return nil
+			}
+			const contentType = "text/html; charset=utf-8"
+			w.Header().Set("Content-Type", contentType)
+			if len(found.Rows) == 0 {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			return write(w, contentType, body)
+		})
+	}
+}
+
+// search looks for samples in what is held, the newest first, within max_request_size.
+func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, found *tracePage) error {
+	now := p.now()
+	from, err := bound(values, fromParameter, now)
+	if err != nil {
+		return err
+	}
+	until, err := bound(values, untilParameter, now)
+	if err != nil {
+		return err
+	}
+	entries := p.store.Newest(p.tenant(r), from, until, maxSearched+1)
+	attributes := attributesOf(values, "")
+	rows := map[[2]string]int{}
+	var raw []byte
+	size := int64(0)
+	for i, e := range entries {
+		if !e.Has(attributes) {
+			continue
+		}
+		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize || i == maxSearched {
+			found.LeftOut = true
+			break
+		}
+		found.Searched++
+		samples := 0
+		if samples, raw, err = merge.Count(work, raw, e); err != nil {
+			return err
+		}
+		if samples > 0 {
+			found.add(rows, e, samples, values)
+		}
+	}
+	return nil
+}
+
+// add adds samples to the row of a series.
+func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int, values url.Values) {
+	name := [2]string{e.Service, e.Type}
+	row, known := rows[name]
+	if !known {
+		if len(f.Rows) == maxTraceRows {
+			f.LeftOut = true
+			return
+		}
+		row = len(f.Rows)
+		rows[name] = row
+		query := "?" + choosing(values).Encode()
+		f.Rows = append(f.Rows, traceRow{
+			Service: e.Service, Type: e.Type,
+			Flamegraph: "../" + address("view", e.Service, e.Type, "flamegraph") + query,
+			Top:        "../" + address("view", e.Service, e.Type, "top") + query,
+		})
+	}
+	f.Rows[row].Profiles++
+	f.Rows[row].Samples += samples
+}
+
+// maxTraceRows is how many services and types the page of a trace has.
+const maxTraceRows = 100
