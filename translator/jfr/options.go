@@ -20,8 +20,8 @@ type Limits struct {
 	InflatedBytes int
 	// Samples is the number of values in all profiles: an allocation makes two, a count and bytes.
 	Samples int
-	// FramesPerStack is the depth of one stack.
-	FramesPerStack int
+	// LocationsPerSample is the depth of one stack.
+	LocationsPerSample int
 	// StringBytes is the length of one string.
 	StringBytes int
 	// Strings and Functions are the numbers of strings and methods in the recording.
@@ -35,7 +35,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		InflatedBytes:  d.InflatedBytes,
 		Samples:        d.Samples,
-		FramesPerStack: d.LocationsPerSample,
+		LocationsPerSample: d.LocationsPerSample,
 		StringBytes:    d.StringBytes,
 		Strings:        d.Strings,
 		Functions:      d.Functions,
@@ -51,7 +51,7 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.InflatedBytes, defaults.InflatedBytes)
 	set(&l.Samples, defaults.Samples)
-	set(&l.FramesPerStack, defaults.FramesPerStack)
+	set(&l.LocationsPerSample, defaults.LocationsPerSample)
 	set(&l.StringBytes, defaults.StringBytes)
 	set(&l.Strings, defaults.Strings)
 	set(&l.Functions, defaults.Functions)
@@ -61,7 +61,7 @@ func (l Limits) withDefaults() Limits {
 func (l Limits) outline(reserve func(bytes int64) error) outline.Limits {
 	return outline.Limits{
 		Events:         l.Samples,
-		FramesPerStack: l.FramesPerStack,
+		FramesPerStack: l.LocationsPerSample,
 		StringBytes:    l.StringBytes,
 		Strings:        l.Strings,
 		Methods:        l.Functions,
