@@ -51,10 +51,10 @@ const (
 	ClassActiveSetting
 )
 
-func long(name string) Field         { return Field{Name: name, Class: ClassLong} }
-func ref(name string, to int) Field  { return Field{Name: name, Class: to, Pool: true} }
-func text(name string) Field         { return Field{Name: name, Class: ClassString} }
-func integer(name string) Field      { return Field{Name: name, Class: ClassInt} }
+func long(name string) Field          { return Field{Name: name, Class: ClassLong} }
+func ref(name string, to int) Field   { return Field{Name: name, Class: to, Pool: true} }
+func text(name string) Field          { return Field{Name: name, Class: ClassString} }
+func integer(name string) Field       { return Field{Name: name, Class: ClassInt} }
 func event(more ...Field) (f []Field) { return append([]Field{long("startTime")}, more...) }
 
 var (

@@ -8,7 +8,9 @@ import "google.golang.org/protobuf/encoding/protowire"
 // Context is what an event tells of its span.
 type Context struct{ Span, Name, Context, TraceHigh, TraceLow uint64 }
 
-func (c Context) values() []uint64 { return []uint64{c.Span, c.Name, c.Context, c.TraceHigh, c.TraceLow} }
+func (c Context) values() []uint64 {
+	return []uint64{c.Span, c.Name, c.Context, c.TraceHigh, c.TraceLow}
+}
 
 // ExecutionSample adds an event.
 func (r *Recording) ExecutionSample(ticks, thread, stack, state uint64, context Context) {

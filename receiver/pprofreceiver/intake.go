@@ -26,9 +26,9 @@ type intake struct {
 	decoder *pprof.Decoder
 	// recordings translates those of JDK Flight Recorder.
 	recordings *jfr.Decoder
-	limits  LimitsConfig
-	next    xconsumer.Profiles
-	metrics *metadata.TelemetryBuilder
+	limits     LimitsConfig
+	next       xconsumer.Profiles
+	metrics    *metadata.TelemetryBuilder
 	// allMappings says that mappings which no sample refers to are kept.
 	allMappings bool
 	// resource has the attributes of the configuration. It is only read.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -80,7 +79,7 @@ func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) ([]byte,
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
-			return nil, pprofwire.TooLarge("bytes of the "+what, len(payload), limit)
+			return nil, outline.TooLarge("bytes of the "+what, len(payload), limit)
 		}
 		return payload, nil
 	}

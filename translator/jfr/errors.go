@@ -9,15 +9,15 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors that [Decoder.Decode] returns; test with errors.Is. They are those of [pprof.Decoder.Decode].
+// The classes of errors that [Decoder.Decode] returns; test with errors.Is. Both are permanent: the
+// same recording fails again.
 var (
 	// ErrMalformed says that the recording breaks the format.
-	ErrMalformed = pprof.ErrMalformed
+	ErrMalformed = outline.ErrMalformed
 	// ErrTooLarge says that a limit was exceeded.
-	ErrTooLarge = pprof.ErrTooLarge
+	ErrTooLarge = outline.ErrTooLarge
 )
 
 // Magic is what every recording begins with, without compression.

@@ -60,11 +60,14 @@ func (l *eventList) sort() {
 		*next++
 	}
 	byTime := func(a, b int32) int { return cmp.Compare(l.events[a].time, l.events[b].time) }
+	longest := 0
 	for sample := range l.samples.Len() {
+		longest = max(longest, int(l.starts[sample+1]-l.starts[sample]))
 		if part := l.order[l.starts[sample]:l.starts[sample+1]]; !slices.IsSortedFunc(part, byTime) {
 			slices.SortStableFunc(part, byTime)
 		}
 	}
+	l.times, l.values = slices.Grow(l.times[:0], longest), slices.Grow(l.values[:0], longest)
 }
 
 // write makes a sample of each identity. With ones, the values are 1 each.

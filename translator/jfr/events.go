@@ -8,10 +8,10 @@ import (
 	"io"
 	"math"
 
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+
 	"github.com/grafana/jfr-parser/parser"
 	"github.com/grafana/jfr-parser/parser/types/def"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // readEvents parses the recording and collects its events. The parser panics where a recording is not as it expects. What could
@@ -23,7 +23,7 @@ func (t *decoding) readEvents(data []byte) (err error) {
 			if !t.parsing {
 				panic(cause)
 			}
-			err = pprofwire.Malformed("cannot parse the JFR recording: %v", cause)
+			err = outline.Malformed("cannot parse: %v", cause)
 		}
 	}()
 	t.parser = parser.NewParser(data, parser.Options{})
@@ -32,7 +32,7 @@ func (t *decoding) readEvents(data []byte) (err error) {
 		for n := range c.Parsed {
 			typ, err := t.next()
 			if err != nil {
-				return pprofwire.Malformed("cannot parse the JFR recording: %s", err.Error())
+				return outline.Malformed("cannot parse: %s", err.Error())
 			}
 			if n == 0 {
 				t.openChunk(c)
@@ -44,7 +44,7 @@ func (t *decoding) readEvents(data []byte) (err error) {
 		}
 	}
 	if _, err := t.next(); !errors.Is(err, io.EOF) {
-		return pprofwire.Malformed("cannot parse the JFR recording: unexpected end: %v", err)
+		return outline.Malformed("cannot parse what follows the events: %v", err)
 	}
 	return nil
 }

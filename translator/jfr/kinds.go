@@ -108,15 +108,15 @@ func (k kind) columns() int {
 	return 2
 }
 
-// kindsOf has the kinds of profiles that a kind of event may be in.
-var kindsOf = map[outline.Kind][]kind{
-	outline.ExecutionSample:       {kindCPU, kindWall},
-	outline.WallClockSample:       {kindWall, kindCPU},
-	outline.AllocationInNewTLAB:   {kindInNewTLAB},
-	outline.AllocationOutsideTLAB: {kindOutsideTLAB},
-	outline.AllocationSample:      {kindAllocationSample},
-	outline.LiveObject:            {kindLive},
-	outline.Malloc:                {kindMalloc},
-	outline.MonitorEnter:          {kindLock},
-	outline.ThreadPark:            {kindPark},
+// kindOf has the kind of profile that a kind of event is in. Execution samples and those of the wall clock may be in both.
+var kindOf = map[outline.Kind]kind{
+	outline.ExecutionSample:       kindCPU,
+	outline.WallClockSample:       kindWall,
+	outline.AllocationInNewTLAB:   kindInNewTLAB,
+	outline.AllocationOutsideTLAB: kindOutsideTLAB,
+	outline.AllocationSample:      kindAllocationSample,
+	outline.LiveObject:            kindLive,
+	outline.Malloc:                kindMalloc,
+	outline.MonitorEnter:          kindLock,
+	outline.ThreadPark:            kindPark,
 }

@@ -4,9 +4,8 @@
 package jfr
 
 import (
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // labels is the labels snapshot of Pyroscope's agents: it has the labels of each context that events name. The agents define
@@ -66,7 +65,7 @@ func (t *decoding) readLabels() error {
 		}
 		if number == snapshotStrings {
 			if limit := t.opts.Limits.StringBytes; len(content) > limit {
-				return pprofwire.TooLarge("bytes of a string of the labels", len(content), limit)
+				return outline.TooLarge("bytes of a string of the labels", len(content), limit)
 			}
 			t.labels.strings[key] = content
 			return nil
@@ -83,7 +82,7 @@ func (c *labelContext) read(content []byte) error {
 			return nil
 		}
 		if len(c.labels) == maxLabels {
-			return pprofwire.TooLarge("labels of a context", maxLabels+1, maxLabels)
+			return outline.TooLarge("labels of a context", maxLabels+1, maxLabels)
 		}
 		key, value, _, err := readEntry(entry)
 		c.labels = append(c.labels, [2]uint64{key, value})
@@ -135,5 +134,5 @@ func eachField(message []byte, f func(number protowire.Number, bytes []byte, var
 }
 
 func malformedLabels(n int) error {
-	return pprofwire.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
+	return outline.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
 }

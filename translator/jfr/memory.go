@@ -4,7 +4,6 @@
 package jfr
 
 import (
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
@@ -38,7 +37,8 @@ func (t *decoding) need(bytes int64) bool {
 	if c.reserve == nil || c.err != nil {
 		return c.err == nil
 	}
-	if total := c.fixed + c.grown + t.dict.Bytes() + bytes; total > c.asked {
+	// The tables of the dictionary grow: what they have outgrown is garbage, but perhaps not free yet.
+	if total := c.fixed + c.grown + growing*t.dict.Bytes() + bytes; total > c.asked {
 		// Where entries come one by one, memory is reserved in steps.
 		_ = c.total(total + 16<<10 + total/16) // c keeps the error.
 	}
@@ -49,14 +49,17 @@ func (t *decoding) need(bytes int64) bool {
 func (t *decoding) spendText(bytes int) bool {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) && t.reserved.err == nil {
-		t.reserved.err = pprofwire.TooLarge("bytes of text in functions and attributes", int(t.textBytes), limit)
+		t.reserved.err = outline.TooLarge("bytes of text in functions and attributes", int(t.textBytes), limit)
 	}
 	return t.reserved.err == nil
 }
 
 const (
-	// eventBytes is what an event takes in a list and in its order, messageEventBytes a value and a time in the message.
-	eventBytes        = 24 + 4
+	// growing is how many times its size a table takes that grows.
+	growing = 2
+	// eventBytes is what an event takes in a list, in its order, and when its sample is written. messageEventBytes is for a
+	// value and a time in the message.
+	eventBytes        = 24 + 4 + 16
 	messageEventBytes = 8 + 8
 	// sampleBytes is what a sample takes in the message, with its lists rounded up.
 	sampleBytes = 8 + 96 + 3*16
@@ -74,12 +77,7 @@ const (
 // plan reserves the lists of events, as long as they may become.
 func (t *decoding) plan() error {
 	bytes := int64(messageBytes + samplesTableBytes)
-	var expected [numKinds]int
-	for of, list := range kindsOf {
-		for _, k := range list {
-			expected[k] += t.recording.Events[of]
-		}
-	}
+	expected := t.expectedEvents()
 	for k := range numKinds {
 		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
 	}
@@ -94,12 +92,22 @@ func (t *decoding) plan() error {
 		return err
 	}
 	for k := range numKinds {
-		// Only a kind whose number is certain gets its list at once.
-		if k != kindCPU && k != kindWall || t.recording.Events[outline.WallClockSample] == 0 && k == kindCPU {
-			t.lists[k].begin(expected[k])
-		} else {
-			t.lists[k].begin(0)
-		}
+		t.lists[k].begin(expected[k])
 	}
 	return nil
+}
+
+// expectedEvents returns the most events of each kind of profile.
+func (t *decoding) expectedEvents() (expected [numKinds]int) {
+	of := &t.recording.Events
+	for event, k := range kindOf {
+		expected[k] += of[event]
+	}
+	if t.samplesBoth() || t.recording.Settings.Event == eventWall {
+		expected[kindWall] += of[outline.ExecutionSample]
+	}
+	if t.recording.Settings.Event == eventWall {
+		expected[kindCPU] += of[outline.WallClockSample]
+	}
+	return expected
 }

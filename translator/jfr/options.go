@@ -33,12 +33,12 @@ type Limits struct {
 func DefaultLimits() Limits {
 	d := pprof.DefaultLimits()
 	return Limits{
-		InflatedBytes:  d.InflatedBytes,
-		Samples:        d.Samples,
+		InflatedBytes:      d.InflatedBytes,
+		Samples:            d.Samples,
 		LocationsPerSample: d.LocationsPerSample,
-		StringBytes:    d.StringBytes,
-		Strings:        d.Strings,
-		Functions:      d.Functions,
+		StringBytes:        d.StringBytes,
+		Strings:            d.Strings,
+		Functions:          d.Functions,
 	}
 }
 

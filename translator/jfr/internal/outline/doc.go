@@ -5,7 +5,7 @@
 //
 // The parser of github.com/grafana/jfr-parser is for recordings that its caller trusts. It allocates tables for the numbers
 // of entries that the recording declares, follows positions in the recording without looking where they lead, and reads
-// events without looking where they end: a recording of 150 bytes makes it allocate 64 GiB, or run forever. The runtime
+// events without looking where they end: a recording of 81 bytes makes it allocate 64 GiB, another run forever. The runtime
 // cannot recover from the first.
 //
 // So [Read] follows the same structures first: chunk headers, metadata, constant pools and events. It allocates nothing that

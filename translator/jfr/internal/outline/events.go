@@ -3,11 +3,7 @@
 
 package outline
 
-import (
-	"slices"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-)
+import "slices"
 
 // Kind is a kind of event that the parser reads.
 type Kind byte
@@ -102,7 +98,7 @@ func (r *reader) readEvent(kind Kind, c *class, pos, end int) error {
 	r.chunk.Parsed++
 	r.out.Events[kind]++
 	if r.values += valuesOf[kind]; r.values > r.limits.Events {
-		return pprofwire.TooLarge("samples", r.values, r.limits.Events)
+		return TooLarge("samples", r.values, r.limits.Events)
 	}
 	if kind == ActiveSetting {
 		return r.readSetting(c, pos, end)

@@ -3,8 +3,6 @@
 
 package outline
 
-import "github.com/otelpprof/otelpprof/internal/pprofwire"
-
 // table is a table that the parser keeps of the constants of a class.
 type table int
 
@@ -88,7 +86,7 @@ func (r *reader) countConstants(c *class, count int) error {
 	case tableMethod:
 		r.chunk.Methods += count
 		if r.methodsLeft -= count; r.methodsLeft < 0 {
-			return pprofwire.TooLarge("methods", r.limits.Methods-r.methodsLeft, r.limits.Methods)
+			return TooLarge("methods", r.limits.Methods-r.methodsLeft, r.limits.Methods)
 		}
 	case tableStackTrace:
 		return r.reserve(stackBytes * int64(count))
@@ -98,7 +96,7 @@ func (r *reader) countConstants(c *class, count int) error {
 
 func (r *reader) useStrings(count int) error {
 	if r.stringsLeft -= count; r.stringsLeft < 0 {
-		return pprofwire.TooLarge("strings", r.limits.Strings-r.stringsLeft, r.limits.Strings)
+		return TooLarge("strings", r.limits.Strings-r.stringsLeft, r.limits.Strings)
 	}
 	return nil
 }
@@ -112,16 +110,13 @@ func (r *reader) uses(bytes int64) error {
 	return nil
 }
 
-// parserBytes is the most that the parser takes so far. While it reads a chunk, the tables of the one before are garbage.
+// parserBytes is what the parser takes for all that was read so far. The tables of chunks before the last are garbage, but
+// perhaps not free yet.
 func (r *reader) parserBytes() int64 {
-	current := int64(0)
-	if r.chunk != nil {
-		current = r.chunk.tables.bytes()
+	if r.chunk == nil {
+		return r.before
 	}
-	if len(r.out.Chunks) > 1 {
-		return max(r.largest, current) + r.largest
-	}
-	return max(r.largest, current)
+	return r.before + r.chunk.tables.bytes()
 }
 
 // reserve reserves bytes of the outline, and all that the parser will take for what was read so far.

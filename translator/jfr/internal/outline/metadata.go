@@ -3,11 +3,7 @@
 
 package outline
 
-import (
-	"strconv"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-)
+import "strconv"
 
 // class is a type of events or constants.
 type class struct {
@@ -213,7 +209,7 @@ func (r *reader) readClass(pos int) (next int, err error) {
 		return 0, r.fail(pos, "class %d, %.64q, is given twice", c.id, c.name)
 	}
 	if len(r.byID) == maxClasses {
-		return 0, pprofwire.TooLarge("classes", maxClasses+1, maxClasses)
+		return 0, TooLarge("classes", maxClasses+1, maxClasses)
 	}
 	if err := r.uses(classBytes + fieldBytes*int64(e.children)); err != nil {
 		return 0, err
@@ -259,7 +255,7 @@ func (r *reader) readField(pos int, c *class) (next int, err error) {
 	}
 	f.array = dimension != ""
 	if len(c.fields) == maxFields {
-		return 0, pprofwire.TooLarge("fields of a class", maxFields+1, maxFields)
+		return 0, TooLarge("fields of a class", maxFields+1, maxFields)
 	}
 	c.fields = append(c.fields, f)
 	return next, nil

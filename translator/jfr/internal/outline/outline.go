@@ -5,10 +5,7 @@ package outline
 
 import (
 	"encoding/binary"
-	"fmt"
 	"strconv"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
 // Magic is what every chunk of a recording begins with.
@@ -55,7 +52,7 @@ type Recording struct {
 	Events [numKinds]int
 	// Settings are those of the recorder and of its events.
 	Settings Settings
-	// ParserBytes is the most that the parser allocates at a time, OwnBytes what the outline takes.
+	// ParserBytes is what the parser allocates, OwnBytes what the outline takes.
 	ParserBytes, OwnBytes int64
 }
 
@@ -107,10 +104,11 @@ type reader struct {
 	values             int
 	stringsLeft        int
 	methodsLeft        int
-	largest            int64
+	// before is what the parser takes for the chunks before this one.
+	before int64
 }
 
-// Read walks over a recording. The error is [pprofwire.ErrMalformed], [pprofwire.ErrTooLarge] or that of Reserve.
+// Read walks over a recording. The error is [ErrMalformed], [ErrTooLarge] or that of Reserve.
 func Read(data []byte, limits Limits) (*Recording, error) {
 	r := &reader{limits: limits, out: &Recording{}, stringsLeft: limits.Strings, methodsLeft: limits.Methods}
 	if len(data) == 0 {
@@ -118,7 +116,7 @@ func Read(data []byte, limits Limits) (*Recording, error) {
 	}
 	for pos := 0; pos < len(data); {
 		if len(r.out.Chunks) == maxChunks {
-			return nil, pprofwire.TooLarge("chunks", maxChunks+1, maxChunks)
+			return nil, TooLarge("chunks", maxChunks+1, maxChunks)
 		}
 		size, err := r.readChunk(data, pos)
 		if err != nil {
@@ -152,8 +150,12 @@ func (r *reader) readChunk(data []byte, pos int) (size int, err error) {
 	if err := r.readEvents(); err != nil {
 		return 0, err
 	}
-	r.largest = max(r.largest, r.chunk.tables.bytes())
-	return h.size, r.reserve(0)
+	if err := r.reserve(0); err != nil {
+		return 0, err
+	}
+	r.before += r.chunk.tables.bytes()
+	r.chunk = nil
+	return h.size, nil
 }
 
 // header is what the outline needs of the header of a chunk.
@@ -193,11 +195,6 @@ func readHeader(data []byte, pos int) (h header, err error) {
 	return h, nil
 }
 
-// malformed returns an error for what stands at a position of the recording.
-func malformed(pos int, format string, args ...any) error {
-	return pprofwire.Malformed("JFR at byte %d: %s", pos, fmt.Sprintf(format, args...))
-}
-
 // fail returns an error for what stands at a position of the chunk.
 func (r *reader) fail(pos int, format string, args ...any) error {
 	return malformed(r.start+pos, format, args...)
@@ -210,7 +207,7 @@ func (r *reader) cut(pos int, what string) error {
 
 func (r *reader) checkString(pos, bytes int) error {
 	if bytes > r.limits.StringBytes {
-		return pprofwire.TooLarge("bytes of the string at byte "+strconv.Itoa(r.start+pos), bytes, r.limits.StringBytes)
+		return TooLarge("bytes of the string at byte "+strconv.Itoa(r.start+pos), bytes, r.limits.StringBytes)
 	}
 	return nil
 }

@@ -3,11 +3,7 @@
 
 package outline
 
-import (
-	"slices"
-
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-)
+import "slices"
 
 // readPools follows the constant pools of the chunk. The last one comes first; each names the position of the one before it,
 // relative to its own. The parser would follow them in circles, and read what they share many times.
@@ -53,7 +49,7 @@ func (r *reader) readPool(pos int) (before int64, next int, err error) {
 	}
 	for range count {
 		if r.pools++; r.pools > maxPools {
-			return 0, 0, pprofwire.TooLarge("constant pools", maxPools+1, maxPools)
+			return 0, 0, TooLarge("constant pools", maxPools+1, maxPools)
 		}
 		id, after := readLong(r.data, next)
 		if after < 0 {
@@ -137,7 +133,7 @@ func (r *reader) readFrames(f *field, pos int) (next int, err error) {
 		return 0, r.fail(pos, "a stack has %d frames, and there are not as many bytes", count)
 	}
 	if int64(count) > int64(r.limits.FramesPerStack) {
-		return 0, pprofwire.TooLarge("frames of a stack", int(count), r.limits.FramesPerStack)
+		return 0, TooLarge("frames of a stack", int(count), r.limits.FramesPerStack)
 	}
 	r.chunk.tables.frames += int(count)
 	if r.chunk.tables.frames%framesStep < int(count) {
