@@ -6,6 +6,7 @@ package jfr
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,4 +97,9 @@ func gz(tb testing.TB, content []byte) []byte {
 	require.NoError(tb, err)
 	require.NoError(tb, w.Close())
 	return out.Bytes()
+}
+
+// isOfRecording tells whether an error has a class.
+func isOfRecording(err error) bool {
+	return errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge)
 }
