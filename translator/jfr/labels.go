@@ -4,8 +4,9 @@
 package jfr
 
 import (
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
 // labels is the labels snapshot of Pyroscope's agents: it has the labels of each context that events name. The agents define

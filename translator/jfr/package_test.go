@@ -80,11 +80,11 @@ func samplesOf(pd pprofile.Profiles, profile pprofile.Profile, start uint64) []s
 		if link := pd.Dictionary().LinkTable().At(int(sample.LinkIndex())); !link.TraceID().IsEmpty() {
 			text += fmt.Sprintf(" %s/%s", link.TraceID(), link.SpanID())
 		}
-		text += " |"
+		values := []string{text, "|"}
 		for i, value := range sample.Values().All() {
-			text += fmt.Sprintf(" %d@%d", value, (sample.TimestampsUnixNano().At(i)-start)/1_000_000)
+			values = append(values, fmt.Sprintf("%d@%d", value, (sample.TimestampsUnixNano().At(i)-start)/1_000_000))
 		}
-		lines = append(lines, text)
+		lines = append(lines, strings.Join(values, " "))
 	}
 	return lines
 }

@@ -176,12 +176,10 @@ func (r *reader) skipFields(c *class, pos, end int) (next int, err error) {
 func (r *reader) skipField(f *field, pos, end int) (next int, err error) {
 	data := r.data[:end]
 	if !f.array {
-		if f.pool || f.value == valueLong {
-			next = skipLong(data, pos)
-		} else {
+		if !f.pool && f.value != valueLong {
 			return r.skipValue(f, pos, end)
 		}
-		if next < 0 {
+		if next = skipLong(data, pos); next < 0 {
 			return 0, r.cut(pos, "field "+f.name)
 		}
 		return next, nil
