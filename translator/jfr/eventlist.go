@@ -59,12 +59,14 @@ func (l *eventList) sort() {
 		l.order[*next] = int32(i)
 		*next++
 	}
-	byTime := func(a, b int32) int { return cmp.Compare(l.events[a].time, l.events[b].time) }
+	byTime := func(a, b int32) int {
+		return cmp.Or(cmp.Compare(l.events[a].time, l.events[b].time), cmp.Compare(a, b))
+	}
 	longest := 0
 	for sample := range l.samples.Len() {
 		longest = max(longest, int(l.starts[sample+1]-l.starts[sample]))
 		if part := l.order[l.starts[sample]:l.starts[sample+1]]; !slices.IsSortedFunc(part, byTime) {
-			slices.SortStableFunc(part, byTime)
+			slices.SortFunc(part, byTime)
 		}
 	}
 	l.times, l.values = slices.Grow(l.times[:0], longest), slices.Grow(l.values[:0], longest)

@@ -112,21 +112,24 @@ func (t *decoding) addExecutionSample() {
 		context: spanContext{e.ContextId, e.SpanId, e.SpanName, e.TraceIdHi, e.TraceIdLo},
 	}
 	t.stats.Events++
-	settings, name := &t.recording.Settings, t.state(e.State)
-	if t.samplesBoth() {
-		if name == stateDefault {
-			t.add(kindCPU, &o, t.period(kindCPU))
-		} else {
-			t.add(kindWall, &o, t.period(kindWall))
-		}
-		return
+	if e.State != t.chunk.lastState || !t.chunk.lastKnown {
+		t.chunk.lastState, t.chunk.lastKnown = e.State, true
+		t.chunk.lastCPU, t.chunk.lastWall = t.clocksOf(t.state(e.State))
 	}
-	if name != stateSleeping {
+	if t.chunk.lastCPU {
 		t.add(kindCPU, &o, t.period(kindCPU))
 	}
-	if settings.Event == eventWall {
+	if t.chunk.lastWall {
 		t.add(kindWall, &o, t.period(kindWall))
 	}
+}
+
+// clocksOf tells whether an execution sample in a state is of the CPU, and whether it is of the wall clock.
+func (t *decoding) clocksOf(state string) (cpu, wall bool) {
+	if t.samplesBoth() {
+		return state == stateDefault, state != stateDefault
+	}
+	return state != stateSleeping, t.recording.Settings.Event == eventWall
 }
 
 // addWallClockSample adds an event that stands for several samples of a thread.

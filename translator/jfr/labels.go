@@ -40,7 +40,7 @@ const (
 const labelsFactor = 48
 
 // maxLabels is the number of labels of a context.
-const maxLabels = 1024
+const maxLabels = 128
 
 // readLabels reads the snapshot, if there is one.
 func (t *decoding) readLabels() error {

@@ -67,8 +67,9 @@ const (
 	identityBytes = 5*(8+8) + 48
 	// constantBytes is what the chunk remembers of a stack, a function or a thread.
 	constantBytes = 32
-	// samplesTableBytes is what the table of observations takes.
-	samplesTableBytes = sampleEntries * 96
+	// frameEntryBytes and sampleEntryBytes are what the tables of frames and of observations take for an entry.
+	frameEntryBytes  = 32
+	sampleEntryBytes = 96
 	// messageBytes is what the smallest message takes, profileBytes each of its profiles.
 	messageBytes = 2 << 10
 	profileBytes = 1 << 10
@@ -76,18 +77,19 @@ const (
 
 // plan reserves the lists of events, as long as they may become.
 func (t *decoding) plan() error {
-	bytes := int64(messageBytes + samplesTableBytes)
+	bytes := int64(messageBytes)
 	expected := t.expectedEvents()
 	for k := range numKinds {
 		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
 	}
-	constants, frames := 0, 0
+	constants, frames, samples := 0, 0, 0
 	for i := range t.recording.Chunks {
 		c := &t.recording.Chunks[i]
 		constants = max(constants, len(c.Stacks)+c.Methods)
-		frames = max(frames, framesSize(c.Methods))
+		frames = max(frames, tableSize(2*c.Methods, maxFrameEntries))
+		samples = max(samples, tableSize(c.Parsed, maxSampleEntries))
 	}
-	t.reserved.fixed += bytes + constantBytes*int64(constants+frames)
+	t.reserved.fixed += bytes + constantBytes*int64(constants) + frameEntryBytes*int64(frames) + sampleEntryBytes*int64(samples)
 	if err := t.reserved.ask(); err != nil {
 		return err
 	}

@@ -48,14 +48,11 @@ type sampleEntry struct {
 	noStack bool
 }
 
-// sampleEntries is the size of the table of observations, a power of two.
-const sampleEntries = 1 << 10
-
 // add adds a value to the profile of a kind. Observations are often like one before them, so a table has for each place the last
 // one that belongs there.
 func (t *decoding) add(k kind, o *observation, value int64) {
 	hash := (uint64(o.stack)<<20 ^ uint64(o.thread)<<4 ^ uint64(k)) * 0x9e3779b97f4a7c15
-	entry := &t.chunk.samples[hash>>32&(sampleEntries-1)]
+	entry := &t.chunk.samples[hash>>32&uint64(len(t.chunk.samples)-1)]
 	if entry.sample == 0 || entry.stack != o.stack || entry.thread != o.thread || entry.kind != k || entry.state != o.state ||
 		entry.context != o.context {
 		before := t.stats.Repairs.NoStack

@@ -21,14 +21,15 @@ func (t *decoding) openChunk(o *outline.Chunk) {
 	c.outline = o
 	c.stacks = scratch.Zeroed(c.stacks, len(o.Stacks))
 	c.functions = scratch.Zeroed(c.functions, o.Methods)
-	c.frames = scratch.Zeroed(c.frames, framesSize(o.Methods))
-	c.samples = [sampleEntries]sampleEntry{}
+	c.frames = scratch.Zeroed(c.frames, tableSize(2*o.Methods, maxFrameEntries))
+	c.samples = scratch.Zeroed(c.samples, tableSize(o.Parsed, maxSampleEntries))
 	clear(c.threads)
 	c.threads = c.threads[:0]
 	for range t.parser.Threads.Thread {
 		c.threads = append(c.threads, nil)
 	}
 	c.frameTypes = [outline.NoFrameType + 1]int32{}
+	c.lastKnown = false
 	c.states = map[types.ThreadStateRef]int32{}
 	header := t.parser.ChunkHeader()
 	t.clock = newClock(header)
@@ -89,15 +90,16 @@ type frameEntry struct {
 	location int32
 }
 
+// The tables of frames and of observations stay in the cache of a processor.
 const (
-	minFrames = 1 << 8
-	// maxFrames keeps the table in the cache of a processor.
-	maxFrames = 1 << 15
+	minEntries       = 1 << 6
+	maxFrameEntries  = 1 << 15
+	maxSampleEntries = 1 << 12
 )
 
-// framesSize returns the size of the table of frames: the next power of two.
-func framesSize(methods int) int {
-	return 1 << bits.Len(uint(min(max(2*methods, minFrames), maxFrames)-1))
+// tableSize returns the size of a table for so many entries: the next power of two, up to the largest.
+func tableSize(entries, largest int) int {
+	return 1 << bits.Len(uint(min(max(entries, minEntries), largest)-1))
 }
 
 // location returns the dictionary's location for a frame. Stacks have the same frames again and again, so the table has for

@@ -51,7 +51,10 @@ type chunk struct {
 	// frames is a table of frames by their hash.
 	frames []frameEntry
 	// samples is a table of observations by their hash.
-	samples [sampleEntries]sampleEntry
+	samples []sampleEntry
+	// lastState is the state of the execution sample before, lastCPU and lastWall say which clocks such samples are of.
+	lastState                    types.ThreadStateRef
+	lastKnown, lastCPU, lastWall bool
 	// frameTypes are the attributes of locations by the type of the frame.
 	frameTypes [outline.NoFrameType + 1]int32
 	// states are attributes, 0 for states without a name.
@@ -88,7 +91,7 @@ func (t *decoding) release() (bytes int) {
 	t.chunk.outline, t.chunk.states = nil, nil
 	t.dict.Reset(dictionary.Sizes{})
 	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.chunk.stacks) + scratch.Bytes(t.chunk.functions) +
-		24*cap(t.chunk.threads) + samplesTableBytes + scratch.Bytes(t.chunk.frames) + scratch.Bytes(t.attributes) + int(t.dict.Kept())
+		24*cap(t.chunk.threads) + scratch.Bytes(t.chunk.samples) + scratch.Bytes(t.chunk.frames) + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {
 		bytes += t.lists[i].release()
 	}

@@ -3,8 +3,6 @@
 
 package outline
 
-import "slices"
-
 // Kind is a kind of event that the parser reads.
 type Kind byte
 
@@ -38,7 +36,7 @@ var valuesOf = [numKinds]int{
 	ThreadPark: 2, LiveObject: 1, Malloc: 2,
 }
 
-// maxListedClass is the largest number of a class whose kind is in a list.
+// maxListedClass is the largest number of a class that is in a list.
 const maxListedClass = 1 << 14
 
 // setKind notes the kind of events that a class is of.
@@ -47,23 +45,23 @@ func (r *reader) setKind(c *class) {
 	if c.kind == NoKind || c.id > maxListedClass {
 		return
 	}
-	if n := int(c.id) + 1 - len(r.kinds); n > 0 {
-		r.kinds = append(r.kinds, slices.Repeat([]Kind{NoKind}, n)...)
+	if n := int(c.id) + 1 - len(r.parsed); n > 0 {
+		r.parsed = append(r.parsed, make([]*class, n)...)
 	}
-	r.kinds[c.id] = c.kind
+	r.parsed[c.id] = c
 }
 
-// kindOf returns the kind of an event of a class.
-func (r *reader) kindOf(class uint64) Kind {
-	if class < uint64(len(r.kinds)) {
-		return r.kinds[class]
+// parsedClass returns the class with this number, if the parser reads its events.
+func (r *reader) parsedClass(id uint64) *class {
+	if id < uint64(len(r.parsed)) {
+		return r.parsed[id]
 	}
-	if class > maxListedClass {
-		if c := r.byID[int64(class)]; c != nil {
-			return c.kind
+	if id > maxListedClass {
+		if c := r.byID[int64(id)]; c != nil && c.kind != NoKind {
+			return c
 		}
 	}
-	return NoKind
+	return nil
 }
 
 // readEvents walks over the events of the chunk, and over the fields of those that the parser reads.
@@ -78,8 +76,8 @@ func (r *reader) readEvents() error {
 		if next < 0 {
 			return r.cut(pos, "an event")
 		}
-		if kind := r.kindOf(id); kind != NoKind {
-			if err := r.readEvent(kind, r.byID[int64(id)], next, end); err != nil {
+		if c := r.parsedClass(id); c != nil {
+			if err := r.readEvent(c, next, end); err != nil {
 				return err
 			}
 		}
@@ -88,7 +86,7 @@ func (r *reader) readEvents() error {
 	return nil
 }
 
-func (r *reader) readEvent(kind Kind, c *class, pos, end int) error {
+func (r *reader) readEvent(c *class, pos, end int) error {
 	if pos > end {
 		return r.cut(pos, "an event of "+c.name)
 	}
@@ -96,11 +94,11 @@ func (r *reader) readEvent(kind Kind, c *class, pos, end int) error {
 		return err
 	}
 	r.chunk.Parsed++
-	r.out.Events[kind]++
-	if r.values += valuesOf[kind]; r.values > r.limits.Events {
+	r.out.Events[c.kind]++
+	if r.values += valuesOf[c.kind]; r.values > r.limits.Events {
 		return TooLarge("samples", r.values, r.limits.Events)
 	}
-	if kind == ActiveSetting {
+	if c.kind == ActiveSetting {
 		return r.readSetting(c, pos, end)
 	}
 	return nil

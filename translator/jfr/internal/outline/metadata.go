@@ -276,7 +276,7 @@ func (r *reader) resolve(pos int) error {
 			return r.fail(pos, "the metadata have no class %q", name)
 		}
 	}
-	r.kinds = r.kinds[:0]
+	r.parsed = r.parsed[:0]
 	for _, c := range r.byID {
 		for i := range c.fields {
 			f := &c.fields[i]

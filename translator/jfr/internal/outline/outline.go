@@ -97,8 +97,8 @@ type reader struct {
 	frame   *class
 	// frameType says that the last field of a frame is its type, as the JDK and async-profiler write it.
 	frameType bool
-	// kinds has the kind of event by the number of its class, for small numbers.
-	kinds []Kind
+	// parsed has the classes of events that the parser reads by their number, for small numbers.
+	parsed []*class
 
 	pools, reservedOwn int64
 	values             int

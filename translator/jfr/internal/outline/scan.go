@@ -189,6 +189,9 @@ func readString(data []byte, pos int) string {
 		return string(data[next : next+int(length)])
 	case stringUTF16:
 		length, next := readInt(data, pos+1)
+		if ascii := data[next:min(next+int(length), len(data))]; isASCII(ascii) {
+			return string(ascii)
+		}
 		runes := make([]rune, length)
 		for i := range runes {
 			var r uint32
@@ -199,4 +202,14 @@ func readString(data []byte, pos int) string {
 	default:
 		return ""
 	}
+}
+
+// isASCII tells whether all characters are one byte each, as those of the names of classes are.
+func isASCII(text []byte) bool {
+	for _, b := range text {
+		if b >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

@@ -37,7 +37,11 @@ func (r *reader) readSetting(c *class, pos, end int) error {
 		}
 		pos, _ = r.skipField(f, pos, end)
 	}
-	r.out.Settings.note(r.kindOf(id), name, value)
+	of := NoKind
+	if c := r.parsedClass(id); c != nil {
+		of = c.kind
+	}
+	r.out.Settings.note(of, name, value)
 	return nil
 }
 
