@@ -104,7 +104,7 @@ func TestBadLabels(t *testing.T) {
 			_, _, err := NewDecoder(Options{}).Decode(jfrtest.Example().Bytes(), Source{Labels: test.labels})
 			require.ErrorIs(t, err, test.want)
 			assert.ErrorContains(t, err, test.says)
-			assert.True(t, errors.Is(err, ErrMalformed) != errors.Is(err, ErrTooLarge))
+			assert.NotEqual(t, errors.Is(err, ErrMalformed), errors.Is(err, ErrTooLarge))
 		})
 	}
 	_, _, err := NewDecoder(Options{}).Decode(jfrtest.Example().Bytes(), Source{Labels: number(message(nil, 9, []byte("new")), 8, 7)})
