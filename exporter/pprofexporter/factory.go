@@ -19,6 +19,9 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
+// drainTime is how long a shutdown works on a queue in memory.
+const drainTime = 5 * time.Second
+
 // NewFactory returns the factory of the pprof exporter.
 func NewFactory() xexporter.Factory {
 	return xexporter.NewFactory(
@@ -57,6 +60,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		Start:     d.start,
 		Shutdown:  d.shutdown,
 		Consume:   d.consume,
+		DrainTime: drainTime,
 	})
 	if err != nil {
 		return nil, err

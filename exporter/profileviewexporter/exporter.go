@@ -19,6 +19,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -28,6 +29,8 @@ const (
 	// shutdownWait is how long a shutdown waits for answers. A page that is being drawn cannot be interrupted: it ends by
 	// itself, later.
 	shutdownWait = 3 * time.Second
+	// maxConnections is how many connections the server has at a time.
+	maxConnections = 500
 )
 
 // viewExporter holds the most recent profiles and serves them.
@@ -74,6 +77,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
 	}
+	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot listen at %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)

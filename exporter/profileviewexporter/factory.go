@@ -39,5 +39,6 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		Start:     v.start,
 		Shutdown:  v.shutdown,
 		Consume:   v.consume,
+		DrainTime: 0, // What would come to be held is gone with the process.
 	})
 }

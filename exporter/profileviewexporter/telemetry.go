@@ -33,6 +33,10 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 	})}, nil
 }
 
+func (t *telemetry) connectionClosed() {
+	t.builder.ExporterProfileViewClosedConnections.Add(context.Background(), 1, t.Plain)
+}
+
 func (t *telemetry) evicted(reason recent.Reason) {
 	t.builder.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1, t.Because(string(reason)))
 }

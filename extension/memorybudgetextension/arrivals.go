@@ -10,97 +10,100 @@ import (
 )
 
 const (
-	// evictionPause is between two evictions: the first one takes a while to free its memory.
-	evictionPause = 20 * time.Millisecond
-	// longestPause is how long a sender is kept waiting for memory that others are told to free.
-	longestPause = time.Second
-	// poll is how often it looks whether they have.
-	poll = 5 * time.Millisecond
-	// mostArriving is how many requests may be arriving at a time. Each has a goroutine, whatever has arrived of it.
-	mostArriving = 2048
+	// evictionInterval is the least time between two evictions. An evicted request needs this time to free its memory.
+	evictionInterval = 20 * time.Millisecond
+	// maxWait limits how long a request waits until evicted requests have freed their memory.
+	maxWait = time.Second
+	// pollInterval is how often a waiting request checks for free memory.
+	pollInterval = 5 * time.Millisecond
+	// maxArriving limits the number of arriving requests. Each one has a goroutine, even if it has sent nothing yet.
+	maxArriving = 2048
 )
 
-// arrivals are the requests that have not arrived as a whole. They share a number of bytes. Where these are short, the one
-// that began first has to go: whoever takes longest holds most for nothing.
+// arrivals holds the requests that have not arrived completely. They share a limit in bytes. If they exceed it, the oldest
+// request is evicted: it is the one most likely to have stalled.
 type arrivals struct {
 	limit int64
 
-	mu      sync.Mutex
-	used    int64
-	oldest  *list.List // of *arrival
-	evicted time.Time  // when one had to go
+	mu           sync.Mutex
+	used         int64
+	requests     *list.List // of *arrival, oldest first
+	lastEviction time.Time
 }
 
 // arrival is a request that is being received.
 type arrival struct {
-	all     *arrivals
+	arrivals *arrivals
+	// element is nil if the request is no longer in the list.
 	element *list.Element
-	// evict ends it.
+	// evict aborts the request.
 	evict func()
 }
 
-func newArrivals(limit int64) *arrivals { return &arrivals{limit: limit, oldest: list.New()} }
+func newArrivals(limit int64) *arrivals { return &arrivals{limit: limit, requests: list.New()} }
 
-// begin adds a request, which ends with [arrival.end]. evict must not block; it may be called once, from anywhere.
+// begin adds a request. The caller must end it with [arrival.end]. evict must not block. It is called at most once, by any
+// goroutine.
 func (a *arrivals) begin(evict func()) *arrival {
-	one := &arrival{all: a, evict: evict}
+	added := &arrival{arrivals: a, evict: evict}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	one.element = a.oldest.PushBack(one)
-	if a.oldest.Len() > mostArriving {
+	added.element = a.requests.PushBack(added)
+	if a.requests.Len() > maxArriving {
 		a.evictOldest()
 	}
-	return one
+	return added
 }
 
-// end removes the request: it has arrived, or will not. It reports whether that had not been done.
-func (one *arrival) end() bool {
-	one.all.mu.Lock()
-	defer one.all.mu.Unlock()
-	return one.all.remove(one)
+// end removes the request, because it has arrived or was aborted. It returns false if the request was removed before.
+func (request *arrival) end() bool {
+	request.arrivals.mu.Lock()
+	defer request.arrivals.mu.Unlock()
+	return request.arrivals.remove(request)
 }
 
-func (a *arrivals) remove(one *arrival) bool {
-	if one.element == nil {
+// remove is [arrival.end]. The caller holds the lock.
+func (a *arrivals) remove(request *arrival) bool {
+	if request.element == nil {
 		return false
 	}
-	a.oldest.Remove(one.element)
-	one.element = nil
+	a.requests.Remove(request.element)
+	request.element = nil
 	return true
 }
 
-// evictOldest ends the oldest request, if there is one. The lock is held.
+// evictOldest aborts the oldest request, if there is one. The caller holds the lock.
 func (a *arrivals) evictOldest() {
-	if front := a.oldest.Front(); front != nil {
-		one := front.Value.(*arrival)
-		a.remove(one)
-		one.evict()
-		a.evicted = time.Now()
+	if front := a.requests.Front(); front != nil {
+		oldest := front.Value.(*arrival)
+		a.remove(oldest)
+		oldest.evict()
+		a.lastEviction = time.Now()
 	}
 }
 
-// add takes bytes for what arrives, for one of the requests, or nil if it is not known for which. Where they are short it
-// waits a little for those that it evicts, but not if it was evicted itself.
-func (a *arrivals) add(one *arrival, bytes int64) {
-	a.change(bytes)
-	for begin := time.Now(); !a.makeRoom(one) && time.Since(begin) < longestPause; {
-		time.Sleep(poll)
+// add counts received bytes. request is nil if the bytes cannot be assigned to a request. Above the limit, add evicts
+// requests and waits up to maxWait until they have freed memory. It does not wait if request itself was evicted.
+func (a *arrivals) add(request *arrival, bytes int64) {
+	a.adjust(bytes)
+	for begin := time.Now(); !a.enforceLimit(request) && time.Since(begin) < maxWait; {
+		time.Sleep(pollInterval)
 	}
 }
 
-// makeRoom reports whether there is nothing to wait for. It evicts a request if the one before had time to free what
-// it held.
-func (a *arrivals) makeRoom(one *arrival) bool {
+// enforceLimit evicts a request if the limit is exceeded and evictionInterval has passed. It returns true if the caller need
+// not wait.
+func (a *arrivals) enforceLimit(request *arrival) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.used > a.limit && time.Since(a.evicted) >= evictionPause {
+	if a.used > a.limit && time.Since(a.lastEviction) >= evictionInterval {
 		a.evictOldest()
 	}
-	return a.used <= a.limit || one != nil && one.element == nil
+	return a.used <= a.limit || request != nil && request.element == nil
 }
 
-// change takes or gives back bytes at once.
-func (a *arrivals) change(bytes int64) {
+// adjust adds bytes to the count, or subtracts them if bytes is negative. It never waits.
+func (a *arrivals) adjust(bytes int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.used += bytes

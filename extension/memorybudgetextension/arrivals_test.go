@@ -11,25 +11,25 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestOldestGoesFirst: where bytes are short, the requests that began first go, one after the other.
-func TestOldestGoesFirst(t *testing.T) {
+// TestOldestIsEvictedFirst: above the limit, the oldest requests are evicted, one after the other.
+func TestOldestIsEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newArrivals(100)
-		var gone []string
+		var evicted []string
 		begin := func(name string) *arrival {
 			return a.begin(func() {
-				gone = append(gone, name)
-				time.AfterFunc(time.Millisecond, func() { a.change(-40) })
+				evicted = append(evicted, name)
+				time.AfterFunc(time.Millisecond, func() { a.adjust(-40) })
 			})
 		}
 		first, second, third := begin("first"), begin("second"), begin("third")
 		a.add(first, 40)
 		a.add(second, 40)
-		assert.Empty(t, gone)
+		assert.Empty(t, evicted)
 		a.add(third, 40)
-		assert.Equal(t, []string{"first"}, gone)
+		assert.Equal(t, []string{"first"}, evicted)
 		a.add(third, 50)
-		assert.Equal(t, []string{"first", "second"}, gone)
+		assert.Equal(t, []string{"first", "second"}, evicted)
 		assert.Equal(t, int64(90), a.bytes())
 		assert.False(t, first.end())
 		assert.True(t, third.end())
@@ -37,24 +37,24 @@ func TestOldestGoesFirst(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForLong: who has no one to evict, or was evicted, goes on.
-func TestNobodyWaitsForLong(t *testing.T) {
+// TestAddWaitsForLimitedTime: an evicted request does not wait, and others wait at most maxWait.
+func TestAddWaitsForLimitedTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newArrivals(100)
 		evicted := false
-		one := a.begin(func() { evicted = true })
+		request := a.begin(func() { evicted = true })
 		begin := time.Now()
-		a.add(one, 101)
+		a.add(request, 101)
 		assert.True(t, evicted)
 		assert.Zero(t, time.Since(begin))
 		a.add(nil, 1)
-		assert.Equal(t, longestPause, time.Since(begin))
+		assert.Equal(t, maxWait, time.Since(begin))
 	})
 }
 
-func TestMostArriving(t *testing.T) {
+func TestMaxArriving(t *testing.T) {
 	a, evicted := newArrivals(100), 0
-	for range mostArriving + 3 {
+	for range maxArriving + 3 {
 		a.begin(func() { evicted++ })
 	}
 	assert.Equal(t, 3, evicted)

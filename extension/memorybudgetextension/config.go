@@ -17,17 +17,18 @@ import (
 
 // Config is the configuration of the extension.
 type Config struct {
-	// LimitMiB is how much memory the requests may take, in MiB. 0 says that LimitPercentage does.
+	// LimitMiB limits the memory of all requests together, in MiB. If it is 0, LimitPercentage applies.
 	LimitMiB int64 `mapstructure:"limit_mib"`
-	// LimitPercentage is the same in percent of GOMEMLIMIT, else of the memory of the control group, else of the system.
+	// LimitPercentage is the same limit in percent of GOMEMLIMIT, or else of the cgroup's memory limit, or else of the
+	// system's memory.
 	LimitPercentage int `mapstructure:"limit_percentage"`
-	// Wait is how long a request waits for memory that others have.
+	// Wait limits how long a request waits for memory that other requests use.
 	Wait time.Duration `mapstructure:"wait"`
-	// MaxNesting is how many levels deep an attribute value may be nested.
+	// MaxNesting limits the levels of nested lists and maps in an attribute value.
 	MaxNesting int `mapstructure:"max_nesting"`
-	// MaxInflatedMiB is how large a compressed request may be without its compression, in MiB.
+	// MaxInflatedMiB limits the decompressed size of a request, in MiB.
 	MaxInflatedMiB int `mapstructure:"max_inflated_mib"`
-	// ReceiveTimeout is how long the body of a request may take to arrive.
+	// ReceiveTimeout limits how long the body of a request may take to arrive.
 	ReceiveTimeout time.Duration `mapstructure:"receive_timeout"`
 
 	// prevent unkeyed literal initialization
@@ -36,11 +37,12 @@ type Config struct {
 
 const (
 	defaultMaxNesting     = 32
-	defaultMaxInflatedMiB = 20 // what confighttp allows
+	defaultMaxInflatedMiB = 20 // as in confighttp
 	defaultReceiveTimeout = 30 * time.Second
-	// arrivingPart is the part of the limit, one in so many, that requests have which did not arrive as a whole.
+	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
 	arrivingPart = 4
-	// largestNesting is what all components render; unmarshalling recurses.
+	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this
+	// many levels are safe.
 	largestNesting = 1000
 )
 
@@ -49,7 +51,7 @@ var (
 	_ confmap.Unmarshaler = (*Config)(nil)
 )
 
-// Unmarshal reads the configuration and refuses keys that do not exist.
+// Unmarshal reads the configuration. An unknown key is an error.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
 
 func createDefaultConfig() component.Config {
@@ -62,7 +64,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate checks the numbers.
+// Validate checks that each number is in its range.
 func (cfg *Config) Validate() error {
 	errs := []error{configcheck.Durations(cfg)}
 	check := func(valid bool, format string, args ...any) {
@@ -79,7 +81,7 @@ func (cfg *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// limit is the limit in bytes.
+// limit returns the limit in bytes.
 func (cfg *Config) limit() int64 {
 	if cfg.LimitMiB > 0 {
 		return cfg.LimitMiB << 20

@@ -3,8 +3,9 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package memorybudgetextension bounds the memory that the requests of all receivers take together.
+// Package memorybudgetextension limits the memory of the requests of all receivers together.
 //
-// It has the budget from which the components of this repository reserve, and is a middleware of the servers of others, for
-// OTLP over HTTP and gRPC: a request is received, then counted, then reserved, then unmarshalled.
+// The components of this repository reserve from its budget by themselves. For other receivers of OTLP over HTTP and gRPC the
+// extension is a server middleware. It receives a request, computes how much memory the unmarshalled message needs, reserves
+// that memory, and only then lets the receiver unmarshal the request.
 package memorybudgetextension // import "github.com/otelpprof/otelpprof/extension/memorybudgetextension"

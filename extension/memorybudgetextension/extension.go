@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// requestBytes is what a request takes beside its message: a goroutine and buffers.
+// requestBytes is the memory of a request without its message: a goroutine and buffers.
 const requestBytes = 32 << 10
 
 // memoryBudget is the extension.
@@ -24,9 +24,9 @@ type memoryBudget struct {
 	config    *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
-	// budget is what requests reserve from that have arrived.
+	// budget is for requests that have arrived completely.
 	budget *budget.Budget
-	// arrivals are the requests that have not.
+	// arrivals counts the memory of the others.
 	arrivals *arrivals
 	grpc     *grpcServer
 }
@@ -59,10 +59,10 @@ func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudge
 // MemoryBudget returns the budget for the components that reserve themselves.
 func (m *memoryBudget) MemoryBudget() *budget.Budget { return m.budget }
 
-// Start says how large the budget is, and has it observed.
+// Start logs the size of the budget and registers the metrics.
 func (m *memoryBudget) Start(context.Context, component.Host) error {
 	activeServer.Store(m.grpc)
-	m.logger.Info("memory for requests", zap.Int64("bytes", m.budget.Size()), zap.Int64("arriving_bytes", m.arrivals.limit))
+	m.logger.Info("Memory budget of requests", zap.Int64("bytes", m.budget.Size()), zap.Int64("arriving_bytes", m.arrivals.limit))
 	for _, observe := range []struct {
 		register func(metric.Int64Callback) error
 		value    func() int64
@@ -82,7 +82,7 @@ func (m *memoryBudget) Start(context.Context, component.Host) error {
 	return nil
 }
 
-// Shutdown ends what observes it.
+// Shutdown unregisters the metrics.
 func (m *memoryBudget) Shutdown(context.Context) error {
 	activeServer.CompareAndSwap(m.grpc, nil)
 	m.telemetry.Shutdown()

@@ -16,19 +16,21 @@ import (
 )
 
 const (
-	// maxHeaderBytes is how large the headers of a stream may be. gRPC allows 16 MiB.
+	// maxHeaderBytes limits the headers of a stream. The default of gRPC is 16 MiB.
 	maxHeaderBytes = 64 << 10
-	// streamWindow is how much a stream may send that nobody reads. A message that is being read may come as a whole.
+	// streamWindow limits the bytes that a stream may send before the server reads them. gRPC enlarges the window for the
+	// message that it is reading.
 	streamWindow = 64 << 10
-	// connectionWindow is the same for a connection. What comes is counted, so that it need not be small.
+	// connectionWindow is the same limit for a connection. It may be larger, because bufferPool counts the received bytes.
 	connectionWindow = 1 << 20
 )
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
 //
-// gRPC receives, inflates and unmarshals a message before anything is asked, so that this takes part in each step: the pool
-// of buffers counts what arrives, the compressors reserve what comes out, the codec what unmarshalling takes.
-// The interceptor, which is the first one, answers for all of them.
+// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts
+// that do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the
+// codec reserves memory for the unmarshalled one. The interceptor, which is the first one, returns the errors of all of
+// them.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{
@@ -44,7 +46,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 
 type arrivalKey struct{}
 
-// begin is asked for each new stream. The context that it returns ends the stream.
+// begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
 func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	arriving := s.arrivals.begin(func() {
@@ -64,14 +66,14 @@ func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, e
 	return context.WithValue(ctx, arrivalKey{}, arriving), nil
 }
 
-// intercept hands a message on with its reservation, or tells why there is none.
+// intercept passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) intercept(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if arriving, ok := ctx.Value(arrivalKey{}).(*arrival); ok {
 		arriving.end()
 	}
 	found, ok := s.outcomes.LoadAndDelete(request)
 	if !ok {
-		return next(ctx, request) // It is none of OTLP.
+		return next(ctx, request) // It is not an OTLP request.
 	}
 	outcome := found.(*outcome)
 	defer s.release(outcome)

@@ -17,20 +17,22 @@ import (
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
-// grpcServer takes part in how a server receives messages. It is the codec, too.
+// grpcServer has the hooks by which a gRPC server counts and reserves memory. It is the codec as well.
 type grpcServer struct {
 	*memoryBudget
 	pool *bufferPool
 	// next is the codec of pdata.
 	next encoding.CodecV2
-	// outcomes has what became of a message, by the message, from the codec to the interceptor, which is called next.
+	// outcomes passes the outcome of each message from the codec to the interceptor, which gRPC calls next. The key is the
+	// message.
 	outcomes sync.Map
 }
 
-// outcome is what became of a message: an error, or a reservation.
+// outcome is the result of the codec for one message: a reservation or an error.
 type outcome struct {
 	reservation *budget.Reservation
-	// held are bytes that have arrived and are kept until the answer. The reservation has them now.
+	// held is the size of the receive buffers, which gRPC keeps until the answer. Their bytes have moved from arrivals to the
+	// reservation.
 	held int64
 	err  error
 }
@@ -41,13 +43,13 @@ func newGRPCServer(m *memoryBudget) *grpcServer {
 	return &grpcServer{memoryBudget: m, pool: newBufferPool(m.arrivals), next: encoding.GetCodecV2(proto.Name)}
 }
 
-// Name is that of the codec of pdata.
+// Name returns the name of the codec of pdata.
 func (s *grpcServer) Name() string { return s.next.Name() }
 
-// Marshal is that of pdata.
+// Marshal marshals an answer with the codec of pdata.
 func (s *grpcServer) Marshal(v any) (mem.BufferSlice, error) { return s.next.Marshal(v) }
 
-// signals are the messages that the OTLP receiver takes.
+// signals maps the names of the OTLP request messages to their signals.
 var signals = map[string]otlpwire.Signal{
 	"ExportLogsServiceRequest":     otlpwire.Logs,
 	"ExportTraceServiceRequest":    otlpwire.Traces,
@@ -55,11 +57,11 @@ var signals = map[string]otlpwire.Signal{
 	"ExportProfilesServiceRequest": otlpwire.Profiles,
 }
 
-// Unmarshal reserves what a message takes, and unmarshals it if that can be. An error is left to the interceptor: those
-// of codecs are Internal to the sender.
+// Unmarshal reserves memory for a message and unmarshals it. The interceptor returns the error of an OTLP message, since
+// gRPC would send that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	o := &outcome{}
-	content := take(data, o)
+	content := contentOf(data, o)
 	signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]
 	if !known {
 		defer s.release(o)
@@ -75,12 +77,13 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// content is a message that has arrived.
+// content is the content of a received message.
 type content struct {
-	plain []byte // if it came compressed
-	err   error
-	// compressed says that plain is the message, else the data is.
+	// compressed reports whether the message was received compressed. Then plain is the decompressed message or err is set.
+	// Otherwise the message is in the data of the codec.
 	compressed bool
+	plain      []byte
+	err        error
 }
 
 func (c *content) buffers(data mem.BufferSlice) mem.BufferSlice {
@@ -90,8 +93,8 @@ func (c *content) buffers(data mem.BufferSlice) mem.BufferSlice {
 	return data
 }
 
-// take finds what a compressor has left for the codec.
-func take(data mem.BufferSlice, o *outcome) content {
+// contentOf looks for the result of a compressor, and moves its reservation to o.
+func contentOf(data mem.BufferSlice, o *outcome) content {
 	for _, buffer := range data {
 		bytes := buffer.ReadOnlyData()
 		if len(bytes) == 0 {
@@ -101,16 +104,16 @@ func take(data mem.BufferSlice, o *outcome) content {
 		if !ok {
 			break
 		}
-		result := found.(*inflated)
+		result := found.(*inflatedMessage)
 		o.reservation = result.reservation
 		return content{plain: result.plain, err: result.err, compressed: true}
 	}
 	return content{}
 }
 
-// admit reserves and unmarshals.
+// admit reserves memory for a message and unmarshals it.
 func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c content, o *outcome, v any) (err error) {
-	ctx := context.Background() // A codec has none. The wait of the budget ends it.
+	ctx := context.Background() // A codec gets no context. The wait of the budget limits the time.
 	var base, copied int64
 	if c.compressed {
 		copied = int64(len(c.plain))
@@ -123,7 +126,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c conte
 		}
 	}
 	o.held = base
-	s.arrivals.change(-base)
+	s.arrivals.adjust(-base)
 	plain := c.plain
 	if !c.compressed {
 		plain = contiguous(data)
@@ -150,7 +153,7 @@ func contiguous(data mem.BufferSlice) []byte {
 	return data.Materialize()
 }
 
-// heldBytes is the memory of buffers of the pool.
+// heldBytes returns the capacity of the buffers from the pool.
 func heldBytes(data mem.BufferSlice) (bytes int64) {
 	for _, buffer := range data {
 		bytes += int64(cap(buffer.ReadOnlyData()))
@@ -158,9 +161,10 @@ func heldBytes(data mem.BufferSlice) (bytes int64) {
 	return bytes
 }
 
-// release gives back what a message had. Its buffers are freed after that, as those of something that arrives.
+// release releases the reservation of a message. gRPC frees the receive buffers only after that, so they count as arriving
+// again.
 func (s *grpcServer) release(o *outcome) {
-	s.arrivals.change(o.held)
+	s.arrivals.adjust(o.held)
 	o.held = 0
 	o.reservation.Release()
 }

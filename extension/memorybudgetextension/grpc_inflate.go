@@ -21,12 +21,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// activeServer is the one whose messages are inflated within the budget. gRPC has its compressors for the whole process.
+// activeServer is the server whose budget the compressors use. It is global, since gRPC registers compressors for the whole
+// process.
 var activeServer atomic.Pointer[grpcServer]
 
-// inflatedMessages has what came out of compressed messages, by the first byte of the buffer that stands for it, from the
-// compressor to the codec, which is called next.
-var inflatedMessages sync.Map // of *byte to *inflated
+// inflatedMessages passes each decompressed message from the compressor to the codec, which gRPC calls next. gRPC gets a
+// buffer of one byte instead of the message; the address of that byte is the key.
+var inflatedMessages sync.Map // of *byte to *inflatedMessage
 
 func init() {
 	for name, inflate := range map[string]inflater{gzip.Name: inflateAll, "zstd": inflateAll, "snappy": inflateSnappy} {
@@ -36,10 +37,11 @@ func init() {
 	}
 }
 
-// inflater inflates compressed, up to limit bytes, and asks grow before it takes memory, with all that it has by then.
+// inflater decompresses up to limit bytes. Before it allocates memory, it calls grow with the total that it will use then.
 type inflater func(compressed []byte, limit int, grow func(bytes int) error) ([]byte, error)
 
-// compressor inflates the messages of a server within its budget. For clients it is the one inside.
+// compressor decompresses the messages of the active server within its budget. For clients it behaves as the embedded
+// compressor.
 type compressor struct {
 	encoding.Compressor
 	inflate inflater
@@ -47,30 +49,32 @@ type compressor struct {
 
 // Decompress returns a reader of the plain message.
 func (c *compressor) Decompress(r io.Reader) (io.Reader, error) {
-	return &inflating{compressor: c, compressed: r}, nil
+	return &inflatingReader{compressor: c, compressed: r}, nil
 }
 
-// inflating inflates when it is read: only then it is known who reads.
-type inflating struct {
+// inflatingReader decompresses on the first Read. Only then is it known who reads: the active server uses buffers of
+// placeholderBytes, and clients do not.
+type inflatingReader struct {
 	compressor *compressor
 	compressed io.Reader
-	plain      io.Reader // of a client
+	plain      io.Reader // only for a client
 	done       bool
 }
 
-// inflated is what came out of a message: it is handed to the codec past gRPC, which gets one byte that stands for it.
-type inflated struct {
+// inflatedMessage is the decompressed form of a message, or the error, and the reservation for it.
+type inflatedMessage struct {
 	plain       []byte
 	err         error
 	reservation *budget.Reservation
 }
 
-// Read reads the message of a client. For the server it inflates all at once.
-func (i *inflating) Read(p []byte) (n int, err error) {
+// Read reads the decompressed message of a client. For the server it decompresses the whole message and returns one byte,
+// see [inflatedMessages].
+func (i *inflatingReader) Read(p []byte) (n int, err error) {
 	if i.done {
 		return 0, io.EOF
 	}
-	if server := activeServer.Load(); i.plain == nil && server != nil && len(p) == inflatedBytes {
+	if server := activeServer.Load(); i.plain == nil && server != nil && len(p) == placeholderBytes {
 		i.done = true
 		p[0] = 0
 		inflatedMessages.Store(&p[0], server.inflateMessage(i.compressor.inflate, i.compressed))
@@ -85,37 +89,36 @@ func (i *inflating) Read(p []byte) (n int, err error) {
 }
 
 // Close closes the reader of a client.
-func (i *inflating) Close() error {
+func (i *inflatingReader) Close() error {
 	if closer, ok := i.plain.(io.Closer); ok {
 		return closer.Close()
 	}
 	return nil
 }
 
-// inflateMessage inflates a message that has arrived. The reservation has the plain message, and the room of another
-// such one for unmarshalling.
-func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inflated {
-	ctx := context.Background() // A compressor has none. The wait of the budget ends it.
+// inflateMessage decompresses a message that has arrived. The reservation includes the compressed message.
+func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inflatedMessage {
+	ctx := context.Background() // A compressor gets no context. The wait of the budget limits the time.
 	if closer, ok := compressed.(io.Closer); ok {
-		defer closer.Close() // It has references to buffers.
+		defer closer.Close() // This gives its buffers back to the pool.
 	}
-	size := sizeOf(compressed)
+	size := remainingBytes(compressed)
 	reservation, err := s.budget.Reserve(ctx, requestBytes+size)
 	if err != nil {
-		return &inflated{err: err}
+		return &inflatedMessage{err: err}
 	}
 	whole := make([]byte, size)
 	if _, err = io.ReadFull(compressed, whole); err != nil {
-		return &inflated{err: err, reservation: reservation}
+		return &inflatedMessage{err: err, reservation: reservation}
 	}
 	plain, err := inflate(whole, s.config.MaxInflatedMiB<<20, func(bytes int) error {
 		return reservation.Grow(ctx, requestBytes+size+int64(bytes))
 	})
-	return &inflated{plain: plain, err: err, reservation: reservation}
+	return &inflatedMessage{plain: plain, err: err, reservation: reservation}
 }
 
-// sizeOf is what a reader of gRPC has left.
-func sizeOf(r io.Reader) int64 {
+// remainingBytes returns how many bytes a reader of gRPC still has.
+func remainingBytes(r io.Reader) int64 {
 	if sized, ok := r.(interface{ Remaining() int }); ok {
 		return int64(sized.Remaining())
 	}
@@ -126,16 +129,16 @@ func inflateAll(compressed []byte, limit int, grow func(bytes int) error) ([]byt
 	return inflate.AppendReserving(nil, compressed, limit, grow)
 }
 
-// inflateSnappy inflates the framed form of snappy, which gRPC uses.
+// inflateSnappy decompresses the framing format of snappy, which gRPC uses.
 func inflateSnappy(compressed []byte, limit int, grow func(bytes int) error) ([]byte, error) {
 	reader := io.LimitReader(snappy.NewReader(bytes.NewReader(compressed)), int64(limit)+1)
 	plain := []byte(nil)
-	for room := max(len(compressed), smallestPiece); ; room = 2 * len(plain) {
-		if err := grow(len(plain) + room); err != nil {
+	for capacity := max(len(compressed), smallestPiece); ; capacity = 2 * len(plain) {
+		if err := grow(len(plain) + capacity); err != nil {
 			return nil, err
 		}
-		plain = append(make([]byte, 0, room), plain...)
-		n, err := io.ReadFull(reader, plain[len(plain):room])
+		plain = append(make([]byte, 0, capacity), plain...)
+		n, err := io.ReadFull(reader, plain[len(plain):capacity])
 		plain = plain[:len(plain)+n]
 		switch {
 		case len(plain) > limit:

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// The sizes of the buffers that are kept, as powers of two. gRPC does not give back smaller ones, and so they would be
-	// counted for good.
+	// The pool keeps buffers of 2^smallestBuffer to 2^largestBuffer bytes. gRPC never puts smaller ones back, so they would
+	// stay in the count until the garbage collector frees them.
 	smallestBuffer = 11
 	largestBuffer  = 20
-	// inflatedLength is what gRPC asks for to read from a compressor. These buffers are a little larger than that, so that
-	// the compressor knows them, and hold nothing: see [inflated].
-	inflatedLength = 32 << 10
-	inflatedBytes  = inflatedLength + 8
+	// decompressLength is the length of the buffers into which gRPC reads from a compressor. The pool makes them a little
+	// larger, so that [inflatingReader.Read] recognizes them. They hold a placeholder only, see [inflatedMessages].
+	decompressLength = 32 << 10
+	placeholderBytes = decompressLength + 8
 )
 
-// bufferPool gives gRPC memory for what it receives, and counts it. A buffer that gRPC loses, as those of streams that were
-// canceled, is counted until the garbage collector finds it.
+// bufferPool provides the receive buffers of gRPC and counts them. gRPC does not put back the buffers of canceled streams.
+// These count until the garbage collector frees them.
 type bufferPool struct {
-	arrivals *arrivals
-	inflated sync.Pool // of *[]byte
-	sizes    [largestBuffer + 1]sync.Pool
+	arrivals     *arrivals
+	placeholders sync.Pool // of *[]byte
+	sizes        [largestBuffer + 1]sync.Pool
 }
 
-// pooled is a buffer. What gRPC has is the address of its first field.
-type pooled struct {
+// pooledBuffer is a receive buffer. gRPC gets the address of its first field.
+type pooledBuffer struct {
 	data    []byte
 	cleanup runtime.Cleanup
 }
@@ -40,47 +40,47 @@ type pooled struct {
 var _ mem.BufferPool = (*bufferPool)(nil)
 
 func newBufferPool(a *arrivals) *bufferPool {
-	return &bufferPool{arrivals: a, inflated: sync.Pool{New: func() any {
-		buffer := make([]byte, inflatedBytes)
+	return &bufferPool{arrivals: a, placeholders: sync.Pool{New: func() any {
+		buffer := make([]byte, placeholderBytes)
 		return &buffer
 	}}}
 }
 
-// Get returns a buffer of at least length bytes. If too much is arriving, it waits a little.
+// Get returns a buffer of length bytes. If arriving requests exceed their limit, it waits, see [arrivals.add].
 func (p *bufferPool) Get(length int) *[]byte {
-	if length == inflatedLength {
-		return p.inflated.Get().(*[]byte)
+	if length == decompressLength {
+		return p.placeholders.Get().(*[]byte)
 	}
 	class := max(bits.Len(uint(max(length, 1)-1)), smallestBuffer)
-	var buffer *pooled
+	var buffer *pooledBuffer
 	if class <= largestBuffer {
-		buffer, _ = p.sizes[class].Get().(*pooled)
+		buffer, _ = p.sizes[class].Get().(*pooledBuffer)
 	}
 	if buffer == nil {
 		size := length
 		if class <= largestBuffer {
 			size = 1 << class
 		}
-		buffer = &pooled{data: make([]byte, size)}
+		buffer = &pooledBuffer{data: make([]byte, size)}
 	}
 	held := int64(cap(buffer.data))
 	p.arrivals.add(nil, held)
-	buffer.cleanup = runtime.AddCleanup(buffer, p.arrivals.change, -held)
+	buffer.cleanup = runtime.AddCleanup(buffer, p.arrivals.adjust, -held)
 	buffer.data = buffer.data[:length]
 	return &buffer.data
 }
 
-// Put takes a buffer back.
+// Put puts a buffer of [bufferPool.Get] back.
 func (p *bufferPool) Put(data *[]byte) {
 	size := cap(*data)
-	if size == inflatedBytes {
+	if size == placeholderBytes {
 		*data = (*data)[:size]
-		p.inflated.Put(data)
+		p.placeholders.Put(data)
 		return
 	}
-	buffer := (*pooled)(unsafe.Pointer(data)) // #nosec G103 -- Get has returned the address of this field.
+	buffer := (*pooledBuffer)(unsafe.Pointer(data)) // #nosec G103 -- Get has returned the address of this field.
 	buffer.cleanup.Stop()
-	p.arrivals.change(-int64(size))
+	p.arrivals.adjust(-int64(size))
 	if class := bits.Len(uint(size) - 1); class <= largestBuffer {
 		p.sizes[class].Put(buffer)
 	}

@@ -146,8 +146,8 @@ func TestGRPCExhausted(t *testing.T) {
 	r.requireFree(t)
 }
 
-// TestGRPCAtOnce sends 64 bombs of each compression at once: each waits for its turn, and is told to come back if that takes too
-// long.
+// TestGRPCAtOnce sends 64 decompression bombs of each format at once. Each waits for memory, and gets a retryable error if it
+// waits too long.
 func TestGRPCAtOnce(t *testing.T) {
 	const limit = 32
 	r := run(t, map[string]any{"limit_mib": limit}, consumertest.NewNop())
@@ -166,7 +166,7 @@ func TestGRPCAtOnce(t *testing.T) {
 					body = text
 				}
 				connection, closes := r.connect(t)
-				defer closes() // The server holds the last frame that came, and with it its memory, until then.
+				defer closes() // Until then, the server holds the buffer of the last frame.
 				err := send(t.Context(), connection, body, compression)
 				if err == nil {
 					answered.Add(1)
@@ -177,14 +177,14 @@ func TestGRPCAtOnce(t *testing.T) {
 		}
 	}
 	group.Wait()
-	t.Logf("%d of 192 were taken", answered.Load())
+	t.Logf("%d of 192 were accepted", answered.Load())
 	_, peak := r.budget.Used()
 	assert.LessOrEqual(t, peak, r.budget.Size())
 	assert.NotZero(t, answered.Load())
 	r.requireFree(t)
 }
 
-// rawStream opens a stream and sends a part of its message, in frames of so many bytes.
+// rawStream opens a stream and sends only sends bytes of its message, in frames of frame bytes.
 func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
 	t.Helper()
 	var dialer net.Dialer
@@ -211,11 +211,11 @@ func rawStream(t *testing.T, address string, sends, frame int) net.Conn {
 	binary.BigEndian.PutUint32(prefix[1:], 15<<20)
 	require.NoError(t, framer.WriteData(1, false, prefix))
 	go func() { _, _ = io.Copy(io.Discard, connection) }() // The windows are wide enough.
-	time.Sleep(50 * time.Millisecond)                      // until the window for the message is there
+	time.Sleep(50 * time.Millisecond)                      // until the server has enlarged the window for the message
 	data := make([]byte, frame)
 	for sent := 0; sent < sends; sent += frame {
 		if framer.WriteData(1, false, data) != nil {
-			break // The server may have had enough.
+			break // The server may have closed the stream.
 		}
 	}
 	return connection
@@ -238,7 +238,8 @@ func (h *headerBlock) add(name, value string) {
 
 func (h *headerBlock) bytes() []byte { return h.buffer }
 
-// TestGRPCStalled: 64 streams that send 2 MiB and then stop do not keep others out, nor take more than their part.
+// TestGRPCStalled: 64 streams that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving
+// requests.
 func TestGRPCStalled(t *testing.T) {
 	for name, frame := range map[string]int{"large frames": 16 << 10, "small frames": 1100} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +263,7 @@ func TestGRPCStalled(t *testing.T) {
 	}
 }
 
-// retry sends as OTLP clients do.
+// retry sends until the server accepts, as OTLP clients do.
 func retry(ctx context.Context, connection *grpc.ClientConn, body []byte) error {
 	for {
 		err := send(ctx, connection, body, "")
@@ -279,12 +280,12 @@ func TestGRPCTooSlow(t *testing.T) {
 	rawStream(t, r.grpc, 100<<10, 10<<10)
 	require.Eventually(t, func() bool { return r.refusals(t, "too_slow") == 1 }, 5*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
-		runtime.GC() // finds what gRPC lost
+		runtime.GC() // frees the buffers that gRPC did not put back
 		return r.arrivals.bytes() == 0
 	}, 5*time.Second, 10*time.Millisecond)
 }
 
-// TestGRPCClients: what clients of this process receive is inflated as ever.
+// TestGRPCClients: clients of this process can still receive compressed messages.
 func TestGRPCClients(t *testing.T) {
 	r := run(t, nil, consumertest.NewNop())
 	connection := r.dial(t)

@@ -123,11 +123,11 @@ func (r *running) connect(t *testing.T, options ...grpc.DialOption) (connection 
 	return connection, func() { assert.NoError(t, connection.Close()) }
 }
 
-// requireFree: after all answers nothing is reserved, and nothing arriving.
+// requireFree asserts that nothing is reserved or arriving after all answers.
 func (r *running) requireFree(t *testing.T) {
 	t.Helper()
 	assert.Eventually(t, func() bool {
-		runtime.GC() // finds the buffers that gRPC lost
+		runtime.GC() // frees the buffers that gRPC did not put back
 		used, _ := r.budget.Used()
 		return used == 0 && r.arrivals.bytes() == 0
 	}, slowdown*10*time.Second, 10*time.Millisecond, "reserved or arriving")
@@ -136,7 +136,7 @@ func (r *running) requireFree(t *testing.T) {
 	require.Zero(t, r.arrivals.bytes(), "arriving")
 }
 
-// records is a request of so many log records with a text of so many bytes each.
+// records returns a request of n log records with a text of the given number of bytes each.
 func records(n, bytes int) plogotlp.ExportRequest {
 	logs := plog.NewLogs()
 	all := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
@@ -153,7 +153,7 @@ func marshaled(t *testing.T, request plogotlp.ExportRequest) []byte {
 	return body
 }
 
-// sumOf is the value of a counter for a reason.
+// sumOf returns the value of a counter for a reason.
 func sumOf(metric metricdata.Metrics, reason string) (sum int64) {
 	for _, point := range metric.Data.(metricdata.Sum[int64]).DataPoints {
 		if value, _ := point.Attributes.Value("reason"); value.AsString() == reason {

@@ -27,7 +27,7 @@ import (
 const (
 	protoType = "application/x-protobuf"
 	jsonType  = "application/json"
-	// readCopies is how often the handler has a body while it reads it.
+	// readCopies is how many copies of a body the handler holds at most while it reads the body.
 	readCopies = 2
 )
 
@@ -38,8 +38,8 @@ func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.Wrap
 	}, nil
 }
 
-// serve hands a request on once its body has arrived and what it will take is reserved. What is no OTLP is handed on as it
-// comes.
+// serve calls next when the body of the request has arrived and its memory is reserved. A request that is not OTLP goes to next
+// unchanged.
 func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || err != nil || mediaType != protoType && mediaType != jsonType {
@@ -68,9 +68,10 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 	next.ServeHTTP(w, r)
 }
 
-// admit reserves what the request takes. The body is then plain and in one piece. On an error nothing is reserved.
+// admit reserves the memory of a request. It makes the body one decompressed slice, body.plain. On an error nothing stays
+// reserved.
 func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) (*budget.Reservation, error) {
-	defer body.drop()
+	defer body.release()
 	reservation, err := m.budget.Reserve(r.Context(), requestBytes+body.size)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 	return reservation, nil
 }
 
-// inflate takes off the compression that the server has left on.
+// inflate decompresses the body, unless the server has already done so.
 func (m *memoryBudget) inflate(ctx context.Context, encoding string, body *httpBody, reservation *budget.Reservation) error {
 	switch encoding {
 	case "", "identity":
@@ -110,7 +111,7 @@ func (m *memoryBudget) inflate(ctx context.Context, encoding string, body *httpB
 	}
 }
 
-// count returns what a body takes after it was unmarshalled.
+// count returns how many bytes the unmarshalled body needs.
 func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (int64, error) {
 	if mediaType == jsonType {
 		return otlpwire.CountJSON(body, m.config.MaxNesting)
@@ -125,7 +126,7 @@ func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (in
 	return m.countAny(body)
 }
 
-// countAny is for a path that does not tell the signal: it counts the one that takes most.
+// countAny counts a body whose path does not tell the signal. It returns the largest count of all signals.
 func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
 	for _, signal := range []otlpwire.Signal{otlpwire.Logs, otlpwire.Traces, otlpwire.Metrics, otlpwire.Profiles} {
 		var counted int64
@@ -141,7 +142,7 @@ func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
 	return most, nil
 }
 
-// refuseHTTP answers as OTLP says, with a status in the form of the request.
+// refuseHTTP answers as the OTLP specification requires: with a google.rpc.Status in the media type of the request.
 func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaType string, err error) {
 	refusal, s := m.refuse(r.Context(), err)
 	w.Header().Set("Content-Type", mediaType)
@@ -149,7 +150,7 @@ func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaT
 		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 	}
 	w.WriteHeader(refusal.http)
-	_, _ = w.Write(statusBody(mediaType, s)) // The sender may be away.
+	_, _ = w.Write(statusBody(mediaType, s)) // If this fails, the client has disconnected.
 }
 
 func statusBody(mediaType string, s *status.Status) []byte {

@@ -13,34 +13,35 @@ import (
 )
 
 const (
-	// The pieces that a body is read into: as large as all before, within these.
+	// A body is read into pieces. Each piece is as large as all pieces before it together, within these limits.
 	smallestPiece = 4 << 10
 	largestPiece  = 1 << 20
 )
 
-// httpBody is the body of a request: in pieces while it arrives, then in one.
+// httpBody is the body of a request.
 type httpBody struct {
 	arrivals *arrivals
 	arriving *arrival
-	pieces   [][]byte
-	size     int64 // of what is in pieces
-	held     int64 // taken from arrivals
-	plain    []byte
+	pieces   [][]byte // while the body arrives
+	size     int64    // length of all pieces
+	held     int64    // capacity of all pieces, counted in arrivals
+	plain    []byte   // when it has arrived
 }
 
-// receive reads the body of a request. It holds what has arrived, and little more. The caller must join or drop it.
+// receive reads the body of a request. The memory grows with the received bytes, not with the Content-Length, which may be
+// wrong. The caller must join or release the body.
 func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body httpBody, err error) {
 	body.arrivals = m.arrivals
 	defer func() {
 		if err != nil {
-			body.drop()
+			body.release()
 		}
 	}()
 	control := http.NewResponseController(w)
 	var evicted atomic.Bool
 	arriving := m.arrivals.begin(func() {
 		evicted.Store(true)
-		_ = control.SetReadDeadline(time.Unix(1, 0)) // Servers without it read on until the timeout.
+		_ = control.SetReadDeadline(time.Unix(1, 0)) // A server that does not support this reads until the timeout.
 	})
 	defer arriving.end()
 	body.arriving = arriving
@@ -50,7 +51,7 @@ func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body htt
 		switch {
 		case errors.Is(err, io.EOF):
 			arriving.end()
-			_ = control.SetReadDeadline(time.Time{}) // The server sets its own for the next request.
+			_ = control.SetReadDeadline(time.Time{}) // The server sets its own deadline for the next request.
 			return body, nil
 		case evicted.Load():
 			return body, errEvicted
@@ -62,7 +63,7 @@ func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body htt
 	}
 }
 
-// readPiece fills the last piece, or a new one, as far as there is something. The error is io.EOF at the end.
+// readPiece calls Read once, into the last piece or a new one. The error is io.EOF at the end.
 func (b *httpBody) readPiece(r io.Reader) error {
 	last := len(b.pieces) - 1
 	if last < 0 || len(b.pieces[last]) == cap(b.pieces[last]) {
@@ -82,17 +83,17 @@ func (b *httpBody) readPiece(r io.Reader) error {
 	return err
 }
 
-// join puts the pieces together. The memory for it must be reserved.
+// join copies the pieces into plain and releases them. The caller must have reserved size bytes.
 func (b *httpBody) join() {
 	b.plain = make([]byte, 0, b.size)
 	for _, piece := range b.pieces {
 		b.plain = append(b.plain, piece...)
 	}
-	b.drop()
+	b.release()
 }
 
-// drop gives the pieces back, if there are any.
-func (b *httpBody) drop() {
-	b.arrivals.change(-b.held)
+// release frees the pieces, if there are any.
+func (b *httpBody) release() {
+	b.arrivals.adjust(-b.held)
 	b.pieces, b.held = nil, 0
 }

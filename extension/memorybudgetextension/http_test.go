@@ -72,7 +72,7 @@ func TestHTTP(t *testing.T) {
 	r.requireFree(t)
 }
 
-// TestHTTPReservation: the next consumer finds a reservation in its context, of what the request takes.
+// TestHTTPReservation: the context of the next consumer carries a reservation for the memory of the request.
 func TestHTTPReservation(t *testing.T) {
 	var reserved int64
 	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
@@ -88,7 +88,7 @@ func TestHTTPReservation(t *testing.T) {
 	r.requireFree(t)
 }
 
-// nestedValue is a log record with a body of so many levels.
+// nestedValue returns a log record whose body has this many levels.
 func nestedValue(levels int) []byte {
 	logs := plog.NewLogs()
 	value := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body()
@@ -142,7 +142,7 @@ func TestHTTPRefusals(t *testing.T) {
 	}
 }
 
-// TestHTTPExhausted: who finds the budget taken by others may come back.
+// TestHTTPExhausted: a request gets a retryable error while others hold the whole budget.
 func TestHTTPExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
 	all, err := r.MemoryBudget().Reserve(t.Context(), r.MemoryBudget().Size())
@@ -155,7 +155,7 @@ func TestHTTPExhausted(t *testing.T) {
 	r.requireFree(t)
 }
 
-// stall opens a connection that says it sends a body, sends only so many bytes of it, and waits.
+// stall opens a connection, announces a body of 16 MiB, sends only sends bytes of it, and waits.
 func stall(t *testing.T, address string, sends int) net.Conn {
 	t.Helper()
 	var dialer net.Dialer
@@ -165,11 +165,12 @@ func stall(t *testing.T, address string, sends int) net.Conn {
 	_, err = fmt.Fprintf(connection, "POST /v1/logs HTTP/1.1\r\nHost: h\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", protoType, 16<<20)
 	require.NoError(t, err)
 	_, err = io.Copy(connection, bytes.NewReader(make([]byte, sends)))
-	_ = err // The server may have had enough.
+	_ = err // The server may have closed the connection.
 	return connection
 }
 
-// TestHTTPStalled: senders that send a lot and then stop do not keep others out, nor take more than their part.
+// TestHTTPStalled: 64 clients that send 2 MiB and then stop neither block other requests nor exceed the limit of arriving
+// requests.
 func TestHTTPStalled(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 64}, consumertest.NewNop())
 	var group sync.WaitGroup

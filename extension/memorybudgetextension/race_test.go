@@ -5,5 +5,5 @@
 
 package memorybudgetextension
 
-// slowdown is how many times longer than a program without the race detector these tests may take.
+// slowdown multiplies the time limits of the tests: the race detector makes them slower.
 const slowdown = 5

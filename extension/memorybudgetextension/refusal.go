@@ -23,14 +23,14 @@ import (
 )
 
 var (
-	errEvicted = errors.New("too much is arriving at a time")
+	errEvicted = errors.New("arriving requests exceed their memory limit")
 	errTooSlow = errors.New("request took too long to arrive")
 )
 
-// retryAfter is when a sender may try again what was refused for want of memory.
+// retryAfter is how long a client is asked to wait after a retryable refusal.
 const retryAfter = time.Second
 
-// refusal is how a request is refused.
+// refusal is a class of refusals: the reason that is counted, and the code that the client gets.
 type refusal struct {
 	reason string
 	code   codes.Code
@@ -46,7 +46,7 @@ var (
 	malformed   = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
 )
 
-// refusalOf tells what an error means for the sender.
+// refusalOf returns the class of an error.
 func refusalOf(err error) refusal {
 	var body *http.MaxBytesError
 	switch {
@@ -66,7 +66,7 @@ func refusalOf(err error) refusal {
 	}
 }
 
-// refuse counts a refusal and returns it, and the status that tells the sender.
+// refuse counts a refusal. It returns its class and the status for the client.
 func (m *memoryBudget) refuse(ctx context.Context, err error) (refusal, *status.Status) {
 	r := refusalOf(err)
 	m.countRefusal(ctx, r)
@@ -83,7 +83,7 @@ func (m *memoryBudget) countRefusal(ctx context.Context, r refusal) {
 	m.telemetry.ExtensionMemoryBudgetRefusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", r.reason)))
 }
 
-// tooManyBytes is the error for a body that can never be received.
+// tooManyBytes returns the error for a body that alone exceeds the limit of all arriving requests.
 func tooManyBytes(limit int64) error {
-	return fmt.Errorf("%w: body has more than %d bytes, which is all that may be arriving", budget.ErrTooLarge, limit)
+	return fmt.Errorf("%w: body has more than %d bytes, the limit of all arriving requests together", budget.ErrTooLarge, limit)
 }

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// versionHeader carries the development version of OTLP profiles, from clients of v0.163 and newer. It is metadata in
-	// gRPC.
+	// versionHeader is the HTTP header, or gRPC metadata, with the development version of OTLP profiles. Clients of v0.163 and
+	// newer send it.
 	versionHeader = "otlp-profiles-development-version"
-	// version is the one that pdata reads. A request without the header has it.
+	// version is the version that pdata reads. A request without the header has this version.
 	version = "1"
 )
 
 var errVersion = errors.New("unsupported version")
 
-// checkVersion refuses profiles that pdata would misread.
+// checkVersion returns an error for a version that pdata would misread.
 func checkVersion(values []string) error {
 	switch {
 	case len(values) == 0, len(values) == 1 && values[0] == version:

@@ -17,8 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestVersion: a request of the version that pdata reads is taken, over both transports, and any other is refused and
-// counted.
+// TestVersion: over both transports, a request of the version that pdata reads is accepted. Any other is refused and counted.
 func TestVersion(t *testing.T) {
 	var sink consumertest.LogsSink
 	r := run(t, nil, &sink)

@@ -9,11 +9,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// MaxDepth is how many lists and maps may stand within one another in a value. A text or a number is no level, a list of
-// them is one.
+// MaxDepth is the largest number of nested lists and maps in a value. A string or number has 0 levels, a list of them has 1.
 const MaxDepth = 32
 
-// TooDeepError tells of an attribute whose value is nested deeper than [MaxDepth].
+// TooDeepError is the error for an attribute whose value is nested deeper than [MaxDepth].
 type TooDeepError struct{ Key string }
 
 func (e *TooDeepError) Error() string {
@@ -21,10 +20,10 @@ func (e *TooDeepError) Error() string {
 		e.Key, MaxDepth+1, MaxDepth)
 }
 
-// TooDeep tells whether a value is nested deeper than [MaxDepth]. It does not look deeper than that.
+// TooDeep reports whether a value is nested deeper than [MaxDepth]. It reads only the levels up to that one.
 func TooDeep(v pcommon.Value) bool { return deeper(v, MaxDepth) }
 
-// Check returns a *[TooDeepError] for the first of some attributes whose value is nested deeper than [MaxDepth].
+// Check returns a *[TooDeepError] for the first attribute whose value is nested deeper than [MaxDepth].
 func Check(attributes pcommon.Map) error {
 	for key, value := range attributes.All() {
 		if TooDeep(value) {
@@ -34,7 +33,7 @@ func Check(attributes pcommon.Map) error {
 	return nil
 }
 
-// deeper tells whether a value has more levels than this.
+// deeper reports whether a value has more than this many levels.
 func deeper(v pcommon.Value, levels int) bool {
 	switch v.Type() {
 	case pcommon.ValueTypeSlice:

@@ -1,11 +1,10 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package attributevalue bounds what is done with the attribute values of others: how deep they are nested, and how long
-// their text becomes.
+// Package attributevalue limits the depth of attribute values, and the length of their text.
 //
-// A few bytes on the wire nest a list a level deeper, so that a message of some MiB holds one that is a million levels deep.
-// A function that calls itself for each level then exceeds the largest stack, which ends the process: pdata's AsString,
-// AsRaw and Equal do. pdata's unmarshalling takes more stack for a level than its copying, measuring and marshalling, so
-// that a message that was received can be copied and sent on.
+// Each level of nesting needs only a few bytes on the wire. So a message of some MiB can have a value with a million levels. A
+// function that recurses once per level then overflows the stack, which ends the process. AsString, AsRaw and Equal of pdata
+// are such functions. Copying and marshalling recurse as well, but they need less stack per level than unmarshalling. So it is
+// safe to copy and marshal a message that was unmarshalled.
 package attributevalue // import "github.com/otelpprof/otelpprof/internal/attributevalue"

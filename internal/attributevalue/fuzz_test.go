@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzText builds values of up to 100,000 levels and more: their text stays within its limit, without a stack that grows
-// with the depth, see TestMain, and is that of pdata where nothing had to be cut.
+// FuzzText builds values of 100,000 levels and more. Their text is within its limit, and equal to that of pdata if nothing was
+// cut. TestMain limits the stack, so it must not grow with the depth.
 func FuzzText(f *testing.F) {
 	deepList, deepMap := []byte{203, 0xff, 0xff, 1, 0, 0, 0, 0, 0}, []byte{204, 0xff, 0xff, 1, 0, 0, 0, 0, 0}
 	for _, seed := range [][]byte{
@@ -51,7 +51,7 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%d bytes, the limit is %d: %q", len(text), limit, text)
 		}
 		if cut, _ := strings.CutSuffix(text, marker); len(whole) > int(limit) && !strings.HasPrefix(whole, cut) {
-			t.Fatalf("%q does not begin %q", cut, whole)
+			t.Fatalf("%q is not a prefix of %q", cut, whole)
 		}
 		if len(whole) <= int(limit) && text != whole {
 			t.Fatalf("%q is not %q", text, whole)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendDouble appends a number as JavaScript writes it, or the name of one that is none.
+// appendDouble appends a number in the format of JavaScript, or the name of one that is not finite.
 func appendDouble(dst []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(dst, notFinite(f)...)
@@ -25,7 +25,7 @@ func appendDouble(dst []byte, f float64) []byte {
 	return dst
 }
 
-// notFinite names the numbers that JSON does not know.
+// notFinite returns the name of a number that JSON does not have.
 func notFinite(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
@@ -37,11 +37,11 @@ func notFinite(f float64) string {
 	}
 }
 
-// quoted writes a string of JSON, escaped as encoding/json does it without its care for HTML. Of a long string it looks at
-// no more than what there is room for.
+// quoted writes a JSON string, with the escapes of encoding/json, but without those for HTML. It reads only as much of the
+// string as fits.
 func (w *writer) quoted(s string) {
-	if room := w.remaining(); len(s)-utf8.UTFMax > room {
-		s = s[:room+utf8.UTFMax]
+	if remaining := w.remaining(); len(s)-utf8.UTFMax > remaining {
+		s = s[:remaining+utf8.UTFMax]
 	}
 	w.out = append(w.out, '"')
 	plain := 0

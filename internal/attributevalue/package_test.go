@@ -13,22 +13,22 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain bounds the stack: one that grows with the depth of a value ends the tests.
+// TestMain limits the stack, so that unlimited recursion ends the tests.
 func TestMain(m *testing.M) {
 	debug.SetMaxStack(1 << 20)
 	goleak.VerifyTestMain(m)
 }
 
-// built is a value and what is known of it from how it was built.
+// built is a value with known properties.
 type built struct {
 	value pcommon.Value
-	// depth is how many lists and maps stand within one another.
+	// depth is the number of nested lists and maps.
 	depth int
-	// finite says that each double within a list or map is a number of JSON.
+	// finite reports whether JSON has a number for each double in lists and maps.
 	finite bool
 }
 
-// build makes a value of any bytes: each is an instruction, and some read operands from the bytes behind it.
+// build makes a value from any bytes. Each byte is an instruction. Some instructions read operands from the bytes after them.
 func build(program []byte) built {
 	b := builder{program: program, built: built{value: pcommon.NewValueEmpty(), finite: true}}
 	b.put(b.value, 1)
@@ -42,7 +42,7 @@ func build(program []byte) built {
 		case container.Type() == pcommon.ValueTypeSlice:
 			b.put(container.Slice().AppendEmpty(), at+2)
 		default:
-			// PutEmpty clears the value of a key that stands already; keys that stand twice come from the wire only.
+			// PutEmpty clears the value of an existing key. Only a message from the wire can have a key twice.
 			b.put(container.Map().PutEmpty(string(b.operand(int(b.program[0]>>4)))), at+2)
 		}
 	}
@@ -55,12 +55,12 @@ type builder struct {
 	built
 }
 
-// operand takes the next n bytes, or what is left.
+// operand reads the next n bytes, or the rest.
 func (b *builder) operand(n int) []byte {
 	n = min(n, len(b.program))
-	taken := b.program[:n]
+	operand := b.program[:n]
 	b.program = b.program[n:]
-	return taken
+	return operand
 }
 
 func (b *builder) number() uint64 {
@@ -69,7 +69,7 @@ func (b *builder) number() uint64 {
 	return binary.LittleEndian.Uint64(eight[:])
 }
 
-// put sets a value, as the next instruction says, which is at this depth if it is a list or map.
+// put executes the next instruction: it sets v, which is at this depth if it becomes a list or map.
 func (b *builder) put(v pcommon.Value, depth int) {
 	op := b.operand(1)
 	if len(op) == 0 {
@@ -90,7 +90,7 @@ func (b *builder) put(v pcommon.Value, depth int) {
 		v.SetEmptyBytes().FromRaw(b.operand(int(op[0])))
 	case 5, 6:
 		levels := 1
-		if op[0] > 200 { // as many levels at once as two bytes say
+		if op[0] > 200 { // many levels at once; the operand is their number
 			levels += int(b.number() & 0x1FFFF % 100_000)
 		}
 		for i := range levels {

@@ -14,16 +14,21 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// MaxTextBytes is how long [Text] makes the text of bytes, a list or a map.
+// MaxTextBytes limits the text that [Text] returns for bytes, a list or a map.
 const MaxTextBytes = 64 << 10
 
-// marker stands for what was cut: at the end of a text that would be too long, and as a string for a list or map that is
-// too deep.
+// marker replaces content that was cut: the end of a text that is too long, and a list or map that is too deep.
 const marker = "…"
 
-// Text returns a value as text: a string as it is, whatever its length; numbers in decimal; bytes in base64; lists and
-// maps as JSON, with the pairs of a map sorted by key, of equal keys the last one, and with NaN and the infinities, which
-// JSON does not know, as strings. An empty value is the empty text. For bytes, lists and maps it has at most [MaxTextBytes].
+// Text returns a value as text:
+//   - a string unchanged, whatever its length;
+//   - numbers in decimal;
+//   - bytes in base64;
+//   - lists and maps as JSON. The pairs of a map are sorted by key. If a key appears several times, the last pair counts.
+//     NaN and infinities become strings, since JSON does not have these numbers;
+//   - an empty value as the empty string.
+//
+// The text of bytes, lists and maps has at most [MaxTextBytes].
 func Text(v pcommon.Value) string {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
@@ -35,7 +40,7 @@ func Text(v pcommon.Value) string {
 	}
 }
 
-// AppendText appends the text of a value, see [Text], of at most limit bytes; only a string is appended as it is.
+// AppendText appends the text of a value, see [Text], of at most limit bytes. The limit does not apply to a string.
 func AppendText(dst []byte, v pcommon.Value, limit int) []byte {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
@@ -51,8 +56,8 @@ func AppendText(dst []byte, v pcommon.Value, limit int) []byte {
 	}
 }
 
-// writer writes the text of a value. out grows beyond end by a few bytes at most, or by the escaped form of what remained
-// of a string.
+// writer writes the text of a value and stops soon after end. out exceeds end by a few bytes at most, or by the escaped form of
+// one string that was cut to the remaining length.
 type writer struct {
 	out []byte
 	end int
@@ -62,7 +67,7 @@ func (w *writer) remaining() int { return max(w.end-len(w.out), 0) }
 
 func (w *writer) full() bool { return len(w.out) > w.end }
 
-// finish cuts what began at start to its limit.
+// finish cuts the text, which begins at start, to its limit.
 func (w *writer) finish(start int) []byte {
 	if !w.full() {
 		return w.out
@@ -77,7 +82,7 @@ func (w *writer) finish(start int) []byte {
 	return append(w.out[:keep], marker...)
 }
 
-// value writes a value of which this many levels are to be written.
+// value writes up to this many levels of a value.
 func (w *writer) value(v pcommon.Value, levels int) {
 	switch v.Type() {
 	case pcommon.ValueTypeInt:
@@ -94,7 +99,7 @@ func (w *writer) value(v pcommon.Value, levels int) {
 	}
 }
 
-// item writes a value within a list or map, as JSON has it.
+// item writes a value inside a list or map, as JSON.
 func (w *writer) item(v pcommon.Value, levels int) {
 	switch v.Type() {
 	case pcommon.ValueTypeEmpty:
@@ -109,7 +114,7 @@ func (w *writer) item(v pcommon.Value, levels int) {
 		w.out = appendDouble(w.out, v.Double())
 	case pcommon.ValueTypeBytes:
 		if v.Bytes().Len() == 0 {
-			w.out = append(w.out, "null"...) // as pdata has it
+			w.out = append(w.out, "null"...) // as in pdata's AsString
 			return
 		}
 		w.out = append(w.out, '"')
@@ -156,7 +161,7 @@ func (w *writer) pairs(m pcommon.Map, levels int) {
 	w.out = append(w.out, '}')
 }
 
-// base64 writes bytes, of which it looks at no more than what there is room for.
+// base64 writes bytes. It reads only as many as fit.
 func (w *writer) base64(bytes pcommon.ByteSlice) {
 	var group [3]byte
 	for i := 0; i < bytes.Len() && !w.full(); i += len(group) {
@@ -178,7 +183,8 @@ type pair struct {
 // shortestPair is the length of the shortest pair in JSON.
 const shortestPair = len(`"":0,`)
 
-// sorted returns the first n pairs of a map by key, of equal keys the last. It holds twice as many at most.
+// sorted returns the first n pairs of a map in the order of their keys. Of pairs with equal keys it returns the last one. It
+// never holds more than about 2n pairs.
 func sorted(m pcommon.Map, n int) []pair {
 	pairs := make([]pair, 0, min(m.Len(), n))
 	for key, value := range m.All() {
@@ -191,7 +197,7 @@ func sorted(m pcommon.Map, n int) []pair {
 }
 
 func firstPairs(pairs []pair, n int) []pair {
-	// The later of equal keys comes first, and stays.
+	// After this, the last of several equal keys is the first, which CompactFunc keeps.
 	slices.Reverse(pairs)
 	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.key, b.key) })
 	pairs = slices.CompactFunc(pairs, func(a, b pair) bool { return a.key == b.key })

@@ -28,8 +28,8 @@ func value(tb testing.TB, raw any) pcommon.Value {
 	return v
 }
 
-// TestTextIsThatOfPdata compares with AsString where it can be called: the stack of the tests holds 32 levels of it.
-func TestTextIsThatOfPdata(t *testing.T) {
+// TestTextEqualsPdata compares with AsString, for values of up to 32 levels: for these the stack of the tests is large enough.
+func TestTextEqualsPdata(t *testing.T) {
 	every := make([]any, 0, 300)
 	for r := range rune(256) {
 		every = append(every, string(r), string([]byte{byte(r)}), []byte{byte(r)})
@@ -59,7 +59,7 @@ func TestTextIsThatOfPdata(t *testing.T) {
 	assert.Equal(t, whole.AsString(), Text(whole))
 }
 
-func TestTextOfAnyValueIsThatOfPdata(t *testing.T) {
+func TestTextOfAnyValueEqualsPdata(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := build(rapid.SliceOfN(rapid.Byte(), 0, 300).Draw(t, "program"))
 		if b.depth <= MaxDepth && b.finite {
@@ -68,13 +68,13 @@ func TestTextOfAnyValueIsThatOfPdata(t *testing.T) {
 	})
 }
 
-func TestTextOfNumbersThatJSONLacks(t *testing.T) {
+func TestTextOfNonFiniteNumbers(t *testing.T) {
 	assert.Equal(t, `["NaN",{"limit":"Infinity"},"-Infinity",7]`,
 		Text(value(t, []any{math.NaN(), map[string]any{"limit": math.Inf(1)}, math.Inf(-1), 7})))
 }
 
-// TestKeysThatStandTwice come from the wire only.
-func TestKeysThatStandTwice(t *testing.T) {
+// TestRepeatedKeys: if a key appears several times, the last pair counts. Only a message from the wire can have such keys.
+func TestRepeatedKeys(t *testing.T) {
 	v := wireMap(t, "b", "a", "b", "a", "c", "b")
 	assert.Equal(t, `{"a":3,"b":5,"c":4}`, Text(v))
 	assert.Equal(t, v.AsString(), Text(v))
@@ -107,8 +107,8 @@ func wireMap(tb testing.TB, keys ...string) pcommon.Value {
 	return found
 }
 
-// TestDepthIsBounded renders what is a million levels deep, with a stack of 1 MiB.
-func TestDepthIsBounded(t *testing.T) {
+// TestDepthIsLimited renders a value of a million levels, with a stack of 1 MiB.
+func TestDepthIsLimited(t *testing.T) {
 	deep := profiletest.Nest(pcommon.NewValueEmpty(), 1_000_000)
 	want := Text(profiletest.Nest(pcommon.NewValueEmpty(), MaxDepth))
 	assert.Equal(t, strings.Replace(want, "innermost", marker, 1), Text(deep))
@@ -122,7 +122,7 @@ func TestDepthIsBounded(t *testing.T) {
 	assert.True(t, strings.HasSuffix(Text(wide), `],"last":2}`))
 }
 
-func TestLengthIsBounded(t *testing.T) {
+func TestLengthIsLimited(t *testing.T) {
 	ints, texts := pcommon.NewValueSlice(), pcommon.NewValueMap()
 	for i := range 8_000 {
 		ints.Slice().AppendEmpty().SetInt(int64(i) << 40)
@@ -156,7 +156,7 @@ func TestLengthIsBounded(t *testing.T) {
 	}
 }
 
-func TestStringsStayWhole(t *testing.T) {
+func TestStringsAreNotCut(t *testing.T) {
 	long := strings.Repeat("x", 2*MaxTextBytes)
 	assert.Equal(t, long, Text(pcommon.NewValueStr(long)))
 	exact := value(t, make([]byte, MaxTextBytes/4*3))

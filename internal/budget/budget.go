@@ -27,13 +27,14 @@ type Budget struct {
 	mu   sync.Mutex
 	used int64
 	peak int64
-	// growing wait for more bytes, starting wait for their first. Those that fit are served in order, growing before starting:
-	// the bytes that they hold become free only after they have continued. Only small ones are served while others wait to
-	// grow.
+	// growing is the queue of reservations that wait for more bytes, starting that of reservations that wait for their first.
+	// Waiters that fit are served in order. growing is served first, because those reservations can only release their bytes
+	// when their work continues. While growing is not empty, only small waiters in starting are served.
 	growing, starting []*waiter
-	// waitingBytes is how many bytes the reservations in growing hold, leavingBytes that of those which gave way to smaller
-	// ones and have not released anything yet.
-	waitingBytes, leavingBytes int64
+	// waitingBytes is the number of bytes that the reservations in growing hold.
+	waitingBytes int64
+	// preemptedBytes is the number of bytes that preempted reservations hold, see share.preempted. They will be free soon.
+	preemptedBytes int64
 }
 
 const (
@@ -81,7 +82,7 @@ func (b *Budget) await(ctx context.Context, s *share, bytes int64) error {
 		b.mu.Unlock()
 		return fmt.Errorf("%w: it needs %d bytes, the budget has %d", ErrTooLarge, s.bytes+bytes, b.size)
 	}
-	b.stay(s)
+	b.clearPreempted(s)
 	w := &waiter{share: s, bytes: bytes, done: make(chan error, 1)}
 	if s.bytes > 0 {
 		b.growing = append(b.growing, w)
@@ -118,13 +119,13 @@ func (b *Budget) giveUp(w *waiter, err error) error {
 		return err
 	default:
 	}
-	b.leaveQueue(w)
-	b.grant() // Those behind it may need less.
+	b.dequeue(w)
+	b.grant() // Waiters behind w may need less.
 	return err
 }
 
-// leaveQueue removes w from its queue. The lock is held.
-func (b *Budget) leaveQueue(w *waiter) {
+// dequeue removes w from its queue. The caller holds the lock.
+func (b *Budget) dequeue(w *waiter) {
 	if i := slices.Index(b.growing, w); i >= 0 {
 		b.growing = slices.Delete(b.growing, i, i+1)
 		b.waitingBytes -= w.share.bytes
@@ -135,29 +136,29 @@ func (b *Budget) leaveQueue(w *waiter) {
 	}
 }
 
-// grant reserves free bytes for the waiters. The lock is held.
+// grant reserves free bytes for the waiters. The caller holds the lock.
 func (b *Budget) grant() {
 	b.growing = b.serve(b.growing, b.size)
 	if len(b.growing) > 0 && b.waitingBytes == b.used {
-		// All reserved bytes belong to reservations that wait for more. The last of them gets an error.
+		// Every reserved byte belongs to a reservation that waits for more. Without this error all would wait forever.
 		w := b.growing[len(b.growing)-1]
-		b.leaveQueue(w)
-		w.done <- fmt.Errorf("%w: %d bytes more are not free, and all others wait as well; the budget has %d",
+		b.dequeue(w)
+		w.done <- fmt.Errorf("%w: %d more bytes are not free, and all other requests wait as well; the budget has %d",
 			ErrExhausted, w.bytes, b.size)
 		return
 	}
-	most := b.size
+	limit := b.size
 	if len(b.growing) > 0 {
-		most /= smallPart
+		limit /= smallPart
 	}
-	b.starting = b.serve(b.starting, most)
-	b.giveWay()
+	b.starting = b.serve(b.starting, limit)
+	b.preempt()
 }
 
-// giveWay refuses large reservations that wait to grow, the last one first, until small ones that wait can have what those
-// hold. A request that waits does no work with its bytes.
-func (b *Budget) giveWay() {
-	missing := b.used - b.size - b.leavingBytes
+// preempt returns errors to large reservations that wait to grow, the last one first, until the bytes that they hold are enough
+// for the small waiters. This stops no work: a request that waits does nothing else.
+func (b *Budget) preempt() {
+	missing := b.used - b.size - b.preemptedBytes
 	for _, queue := range [][]*waiter{b.growing, b.starting} {
 		for _, w := range queue {
 			if b.isSmall(w) {
@@ -170,28 +171,28 @@ func (b *Budget) giveWay() {
 		if b.isSmall(w) || w.share.accepted {
 			continue
 		}
-		b.leaveQueue(w)
-		w.share.leaving = true
-		b.leavingBytes += w.share.bytes
+		b.dequeue(w)
+		w.share.preempted = true
+		b.preemptedBytes += w.share.bytes
 		missing -= w.share.bytes
-		w.done <- fmt.Errorf("%w: %d bytes more are not free, and smaller requests wait; the budget has %d",
+		w.done <- fmt.Errorf("%w: %d more bytes are not free, and smaller requests wait; the budget has %d",
 			ErrExhausted, w.bytes, b.size)
 	}
 }
 
-// stay forgets that s was refused for a smaller one: it has released bytes, or asks again. The lock is held.
-func (b *Budget) stay(s *share) {
-	if s.leaving {
-		s.leaving = false
-		b.leavingBytes -= s.bytes
+// clearPreempted clears the preempted flag of s, because s releases bytes or waits again. The caller holds the lock.
+func (b *Budget) clearPreempted(s *share) {
+	if s.preempted {
+		s.preempted = false
+		b.preemptedBytes -= s.bytes
 	}
 }
 
-// isSmall tells whether w will hold no more than an ordinary request.
+// isSmall reports whether w will hold no more than an ordinary request, see smallPart.
 func (b *Budget) isSmall(w *waiter) bool { return w.share.bytes+w.bytes <= b.size/smallPart }
 
-// fits tells whether the bytes that w needs are free and not kept for small reservations. A reservation may have the whole
-// budget while no other holds anything.
+// fits reports whether the bytes that w needs are free and not kept for small reservations. Nothing is kept while no other
+// reservation holds bytes: then w may have the whole budget.
 func (b *Budget) fits(w *waiter) bool {
 	free := b.size - b.used
 	if !b.isSmall(w) && !w.share.accepted && w.share.bytes < b.used {
@@ -200,19 +201,19 @@ func (b *Budget) fits(w *waiter) bool {
 	return w.bytes <= free
 }
 
-// serve reserves bytes for those in the queue that fit and need at most this many bytes, in order. It returns the others.
-func (b *Budget) serve(queue []*waiter, most int64) []*waiter {
+// serve reserves bytes, in order, for the waiters that fit and need at most limit bytes. It returns the others.
+func (b *Budget) serve(queue []*waiter, limit int64) []*waiter {
 	return slices.DeleteFunc(queue, func(w *waiter) bool {
-		if w.bytes > most || !b.fits(w) {
+		if w.bytes > limit || !b.fits(w) {
 			return false
 		}
 		b.waitingBytes -= w.share.bytes
-		b.give(w)
+		b.reserve(w)
 		return true
 	})
 }
 
-func (b *Budget) give(w *waiter) {
+func (b *Budget) reserve(w *waiter) {
 	b.used += w.bytes
 	b.peak = max(b.peak, b.used)
 	w.share.bytes += w.bytes

@@ -22,7 +22,7 @@ func TestReserve(t *testing.T) {
 		b := New(100, time.Second)
 		first, err := b.Reserve(t.Context(), 60)
 		require.NoError(t, err)
-		require.NoError(t, first.Grow(t.Context(), 50), "it has them")
+		require.NoError(t, first.Grow(t.Context(), 50), "it has them already")
 		_, err = b.Reserve(t.Context(), 101)
 		require.ErrorIs(t, err, ErrTooLarge)
 		assert.ErrorContains(t, err, "needs 101 bytes, the budget has 100")
@@ -42,7 +42,7 @@ func TestReserve(t *testing.T) {
 		require.NoError(t, err)
 		first.Release()
 		first.Release()
-		require.NoError(t, second.Grow(t.Context(), 100), "nobody else holds anything")
+		require.NoError(t, second.Grow(t.Context(), 100), "no other reservation holds bytes")
 		second.Release()
 		used, peak := b.Used()
 		assert.Zero(t, used)
@@ -50,8 +50,8 @@ func TestReserve(t *testing.T) {
 	})
 }
 
-// TestGrowingGoFirst: who holds something gets on before those who come.
-func TestGrowingGoFirst(t *testing.T) {
+// TestGrowingFirst: a reservation that holds bytes is served before a new one, even if the new one began to wait first.
+func TestGrowingFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Minute)
 		one, err := b.Reserve(t.Context(), 44)
@@ -79,8 +79,8 @@ func TestGrowingGoFirst(t *testing.T) {
 	})
 }
 
-// TestSmallOnesPass: one that waits for much is not in the way of those who need little.
-func TestSmallOnesPass(t *testing.T) {
+// TestSmallPassesLarge: a small reservation is served while a large one waits.
+func TestSmallPassesLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1000, time.Minute)
 		holder, err := b.Reserve(t.Context(), 500)
@@ -102,8 +102,8 @@ func TestSmallOnesPass(t *testing.T) {
 	})
 }
 
-// TestKeptForSmallOnes: a part of the budget is only for small reservations, whatever large ones hold.
-func TestKeptForSmallOnes(t *testing.T) {
+// TestKeptForSmall: small reservations get the kept part of the budget while large ones hold the rest.
+func TestKeptForSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Second)
 		large, err := b.Reserve(t.Context(), 1024-128)
@@ -126,7 +126,7 @@ func TestKeptForSmallOnes(t *testing.T) {
 	})
 }
 
-// TestAccepted: what is kept for small reservations is free for work that was accepted, which gives way to none.
+// TestAccepted: an accepted reservation may use the bytes that are kept for small ones, and is never preempted.
 func TestAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Second)
@@ -144,16 +144,15 @@ func TestAccepted(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		_, err = b.Reserve(ctx, 20)
-		require.ErrorIs(t, err, context.DeadlineExceeded, "it waits, and nobody gives way")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "it waits, and nothing is preempted")
 		held.Release()
 		group.Wait()
 		r.Release()
 	})
 }
 
-// TestLargeOnesGiveWay: who waits for much is refused where its memory is what a small one waits for, and no more of them
-// than that needs.
-func TestLargeOnesGiveWay(t *testing.T) {
+// TestPreempt: if a small reservation waits for bytes that waiting large ones hold, only as many of those fail as necessary.
+func TestPreempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(1024, time.Minute)
 		working, err := b.Reserve(t.Context(), 1024-4*32)
@@ -185,11 +184,11 @@ func TestLargeOnesGiveWay(t *testing.T) {
 		assert.Equal(t, int64(1), refused.Load())
 		used, _ := b.Used()
 		assert.Zero(t, used)
-		assert.Zero(t, b.leavingBytes)
+		assert.Zero(t, b.preemptedBytes)
 	})
 }
 
-// TestNoDeadlock: of two that wait for each other one gives way at once.
+// TestNoDeadlock: if two reservations wait for each other, the second one fails at once.
 func TestNoDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(100, time.Hour)
@@ -229,8 +228,8 @@ func TestTake(t *testing.T) {
 	assert.Zero(t, used)
 }
 
-// TestLost: what nobody refers to any more is given back.
-func TestLost(t *testing.T) {
+// TestUnreachable: the garbage collector releases an unreachable reservation.
+func TestUnreachable(t *testing.T) {
 	b := New(100, 0)
 	func() {
 		_, err := b.Reserve(t.Context(), 60)
@@ -243,8 +242,8 @@ func TestLost(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// TestNone: without a reservation nothing is bounded.
-func TestNone(t *testing.T) {
+// TestNil: a nil reservation has no limit.
+func TestNil(t *testing.T) {
 	none := FromContext(t.Context())
 	require.NoError(t, none.Grow(t.Context(), 1<<60))
 	assert.Zero(t, none.Bytes())
@@ -252,7 +251,7 @@ func TestNone(t *testing.T) {
 	none.Release()
 }
 
-// TestNeverAboveSize has many reservations grow and shrink at the same time.
+// TestNeverAboveSize: many reservations grow and shrink at the same time, and never exceed the budget.
 func TestNeverAboveSize(t *testing.T) {
 	const size = 1000
 	b := New(size, time.Millisecond)

@@ -5,5 +5,6 @@
 //
 // A request has one [Reservation] in one [Budget] of bytes. It reserves bytes before it allocates them, and releases them
 // when the next consumer has answered. A request that waits for its first bytes holds none. Requests that wait for more
-// bytes are served before these. If all bytes belong to requests that wait for more, the last of them gets an error.
+// bytes are served before these. If every reserved byte belongs to a request that waits for more, the request that began to
+// wait last gets an error: otherwise all would wait forever.
 package budget // import "github.com/otelpprof/otelpprof/internal/budget"

@@ -30,17 +30,17 @@ type Provider interface {
 	MemoryBudget() *Budget
 }
 
-// Of returns the budget of the extension that provides one, or else the default budget, which all components of the process
-// share. Two such extensions are an error.
+// Of returns the budget of the extension that implements [Provider]. Without such an extension it returns the default budget,
+// which all components of the process share. Two such extensions are an error.
 func Of(host component.Host) (*Budget, error) {
 	var found *Budget
 	for id, extension := range host.GetExtensions() {
-		provider, is := extension.(Provider)
-		if !is {
+		provider, ok := extension.(Provider)
+		if !ok {
 			continue
 		}
 		if found != nil {
-			return nil, fmt.Errorf("there is more than one memory budget, %s is a second one", id)
+			return nil, fmt.Errorf("more than one extension provides a memory budget, one of them is %s", id)
 		}
 		found = provider.MemoryBudget()
 	}
@@ -57,8 +57,8 @@ var processBudget = sync.OnceValue(func() *Budget {
 // Part returns a percentage of a size in bytes.
 func Part(memory int64, percentage int) int64 { return memory / 100 * int64(percentage) }
 
-// ProcessMemory returns how much memory the process may use, in bytes: GOMEMLIMIT if it is set, or else the limit of the
-// control group, or else the memory of the system.
+// ProcessMemory returns how much memory the process may use, in bytes: GOMEMLIMIT if it is set, or else the memory limit of the
+// cgroup, or else the memory of the system.
 func ProcessMemory() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit

@@ -15,14 +15,14 @@ import (
 // component drops from a queue does not hold its bytes forever.
 type Reservation struct{ *share }
 
-// share is the content of a reservation. It outlives the reservation in the cleanup.
+// share is the content of a reservation. It is separate, because the cleanup needs it when the reservation is unreachable.
 type share struct {
 	budget *Budget
-	// bytes, and whether its owner was told to give way and has not given anything back yet, are guarded by the lock of
-	// the budget.
-	bytes   int64
-	leaving bool
-	// accepted says that the work cannot be refused any more, see [Reservation.Accept].
+	// The lock of the budget guards the fields below.
+	bytes int64
+	// preempted reports whether Grow failed in favor of a smaller reservation, and nothing was released since.
+	preempted bool
+	// accepted is set by [Reservation.Accept].
 	accepted bool
 }
 
@@ -42,8 +42,8 @@ func (r *Reservation) Bytes() int64 {
 	return r.bytes
 }
 
-// Grow makes the reservation at least this large. It waits and fails as [Budget.Reserve] does; on an error the reservation
-// has not changed.
+// Grow makes the reservation at least this large. It waits and fails as [Budget.Reserve] does. On an error the reservation
+// stays as it was.
 func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	if r == nil {
 		return nil
@@ -57,8 +57,8 @@ func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// Accept says that the reservation is for a message whose sender has its answer already. What is kept for small reservations
-// is free for it too: otherwise such a message could wait for ever while batches and queues hold the rest.
+// Accept marks the reservation as one for a message that was already accepted from its sender. It may then use the bytes that
+// are kept for small reservations: otherwise the message could wait forever while batches and queues hold the rest.
 func (r *Reservation) Accept() {
 	if r != nil {
 		r.budget.mu.Lock()
@@ -81,7 +81,7 @@ func (s *share) shrink(bytes int64) {
 	if bytes >= s.bytes {
 		return
 	}
-	b.stay(s)
+	b.clearPreempted(s)
 	b.used -= s.bytes - bytes
 	s.bytes = bytes
 	b.grant()
@@ -98,7 +98,7 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	r.budget.stay(r.share)
+	r.budget.clearPreempted(r.share)
 	taken := newReservation(r.budget, min(bytes, r.bytes))
 	r.bytes -= taken.bytes
 	return taken
@@ -112,8 +112,8 @@ func (r *Reservation) Add(other *Reservation) {
 	}
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
-	r.budget.stay(r.share)
-	r.budget.stay(other.share)
+	r.budget.clearPreempted(r.share)
+	r.budget.clearPreempted(other.share)
 	r.bytes += other.bytes
 	other.bytes = 0
 }

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/config/confignet"
 )
 
-// ListenAddress checks where a server listens: a host, which may be empty, and a port.
+// ListenAddress checks the endpoint of a server: a host, which may be empty, and a port.
 func ListenAddress(address confignet.AddrConfig) error {
 	switch {
 	case address.Endpoint == "":
@@ -44,9 +44,10 @@ func Collide(a, b confignet.AddrConfig) bool {
 	if errA != nil || errB != nil || a.Transport != b.Transport || portA != portB || portA == "0" {
 		return false
 	}
-	return hostA == hostB || everyHost(hostA) || everyHost(hostB)
+	return hostA == hostB || isUnspecified(hostA) || isUnspecified(hostB)
 }
 
-func everyHost(host string) bool {
+// isUnspecified reports whether a server on this host listens on all interfaces.
+func isUnspecified(host string) bool {
 	return host == "" || net.ParseIP(host).IsUnspecified()
 }

@@ -48,8 +48,8 @@ func TestUnmarshal(t *testing.T) {
 		`pointer::enabled is not an option, known are size, wait`: {"pointer": map[string]any{"enabled": true}},
 		`size is "2 lots"`: {"size": "2 lots"},
 		`size is "12K"`:    {"size": "12K"},
-		`size is 9000000TiB, the most is 9223372036854775807 bytes`:    {"size": "9000000TiB"},
-		`'count' expected type 'int', got unconvertible type 'string'`: {"count": "3KiB"},
+		`size is 9000000TiB, the largest size is 9223372036854775807 bytes`: {"size": "9000000TiB"},
+		`'count' expected type 'int', got unconvertible type 'string'`:      {"count": "3KiB"},
 	} {
 		assert.ErrorContains(t, confmap.NewFromStringMap(values).Unmarshal(&whole{}), want)
 	}

@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// leastDuration is shorter than any duration that makes sense. A number without a unit means nanoseconds.
+// leastDuration is shorter than any useful duration. A duration below it was probably written without a unit, which means
+// nanoseconds.
 const leastDuration = time.Millisecond
 
-// Durations refuses times of cfg, a pointer to a struct, that are above 0 and below a millisecond, in all its sections
-// that are configured.
+// Durations returns an error for each duration in cfg that is above 0 and below leastDuration. cfg is a pointer to a struct.
+// Optional sections without a value are skipped.
 func Durations(cfg any) error {
 	return errors.Join(durations(reflect.ValueOf(cfg).Elem(), "")...)
 }

@@ -32,7 +32,8 @@ func Fields(section reflect.Type) map[string]reflect.StructField {
 	return fields
 }
 
-// Section returns the struct behind a field, a pointer or an optional section, or nil if there is none with options.
+// Section returns the struct type of a field that is a section: a struct, a pointer to one, or a configoptional.Optional of
+// one. It returns nil if the field is not a section or has no options.
 func Section(field reflect.Type) (section reflect.Type, optional bool) {
 	if get, found := reflect.PointerTo(field).MethodByName("Get"); found && isOptional(field) {
 		section, _ = Section(get.Type.Out(0).Elem())

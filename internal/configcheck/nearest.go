@@ -5,13 +5,13 @@ package configcheck
 
 import "strings"
 
-// nearest returns the known word with the most similar spelling, or one that begins with the word and "_". It returns "" if
-// more than most letters differ.
-func nearest(word string, known []string, most int) string {
+// nearest returns the known word with the most similar spelling. A known word that begins with word and "_" counts as very
+// similar. It returns "" if all known words differ by more than maxDistance letters.
+func nearest(word string, known []string, maxDistance int) string {
 	if word == "" {
 		return ""
 	}
-	nearest, least := "", most+1
+	nearest, least := "", maxDistance+1
 	for _, candidate := range known {
 		d := distance(word, candidate)
 		if word[:1] != candidate[:1] { // A different first letter usually means a different word, such as exclude and include.
@@ -27,7 +27,8 @@ func nearest(word string, known []string, most int) string {
 	return nearest
 }
 
-// distance is the number of bytes to insert, delete or replace to make one word of the other.
+// distance returns the Levenshtein distance: the number of bytes to insert, delete or replace to change one word into the
+// other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

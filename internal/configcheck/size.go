@@ -13,10 +13,10 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// externalSizes are the options of the Collector's packages that are sizes in bytes.
+// externalSizes has the options in packages of the Collector that are sizes in bytes. Their fields have no unit tag.
 var externalSizes = map[string]bool{"max_request_body_size": true, "queue_size": true}
 
-// units are the units of a size.
+// units maps each unit to its number of bytes.
 var units = map[string]int64{
 	"": 1, "B": 1,
 	"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
@@ -29,7 +29,7 @@ func IsSize(field reflect.StructField) bool {
 	return field.Tag.Get("unit") == "bytes" || externalSizes[key]
 }
 
-// parseSize reads a whole number with a unit.
+// parseSize parses a whole number with an optional unit.
 func parseSize(text string) (int64, error) {
 	digits := strings.TrimRight(text, "BKMGTi ")
 	number, err := strconv.ParseInt(digits, 10, 64)
@@ -38,7 +38,7 @@ func parseSize(text string) (int64, error) {
 	case err != nil || !known:
 		return 0, fmt.Errorf("is %q: write a whole number of bytes, or one with KiB, MiB, GiB, KB, MB or GB, for example 64MiB", text)
 	case number > math.MaxInt64/unit || number < math.MinInt64/unit:
-		return 0, fmt.Errorf("is %s, the most is %d bytes", text, math.MaxInt64)
+		return 0, fmt.Errorf("is %s, the largest size is %d bytes", text, math.MaxInt64)
 	}
 	return number * unit, nil
 }

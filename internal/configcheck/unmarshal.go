@@ -18,8 +18,8 @@ import (
 var separator = confmap.KeyDelimiter
 
 // Unmarshal decodes conf into cfg, a pointer to a struct. It is for the Unmarshal method of a component's Config. It returns
-// an error for unknown keys, also in sections of confighttp, which ignores unknown keys where it is squashed.
-// A size may have a unit, such as 64MiB, in fields with the tag `unit:"bytes"` and in those of externalSizes.
+// an error for unknown keys, also in a squashed confighttp section, where the Collector ignores them.
+// In fields with the tag `unit:"bytes"` and in those of externalSizes, a size may have a unit, such as 64MiB.
 func Unmarshal(conf *confmap.Conf, cfg any) error {
 	var r reader
 	sizes := r.section(conf.ToStringMap(), reflect.TypeOf(cfg).Elem(), "")
@@ -35,7 +35,7 @@ func Unmarshal(conf *confmap.Conf, cfg any) error {
 // reader compares a configuration with the fields of its struct.
 type reader struct{ errs []error }
 
-// section checks the keys of one section. It returns the sizes in it that have a unit, in bytes.
+// section checks the keys of one section. It returns the sizes that have a unit, converted to bytes.
 func (r *reader) section(values map[string]any, section reflect.Type, path string) map[string]any {
 	fields := Fields(section)
 	sizes := map[string]any{}
@@ -52,7 +52,7 @@ func (r *reader) section(values map[string]any, section reflect.Type, path strin
 	return sizes
 }
 
-// value checks one value. It returns its replacement, or nil.
+// value checks one value. It returns the value that replaces it, or nil to keep it.
 func (r *reader) value(value any, field reflect.StructField, path string) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -83,26 +83,26 @@ func (r *reader) value(value any, field reflect.StructField, path string) any {
 	return nil
 }
 
-// size reads a size and checks that the field can hold it.
+// size parses a size and checks that the field can hold it.
 func (r *reader) size(text string, field reflect.Type, path string) any {
 	size, err := parseSize(text)
 	switch {
 	case err != nil:
 		r.errs = append(r.errs, fmt.Errorf("%s %w", path, err))
 	case reflect.Zero(field).OverflowInt(size):
-		r.errs = append(r.errs, fmt.Errorf("%s is %s, which is more than this system can count", path, text))
+		r.errs = append(r.errs, fmt.Errorf("%s is %s, which is too large for this system", path, text))
 	default:
 		return size
 	}
 	return nil
 }
 
-// unknownKey returns the error for an unknown key, with a hint which key is meant.
+// unknownKey returns the error for an unknown key. It suggests the key that was probably meant.
 func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
-	if meant := nearest(key, known, max(1, len(key)/3)); meant != "" {
-		hint = fmt.Sprintf(", did you mean %q?", meant)
+	if suggestion := nearest(key, known, max(1, len(key)/3)); suggestion != "" {
+		hint = fmt.Sprintf(", did you mean %q?", suggestion)
 	} else if owners := owners(key, fields); len(owners) > 0 {
 		hint = fmt.Sprintf(", it belongs to %s: write %s", strings.Join(owners, " or "), owners[0]+separator+key)
 	} else if len(known) <= 12 {
@@ -113,13 +113,13 @@ func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 
 // owners returns the sections next to an unknown key that have an option of this name.
 func owners(key string, fields map[string]reflect.StructField) []string {
-	var found []string
+	var sections []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if section, _ := Section(fields[name].Type); section != nil {
-			if _, has := Fields(section)[key]; has {
-				found = append(found, name)
+			if _, found := Fields(section)[key]; found {
+				sections = append(sections, name)
 			}
 		}
 	}
-	return found
+	return sections
 }

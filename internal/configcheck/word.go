@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Word sets *to to the word in text if it is one of the known words. option is the option's name for the error. It implements
-// UnmarshalText for the types of such options.
+// Word sets *to to text if it is one of the known words. Otherwise the error names option. Types of options with a fixed set
+// of words call it in UnmarshalText.
 func Word[T ~string](to *T, text []byte, option string, known ...T) error {
 	if !slices.Contains(known, T(text)) {
 		words := make([]string, len(known))

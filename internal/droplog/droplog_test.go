@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errBroken = errors.New("broken")
 
-// newLog returns a Log and what takes its lines: "reason/service n".
+// newLog returns a Log, and a function that returns its new lines as "level: reason/service number error".
 func newLog() (l *Log, take func() []string) {
 	core, logs := observer.New(zap.InfoLevel)
 	return New(zap.New(core)), func() (lines []string) {
@@ -48,7 +48,7 @@ func TestOnceAMinute(t *testing.T) {
 		assert.Equal(t, []string{"warn: rejected/checkout 1 broken", "warn: invalid/cart 1 broken"}, take(), "other reasons and services")
 		time.Sleep(interval)
 		l.Dropped("invalid", "checkout", 1, errBroken)
-		assert.Equal(t, []string{"warn: invalid/checkout 301 broken"}, take(), "with those that were not logged")
+		assert.Equal(t, []string{"warn: invalid/checkout 301 broken"}, take(), "including those that were not logged")
 	})
 }
 
@@ -65,7 +65,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		time.Sleep(interval)
 		l.Dropped("invalid", "new", 1, errBroken)
 		assert.Equal(t, []string{"warn: invalid/new 1 broken"}, take())
-		assert.Len(t, l.keys, 1, "what is old goes")
+		assert.Len(t, l.keys, 1, "old entries are removed")
 	})
 }
 

@@ -20,7 +20,7 @@ const (
 	bombLimit = 64 << 20
 )
 
-// TestBombs refuses 1 GiB of zeros in every form, and takes far less memory for it than the limit allows.
+// TestBombs: 1 GiB of zeros is refused in every format, and that needs far less memory than the limit allows.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compresses several GiB")
@@ -46,13 +46,14 @@ func TestBombs(t *testing.T) {
 			before := allocated()
 			_, err := Append(nil, src, bombLimit)
 			require.ErrorIs(t, err, ErrTooLarge)
-			assert.Less(t, allocated()-before, uint64(24<<20), "bytes allocated in all")
+			assert.Less(t, allocated()-before, uint64(24<<20), "bytes allocated in total")
 		})
 	}
 }
 
-// TestLargeAndDense lets through what is dense, but within the limit, without taking much more than it needs.
-func TestLargeAndDense(t *testing.T) {
+// TestHighRatio: a payload with a high compression ratio is decompressed if it is within the limit, without much more memory
+// than its size.
+func TestHighRatio(t *testing.T) {
 	const size = 40 << 20
 	gz := gzipStream(t, zeros(size), gzip.BestSpeed)
 	for name, src := range map[string][]byte{
@@ -64,7 +65,7 @@ func TestLargeAndDense(t *testing.T) {
 		got, err := Append(nil, src, bombLimit)
 		require.NoError(t, err, name)
 		assert.GreaterOrEqual(t, len(got), size, name)
-		assert.Less(t, allocated()-before, uint64(2*size), "%s: bytes allocated in all", name)
+		assert.Less(t, allocated()-before, uint64(2*size), "%s: bytes allocated in total", name)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// FuzzAppend holds any input against the promises: the limit, the two classes of errors, what stood in dst before,
-// and that a plain gzip gives what the library's own reader gives.
+// FuzzAppend checks what the documentation of Append promises: the limit, the two classes of errors, that dst keeps its bytes,
+// and that the result for gzip is that of the library's reader.
 func FuzzAppend(f *testing.F) {
 	plain := []byte("a profile, a profile, a profile")
 	gz, zs := gzipped(f, plain), zstdAll(f, plain)
@@ -30,7 +30,7 @@ func FuzzAppend(f *testing.F) {
 		limit := int(limit16)
 		got, err := Append([]byte("before"), src, limit)
 		if !bytes.HasPrefix(got, []byte("before")) {
-			t.Fatalf("what stood before is gone: %q", got)
+			t.Fatalf("dst has lost its bytes: %q", got)
 		}
 		got = got[len("before"):]
 		if err != nil {
@@ -54,7 +54,7 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-// gunzip is the plain way, without a limit.
+// gunzip decompresses with the library's reader, without a limit.
 func gunzip(src []byte) ([]byte, bool) {
 	reader, err := gzip.NewReader(bytes.NewReader(src))
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	countAbove = 8 << 20
 )
 
-// gzipReader is a reader with its buffers, so that a call allocates nothing.
+// gzipReader is a reader with its buffers. It is pooled, so that a call allocates nothing.
 type gzipReader struct {
 	src     bytes.Reader
 	gz      gzip.Reader
@@ -71,7 +71,7 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		if err != nil {
 			return dst, corruptGzip(err)
 		}
-		// The buffer is full. Mostly that is the end.
+		// The buffer is full. Usually the input ends here.
 		n, err = readFull(&r.gz, r.discard[:])
 		switch {
 		case len(dst)-base+n > limit:
@@ -121,7 +121,7 @@ func (r *gzipReader) reset(src []byte) error {
 	return corruptGzip(err)
 }
 
-// corruptGzip returns the error for one of the gzip reader. The end of the input is no error.
+// corruptGzip wraps an error of the gzip reader in ErrCorrupt. io.EOF becomes nil.
 func corruptGzip(err error) error {
 	if err = notEOF(err); err == nil || errors.Is(err, ErrTooLarge) {
 		return err
@@ -160,7 +160,7 @@ func count(r io.Reader, scratch []byte, limit int) (int, error) {
 	}
 }
 
-// readFull fills space. The error is io.EOF if r ended before, and nil if space is full.
+// readFull is [io.ReadFull], but the error is io.EOF whenever r ends before space is full.
 func readFull(r io.Reader, space []byte) (n int, err error) {
 	for n < len(space) && err == nil {
 		var got int

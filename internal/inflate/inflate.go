@@ -26,8 +26,9 @@ const (
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// Plain reports whether src begins like neither gzip nor zstd, so that [Append] would only copy it.
-// No protobuf message begins like either: both start with a wire type that does not exist or does not fit.
+// Plain reports whether src is not compressed: it begins with neither magic number, and [Append] would only copy it. No
+// pprof begins with one of them: the first byte of gzip has wire type 7, which does not exist, and that of zstd is the tag
+// of field 5 with a varint, which is a message in a pprof.
 func Plain(src []byte) bool {
 	return !hasPrefix(src, gzipMagic) && !hasPrefix(src, zstdMagic)
 }
@@ -43,9 +44,9 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 	return AppendReserving(dst, src, limit, nil)
 }
 
-// AppendReserving is [Append] that calls reserve before it allocates memory, with all bytes that it then uses: the result,
-// outer layers, and the decompressor. Capacity that dst already has counts when it is used. The number never falls. If
-// reserve returns an error, AppendReserving returns it as it is.
+// AppendReserving is [Append] with a memory limit: it calls reserve before it allocates memory, with the total that it will
+// use then, for the result, the outer layers and the decompressor. The total includes the existing capacity of dst as soon
+// as that is used. It never falls. AppendReserving returns an error of reserve unchanged.
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)
 	t := inflater{reserve: reserve, base: base}
@@ -64,7 +65,7 @@ func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) 
 	return dst, nil
 }
 
-// appendNested replaces the compressed bytes behind the base by their plain form.
+// appendNested replaces the compressed bytes after the base with their decompressed form.
 func (t *inflater) appendNested(dst []byte, limit int) ([]byte, error) {
 	compressed := len(dst) - t.base
 	if err := t.need(2 * compressed); err != nil {
@@ -82,10 +83,10 @@ func (t *inflater) appendNested(dst []byte, limit int) ([]byte, error) {
 	return dst, err
 }
 
-// layers pools copies of outer layers, which the plain form of the inner layer overwrites. Nesting is rare.
+// layers keeps buffers for copies of outer layers: the decompressed inner layer overwrites the outer one in dst.
 var layers scratch.Keeper[[]byte]
 
-// appendLayer decompresses one layer. On an error, the result behind the old length is undefined.
+// appendLayer decompresses one layer. On an error, the content of the result after the old length is undefined.
 func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 	switch {
 	case hasPrefix(src, gzipMagic):

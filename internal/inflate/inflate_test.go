@@ -57,7 +57,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestLimitIsExact holds every form against the limit that it just meets and the one below.
+// TestLimitIsExact: in every format, a payload of exactly limit bytes is accepted, and one with a byte more is refused.
 func TestLimitIsExact(t *testing.T) {
 	for _, size := range []int{1, 100, 5000, 200_000} {
 		for _, plain := range [][]byte{make([]byte, size), randomBytes(size)} {
@@ -104,7 +104,7 @@ func TestTooDeep(t *testing.T) {
 	require.ErrorContains(t, err, "4 layers")
 }
 
-// TestTruncated cuts small payloads behind each byte. What is left of the magic alone is plain.
+// TestTruncated cuts small payloads after each byte from the fourth on. Less than the magic number counts as not compressed.
 func TestTruncated(t *testing.T) {
 	plain := []byte(strings.Repeat("a profile of something, somewhere. ", 20))
 	for name, src := range map[string][]byte{
@@ -211,7 +211,7 @@ func zstdAll(tb testing.TB, plain []byte) []byte {
 	return out
 }
 
-// zstdStream makes a frame that does not tell its size.
+// zstdStream returns a frame without its decompressed size in the header.
 func zstdStream(tb testing.TB, plain io.Reader) []byte {
 	tb.Helper()
 	var out bytes.Buffer

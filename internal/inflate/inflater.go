@@ -7,9 +7,9 @@ package inflate
 type inflater struct {
 	// reserve may be nil.
 	reserve func(bytes int) error
-	// base is where the result begins in its slice.
+	// base is the offset of the result in its slice.
 	base int
-	// working is the memory in use without the result.
+	// working is the number of bytes in use in addition to the result.
 	working int
 	// reserved is the largest number that reserve was called with.
 	reserved int
@@ -24,8 +24,8 @@ func (t *inflater) need(bytes int) error {
 	return t.reserve(bytes)
 }
 
-// grow returns dst with capacity for n more bytes. If it has to be moved, the old slice counts as working memory from then
-// on: it is free only after a garbage collection.
+// grow returns dst with capacity for n more bytes. If dst moves, the old array counts as working memory from then on: only a
+// garbage collection frees it.
 func (t *inflater) grow(dst []byte, n int) ([]byte, error) {
 	if cap(dst)-len(dst) < n && len(dst) > t.base {
 		t.working += cap(dst) - t.base

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReserving: nothing is taken before it was asked for, in any form, and a refusal at any point ends the work.
+// TestReserving: in every format, nothing is allocated before it is reserved, and an error of reserve ends the call.
 func TestReserving(t *testing.T) {
 	const size = 12 << 20
 	random := randomBytes(3 << 20)
@@ -47,12 +47,12 @@ func TestReserving(t *testing.T) {
 				steps = append(steps, n)
 				return nil
 			})
-			took := int(allocated() - before)
+			used := int(allocated() - before)
 			want, wantErr := Append([]byte("before"), src, testReserveLimit)
 			assert.Equal(t, wantErr, err)
 			assert.True(t, bytes.Equal(want, got))
-			asked := steps[len(steps)-1]
-			assert.GreaterOrEqual(t, asked+asked/16+slack, took, "what is asked for is what is taken")
+			reserved := steps[len(steps)-1]
+			assert.GreaterOrEqual(t, reserved+reserved/16+slack, used, "allocated more than reserved")
 
 			none := errors.New("no more")
 			for _, allowed := range steps {
@@ -63,11 +63,11 @@ func TestReserving(t *testing.T) {
 					}
 					return nil
 				})
-				if allowed == asked {
+				if allowed == reserved {
 					assert.Equal(t, wantErr, err)
 					continue
 				}
-				require.Equal(t, none, err, "as it is")
+				require.Equal(t, none, err, "unchanged")
 				assert.Equal(t, "before", string(got))
 				assert.LessOrEqual(t, int(allocated()-before), allowed+allowed/16+slack)
 			}
@@ -77,6 +77,6 @@ func TestReserving(t *testing.T) {
 
 const (
 	testReserveLimit = 16 << 20
-	// slack is for the reader of a layer, which the pools may have lost, and for what the test takes.
+	// slack is for a reader that the pools may have dropped, and for allocations of the test itself.
 	slack = 256 << 10
 )

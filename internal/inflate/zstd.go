@@ -24,7 +24,7 @@ const (
 // and tables.
 const zstdReaderBytes = 512 << 10
 
-// zstdReader decodes from memory to memory, without windows of its own and without goroutines.
+// zstdReader decodes from memory to memory. So it needs no window buffer and no goroutines.
 type zstdReader struct {
 	*zstd.Decoder
 }
@@ -62,7 +62,7 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		if err != nil {
 			return dst, corrupt("zstd", err)
 		}
-		// Each frame is decoded separately, since the limit of the decoder is exact only then.
+		// Each frame is decoded separately: the size limit of the decoder is exact only for a single frame.
 		space := dst[len(dst):min(cap(dst), base+limit)]
 		out, err := reader.DecodeAll(src[:frame.length], space[:0:len(space)])
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && size == limit {
@@ -77,8 +77,8 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 	return dst, nil
 }
 
-// measureZstd returns a capacity that is enough for the decompressed src, at most limit. It reads the headers of the frames
-// only. If these do not tell whether src is within limit, it counts.
+// measureZstd returns a capacity that is enough for the decompressed src, at most limit. Usually it reads only the headers of
+// the frames. If these do not tell whether src is within limit, it decompresses src to count its bytes.
 func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 	var least, most, window uint64
 	for rest := src; len(rest) > 0; {
@@ -124,8 +124,8 @@ func countZstd(src []byte, limit int) (int, error) {
 
 // zstdFrame is the information in the headers of a frame.
 type zstdFrame struct {
-	length      int    // of the frame in its compressed form
-	least, most uint64 // decompressed size
+	length      int    // compressed size
+	least, most uint64 // bounds of the decompressed size
 	window      uint64
 }
 

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlpreferences names the attributes of messages whose sender wrote references into the dictionary.
+// Package otlpreferences resolves references to the string table in resource and scope attributes, which newer Collectors send.
 package otlpreferences // import "github.com/otelpprof/otelpprof/internal/otlpreferences"
 
 import (
@@ -12,14 +12,15 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// Resolve returns pd with the keys and strings of its resource and scope attributes in place. Collectors from v0.163 on
-// send them over gRPC as references (key_strindex, string_value_strindex), which the gRPC receiver of v0.162 leaves as
-// they are: all keys are empty then. pdata resolves references when it unmarshals, so a message with an empty key is
-// marshalled and unmarshalled. References beside a key, as v0.159 sends them, are removed. All others are returned as they
-// are, and resolved is false. pd must not be used any more.
+// Resolve returns pd with references in its resource and scope attributes resolved. Collectors from v0.163 on send keys and
+// strings over gRPC as references (key_strindex, string_value_strindex). The gRPC receiver of v0.162 does not resolve them, so
+// that all keys are empty. The unmarshaler of pdata does: Resolve marshals and unmarshals a message that has an empty key.
+//
+// v0.159 sends a reference in addition to the key. Resolve removes such references. Otherwise it returns pd unchanged, and
+// resolved is false. The caller must not use pd afterwards.
 func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err error) {
-	if !refers(pd) {
-		out, resolved = dropLeftovers(pd)
+	if !hasEmptyKey(pd) {
+		out, resolved = removeRedundant(pd)
 		return out, resolved, nil
 	}
 	wire, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
@@ -32,8 +33,8 @@ func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err er
 	return out, true, nil
 }
 
-// refers tells whether a resource or a scope has an attribute without a key.
-func refers(pd pprofile.Profiles) bool {
+// hasEmptyKey reports whether an attribute of a resource or scope has an empty key.
+func hasEmptyKey(pd pprofile.Profiles) bool {
 	for attributes := range walk.Attributes(pd) {
 		if _, found := attributes.Get(""); found {
 			return true

@@ -26,14 +26,15 @@ func message() pprofile.Profiles {
 	return pd
 }
 
-// TestResolve: a message that holds references has its names again. pdata leaves them in what it has marshalled.
+// TestResolve: keys and strings are resolved. To make a message with references, the test marshals one: pdata then leaves them
+// in the original.
 func TestResolve(t *testing.T) {
 	want := message()
 	pd := message()
 	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
 	require.NoError(t, err)
 	_, found := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
-	require.False(t, found, "the message holds no references")
+	require.False(t, found, "the message has no references")
 
 	resolved, did, err := Resolve(pd)
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestResolveLeavesOthers(t *testing.T) {
 	assert.Equal(t, pd, same)
 }
 
-// TestResolveReadOnly: a message that others read as well is not written to.
+// TestResolveReadOnly: a read-only message is copied.
 func TestResolveReadOnly(t *testing.T) {
 	pd := message()
 	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
@@ -66,8 +67,8 @@ func TestResolveReadOnly(t *testing.T) {
 	assert.True(t, found)
 }
 
-// TestResolveTruly: a key that is empty for good stays so, and nothing is lost.
-func TestResolveTruly(t *testing.T) {
+// TestResolveEmptyKey: an attribute whose key is really empty stays as it is.
+func TestResolveEmptyKey(t *testing.T) {
 	pd := message()
 	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("", "nameless")
 	resolved, did, err := Resolve(pd)
@@ -78,7 +79,7 @@ func TestResolveTruly(t *testing.T) {
 	assert.Equal(t, "nameless", value.Str())
 }
 
-// withBoth is a message whose keys are there in full and as references to other strings, as pdata v0.159 sends them.
+// withBoth returns a message whose attributes have a key and a reference, as pdata v0.159 sends them.
 func withBoth(t *testing.T) pprofile.Profiles {
 	t.Helper()
 	keyValue := func(key string, value []byte) []byte {
@@ -93,7 +94,7 @@ func withBoth(t *testing.T) pprofile.Profiles {
 	for _, attribute := range [][]byte{keyValue("service.name", text), keyValue("map", list)} {
 		wire = protowire.AppendBytes(protowire.AppendTag(wire, 1, protowire.BytesType), attribute)
 	}
-	for range 2 { // A message, its resource, the attributes.
+	for range 2 { // The attributes are in a resource, which is in a message.
 		wire = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), wire)
 	}
 	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(wire)
@@ -101,7 +102,7 @@ func withBoth(t *testing.T) pprofile.Profiles {
 	return pd
 }
 
-// TestResolveBoth: references beside keys are gone, also those within values, and nothing else is.
+// TestResolveBoth: references in addition to keys are removed, also in nested values, and nothing else changes.
 func TestResolveBoth(t *testing.T) {
 	for name, shared := range map[string]bool{"own": false, "read-only": true} {
 		t.Run(name, func(t *testing.T) {

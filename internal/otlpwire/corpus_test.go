@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestCorpus counts real messages: all that they take, and not more than three times that.
+// TestCorpus: for real messages, the count is at least the memory that they need, and at most three times that.
 func TestCorpus(t *testing.T) {
 	var counted, took int64
 	for _, m := range profiletest.CorpusMessages(t) {
@@ -29,10 +29,10 @@ func TestCorpus(t *testing.T) {
 		require.NoError(t, err)
 		counted, took = counted+estimate, took+total
 	}
-	t.Logf("counted %d bytes for %d that were taken", counted, took)
+	t.Logf("counted %d bytes, %d were allocated", counted, took)
 	most := 3 * took
 	if math.MaxInt == math.MaxInt32 {
-		most *= 2 // The count is for pointers of eight bytes.
+		most *= 2 // The count assumes pointers of eight bytes.
 	}
 	assert.Less(t, counted, most)
 }
@@ -55,7 +55,7 @@ func logs(records int) []byte {
 	return body
 }
 
-// TestLogs counts ordinary log records.
+// TestLogs checks the count of ordinary log records.
 func TestLogs(t *testing.T) {
 	body := logs(10_000)
 	requireBound(t, Logs, body, "log records")
@@ -66,7 +66,7 @@ func TestLogs(t *testing.T) {
 	assert.Less(t, estimate, 3*got.live)
 }
 
-// BenchmarkCount compares the count with the unmarshalling that it precedes.
+// BenchmarkCount compares the time of the count with the time of unmarshalling.
 func BenchmarkCount(b *testing.B) {
 	bodies := map[string]struct {
 		signal Signal
@@ -95,7 +95,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// largest is the largest message of the corpus.
+// largest returns the largest message of the corpus.
 func largest(tb testing.TB) (largest []byte) {
 	tb.Helper()
 	for _, m := range profiletest.CorpusMessages(tb) {

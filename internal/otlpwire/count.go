@@ -10,13 +10,13 @@ import (
 )
 
 var (
-	// ErrMalformed says that a body is no OTLP request: unmarshalling it would fail.
+	// ErrMalformed says that a body is not a valid OTLP request: unmarshalling it would fail.
 	ErrMalformed = errors.New("malformed OTLP request")
 	// ErrTooDeep says that attribute values are nested deeper than allowed.
 	ErrTooDeep = errors.New("attribute values nested too deep")
 )
 
-// Signal is what a request has.
+// Signal is the kind of data in a request.
 type Signal uint8
 
 // The signals of OTLP.
@@ -29,44 +29,43 @@ const (
 
 var roots = [...]messageID{Logs: logsRequest, Traces: tracesRequest, Metrics: metricsRequest, Profiles: profilesRequest}
 
-// requestBytes is what a request takes that has nothing in it.
+// requestBytes is the memory of an empty request.
 const requestBytes = 512
 
-// frame is a message that is being walked.
+// frame is a message that Count has entered.
 type frame struct {
 	end     int
 	message messageID
 }
 
-// usualDepth is how deep messages are nested that have no nested attribute values. The walk takes memory for what is
-// deeper.
+// usualDepth is the depth of messages without nested attribute values. Only for deeper ones does Count allocate memory.
 const usualDepth = 24
 
-// Count returns how many bytes the protobuf message body of a request takes after unmarshalling, without body itself.
-// Values may be nested maxNesting levels deep; one that is not nested has one level. The errors are [ErrMalformed] and
-// [ErrTooDeep]. What pdata unmarshals and is not too deep is counted without an error.
+// Count returns an upper bound for the bytes that the protobuf body of a request needs after unmarshalling, without body
+// itself. Attribute values may have maxNesting levels; a value that is not nested has one level. The errors are
+// [ErrMalformed] and [ErrTooDeep]. There is no ErrMalformed for a body that pdata can unmarshal.
 func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 	var (
 		stack   [usualDepth]frame
 		parents = stack[:0]
-		now     = frame{end: len(body), message: roots[signal]}
-		b       = body // up to the end of now
-		fields  = messages[now.message]
+		current = frame{end: len(body), message: roots[signal]}
+		b       = body // up to the end of current
+		fields  = messages[current.message]
 		total   = int64(requestBytes)
 		nesting int
 		pos     int
 	)
 	for {
-		if pos == now.end {
+		if pos == current.end {
 			if len(parents) == 0 {
 				return total, nil
 			}
-			if now.message == anyValue {
+			if current.message == anyValue {
 				nesting--
 			}
-			now = parents[len(parents)-1]
+			current = parents[len(parents)-1]
 			parents = parents[:len(parents)-1]
-			b, fields = body[:now.end], messages[now.message]
+			b, fields = body[:current.end], messages[current.message]
 			continue
 		}
 		tag, next, ok := uint64(b[pos]), pos+1, true
@@ -83,7 +82,7 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 		}
 		wire := tag & 7
 		switch {
-		case f.kind == other:
+		case f.kind == ignored:
 			pos, ok = skip(b, pos, wire)
 		case wire == wireBytes:
 			var length int
@@ -103,15 +102,15 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 				if f.message == anyValue {
 					nesting++
 				}
-				parents = append(parents, now)
-				now = frame{end: pos + length, message: f.message}
-				b, fields = body[:now.end], messages[now.message]
+				parents = append(parents, current)
+				current = frame{end: pos + length, message: f.message}
+				b, fields = body[:current.end], messages[current.message]
 				continue
 			case text:
 				total += int64(f.bytes) + textBytes(length)
 			case packed:
 				total += int64(f.bytes) * int64(entries(content))
-			case packed8:
+			case packedFixed64:
 				total += int64(f.bytes) * int64((length+7)/8)
 			default:
 				ok = false
@@ -130,8 +129,8 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 
 func malformed(pos int) error { return fmt.Errorf("%w: at byte %d", ErrMalformed, pos) }
 
-// textBytes is what a string of so many bytes takes in the size classes of Go: up to a quarter more for large ones, and
-// up to 16 bytes for small ones.
+// textBytes returns an upper bound for the memory of a string of this length. Go's size classes round up by at most a
+// quarter for large strings, and by at most 16 bytes for small ones.
 func textBytes(length int) int64 {
 	if length == 0 {
 		return 0
@@ -139,7 +138,7 @@ func textBytes(length int) int64 {
 	return int64(length) + int64(length)/4 + 16
 }
 
-// entries counts the varints of a packed list: the bytes that end one.
+// entries returns the number of varints in a packed list. It counts the bytes without the continuation bit: each ends a varint.
 func entries(list []byte) int {
 	const ends = 0x8080808080808080
 	n := 0

@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// entriesEach is how many entries of one kind a hostile message has.
+// entriesEach is the number of entries of one kind in a hostile message.
 const entriesEach = 10_000
 
-// TestEachField has many empty entries of each field of each message, known to the schema or not, and holds what pdata
-// takes for them against the count.
+// TestEachField compares the count with the memory that pdata uses, for messages with many empty entries of one field. It
+// does so for each field of each message, in the schema or not.
 func TestEachField(t *testing.T) {
 	for _, signal := range signals {
 		for id, path := range pathsTo(roots[signal]) {
@@ -31,7 +31,7 @@ func TestEachField(t *testing.T) {
 	}
 }
 
-// TestEachScalar does the same for entries that are numbers: one by one, and packed.
+// TestEachScalar does the same for numbers, packed and unpacked.
 func TestEachScalar(t *testing.T) {
 	for _, signal := range signals {
 		for id, path := range pathsTo(roots[signal]) {
@@ -55,13 +55,13 @@ func TestEachScalar(t *testing.T) {
 	}
 }
 
-// TestNotFarAbove: the count of messages with many entries is at most three times what they take, and a little.
+// TestNotFarAbove: the count of messages with many entries is at most three times the memory that they need, plus noise.
 func TestNotFarAbove(t *testing.T) {
 	for _, signal := range signals {
 		for id, path := range pathsTo(roots[signal]) {
 			for n, f := range messages[id] {
 				if f.kind != message && f.kind != text || f.bytes == 0 || id == anyValue || id == metric {
-					continue // One of a oneof takes the place of the one before.
+					continue // In a oneof, each entry replaces the one before.
 				}
 				body := wrap(path, repeat(bytesField(n, nil), entriesEach))
 				estimate, err := Count(signal, body, 32)
@@ -71,14 +71,14 @@ func TestNotFarAbove(t *testing.T) {
 				}
 				got, err := unmarshalled(signal, body, proto)
 				require.NoError(t, err)
-				words := int64(64 / bits.UintSize) // The count is that of 64 bits.
+				words := int64(64 / bits.UintSize) // The count is always that of a 64-bit system.
 				assert.LessOrEqual(t, estimate, 3*words*got.live+noise, "signal %d, message %d, field %d", signal, id, n)
 			}
 		}
 	}
 }
 
-// TestStrings: strings of every length take what is counted for them.
+// TestStrings: strings of every length need at most the memory that is counted for them.
 func TestStrings(t *testing.T) {
 	for length := 1; length < 100_000; length = length*5/4 + 1 {
 		times := max(1, 4<<20/length)
@@ -107,7 +107,7 @@ func TestNesting(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooDeep)
 }
 
-// deep nests arrays, from the outside to the inside, so that it is made in linear time.
+// deep returns nested arrays. It writes them from the outside to the inside, which takes linear time.
 func deep(levels int) []byte {
 	const each = 5 // bytes of a tag and of a length
 	value := make([]byte, 0, 2*each*levels)
@@ -141,8 +141,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// TestGroups: pdata skips groups that nobody knows, however deep, up to the first value in them. What is behind that it
-// reads as fields, and so does the count.
+// TestGroups: pdata skips an unknown group only up to the first value in it, at any depth. It reads the bytes after that as
+// fields, and so does Count.
 func TestGroups(t *testing.T) {
 	groups := repeat([]byte{0x7b}, 1000)
 	for _, body := range [][]byte{
@@ -153,7 +153,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-func TestCountTakesNoMemory(t *testing.T) {
+func TestCountAllocatesNothing(t *testing.T) {
 	body := wrap([]step{{1, resourceLogs}, {2, scopeLogs}}, repeat(bytesField(2, bytesField(6, bytesField(1, []byte("key")))), 1000))
 	assert.Zero(t, testing.AllocsPerRun(10, func() {
 		if _, err := Count(Logs, body, 32); err != nil {

@@ -1,10 +1,10 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package otlpwire tells how much memory the body of an OTLP request takes once it is unmarshalled, before that is done.
+// Package otlpwire computes how much memory the body of an OTLP request will need when pdata unmarshals it.
 //
-// One pass over the tags adds up what pdata v1.68.0 takes for each submessage, each entry of a list and each string,
-// and checks how deep attribute values are nested. It takes no memory of its own and does not recurse.
+// One pass over the tags adds up the memory that pdata v1.68.0 allocates for each submessage, each list entry and each string.
+// It also checks how deep attribute values are nested. The pass allocates nothing and does not recurse.
 //
-// The number is that of the live heap at its largest: a list that grows has its old and its new array at the same time.
+// The result is an upper bound of the live heap at any time: when a list grows, its old array and its new one exist together.
 package otlpwire // import "github.com/otelpprof/otelpprof/internal/otlpwire"

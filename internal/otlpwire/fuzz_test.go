@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzCount: what pdata unmarshals is counted without an error, and takes at most what was counted.
+// FuzzCount: a body that pdata can unmarshal is counted without an error, and needs at most the counted memory.
 func FuzzCount(f *testing.F) {
 	for _, signal := range signals {
 		f.Add(uint8(signal), []byte{})
@@ -31,7 +31,7 @@ func FuzzCount(f *testing.F) {
 		}
 		total, failed := totalTaken(newRequest(signal), body, proto)
 		if failed == nil && err != nil {
-			t.Fatalf("pdata takes it: %v", err)
+			t.Fatalf("pdata unmarshals it: %v", err)
 		}
 		if err == nil && total > 3*estimate+noise {
 			t.Fatalf("takes %d bytes, counted %d", total, estimate)
@@ -39,7 +39,7 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// FuzzCountJSON: what pdata makes of anything takes at most what was counted.
+// FuzzCountJSON: whatever pdata unmarshals from the body needs at most the counted memory.
 func FuzzCountJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"a\"b\\"}}]}]}]}`,
@@ -64,7 +64,7 @@ func FuzzCountJSON(f *testing.F) {
 	})
 }
 
-// totalTaken is [unmarshalled] without collections of garbage.
+// totalTaken returns only taken.total of [unmarshalled], without garbage collections.
 func totalTaken(r request, body []byte, unmarshal func(request, []byte) error) (int64, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

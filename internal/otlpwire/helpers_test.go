@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// request is what pdata makes of a body.
+// request is the type to which pdata unmarshals a body.
 type request interface {
 	UnmarshalProto(body []byte) error
 	UnmarshalJSON(body []byte) error
@@ -38,13 +38,13 @@ func newRequest(signal Signal) request {
 
 var signals = []Signal{Logs, Traces, Metrics, Profiles}
 
-// taken is what the heap of the process grew by.
+// taken is the memory that unmarshalling needed, in bytes.
 type taken struct {
-	// live is what stays, total is all that was taken on the way.
+	// live is the growth of the live heap, total includes garbage.
 	live, total int64
 }
 
-// unmarshalled measures what pdata takes for a body.
+// unmarshalled measures the memory that pdata needs for a body.
 func unmarshalled(signal Signal, body []byte, unmarshal func(request, []byte) error) (taken, error) {
 	r := newRequest(signal)
 	var before, after runtime.MemStats
@@ -71,7 +71,7 @@ type step struct {
 	message messageID
 }
 
-// pathsTo returns how to get from a root to every message that it holds.
+// pathsTo returns a path from root to each message type that root can contain.
 func pathsTo(root messageID) map[messageID][]step {
 	paths := map[messageID][]step{root: nil}
 	for todo := []messageID{root}; len(todo) > 0; todo = todo[1:] {
@@ -107,7 +107,7 @@ func repeat(entry []byte, times int) []byte {
 	return all
 }
 
-// nested is an attribute value of so many levels, the last of which is a string.
+// nested returns an attribute value of this many levels. The innermost value is a string.
 func nested(levels int, field int) []byte {
 	value := bytesField(1, []byte("x"))
 	for range levels - 1 {
@@ -127,14 +127,14 @@ func requireBound(t *testing.T, signal Signal, body []byte, what string, args ..
 	total, err := totalTaken(newRequest(signal), body, proto)
 	require.NoError(t, err, name)
 	if total <= estimate {
-		return // What stays of it is not more.
+		return // The live memory is a part of the total.
 	}
-	// A growing list leaves its old arrays behind: garbage, at most what the list takes, again and again by a quarter.
+	// The total includes garbage: the old arrays of lists that grew.
 	require.LessOrEqual(t, total, 3*estimate+noise, name)
 	got, err := unmarshalled(signal, body, proto)
 	require.NoError(t, err, name)
 	require.LessOrEqual(t, got.live, estimate+noise, name)
 }
 
-// noise is what else happens in the process.
+// noise is an upper bound for allocations of the rest of the process.
 const noise = 40 << 10

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	// objectBytes is what the largest message takes that an object can be, a span, with its place in a list.
-	objectBytes = 224 + slots*pointerBytes
-	// entryBytes is what an entry of a list takes that is no object: a string.
-	entryBytes = slots * stringBytes
-	// escapedCopies is how often a string with escapes is there while it is put together.
+	// objectBytes is the size of the largest message that an object can be, a span, with its pointer in a list.
+	objectBytes = 224 + growthCopies*pointerBytes
+	// entryBytes is the size of a list entry that is not an object. The largest is a string.
+	entryBytes = growthCopies * stringBytes
+	// escapedCopies is how many copies of a string with escapes exist while the parser resolves them.
 	escapedCopies = 4
-	// jsonLevel is how many brackets one level of nested values is: an object, its list, an entry of it, its value.
+	// jsonLevel is the number of nested brackets for one level of an attribute value: the object, its list, the entry, its
+	// value.
 	jsonLevel = 4
-	// jsonOutside is how many brackets there are around an attribute value at most.
+	// jsonOutside is the largest number of brackets around an attribute value.
 	jsonOutside = 16
 )
 
-// CountJSON returns how many bytes the JSON body of a request takes at most after unmarshalling, without body itself. It
-// takes every object for the largest message there is. The error is [ErrTooDeep], for brackets that are nested deeper than
-// those around values of maxNesting levels. Whether body is JSON is left to its reader.
+// CountJSON returns an upper bound for the bytes that the JSON body of a request needs after unmarshalling, without body
+// itself. It counts every object as the largest possible message. The error is [ErrTooDeep] if brackets are nested deeper
+// than values of maxNesting levels need. CountJSON does not check whether body is valid JSON.
 func CountJSON(body []byte, maxNesting int) (int64, error) {
 	total, depth, most := int64(requestBytes), 0, jsonOutside+jsonLevel*maxNesting
 	for pos := 0; pos < len(body); pos++ {
@@ -49,7 +50,7 @@ func CountJSON(body []byte, maxNesting int) (int64, error) {
 	return total, nil
 }
 
-// stringAt returns the length of the string at the begin of b, up to its quotation mark, or that of b.
+// stringAt returns the length of the string at the start of b, up to its closing quotation mark or the end of b.
 func stringAt(b []byte) (length int, escaped bool) {
 	for length < len(b) {
 		i := bytes.IndexByte(b[length:], '"')

@@ -4,16 +4,16 @@
 package otlpwire
 
 import (
-	stdstrings "strings"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestJSON: bodies of many small things take at most what is counted.
+// TestJSON: bodies of many small entries need at most the counted memory.
 func TestJSON(t *testing.T) {
 	times := func(entry string) string {
-		return stdstrings.TrimSuffix(stdstrings.Repeat(entry+",", entriesEach), ",")
+		return strings.TrimSuffix(strings.Repeat(entry+",", entriesEach), ",")
 	}
 	for name, test := range map[string]struct {
 		signal Signal
@@ -27,12 +27,12 @@ func TestJSON(t *testing.T) {
 		"metrics":      {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[` + times(`{"exponentialHistogram":{}}`) + `]}]}]}`},
 		"strings":      {Profiles, `{"dictionary":{"stringTable":[` + times(`""`) + `]}}`},
 		"words":        {Profiles, `{"dictionary":{"stringTable":[` + times(`"some word"`) + `]}}`},
-		"escapes":      {Profiles, `{"dictionary":{"stringTable":["` + stdstrings.Repeat(`\u0041`, entriesEach) + `"]}}`},
+		"escapes":      {Profiles, `{"dictionary":{"stringTable":["` + strings.Repeat(`\u0041`, entriesEach) + `"]}}`},
 		"quotes":       {Profiles, `{"dictionary":{"stringTable":[` + times(`"\""`) + `]}}`},
 		"indices":      {Profiles, `{"dictionary":{"stackTable":[{"locationIndices":[` + times(`1`) + `]}]}}`},
 		"counts":       {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"histogram":{"dataPoints":[{"bucketCounts":[` + times(`"1"`) + `]}]}}]}]}]}`},
 		"unknown":      {Logs, `{"a":[` + times(`{"b":[{},[],""]}`) + `]}`},
-		"base64":       {Profiles, `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"originalPayload":"` + stdstrings.Repeat("AAAA", 20*entriesEach) + `"}]}]}]}`},
+		"base64":       {Profiles, `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"originalPayload":"` + strings.Repeat("AAAA", 20*entriesEach) + `"}]}]}]}`},
 	} {
 		body := []byte(test.body)
 		estimate, err := CountJSON(body, 32)
@@ -47,15 +47,15 @@ func TestJSON(t *testing.T) {
 func TestJSONNesting(t *testing.T) {
 	body := func(levels int, begin, end string) []byte {
 		return []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"a","value":` +
-			stdstrings.Repeat(begin, levels-1) + `{"stringValue":"x"}` + stdstrings.Repeat(end, levels-1) + `}]}]}]}]}`)
+			strings.Repeat(begin, levels-1) + `{"stringValue":"x"}` + strings.Repeat(end, levels-1) + `}]}]}]}]}`)
 	}
 	list, listEnd := `{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`
 	array, arrayEnd := `{"arrayValue":{"values":[`, `]}}`
-	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + stdstrings.Repeat(`[{\"`, 1000) + `"}`)} {
+	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + strings.Repeat(`[{\"`, 1000) + `"}`)} {
 		_, err := CountJSON(good, 32)
 		require.NoError(t, err)
 	}
-	for _, bad := range [][]byte{body(48, list, listEnd), body(64, array, arrayEnd), []byte(stdstrings.Repeat("[", 1<<20))} {
+	for _, bad := range [][]byte{body(48, list, listEnd), body(64, array, arrayEnd), []byte(strings.Repeat("[", 1<<20))} {
 		_, err := CountJSON(bad, 32)
 		require.ErrorIs(t, err, ErrTooDeep)
 	}

@@ -7,7 +7,7 @@ package otlpwire
 type messageID uint8
 
 const (
-	leaf messageID = iota // a message without anything that takes memory inside
+	leaf messageID = iota // any message whose fields need no memory of their own
 	logsRequest
 	tracesRequest
 	metricsRequest
@@ -52,127 +52,129 @@ const (
 	keyValueAndUnit
 )
 
-// kind says what a field takes memory for.
+// kind says how the memory of a field is counted.
 type kind uint8
 
 const (
-	other   kind = iota // nothing: it is skipped, whatever it is
-	fixed               // the same for each occurrence
-	text                // a string or bytes
-	packed              // each entry of a list of varints
-	packed8             // each entry of a list of eight bytes each
-	message             // a submessage
+	ignored       kind = iota // not at all: the field is skipped
+	fixed                     // the same size for each occurrence
+	text                      // by length: a string or bytes
+	packed                    // for each entry of a list of varints
+	packedFixed64             // for each entry of a list of fixed64 numbers
+	message                   // by the fields of a submessage
 )
 
 // field is one field of a message.
 type field struct {
 	kind    kind
 	message messageID
-	// bytes is what one occurrence takes, or one entry of a packed list.
+	// bytes is the size of one occurrence, or of one entry of a packed list.
 	bytes uint16
 }
 
 const (
-	// slots is how often the entry of a list is there while the list grows: in the old array, and in the new one,
-	// which has twice the size.
-	slots = 3
+	// growthCopies is how many times each entry of a list is counted. When a list grows, its old array exists beside the new
+	// one, which is twice as large.
+	growthCopies = 3
 	// pointerBytes, stringBytes are the sizes of entries of lists.
 	pointerBytes = 8
 	stringBytes  = 16
 )
 
-// one is a submessage that is a part of its parent.
-func one(m messageID) field { return field{kind: message, message: m} }
+// embedded is a submessage whose struct is a part of its parent's struct.
+func embedded(m messageID) field { return field{kind: message, message: m} }
 
-// choice is a submessage of a oneof, with the bytes of both objects.
-func choice(m messageID, bytes uint16) field { return field{kind: message, message: m, bytes: bytes} }
-
-// list is a list of pointers to submessages of so many bytes.
-func list(m messageID, bytes uint16) field {
-	return field{kind: message, message: m, bytes: bytes + slots*pointerBytes}
+// oneofMessage is a submessage in a oneof. bytes is the size of the wrapper of the oneof and of the submessage.
+func oneofMessage(m messageID, bytes uint16) field {
+	return field{kind: message, message: m, bytes: bytes}
 }
 
-// inline is a list that has the submessages of so many bytes itself.
-func inline(m messageID, bytes uint16) field {
-	return field{kind: message, message: m, bytes: slots * bytes}
+// pointerList is a list of pointers to submessages of this size.
+func pointerList(m messageID, bytes uint16) field {
+	return field{kind: message, message: m, bytes: bytes + growthCopies*pointerBytes}
 }
 
-// varints is a list of varints that take so many bytes each.
-func varints(bytes uint16) field { return field{kind: packed, bytes: slots * bytes} }
+// valueList is a list of submessages of this size, without pointers.
+func valueList(m messageID, bytes uint16) field {
+	return field{kind: message, message: m, bytes: growthCopies * bytes}
+}
+
+// varintList is a list of varints that are unmarshalled to numbers of this size.
+func varintList(bytes uint16) field { return field{kind: packed, bytes: growthCopies * bytes} }
 
 var (
-	str        = field{kind: text}
-	strings    = field{kind: text, bytes: slots * stringBytes}
-	eights     = field{kind: packed8, bytes: slots * 8}
-	attributes = inline(keyValue, 40)
-	number8    = field{kind: fixed, bytes: 8} // a number in a oneof is an object
+	stringField = field{kind: text}
+	stringList  = field{kind: text, bytes: growthCopies * stringBytes}
+	fixed64List = field{kind: packedFixed64, bytes: growthCopies * 8}
+	keyValues   = valueList(keyValue, 40)
+	oneofNumber = field{kind: fixed, bytes: 8} // a number in a oneof is allocated separately
 )
 
-// deprecatedField is the number under which lists of scopes were once sent. pdata still reads it.
+// deprecatedField is the former number of the field for lists of scopes. pdata still reads it.
 const deprecatedField = 1000
 
-// profileHandling is charged for each profile on top of what pdata takes: it becomes a pprof, a file or a request of its own,
-// so that a few bytes would be work for minutes.
+// profileHandling is added for each profile, since each becomes a pprof, a file or a request of its own. Without it, a small
+// body with many empty profiles would cause minutes of work.
 const profileHandling = 16 << 10
 
-// messages has the fields that take memory, by message and number. The sizes are those of the size classes of Go in which
-// the structs of pdata are on 64 bits.
+// messages has the fields that need memory, by message and field number. The sizes are those of pdata's structs on 64-bit
+// systems, rounded up to Go's size classes.
 var messages = [...][]field{
 	leaf:             {},
-	logsRequest:      {1: list(resourceLogs, 128)},
-	tracesRequest:    {1: list(resourceSpans, 128)},
-	metricsRequest:   {1: list(resourceMetrics, 128)},
-	profilesRequest:  {1: list(resourceProfiles, 96), 2: one(dictionary)},
-	resourceLogs:     {1: one(resource), 2: list(scopeLogs, 112), 3: str, deprecatedField: list(scopeLogs, 112)},
-	resourceSpans:    {1: one(resource), 2: list(scopeSpans, 112), 3: str, deprecatedField: list(scopeSpans, 112)},
-	resourceMetrics:  {1: one(resource), 2: list(scopeMetrics, 112), 3: str, deprecatedField: list(scopeMetrics, 112)},
-	resourceProfiles: {1: one(resource), 2: list(scopeProfiles, 112), 3: str},
-	resource:         {1: attributes, 3: list(entityRef, 80)},
-	entityRef:        {1: str, 2: str, 3: strings, 4: strings},
-	scope:            {1: str, 2: str, 3: attributes},
-	scopeLogs:        {1: one(scope), 2: list(logRecord, 128), 3: str},
-	scopeSpans:       {1: one(scope), 2: list(span, 224), 3: str},
-	scopeMetrics:     {1: one(scope), 2: list(metric, 96), 3: str},
-	scopeProfiles:    {1: one(scope), 2: list(profile, 160+profileHandling), 3: str},
+	logsRequest:      {1: pointerList(resourceLogs, 128)},
+	tracesRequest:    {1: pointerList(resourceSpans, 128)},
+	metricsRequest:   {1: pointerList(resourceMetrics, 128)},
+	profilesRequest:  {1: pointerList(resourceProfiles, 96), 2: embedded(dictionary)},
+	resourceLogs:     {1: embedded(resource), 2: pointerList(scopeLogs, 112), 3: stringField, deprecatedField: pointerList(scopeLogs, 112)},
+	resourceSpans:    {1: embedded(resource), 2: pointerList(scopeSpans, 112), 3: stringField, deprecatedField: pointerList(scopeSpans, 112)},
+	resourceMetrics:  {1: embedded(resource), 2: pointerList(scopeMetrics, 112), 3: stringField, deprecatedField: pointerList(scopeMetrics, 112)},
+	resourceProfiles: {1: embedded(resource), 2: pointerList(scopeProfiles, 112), 3: stringField},
+	resource:         {1: keyValues, 3: pointerList(entityRef, 80)},
+	entityRef:        {1: stringField, 2: stringField, 3: stringList, 4: stringList},
+	scope:            {1: stringField, 2: stringField, 3: keyValues},
+	scopeLogs:        {1: embedded(scope), 2: pointerList(logRecord, 128), 3: stringField},
+	scopeSpans:       {1: embedded(scope), 2: pointerList(span, 224), 3: stringField},
+	scopeMetrics:     {1: embedded(scope), 2: pointerList(metric, 96), 3: stringField},
+	scopeProfiles:    {1: embedded(scope), 2: pointerList(profile, 160+profileHandling), 3: stringField},
 
-	keyValue: {1: str, 2: one(anyValue)},
+	keyValue: {1: stringField, 2: embedded(anyValue)},
 	anyValue: {
-		1: {kind: text, bytes: 16}, 2: number8, 3: number8, 4: number8,
-		5: choice(arrayValue, 8+24), 6: choice(keyValueList, 8+24), 7: {kind: text, bytes: 24}, 8: number8,
+		1: {kind: text, bytes: 16}, 2: oneofNumber, 3: oneofNumber, 4: oneofNumber,
+		5: oneofMessage(arrayValue, 8+24), 6: oneofMessage(keyValueList, 8+24), 7: {kind: text, bytes: 24}, 8: oneofNumber,
 	},
-	arrayValue:   {1: inline(anyValue, 16)},
-	keyValueList: {1: attributes},
+	arrayValue:   {1: valueList(anyValue, 16)},
+	keyValueList: {1: keyValues},
 
-	logRecord: {3: str, 5: one(anyValue), 6: attributes, 12: str},
+	logRecord: {3: stringField, 5: embedded(anyValue), 6: keyValues, 12: stringField},
 
-	span:       {3: str, 5: str, 9: attributes, 11: list(spanEvent, 64), 13: list(spanLink, 80), 15: one(spanStatus)},
-	spanEvent:  {2: str, 3: attributes},
-	spanLink:   {3: str, 4: attributes},
-	spanStatus: {2: str},
+	span:       {3: stringField, 5: stringField, 9: keyValues, 11: pointerList(spanEvent, 64), 13: pointerList(spanLink, 80), 15: embedded(spanStatus)},
+	spanEvent:  {2: stringField, 3: keyValues},
+	spanLink:   {3: stringField, 4: keyValues},
+	spanStatus: {2: stringField},
 
 	metric: {
-		1: str, 2: str, 3: str, 12: attributes, 5: choice(numbers, 8+24), 7: choice(numbers, 8+32),
-		9: choice(histograms, 8+32), 10: choice(exponentials, 8+32), 11: choice(summaries, 8+24),
+		1: stringField, 2: stringField, 3: stringField, 12: keyValues, 5: oneofMessage(numbers, 8+24), 7: oneofMessage(numbers, 8+32),
+		9: oneofMessage(histograms, 8+32), 10: oneofMessage(exponentials, 8+32), 11: oneofMessage(summaries, 8+24),
 	},
-	numbers:      {1: list(number, 96)},
-	histograms:   {1: list(histogram, 160)},
-	exponentials: {1: list(exponential, 208)},
-	summaries:    {1: list(summary, 96)},
-	number:       {4: number8, 6: number8, 5: inline(exemplar, 72), 7: attributes},
-	histogram:    {6: eights, 7: eights, 8: inline(exemplar, 72), 9: attributes},
-	exponential:  {1: attributes, 8: one(buckets), 9: one(buckets), 11: inline(exemplar, 72)},
-	buckets:      {2: varints(8)},
-	summary:      {6: list(leaf, 16), 7: attributes},
-	exemplar:     {3: number8, 6: number8, 7: attributes},
+	numbers:      {1: pointerList(number, 96)},
+	histograms:   {1: pointerList(histogram, 160)},
+	exponentials: {1: pointerList(exponential, 208)},
+	summaries:    {1: pointerList(summary, 96)},
+	number:       {4: oneofNumber, 6: oneofNumber, 5: valueList(exemplar, 72), 7: keyValues},
+	histogram:    {6: fixed64List, 7: fixed64List, 8: valueList(exemplar, 72), 9: keyValues},
+	exponential:  {1: keyValues, 8: embedded(buckets), 9: embedded(buckets), 11: valueList(exemplar, 72)},
+	buckets:      {2: varintList(8)},
+	summary:      {6: pointerList(leaf, 16), 7: keyValues},
+	exemplar:     {3: oneofNumber, 6: oneofNumber, 7: keyValues},
 
-	profile: {2: list(sample, 96), 9: str, 10: str, 11: varints(4)},
-	sample:  {2: varints(4), 4: varints(8), 5: eights},
+	profile: {2: pointerList(sample, 96), 9: stringField, 10: stringField, 11: varintList(4)},
+	sample:  {2: varintList(4), 4: varintList(8), 5: fixed64List},
 	dictionary: {
-		1: list(mapping, 64), 2: list(location, 64), 3: list(leaf, 24), 4: list(leaf, 24), 5: strings,
-		6: list(keyValueAndUnit, 32), 7: list(stack, 24),
+		1: pointerList(mapping, 64), 2: pointerList(location, 64), 3: pointerList(leaf, 24), 4: pointerList(leaf, 24), 5: stringList,
+		6: pointerList(keyValueAndUnit, 32), 7: pointerList(stack, 24),
 	},
-	mapping:         {5: varints(4)},
-	location:        {3: list(leaf, 24), 4: varints(4)},
-	stack:           {1: varints(4)},
-	keyValueAndUnit: {2: one(anyValue)},
+	mapping:         {5: varintList(4)},
+	location:        {3: pointerList(leaf, 24), 4: varintList(4)},
+	stack:           {1: varintList(4)},
+	keyValueAndUnit: {2: embedded(anyValue)},
 }

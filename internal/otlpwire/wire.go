@@ -6,14 +6,14 @@ package otlpwire
 // The wire types of protobuf.
 const (
 	wireVarint = iota
-	wireEight
+	wireFixed64
 	wireBytes
-	wireBeginGroup
+	wireStartGroup
 	wireEndGroup
-	wireFour
+	wireFixed32
 )
 
-// varint reads the varint at pos and returns the position behind it.
+// varint reads the varint at pos and returns the position after it.
 func varint(b []byte, pos int) (value uint64, next int, ok bool) {
 	if pos < len(b) && b[pos] < 0x80 {
 		return uint64(b[pos]), pos + 1, true
@@ -29,7 +29,7 @@ func varint(b []byte, pos int) (value uint64, next int, ok bool) {
 	return 0, pos, false
 }
 
-// lengthAt reads the length at pos of what is behind it, and which is all there.
+// lengthAt reads the length at pos. ok is false if b has fewer bytes after it.
 func lengthAt(b []byte, pos int) (length, next int, ok bool) {
 	value, next, ok := varint(b, pos)
 	if !ok || value > uint64(len(b)-next) {
@@ -38,24 +38,24 @@ func lengthAt(b []byte, pos int) (length, next int, ok bool) {
 	return int(value), next, true
 }
 
-// skip returns the position behind an unknown field, whose value of a wire type is at pos.
+// skip returns the position after an unknown field, whose value is at pos.
 //
-// It ends where pdata does, so that both see the same fields behind: the first value in a group ends the group, and
-// a group must not end where its message does.
+// It treats groups as pdata does, so that both read the same fields after it: the first value in a group ends the group, and
+// something must follow a group in its message.
 func skip(b []byte, pos int, wire uint64) (next int, ok bool) {
 	for depth := 0; pos < len(b); {
 		switch wire {
 		case wireVarint:
 			_, pos, ok = varint(b, pos)
 			return pos, ok
-		case wireEight:
+		case wireFixed64:
 			return pos + 8, len(b)-pos >= 8
-		case wireFour:
+		case wireFixed32:
 			return pos + 4, len(b)-pos >= 4
 		case wireBytes:
 			length, next, ok := lengthAt(b, pos)
 			return next + length, ok
-		case wireBeginGroup:
+		case wireStartGroup:
 			depth++
 		case wireEndGroup:
 			if depth--; depth < 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestReadTakesNoMemory: the second time, the tables are large enough.
-func TestReadTakesNoMemory(t *testing.T) {
+// TestReadAllocatesNothing: for the second payload the tables are large enough.
+func TestReadAllocatesNothing(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
 		raw, err := inflate.Append(nil, file.Bytes(t), 1<<30)
 		require.NoError(t, err)
@@ -31,8 +31,8 @@ func TestReadTakesNoMemory(t *testing.T) {
 	}
 }
 
-// TestWriteTakesNoMemory: a destination that is large enough is all that is needed.
-func TestWriteTakesNoMemory(t *testing.T) {
+// TestWriteAllocatesNothing: with a large enough destination, the Append functions allocate nothing.
+func TestWriteAllocatesNothing(t *testing.T) {
 	values, comments, lines := make([]int64, 100), make([]uint32, 200), make([]Line, 40)
 	dst, ids, label := make([]byte, 0, 10_000), make([]byte, 0, 10_000), make([]byte, 0, 10_000)
 	allocations := testing.AllocsPerRun(10, func() {

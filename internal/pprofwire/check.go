@@ -5,8 +5,8 @@ package pprofwire
 
 import "math"
 
-// stringIndex takes a string index off the wire. Whether the string exists is checked when the whole table is known;
-// no table is longer than a payload, so what does not fit 32 bits is refused at once.
+// stringIndex converts a string index from the wire. checkReferences checks later whether the string exists, when the whole
+// table is known. An index of more than 31 bits is an error at once, since no table can be that long.
 func stringIndex(field string, v uint64) (uint32, error) {
 	if v > math.MaxInt32 {
 		return 0, Malformed("%s: string %d does not exist", field, int64(v))

@@ -9,14 +9,14 @@ import (
 	"unsafe"
 )
 
-// counts are the numbers of entries of a payload, table by table.
+// counts has the number of entries of each table.
 type counts struct {
 	sampleTypes, samples, locationIDs, values, labels int
 	mappings, locations, lines, functions             int
 	strings, comments, repeats                        int
 }
 
-// bytes is the memory of tables with so many entries.
+// bytes returns the memory of tables with these numbers of entries.
 func (n *counts) bytes() int64 {
 	return int64(n.sampleTypes)*sizeOf[ValueType]() + int64(n.samples)*sizeOf[Sample]() + int64(n.locationIDs+n.values)*8 +
 		int64(n.labels)*sizeOf[Label]() + int64(n.mappings)*sizeOf[Mapping]() + int64(n.locations)*sizeOf[Location]() +
@@ -26,9 +26,9 @@ func (n *counts) bytes() int64 {
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
-// count walks over the tags of a payload and returns the size of each table, or the error for what limits do not allow and
-// for entries without an id. It counts up to the first field that it cannot step over: Read tells what is wrong there, and
-// before that place it finds no more entries than were counted.
+// count reads the tags of a payload and returns the number of entries of each table. The error is that for an exceeded limit
+// or an entry without an id. count stops at the first field that it cannot skip. Read returns the error for that field, and
+// finds no more entries before it than count.
 func count(raw []byte, limits *Limits) (n counts, err error) {
 	for i := 0; i < len(raw) && err == nil; {
 		tag, start, end := field(raw, i)
@@ -64,8 +64,8 @@ func count(raw []byte, limits *Limits) (n counts, err error) {
 	return n, err
 }
 
-// field returns the tag of the field that begins at b[i], and where its content begins and ends. end is below 0 for what is
-// no field.
+// field returns the tag of the field that begins at b[i], and the start and end of its content. end is negative if the field is
+// malformed.
 func field(b []byte, i int) (tag uint64, start, end int) {
 	tag, start = uvarint(b, i)
 	if start < 0 {
@@ -125,7 +125,8 @@ func (n *counts) countLocation(b []byte, limits *Limits) error {
 	return limits.checkLocation(n.locations-1, lines)
 }
 
-// checkID refuses an entry whose id, field 1, is 0 or missing. All producers write it first.
+// checkID returns an error for an entry whose id, field 1, is 0 or missing. It is fast if the id is the first field, as in
+// all known producers.
 func checkID(b []byte, table string, i int) error {
 	if len(b) >= 2 && b[0] == 1<<3|wireVarint && b[1]&0x7f != 0 {
 		return nil
@@ -134,7 +135,7 @@ func checkID(b []byte, table string, i int) error {
 	for i := 0; i < len(b); {
 		tag, start, end := field(b, i)
 		if end < 0 {
-			return nil // Read tells what is wrong.
+			return nil // Read returns the error for this field.
 		}
 		if tag == 1<<3|wireVarint {
 			id, _ = uvarint(b, start)
@@ -149,7 +150,7 @@ func checkID(b []byte, table string, i int) error {
 
 func noID(table string, i int) error { return Malformed("%s %d has id 0, which is reserved", table, i) }
 
-// countVarints counts the bytes that end a varint: those below 0x80.
+// countVarints returns the number of varints in b. It counts the bytes that end a varint: those below 0x80.
 func countVarints(b []byte) (n int) {
 	const tops = 0x8080808080808080
 	for ; len(b) >= 8; b = b[8:] {

@@ -3,12 +3,11 @@
 
 // Package pprofwire reads and writes profile.proto, the pprof format, on the wire.
 //
-// [Profile.Read] walks the bytes once and fills flat tables: no object per sample, no pointers, ids and string indices
-// as they stand. The tables borrow the bytes and are reused from one call to the next. The Append functions write a
-// profile to the end of a slice.
+// [Profile.Read] reads the bytes once and fills flat tables. There is no object per sample and there are no pointers; ids and
+// string indices stay unresolved. The tables refer to the bytes, and their memory is reused by the next call. The Append
+// functions append messages to a slice.
 //
-// The reader takes repeated numbers packed, unpacked or mixed, skips unknown fields, and is strict about everything
-// that has a bound: a length that runs past its message, a varint of more than 64 bits, a string index that does not
-// exist, and the limits of the caller are errors. So are fields of number 0 and tags in more bytes than they need, which
-// no producer writes.
+// The reader accepts repeated numbers packed, unpacked or mixed, and skips unknown fields. These are errors: a length beyond
+// the end of its message, a varint of more than 64 bits, a string index that does not exist, and an exceeded limit. Fields
+// with number 0 and tags that are longer than necessary are errors as well; no known producer writes them.
 package pprofwire // import "github.com/otelpprof/otelpprof/internal/pprofwire"

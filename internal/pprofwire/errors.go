@@ -9,29 +9,29 @@ import (
 )
 
 var (
-	// ErrMalformed says that the bytes break the format.
+	// ErrMalformed says that the payload is not a valid pprof.
 	ErrMalformed = errors.New("malformed pprof")
-	// ErrTooLarge says that a limit was exceeded.
+	// ErrTooLarge says that the payload exceeds a limit.
 	ErrTooLarge = errors.New("pprof exceeds a limit")
 )
 
-// Faults below the level of a field; the reader adds which field it was.
+// Errors inside a field. The reader adds which field it is.
 var (
 	errTruncated = errors.New("the payload ends in the middle of it")
 	errOverlong  = errors.New("varint of more than 64 bits")
 )
 
-// Malformed returns an [ErrMalformed] that says what is wrong.
+// Malformed returns an error that wraps [ErrMalformed] and says what is wrong.
 func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// TooLarge returns an [ErrTooLarge] that names the limit.
+// TooLarge returns an error that wraps [ErrTooLarge] and names the limit.
 func TooLarge(what string, got, limit int) error {
 	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
 }
 
-// inField says in which field of which message a fault was found.
+// inField adds the field and the message to an error.
 func inField(message string, field int, err error) error {
 	return Malformed("cannot read field %d of %s: %s", field, message, err.Error())
 }

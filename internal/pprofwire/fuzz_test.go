@@ -18,13 +18,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// FuzzRead holds any input against what Read promises: no panic, tables that refer to what exists and have a bounded
-// size, and whatever google/pprof accepts is accepted, but for what stands in stricter.
+// FuzzRead checks what Read promises for any input: it does not panic, all indices in the tables exist, and the size of the
+// tables is limited. What google/pprof accepts is accepted, except for the errors in stricter.
 //
 //	go test -fuzz FuzzRead -fuzztime 10000000x -fuzzminimizetime 10x ./internal/pprofwire
 func FuzzRead(f *testing.F) {
 	addSeeds(f)
-	var p Profile // used again and again, as the pools do
+	var p Profile // reused, as in the pools
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > 32<<10 {
 			t.Skip("longer than it needs to be to reach all of the code")
@@ -52,8 +52,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkCount holds what the count promises: what Read finds, also before it fails, is never more, and it is the same where
-// nothing is wrong. Tables that are new have exactly that size.
+// checkCount checks the promises of count: Read never finds more entries than were counted, and without an error it finds
+// exactly as many. New tables have exactly that capacity.
 func checkCount(t *testing.T, raw []byte) {
 	t.Helper()
 	reserved := int64(0)
@@ -76,7 +76,7 @@ func checkCount(t *testing.T, raw []byte) {
 	if err == nil {
 		require.Equal(t, n, p.counts())
 	}
-	require.NoError(t, limitsOf(n).readsAsFar(raw, err))
+	require.NoError(t, limitsOf(n).readsWithSameError(raw, err))
 
 	var repeats Profile
 	reserved = 0
@@ -86,7 +86,7 @@ func checkCount(t *testing.T, raw []byte) {
 	require.LessOrEqual(t, repeats.Kept(), reserved)
 }
 
-// limitsOf are limits that just allow what was counted.
+// limitsOf returns limits that are equal to the counted numbers.
 func limitsOf(n counts) Limits {
 	limits := NoLimits()
 	limits.SampleTypes, limits.Samples, limits.Labels = n.sampleTypes, n.samples, n.labels
@@ -95,8 +95,9 @@ func limitsOf(n counts) Limits {
 	return limits
 }
 
-// readsAsFar tells whether raw is read under these limits as it is without any, by tables that have room enough, too.
-func (l Limits) readsAsFar(raw []byte, want error) error {
+// readsWithSameError reads raw with these limits, first into new tables and then into large enough ones. It returns an error
+// of Read that differs from want.
+func (l Limits) readsWithSameError(raw []byte, want error) error {
 	var p Profile
 	for range 2 {
 		if err := p.Read(raw, l); err != nil && (want == nil || err.Error() != want.Error()) {
@@ -106,19 +107,19 @@ func (l Limits) readsAsFar(raw []byte, want error) error {
 	return nil
 }
 
-// stricter are the errors for what google/pprof passes over. Beside these, it takes the last of several period types,
-// where they are merged as protobuf asks.
+// stricter has the errors for input that google/pprof accepts. Another difference is that google/pprof uses the last of several
+// period types. We merge them, as protobuf requires.
 var stricter = []string{
 	"varint of more than 64 bits",
-	"has a field of number 0",
-	"is longer than need be",
+	"has a field with number 0",
+	"is longer than necessary",
 	"has id 0, which is reserved",
-	// It does not look at the unit of a label that is a string.
+	// google/pprof does not check the unit of a label with a string.
 	"label ", "label.num_unit",
 }
 
-// isStricter also knows string indices that no table can have: they are refused where they stand, even when the same
-// field follows once more and says something else.
+// isStricter reports whether err is one of stricter, or one for a string index that no table can have. Read refuses such an
+// index at once, even if the field appears again later with another value.
 func isStricter(err error) bool {
 	text := err.Error()
 	if strings.HasSuffix(text, "does not exist") && strings.Contains(text, ": string ") {
@@ -127,7 +128,7 @@ func isStricter(err error) bool {
 	return slices.ContainsFunc(stricter, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// checkTables follows every reference of the tables.
+// checkTables checks that every index in the tables exists.
 func checkTables(t *testing.T, p *Profile) {
 	t.Helper()
 	text := func(indices ...uint32) {
@@ -164,8 +165,8 @@ func checkTables(t *testing.T, p *Profile) {
 	require.Equal(t, Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))}, from)
 }
 
-// addSeeds adds one oddity each, small profiles, one that is cut between every two fields, and counts and lengths that
-// promise more than there is.
+// addSeeds adds small profiles, profiles with one unusual property each, a profile that is cut after each field, and
+// messages whose lengths are larger than the input.
 func addSeeds(f *testing.F) {
 	f.Helper()
 	own := filepath.Join("..", "..", "testdata", "pprof")

@@ -14,8 +14,8 @@ func push[T any](p *Profile, table *[]T, entry T, limits *Limits) error {
 	return nil
 }
 
-// growTables is called when a table is full, which more entries are for. It counts the payload, once, and takes each table in
-// its final size.
+// growTables allocates each table in its final size. It is called when a table is full and more entries follow. The first call
+// counts the entries of the payload.
 func (p *Profile) growTables(more int, limits *Limits) (err error) {
 	if !p.counted {
 		if p.total, err = count(p.raw, limits); err != nil {
@@ -25,7 +25,7 @@ func (p *Profile) growTables(more int, limits *Limits) (err error) {
 	}
 	n := p.total
 	if p.repeats != nil {
-		// What repeats is not read: these two grow in steps.
+		// Repeated parts are left out, so the final sizes of these two tables are not known. They grow in steps.
 		n.locationIDs = min(n.locationIDs, stepFrom(len(p.LocationIDs), more))
 		n.labels = min(n.labels, stepFrom(len(p.Labels), more))
 		n.repeats = n.samples
@@ -52,7 +52,7 @@ func (p *Profile) growTables(more int, limits *Limits) (err error) {
 
 func stepFrom(length, more int) int { return max(2*length, length+more, 256) }
 
-// withCapacity returns the table with capacity for n entries in all.
+// withCapacity returns table with a capacity of at least n entries.
 func withCapacity[T any](table []T, n int) []T {
 	if n <= cap(table) {
 		return table

@@ -8,26 +8,27 @@ import (
 	"math"
 )
 
-// Limits bound what [Profile.Read] takes. All must be positive.
+// Limits limits the payloads that [Profile.Read] accepts. All numbers must be positive.
 type Limits struct {
-	// SampleTypes, Samples, Labels and so on are the numbers of entries of the payload.
+	// SampleTypes, Samples, Labels and so on limit the entries of each table.
 	SampleTypes, Samples, Labels int
 	Mappings, Locations, Lines   int
 	Functions, Strings, Comments int
-	// LocationsPerSample is the depth of one stack.
+	// LocationsPerSample limits the depth of one stack.
 	LocationsPerSample int
-	// LabelsPerSample is the number of labels of one sample.
+	// LabelsPerSample limits the labels of one sample.
 	LabelsPerSample int
-	// LinesPerLocation is the number of lines of one location, that is of functions that are inlined there.
+	// LinesPerLocation limits the lines of one location: one, and one more for each function that is inlined there.
 	LinesPerLocation int
-	// StringBytes is the length of one string.
+	// StringBytes limits the length of one string.
 	StringBytes int
 
-	// Reserve, when set, is asked before tables grow, with the bytes that all of them then take. An error ends the reading.
+	// Reserve is called before tables grow, with the bytes that all of them will need then. Read returns its error. It may
+	// be nil.
 	Reserve func(bytes int64) error
 }
 
-// NoLimits are limits that every payload keeps.
+// NoLimits returns limits that no payload exceeds.
 func NoLimits() Limits {
 	const n = math.MaxInt32
 	return Limits{
@@ -59,7 +60,7 @@ func (n *counts) check(limits *Limits) error {
 	return nil
 }
 
-// checkSample checks what sample i has.
+// checkSample checks the numbers of locations and labels of sample i.
 func (l *Limits) checkSample(i, locations, labels int) error {
 	if locations > l.LocationsPerSample {
 		return TooLarge(fmt.Sprintf("locations of sample %d", i), locations, l.LocationsPerSample)
@@ -70,7 +71,7 @@ func (l *Limits) checkSample(i, locations, labels int) error {
 	return nil
 }
 
-// checkLocation checks what location i has.
+// checkLocation checks the number of lines of location i.
 func (l *Limits) checkLocation(i, lines int) error {
 	if lines > l.LinesPerLocation {
 		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// TestLimits reads payloads that reach a limit exactly, and by one more.
+// TestLimits reads payloads that reach a limit exactly, and payloads that exceed it by one.
 func TestLimits(t *testing.T) {
 	ids := make([]uint64, 8)
 	for name, test := range map[string]struct {
@@ -129,7 +129,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsStopTheReading: what lies behind a limit is not put into the tables first.
+// TestLimitsStopTheReading: a limit is checked before the entries are put into the tables.
 func TestLimitsStopTheReading(t *testing.T) {
 	limits := limitsOf(counts{sampleTypes: 10, samples: 10, labels: 10, mappings: 10, locations: 10, lines: 10, functions: 10, strings: 10, comments: 10})
 	limits.LocationsPerSample, limits.LabelsPerSample = 10, 10
@@ -154,8 +154,8 @@ func TestLimitsStopTheReading(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded fills a payload with the smallest entries of each table.
-func TestMemoryIsBounded(t *testing.T) {
+// TestMemoryIsLimited: payloads of the smallest possible entries need no more memory than Read promises.
+func TestMemoryIsLimited(t *testing.T) {
 	repeat := func(m proto) proto { return bytes.Repeat(m, 10_000) }
 	for name, raw := range map[string]proto{
 		"strings":      repeat(proto{}.message(6, nil)),
@@ -178,10 +178,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// largestRatio is what Read promises: the tables take at most so many times the size of the payload.
+// largestRatio is the ratio that Read promises: the tables need at most this many times the size of the payload.
 const largestRatio = 24
 
-// TestZeroIDs: entries without an id are refused while they are counted.
+// TestZeroIDs: an entry without an id is an error when the entries are counted.
 func TestZeroIDs(t *testing.T) {
 	good := proto{}.strings("").message(3, proto{}.number(1, 1)).message(4, proto{}.number(1, 300)).message(5, proto{}.number(2, 0).number(1, 1))
 	var roomy Profile
@@ -198,9 +198,9 @@ func TestZeroIDs(t *testing.T) {
 	}
 }
 
-// TestTablesAreTakenOnce: a payload is counted, so that each table is taken in one piece and with nothing to spare, and that
-// is asked for before.
-func TestTablesAreTakenOnce(t *testing.T) {
+// TestTablesAreAllocatedOnce: the payload is counted, the memory is reserved, and then each table is allocated once, in its
+// exact size.
+func TestTablesAreAllocatedOnce(t *testing.T) {
 	sample := proto{}.message(2, proto{}.message(1, []byte{1, 2, 0x80, 1}).number(1, 3).message(2, []byte{7}).number(2, 300).
 		message(3, proto{}.number(1, 1)).number(99, 5))
 	location := proto{}.message(4, proto{}.number(1, 1).message(4, proto{}.number(1, 1)).message(4, proto{}.number(1, 1)))

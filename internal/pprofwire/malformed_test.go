@@ -14,14 +14,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// requireMalformed reads what breaks the format. The error names all of what is said of it.
-func requireMalformed(t *testing.T, raw []byte, says ...string) {
+// requireMalformed reads malformed input. The error must contain each of the texts.
+func requireMalformed(t *testing.T, raw []byte, texts ...string) {
 	t.Helper()
 	var p Profile
 	err := p.Read(raw, anySize)
 	require.ErrorIs(t, err, ErrMalformed)
 	require.NotErrorIs(t, err, ErrTooLarge)
-	for _, s := range says {
+	for _, s := range texts {
 		require.ErrorContains(t, err, s)
 	}
 }
@@ -70,8 +70,8 @@ func TestMalformed(t *testing.T) {
 
 func withID(m proto) proto { return proto{}.number(1, 1).with(m) }
 
-// wireFields lists the fields of each message: how to wrap the message in a Profile, how the text calls it, which
-// fields are numbers, which are messages or strings, and which may be both.
+// wireFields lists the fields of each message: how to wrap the message in a Profile, the name of the message in errors, and
+// which fields are numbers, messages or strings, or both.
 var wireFields = []struct {
 	name                   string
 	wrap                   func(proto) proto
@@ -88,7 +88,7 @@ var wireFields = []struct {
 	{"Function", func(m proto) proto { return proto{}.message(5, withID(m)) }, []protowire.Number{1, 2, 3, 4, 5}, nil, nil},
 }
 
-// TestWrongWireType gives every field of every message each wire type that is not its own.
+// TestWrongWireType reads every field of every message with each wrong wire type.
 func TestWrongWireType(t *testing.T) {
 	strings := proto{}.strings("", "a")
 	for _, m := range wireFields {
@@ -110,7 +110,7 @@ func TestWrongWireType(t *testing.T) {
 	}
 }
 
-// TestBadVarints ends every number of every message too early, and makes it longer than 64 bits.
+// TestBadVarints reads every number of every message truncated, and with more than 64 bits.
 func TestBadVarints(t *testing.T) {
 	strings := proto{}.strings("", "a")
 	eleven := []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}
@@ -133,7 +133,7 @@ func TestBadVarints(t *testing.T) {
 	requireMalformed(t, strings.with(eleven), "tag of Profile", "64 bits")
 }
 
-// TestStringsThatDoNotExist refers from every field that is a string index to the first string that is not there.
+// TestStringsThatDoNotExist sets every field that is a string index to the first index that does not exist.
 func TestStringsThatDoNotExist(t *testing.T) {
 	for _, test := range []struct {
 		says   string
@@ -164,8 +164,8 @@ func TestStringsThatDoNotExist(t *testing.T) {
 	}
 }
 
-// TestTruncations cuts a profile at every point. Only between two fields may the rest be a profile, and it is one for
-// google/pprof too.
+// TestTruncations cuts a profile after every byte. The result may be a valid profile only if the cut is between two fields, and
+// google/pprof must agree.
 func TestTruncations(t *testing.T) {
 	for _, file := range []string{"plain.pb", "strings-first.pb", "labels-otel.pb", "unpacked-repeated.pb", "unknown-fields.pb"} {
 		raw, err := os.ReadFile("testdata/edge/" + file)

@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestCorpus: for every real profile the tables say what google/pprof reads. What google/pprof cannot read at all is an
-// error, but for payloads whose string table does not begin with the empty string.
+// TestCorpus: for every real profile, the tables have the same content as the profile of google/pprof. If google/pprof
+// returns an error, so does Read, except for payloads whose string table does not begin with the empty string.
 func TestCorpus(t *testing.T) { testFiles(t, profiletest.CorpusPprofs(t, "real", "edge")) }
 
 // TestOwnFiles does the same with the profiles of this repository.
@@ -48,7 +48,7 @@ func testFiles(t *testing.T, files []profiletest.PprofFile) {
 			continue
 		}
 		require.NoError(t, err, file.Name)
-		if theirs.CheckValid() != nil { // what does not exist cannot be written
+		if theirs.CheckValid() != nil { // google/pprof cannot write references that do not exist
 			continue
 		}
 		require.True(t, bytes.Equal(rewritten(t, theirs), rewritten(t, graph(&p))), "%s: the tables say something else", file.Name)
@@ -57,7 +57,7 @@ func testFiles(t *testing.T, files []profiletest.PprofFile) {
 	assert.Greater(t, same, refused)
 }
 
-// TestEdgeFiles reads one oddity each.
+// TestEdgeFiles reads files with one unusual property each.
 func TestEdgeFiles(t *testing.T) {
 	names, err := filepath.Glob("testdata/edge/*.pb")
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestEdgeFiles(t *testing.T) {
 			require.ErrorIs(t, err, ErrMalformed, name)
 		case strings.HasSuffix(name, "-id-zero.pb"):
 			require.ErrorContains(t, err, "has id 0, which is reserved", name)
-		case theirs.CheckValid() != nil: // what does not exist cannot be written
+		case theirs.CheckValid() != nil: // google/pprof cannot write references that do not exist
 			require.NoError(t, err, name)
 		default:
 			require.NoError(t, err, name)
@@ -91,15 +91,14 @@ func TestEdgeFiles(t *testing.T) {
 	assert.GreaterOrEqual(t, same, 40)
 }
 
-// rewritten returns the bytes that google/pprof writes. They hold all that a profile says: equal profiles have equal
-// bytes.
+// rewritten returns the profile as google/pprof writes it. Equal profiles have equal bytes.
 func rewritten(t require.TestingT, p *profile.Profile) []byte {
 	var buffer bytes.Buffer
 	require.NoError(t, p.WriteUncompressed(&buffer))
 	return buffer.Bytes()
 }
 
-// graph turns the tables into the objects of google/pprof.
+// graph converts the tables to the objects of google/pprof.
 func graph(p *Profile) *profile.Profile {
 	text := func(i uint32) string { return string(p.String(i)) }
 	valueType := func(v ValueType) *profile.ValueType {
@@ -156,7 +155,7 @@ func graph(p *Profile) *profile.Profile {
 	return g
 }
 
-// addLabel sorts a label to those of its key and kind. A number of 0 without unit is none for google/pprof.
+// addLabel adds a label to those with the same key and kind. For google/pprof, a number 0 without a unit is not a label.
 func addLabel(s *profile.Sample, key, str, unit string, l Label) {
 	if s.Label == nil {
 		s.Label, s.NumLabel, s.NumUnit = map[string][]string{}, map[string][]int64{}, map[string][]string{}

@@ -14,10 +14,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// anySize are limits that nothing in these tests reaches.
+// anySize has limits that no payload in these tests exceeds.
 var anySize = NoLimits()
 
-// proto is a protobuf message, put together by another library than the one under test.
+// proto is a protobuf message. It is written with protowire, so that the tests do not depend on the code under test.
 type proto []byte
 
 func (m proto) number(field protowire.Number, v uint64) proto {
@@ -60,10 +60,10 @@ func (m proto) fixed32(field protowire.Number) proto {
 
 func (m proto) raw(b ...byte) proto { return append(m, b...) }
 
-// with returns m with another behind it, in memory of its own.
+// with returns a copy of m with other appended.
 func (m proto) with(other proto) proto { return append(append(proto{}, m...), other...) }
 
-// content is what the tables say, without what belongs to the reader.
+// content is the content of the tables, without the state of the reader.
 type content struct {
 	Profile
 	Strings []string

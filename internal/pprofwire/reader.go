@@ -10,7 +10,7 @@ import (
 
 // Profile holds the tables of one payload. The zero value is ready for use.
 //
-// All of it is valid until the next call of Read or Reset, and only as long as the bytes given to Read are unchanged.
+// The content is valid until the next call of Read, ReadRepeats or Reset, and only while the bytes given to Read do not change.
 type Profile struct {
 	SampleTypes []ValueType
 	Samples     []Sample
@@ -22,7 +22,7 @@ type Profile struct {
 	Lines       []Line
 	Functions   []Function
 	Comments    []uint32
-	// Repeats has an entry for each sample after ReadRepeats, else none.
+	// Repeats has an entry for each sample after ReadRepeats. After Read it is empty.
 	Repeats []Repeat
 
 	DropFrames, KeepFrames uint32
@@ -41,10 +41,10 @@ type Profile struct {
 	strings []span
 	// stringBytes is the length of all strings.
 	stringBytes int
-	// total is what raw holds, when counted.
+	// total is the number of entries in raw, valid if counted is true.
 	total   counts
 	counted bool
-	// repeats is finder while repeats are to be found, else nil.
+	// repeats is finder during ReadRepeats, and nil during Read.
 	repeats, finder *repeatFinder
 }
 
@@ -54,8 +54,8 @@ func (p *Profile) NumStrings() int { return len(p.strings) }
 // StringBytes returns the length of all strings together.
 func (p *Profile) StringBytes() int { return p.stringBytes }
 
-// String returns entry i of the string table as it stands on the wire: not checked to be UTF-8. It is borrowed from
-// the bytes given to Read. Every index in the tables is below NumStrings.
+// String returns entry i of the string table. It is a part of the bytes given to Read, and may be invalid UTF-8. Every index
+// in the tables is below NumStrings.
 func (p *Profile) String(i uint32) []byte {
 	s := p.strings[i]
 	return p.raw[s.start:s.end:s.end]
@@ -79,13 +79,13 @@ func (p *Profile) counts() counts {
 	}
 }
 
-// Bytes is the memory that the entries of the tables take up.
+// Bytes returns the memory of the entries in the tables.
 func (p *Profile) Bytes() int64 {
 	n := p.counts()
 	return n.bytes()
 }
 
-// Kept is the memory that the tables take up, whether it is in use or not.
+// Kept returns the memory of the tables, including unused capacity.
 func (p *Profile) Kept() int64 {
 	n := counts{
 		sampleTypes: cap(p.SampleTypes), samples: cap(p.Samples), locationIDs: cap(p.LocationIDs), values: cap(p.Values),
@@ -95,7 +95,8 @@ func (p *Profile) Kept() int64 {
 	return n.bytes()
 }
 
-// Reset empties the tables, lets go of the bytes that were read, and keeps its own memory for the next Read.
+// Reset empties the tables and drops the reference to the bytes that were read. It keeps the memory of the tables for the
+// next Read.
 func (p *Profile) Reset() {
 	*p = Profile{
 		SampleTypes: p.SampleTypes[:0],
@@ -114,14 +115,14 @@ func (p *Profile) Reset() {
 	}
 }
 
-// Read fills the tables from raw, one profile.proto message without compression, and drops what they held. raw must
-// not change while the tables are in use.
+// Read replaces the content of the tables with that of raw, an uncompressed profile.proto message. raw must not change while
+// the tables are in use.
 //
-// Before a table grows, the entries of raw are counted, once: what is above a limit, or has id 0, is refused then, and each
-// table is taken in its final size, after limits.Reserve has agreed. The tables take at most 24 times the size of raw.
+// When a table is full for the first time, Read counts the entries of raw. An exceeded limit or an id 0 is then an error.
+// Next it calls limits.Reserve, and allocates each table in its final size. The tables need at most 24 times the size of
+// raw.
 //
-// The error is ErrMalformed or ErrTooLarge, see errors.Is, and names the field and the number; or it is that of
-// limits.Reserve.
+// The error wraps ErrMalformed or ErrTooLarge and names the field and the number, or it is that of limits.Reserve.
 func (p *Profile) Read(raw []byte, limits Limits) error {
 	p.Reset()
 	return p.read(raw, &limits)
@@ -142,7 +143,7 @@ func (p *Profile) read(raw []byte, limits *Limits) error {
 		}
 		i = next
 	}
-	// Tables that were large enough were not counted.
+	// If all tables were large enough, nothing was counted and checked yet.
 	if n := p.counts(); !p.counted {
 		if err := n.check(limits); err != nil {
 			return err
@@ -151,7 +152,7 @@ func (p *Profile) read(raw []byte, limits *Limits) error {
 	return p.checkReferences()
 }
 
-// readField reads the field of Profile that begins at position i and returns the position behind it.
+// readField reads the field of Profile that begins at position i and returns the position after it.
 //
 //	repeated ValueType sample_type = 1;    int64 drop_frames = 7;      int64 period = 12;
 //	repeated Sample sample = 2;            int64 keep_frames = 8;      repeated int64 comment = 13;
@@ -201,7 +202,7 @@ func (p *Profile) readField(i int, limits *Limits) (int, error) {
 	return end, err
 }
 
-// readNumber reads a field of Profile that is a number, or one that is not known.
+// readNumber reads a field of Profile that is a number, or skips an unknown field.
 func (p *Profile) readNumber(i int, limits *Limits) (int, error) {
 	tag := p.raw[i]
 	if tag&7 != wireVarint || tag < 7<<3 || tag == 11<<3 || tag >= 16<<3 {
@@ -220,7 +221,7 @@ func (p *Profile) readNumber(i int, limits *Limits) (int, error) {
 		p.KeepFrames, err = stringIndex("keep_frames", v)
 	case 9:
 		if p.TimeNanos != 0 {
-			err = Malformed("time_nanos stands twice: these are several profiles, one behind the other")
+			err = Malformed("time_nanos appears twice: the payload is several profiles, concatenated")
 		}
 		p.TimeNanos = int64(v)
 	case 10:
@@ -259,8 +260,8 @@ func (p *Profile) addComment(v uint64, limits *Limits) error {
 	return err
 }
 
-// skipUnknown steps over the field that begins at b[i]. A field below or at known is one that the caller knows, so its
-// wire type is the wrong one.
+// skipUnknown skips the field that begins at b[i]. known is the largest field number that the caller reads: a field up to that
+// number comes here only if its wire type is wrong.
 func (p *Profile) skipUnknown(b []byte, i int, message string, known uint64) (int, error) {
 	tag, next := uvarint(b, i)
 	if next < 0 {
@@ -268,10 +269,10 @@ func (p *Profile) skipUnknown(b []byte, i int, message string, known uint64) (in
 	}
 	field, wireType := tag>>3, int(tag&7)
 	if field == 0 {
-		return 0, Malformed("%s has a field of number 0", message)
+		return 0, Malformed("%s has a field with number 0", message)
 	}
 	if field <= known && next > i+1 {
-		return 0, Malformed("a tag of %s is longer than need be", message)
+		return 0, Malformed("a tag of %s is longer than necessary", message)
 	}
 	if field <= known || wireType > wireFixed32 || wireType == 3 || wireType == 4 {
 		return 0, wrongWireType(message, int(min(field, math.MaxInt32)), wireType)

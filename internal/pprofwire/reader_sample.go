@@ -32,12 +32,12 @@ func (p *Profile) readSample(at int, b []byte, limits *Limits) error {
 	return err
 }
 
-// nextSample returns where the parts of the next sample begin.
+// nextSample returns the positions at which the parts of the next sample begin.
 func (p *Profile) nextSample() Sample {
 	return Sample{uint32(len(p.LocationIDs)), uint32(len(p.Values)), uint32(len(p.Labels))}
 }
 
-// readParts reads fields of a sample whose parts begin at sample.
+// readParts reads the fields in b. sample has the positions at which the parts of the sample begin.
 func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 	for i := 0; i < len(b); {
 		tag := b[i]
@@ -58,7 +58,7 @@ func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 		var err error
 		switch tag >> 3 {
 		case 1:
-			// A sample has no more locations than bytes; the sum with any limit might overflow.
+			// A sample has no more locations than bytes. Without this bound, the sum could overflow.
 			err = p.readLocationIDs(b[start:end], int(sample.LocationsEnd)+min(limits.LocationsPerSample, len(b)), limits)
 		case 2:
 			err = p.readValues(b[start:end], limits)
@@ -73,7 +73,7 @@ func (p *Profile) readParts(b []byte, sample Sample, limits *Limits) error {
 	return nil
 }
 
-// readUnpacked reads an id or value that stands by itself, or a field that is not known.
+// readUnpacked reads an id or value that is not packed, or skips an unknown field.
 func (p *Profile) readUnpacked(b []byte, i int, limits *Limits) (_ int, err error) {
 	tag := b[i]
 	if tag != 1<<3|wireVarint && tag != 2<<3|wireVarint {
@@ -95,12 +95,13 @@ func (p *Profile) inSample(field, position int) error {
 	return inField(fmt.Sprintf("sample %d", len(p.Samples)), field, fault(position))
 }
 
-// readLocationIDs reads packed ids until LocationIDs is one longer than most at most; the caller tells of it.
-func (p *Profile) readLocationIDs(b []byte, most int, limits *Limits) error {
+// readLocationIDs reads packed ids. It stops when the length of LocationIDs is maxLength+1: the caller then returns the
+// error for the exceeded limit.
+func (p *Profile) readLocationIDs(b []byte, maxLength int, limits *Limits) error {
 	n := len(p.LocationIDs)
-	want := min(len(b), max(most+1-n, 0))
+	want := min(len(b), max(maxLength+1-n, 0))
 	if want > cap(p.LocationIDs)-n {
-		// Now it is worth while to know how many there are.
+		// The bytes are only an upper bound. Before the table grows, the ids are counted.
 		want = min(want, countVarints(b))
 		if want > cap(p.LocationIDs)-n {
 			if err := p.growTables(want, limits); err != nil {
@@ -109,14 +110,14 @@ func (p *Profile) readLocationIDs(b []byte, most int, limits *Limits) error {
 		}
 		p.LocationIDs = slices.Grow(p.LocationIDs, want)
 	}
-	// While the garbage collector is at work, storing a slice is dear; storing its length is not.
+	// The loop writes through a local slice: to store a slice in p would need a GC write barrier for each id.
 	ids := p.LocationIDs[n : n+want]
 	i, k := 0, 0
 	for ; i < len(b) && k < len(ids); k++ {
 		v := uint64(b[i])
 		i++
 		if v >= 0x80 {
-			// Two bytes are the common case, ids up to 16,383; three are all others but hashes.
+			// Two bytes are the most common case: ids up to 16,383. Three bytes are enough for all other ids except hashes.
 			if i < len(b) && b[i] < 0x80 {
 				v = v&0x7f | uint64(b[i])<<7
 				i++
@@ -129,8 +130,8 @@ func (p *Profile) readLocationIDs(b []byte, most int, limits *Limits) error {
 		}
 		ids[k] = v
 	}
-	if i < len(b) && n+k <= most {
-		return p.inSample(1, faultTruncated) // What is left is no whole id.
+	if i < len(b) && n+k <= maxLength {
+		return p.inSample(1, faultTruncated) // The remaining bytes are not a complete id.
 	}
 	p.LocationIDs = p.LocationIDs[:n+k]
 	return nil
@@ -195,5 +196,5 @@ func (p *Profile) readLabel(b []byte, limits *Limits) (err error) {
 	return err
 }
 
-// labelFields are the names of a label's fields by their numbers.
+// labelFields has the names of the fields of a label by their numbers.
 var labelFields = [...]string{1: "label.key", 2: "label.str", 3: "label.num", 4: "label.num_unit"}

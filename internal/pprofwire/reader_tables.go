@@ -5,8 +5,7 @@ package pprofwire
 
 import "fmt"
 
-// readValueType reads the bytes of a ValueType onto t, as a second message of a singular field is merged with the
-// first.
+// readValueType reads the bytes of a ValueType into t: protobuf merges a second message of a singular field into the first.
 //
 //	int64 type = 1;  int64 unit = 2;
 func (p *Profile) readValueType(b []byte, t ValueType) (ValueType, error) {

@@ -62,7 +62,7 @@ func TestReadEveryField(t *testing.T) {
 	assert.Equal(t, want.Lines[2:], p.LinesAt(1))
 }
 
-// TestReadForms: one meaning, many ways to write it.
+// TestReadForms: different encodings of the same message give the same tables.
 func TestReadForms(t *testing.T) {
 	strings := proto{}.strings("", "a", "b")
 	sample := func(m proto) proto { return strings.with(proto{}.message(2, m)) }
@@ -120,7 +120,7 @@ func TestReadForms(t *testing.T) {
 	}
 }
 
-// TestReadSkipsUnknownFields: fields of any number and type that a later version may have, in every message.
+// TestReadSkipsUnknownFields: unknown fields of any number and type are skipped in every message.
 func TestReadSkipsUnknownFields(t *testing.T) {
 	unknown := proto{}.number(16, 1<<40).fixed64(17).fixed32(1000).message(1<<29-1, proto("any bytes"))
 	strings := proto{}.strings("", "a")
@@ -143,18 +143,18 @@ func TestReadSkipsUnknownFields(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-func TestReadStringsAsTheyStand(t *testing.T) {
+func TestReadStringsUnchanged(t *testing.T) {
 	raw := proto{}.strings("not empty", "", "\xff\xfe", "\x00", "ü").number(7, 4)
 	var p Profile
 	require.NoError(t, p.Read(raw, anySize))
 	assert.Equal(t, []string{"not empty", "", "\xff\xfe", "\x00", "ü"}, contentOf(&p).Strings)
-	// A borrowed string must not be appended to by mistake: that would overwrite the payload.
+	// The returned string has no spare capacity: otherwise an append to it would overwrite the payload.
 	s := p.String(0)
 	assert.Len(t, s, cap(s))
 }
 
-// TestReadAgain: nothing of an earlier payload is left over, be it larger, smaller or broken.
-func TestReadAgain(t *testing.T) {
+// TestReuse: nothing of an earlier payload is left, whether that was larger, smaller or malformed.
+func TestReuse(t *testing.T) {
 	small := proto{}.strings("", "a").message(1, proto{}.number(1, 1))
 	large := oneOfEach(3).number(7, 1).number(8, 1).number(9, 1).number(10, 1).
 		message(11, proto{}.number(1, 1)).number(12, 1).packed(13, 1).number(14, 1).number(15, 1).number(16, 1)
@@ -171,7 +171,7 @@ func TestReadAgain(t *testing.T) {
 	assert.Nil(t, p.raw, "Reset lets go of the payload")
 }
 
-// oneOfEach is a payload with n entries in each table, that refer to string 1.
+// oneOfEach returns a payload with n entries in each table, which refer to string 1.
 func oneOfEach(n int) proto {
 	m := proto{}.strings("", "string 1")
 	for i := range uint64(n) {

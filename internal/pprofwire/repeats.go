@@ -5,14 +5,16 @@ package pprofwire
 
 import "bytes"
 
-// Repeat tells which parts of a sample are those of an earlier one: its number plus one, or 0 for parts of its own.
+// Repeat says which parts of a sample are equal to those of an earlier sample. A field is the index of that sample plus one,
+// or 0 if the sample has this part itself.
 type Repeat struct {
 	Locations, Labels uint32
 }
 
-// ReadRepeats is Read, but locations and labels that stand in the payload byte for byte as those of a sample before may
-// be left out: the sample has none of its own then, and its entry in p.Repeats names the other one, which has. Payloads
-// with a sample per event repeat themselves a lot, and what is not read need not be translated either.
+// ReadRepeats is [Profile.Read] for payloads with one sample per event, which repeat stacks and labels many times. If the
+// bytes of the locations or labels of a sample are equal to those of an earlier sample, ReadRepeats may leave them out of
+// the tables. The entry of the sample in p.Repeats then refers to the earlier one. The caller saves the time to translate
+// them again.
 func (p *Profile) ReadRepeats(raw []byte, limits Limits) error {
 	if p.finder == nil {
 		p.finder = &repeatFinder{}
@@ -23,27 +25,28 @@ func (p *Profile) ReadRepeats(raw []byte, limits Limits) error {
 	return p.read(raw, &limits)
 }
 
-// repeatFinder holds where in the payload the parts of samples stand, as many as it has places for.
+// repeatFinder is a small cache of the positions of locations and labels in the payload.
 type repeatFinder struct {
-	// locations are lists of ids at the place where a list of its length and some of its bytes is looked for.
+	// locations is a hash table without chaining: a new list of ids replaces the one with the same hash.
 	locations [256]knownPart
-	// labels are those of the last sample that had some of its own.
+	// labels is the last part with labels that was read.
 	labels knownPart
 }
 
-// knownPart is a part of the payload, and the number of the sample whose it is, plus one.
+// knownPart is a part of the payload, and the index of its sample plus one.
 type knownPart struct {
 	span
 	sample uint32
 }
 
-func (f *repeatFinder) locationsLike(ids []byte) *knownPart {
+// slot returns the slot for a list of ids. The hash uses its length and three of its bytes.
+func (f *repeatFinder) slot(ids []byte) *knownPart {
 	n := len(ids)
 	return &f.locations[uint8(int(ids[0])+3*int(ids[n/2])+5*int(ids[n-1])+7*n)]
 }
 
-// usualParts returns where the locations and the values of a sample end that begins with packed locations, perhaps packed
-// values behind them, as all producers write it. Both are 0 for any other.
+// usualParts returns the end positions of the locations and of the values in a sample that begins with packed locations,
+// with or without packed values after them. All known producers write samples this way. For any other sample both are 0.
 func usualParts(b []byte) (locations, values int) {
 	if len(b) < 3 || b[0] != 1<<3|wireBytes || b[1] == 0 || int(b[1]) >= min(0x80, len(b)-1) {
 		return 0, 0
@@ -59,7 +62,7 @@ func usualParts(b []byte) (locations, values int) {
 	return locations, locations + 2 + int(rest[1])
 }
 
-// readRepeating reads a sample that begins at position at of the payload, but for parts that are known.
+// readRepeating reads a sample that begins at position at of the payload. It leaves out parts that repeat earlier ones.
 func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits) error {
 	locations, values := usualParts(b)
 	if locations == 0 {
@@ -69,7 +72,7 @@ func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits)
 		return p.readParts(b, sample, limits)
 	}
 	ids, labels := b[2:locations], b[values:]
-	known, last := p.repeats.locationsLike(ids), &p.repeats.labels
+	known, last := p.repeats.slot(ids), &p.repeats.labels
 	repeated := Repeat{0, last.sample}
 	if bytes.Equal(p.raw[known.start:known.end], ids) {
 		repeated.Locations = known.sample
@@ -90,7 +93,7 @@ func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits)
 		if len(p.LocationIDs) > int(before.LocationsEnd) {
 			return p.readAgain(b, sample, unknown, limits)
 		}
-		// Unknown fields are to be counted each time.
+		// Labels with unknown fields are not remembered, since these fields must be counted each time.
 		if len(p.Values) == int(before.ValuesEnd) && p.UnknownFields == unknown {
 			*last = p.knownPart(at+values, labels)
 		}
@@ -101,12 +104,13 @@ func (p *Profile) readRepeating(at int, b []byte, sample Sample, limits *Limits)
 	return push(p, &p.Repeats, repeated, limits)
 }
 
-// knownPart returns a part of the sample that is being read, which stands at a position of the payload.
+// knownPart returns the part of the current sample that begins at position at of the payload.
 func (p *Profile) knownPart(at int, part []byte) knownPart {
 	return knownPart{span{uint32(at), uint32(at + len(part))}, uint32(len(p.Samples) + 1)}
 }
 
-// readAgain reads a sample that turned out to have locations in several places.
+// readAgain discards what was read of a sample and reads it without repeats. It is for samples with locations in several
+// fields.
 func (p *Profile) readAgain(b []byte, sample Sample, unknownFields int, limits *Limits) error {
 	p.LocationIDs = p.LocationIDs[:sample.LocationsEnd]
 	p.Values = p.Values[:sample.ValuesEnd]

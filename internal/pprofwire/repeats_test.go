@@ -15,12 +15,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestRepeats: which parts of samples are left out, and that the tables say the same without them.
+// TestRepeats checks which parts of samples are left out, and that the tables are equal to those of Read otherwise.
 func TestRepeats(t *testing.T) {
 	label := proto{}.message(3, proto{}.number(1, 1).number(2, 1))
 	other := proto{}.message(3, proto{}.number(1, 1).number(3, 1<<40))
-	odd := proto{}.message(3, proto{}.number(1, 1).number(9, 1)) // with a field that is not known
-	ids := slices.Clip(proto{}.packed(1, 7, 300, 8))             // what is appended goes elsewhere
+	odd := proto{}.message(3, proto{}.number(1, 1).number(9, 1)) // with an unknown field
+	ids := slices.Clip(proto{}.packed(1, 7, 300, 8))             // clipped, so that append copies it
 	value := proto{}.packed(2, 1<<20)
 	for name, test := range map[string]struct {
 		samples []proto
@@ -67,8 +67,8 @@ func TestRepeatsOfFiles(t *testing.T) {
 	}
 }
 
-// TestRepeatsLeaveNothingBehind: what one payload repeats is not looked for in the next, nor by Read.
-func TestRepeatsLeaveNothingBehind(t *testing.T) {
+// TestRepeatsAreReset: neither ReadRepeats nor Read uses the remembered parts of an earlier payload.
+func TestRepeatsAreReset(t *testing.T) {
 	raw := proto{}.message(2, proto{}.packed(1, 7)).message(2, proto{}.packed(1, 7)).strings("")
 	var p Profile
 	for range 2 {
@@ -81,7 +81,7 @@ func TestRepeatsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRepeats: a limit holds for parts that are left out, too.
+// TestLimitsOfRepeats: limits also apply to parts that are left out.
 func TestLimitsOfRepeats(t *testing.T) {
 	limits := anySize
 	limits.LocationsPerSample, limits.LabelsPerSample = 2, 1
@@ -98,9 +98,9 @@ func TestLimitsOfRepeats(t *testing.T) {
 	}
 }
 
-// checkRepeats holds ReadRepeats against Read: an error where Read has one, else the same tables once each part that is left
-// out stands where it belongs. A payload with two faults may be refused for the other one: the payload is counted when the
-// first table is full, and that is not the same table.
+// checkRepeats compares ReadRepeats with Read. Both must return an error or none, and the tables must be equal when the
+// parts that were left out are inserted again. If a payload has two faults, the errors may differ: the payload is counted
+// when the first table is full, and that may be a different table.
 func checkRepeats(t *testing.T, raw []byte) {
 	t.Helper()
 	var plain, p Profile
@@ -147,7 +147,7 @@ func partsAt(p *Profile, i int) parts {
 	return parts{p.LocationIDs[start.LocationsEnd:end.LocationsEnd], p.Labels[start.LabelsEnd:end.LabelsEnd]}
 }
 
-// FuzzReadRepeats holds ReadRepeats against Read, with the payload once and with all of it twice.
+// FuzzReadRepeats compares ReadRepeats with Read, for the payload and for the payload concatenated with itself.
 //
 //	go test -fuzz FuzzReadRepeats -fuzztime 1m ./internal/pprofwire
 func FuzzReadRepeats(f *testing.F) {
@@ -155,7 +155,7 @@ func FuzzReadRepeats(f *testing.F) {
 	f.Add([]byte(proto{}.message(2, []byte{1}).message(4, proto{}.number(4, 0)))) // two faults
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > 16<<10 {
-			return // Longer than it needs to be to reach all of the code.
+			return // Shorter inputs reach all of the code as well.
 		}
 		checkRepeats(t, raw)
 		checkRepeats(t, bytes.Repeat(raw, 2))

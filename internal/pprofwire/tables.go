@@ -8,8 +8,8 @@ type ValueType struct {
 	Type, Unit uint32
 }
 
-// Sample is a Sample message. The fields are the ends of its parts in Profile.LocationIDs, Values and Labels; the
-// parts begin where those of the sample before it end.
+// Sample is a Sample message. Its fields are the end positions of its parts in Profile.LocationIDs, Values and Labels. Each
+// part begins where that of the previous sample ends.
 type Sample struct {
 	LocationsEnd, ValuesEnd, LabelsEnd uint32
 }
@@ -30,8 +30,8 @@ type Mapping struct {
 	HasInlineFrames          bool
 }
 
-// Location is a Location message. LinesEnd is the end of its lines in Profile.Lines; they begin where those of the
-// location before it end.
+// Location is a Location message. LinesEnd is the end position of its lines in Profile.Lines. They begin where those of the
+// previous location end.
 type Location struct {
 	ID, MappingID, Address uint64
 	LinesEnd               uint32
@@ -51,7 +51,7 @@ type Function struct {
 	StartLine                  int64
 }
 
-// span is a part of the bytes read.
+// span is a range of Profile.raw.
 type span struct {
 	start, end uint32
 }

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawTables draws tables of any content whose string indices exist. Location ids fit 32 bits, as those that we write.
+// drawTables draws tables of any content with valid string indices. Location ids have at most 32 bits, as in the profiles
+// that we write.
 func drawTables(t *rapid.T) content {
 	c := content{Strings: rapid.SliceOfN(rapid.String(), 1, 400).Draw(t, "strings")}
 	text := rapid.Uint32Max(uint32(len(c.Strings) - 1))
@@ -64,7 +65,7 @@ func drawTables(t *rapid.T) content {
 	return c
 }
 
-// listOf draws up to most elements; none is nil, as in tables that were read.
+// listOf draws up to most elements. An empty list is nil, as in tables that were read.
 func listOf[T any](element *rapid.Generator[T], most int) *rapid.Generator[[]T] {
 	return rapid.Map(rapid.SliceOfN(element, 0, most), func(list []T) []T { return append([]T(nil), list...) })
 }

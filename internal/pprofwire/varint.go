@@ -11,8 +11,8 @@ const (
 	wireFixed32 = 5
 )
 
-// uvarint reads the varint that begins at b[i] and returns it with the position behind it, or a position below zero:
-// one of the fault values.
+// uvarint returns the varint that begins at b[i] and the position after it. The position is faultTruncated or faultOverlong
+// if the varint is malformed.
 func uvarint(b []byte, i int) (uint64, int) {
 	if i < len(b) && b[i] < 0x80 {
 		return uint64(b[i]), i + 1
@@ -44,7 +44,7 @@ func longUvarint(b []byte, i int) (uint64, int) {
 	return 0, faultOverlong
 }
 
-// fault tells what a position below zero stands for.
+// fault returns the error for a negative position.
 func fault(i int) error {
 	if i == faultOverlong {
 		return errOverlong
@@ -52,7 +52,8 @@ func fault(i int) error {
 	return errTruncated
 }
 
-// message reads the length that begins at b[i] and returns the bytes behind it with the position after them.
+// message reads the length that begins at b[i] and returns the start and the end of the content after it. end is negative if
+// the length is malformed or too large.
 func message(b []byte, i int) (start, end int) {
 	if i < len(b) && b[i] < 0x80 && int(b[i]) < len(b)-i {
 		return i + 1, i + 1 + int(b[i])
@@ -67,7 +68,7 @@ func message(b []byte, i int) (start, end int) {
 	return i, i + int(n)
 }
 
-// skip returns the position behind the value of an unknown field.
+// skip returns the position after the value of an unknown field, or a negative one.
 func skip(b []byte, i, wireType int) int {
 	switch wireType {
 	case wireVarint:

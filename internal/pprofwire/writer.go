@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// The functions of this file append one message to dst, as a field of Profile, and return the longer slice. They write
-// repeated numbers packed and leave out what is zero, as proto3 does.
+// The Append functions of this file append one message to dst, as a field of Profile, and return the extended slice. As in
+// proto3, repeated numbers are packed and zero values are left out.
 
 // AppendSampleType appends an entry of sample_type.
 func AppendSampleType(dst []byte, t ValueType) []byte { return appendValueType(dst, 1, t) }
@@ -25,10 +25,11 @@ func appendValueType(dst []byte, field int, t ValueType) []byte {
 	return closeMessage(dst, start)
 }
 
-// AppendSample appends a sample. locationIDs are packed, as AppendID and PutID write them; labels is what AppendLabel made of its
-// labels, one behind the other.
+// AppendSample appends a sample. locationIDs are the packed ids, as AppendID and PutID write them. labels are the labels as
+// AppendLabel writes them, concatenated.
 func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte {
-	// Stacks are long and most of the payload: their length is worked out beforehand, so that they are not moved.
+	// The length is computed before anything is written, so that closeMessage need not move the stack. Most bytes of a
+	// payload are stacks.
 	packed, size := 0, len(labels)
 	for _, v := range values {
 		packed += uvarintSize(uint64(v))
@@ -56,15 +57,16 @@ func AppendSample(dst, locationIDs []byte, values []int64, labels []byte) []byte
 // uvarintSize returns how many bytes appendUvarint appends.
 func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// MaxIDBytes is the most that PutID writes.
+// MaxIDBytes is the largest number of bytes that PutID writes.
 const MaxIDBytes = binary.MaxVarintLen32
 
-// PutID writes a packed id to dst[at:], which has MaxIDBytes at least, and returns where it ends.
+// PutID writes a packed id to dst[at:], which must have at least MaxIDBytes, and returns the position after it.
 func PutID(dst []byte, at int, id uint32) int {
 	if id >= 1<<14 {
 		return putLongID(dst, at, id)
 	}
-	// One byte or two, without a branch: which of them follow each other as samples will, so it would be mispredicted.
+	// This writes one or two bytes without a branch. Ids of both lengths alternate irregularly, so the CPU would often
+	// mispredict a branch.
 	long := (0x7f - id) >> 31
 	binary.LittleEndian.PutUint16(dst[at:], uint16(id&0x7f|long<<7|id>>7<<8))
 	return at + 1 + int(long)
@@ -107,7 +109,7 @@ func AppendMapping(dst []byte, m Mapping) []byte {
 	return closeMessage(dst, start)
 }
 
-// AppendLocation appends a location with these lines; l.LinesEnd says nothing here.
+// AppendLocation appends a location with these lines. It does not use l.LinesEnd.
 func AppendLocation(dst []byte, l Location, lines []Line) []byte {
 	dst, start := openMessage(dst, 4)
 	dst = appendNumber(dst, 1, l.ID)
@@ -142,7 +144,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// Header holds the fields of Profile that are numbers; the unsigned ones are string indices.
+// Header has the fields of Profile that are numbers. The unsigned ones are string indices.
 type Header struct {
 	DropFrames, KeepFrames    uint32
 	TimeNanos, DurationNanos  int64
@@ -170,13 +172,14 @@ func AppendHeader(dst []byte, h Header) []byte {
 	return appendNumber(dst, 15, uint64(h.DocURL))
 }
 
-// openMessage appends the tag of a message and space for a length of one byte, the most common one.
+// openMessage appends the tag of a message and one byte for its length, which is usually enough.
 func openMessage(dst []byte, field int) (longer []byte, start int) {
 	dst = append(dst, byte(field<<3|wireBytes), 0)
 	return dst, len(dst)
 }
 
-// closeMessage writes the length of the message that began at start, and moves the message when that takes more bytes.
+// closeMessage writes the length of the message that began at start. If the length needs more than one byte, it moves the
+// message.
 func closeMessage(dst []byte, start int) []byte {
 	n := len(dst) - start
 	if n < 0x80 {

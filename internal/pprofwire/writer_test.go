@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 )
 
-// TestWrittenAndReadBack: tables of any content come back as they were.
+// TestWrittenAndReadBack: tables of any content are equal after writing and reading.
 func TestWrittenAndReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawTables(t)
@@ -26,7 +26,7 @@ func TestWrittenAndReadBack(t *testing.T) {
 	})
 }
 
-// TestWrittenForGooglePprof: a profile that google/pprof wrote, read by us and written anew, is the same for google/pprof.
+// TestWrittenForGooglePprof: a profile that google/pprof wrote is the same for google/pprof after we have read and written it.
 func TestWrittenForGooglePprof(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := rewritten(t, gen.Pprof().Draw(t, "pprof"))
@@ -40,7 +40,7 @@ func TestWrittenForGooglePprof(t *testing.T) {
 	})
 }
 
-// TestWrittenFiles does that with whole profiles, whose messages have lengths of two bytes and more.
+// TestWrittenFiles does the same with real profiles, whose messages have lengths of two bytes and more.
 func TestWrittenFiles(t *testing.T) {
 	for _, file := range profiletest.OwnPprofs(t) {
 		want, _ := file.Parse(t)
@@ -53,8 +53,7 @@ func TestWrittenFiles(t *testing.T) {
 	}
 }
 
-// TestWrittenBytes compares with bytes that another library writes: repeated numbers are packed, and what is zero is
-// left out.
+// TestWrittenBytes compares with bytes from protowire: repeated numbers are packed, and zero values are left out.
 func TestWrittenBytes(t *testing.T) {
 	long := make([]int64, 300)
 	longPacked := make([]uint64, len(long))
@@ -97,7 +96,7 @@ func TestWrittenBytes(t *testing.T) {
 	}
 }
 
-// TestLengths writes messages around the lengths where one more byte is needed to say the length.
+// TestLengths writes messages with sizes around those at which the length needs one more byte.
 func TestLengths(t *testing.T) {
 	for _, n := range []int{0, 1, 124, 125, 126, 127, 128, 129, 16380, 16381, 16382, 16383, 16384, 16385, 2097151, 2097152} {
 		labels := make([]byte, n)
@@ -106,7 +105,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// numbered gives the locations ids from 1, as those that we write.
+// numbered numbers the locations from 1, as in the profiles that we write.
 func numbered(c content) content {
 	ids := map[uint64]uint64{}
 	for i := range c.Locations {

@@ -17,14 +17,14 @@ type Resolver struct {
 	Mappings  Table
 	Locations Table
 
-	// Reached tells of each location whether a sample has it.
+	// Reached reports for each location whether a sample refers to it.
 	Reached []bool
 }
 
-// Resolve makes the entries of p findable by id and follows every reference: what stands in p.LocationIDs is then no id
-// any more, but the position of the location in p.Locations. The error is pprofwire.ErrMalformed: an id belongs to two
-// entries that differ, or does not exist. A line without a function and a mapping that does not
-// exist are none. repeated counts the entries that are given twice.
+// Resolve indexes the entries of p by id and resolves the references. It replaces each id in p.LocationIDs with the position of
+// the location in p.Locations. The error is pprofwire.ErrMalformed: two different entries have the same id, or an id does not
+// exist. A line without a function and a mapping id that does not exist are not errors. repeated is the number of entries that
+// appear a second time with the same content.
 func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
 	if repeated, err = r.index(p); err != nil {
 		return repeated, err
@@ -35,7 +35,7 @@ func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
 	return repeated, r.checkLines(p)
 }
 
-// index makes the entries of each table findable by id.
+// index fills the tables that find entries by id.
 func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
 	functions, err := r.Functions.fill("function", len(p.Functions),
 		func(i int) uint64 { return p.Functions[i].ID },
@@ -59,7 +59,7 @@ func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
 	return functions + mappings + locations, err
 }
 
-// resolveFrames turns the location ids of all samples into positions and marks what is reached.
+// resolveFrames replaces the location ids of all samples with positions, and marks these locations as reached.
 func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
 	r.Reached = scratch.Zeroed(r.Reached, len(p.Locations))
 	if r.Locations.dense {
@@ -93,7 +93,7 @@ func noLocation(p *pprofwire.Profile, frame int) error {
 	return pprofwire.Malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
 }
 
-// checkLines checks the functions of all lines, whether a sample reaches them or not.
+// checkLines checks the function ids of all lines, also of locations that no sample refers to.
 func (r *Resolver) checkLines(p *pprofwire.Profile) error {
 	for i := range p.Lines {
 		id := p.Lines[i].FunctionID

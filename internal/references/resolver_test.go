@@ -13,8 +13,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// newProfile returns a profile with two samples: the first has locations a and b, the second b alone. Location a has a
-// line of function f, b has two lines, of function g and of none.
+// newProfile returns a profile with two samples. The first one has the locations a and b, the second one only b. Location a
+// has a line of function f. Location b has two lines: one of function g, and one without a function.
 func newProfile(a, b, f, g uint64) *pprofwire.Profile {
 	return &pprofwire.Profile{
 		Functions:   []pprofwire.Function{{ID: f, Name: 1}, {ID: g, Name: 2}},
@@ -27,7 +27,7 @@ func newProfile(a, b, f, g uint64) *pprofwire.Profile {
 }
 
 func TestResolve(t *testing.T) {
-	var r Resolver // One for all, so that nothing of the last payload may show.
+	var r Resolver // The same for all payloads: none may be affected by the one before.
 	for _, test := range []struct {
 		name       string
 		a, b, f, g uint64
@@ -61,7 +61,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestResolveTakesEqualEntriesTwice(t *testing.T) {
+func TestResolveAcceptsRepeatedEntries(t *testing.T) {
 	p := newProfile(1, 2, 1, 2)
 	p.Functions = append(p.Functions, p.Functions[1])
 	p.Mappings = append(p.Mappings, p.Mappings[0])

@@ -7,18 +7,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// Table finds the position of an entry by its pprof id. Ids that count from 1 need no memory, small ones an array,
-// all others (Julia's are 64-bit hashes) a map.
+// Table finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
+// small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
 type Table struct {
 	n     int
 	dense bool
 	array []int32
 	byID  map[uint64]int32
-	// most is the largest number of entries that byID has had.
-	most int
+	// maxEntries is the largest number of entries that byID was made for. A map never shrinks.
+	maxEntries int
 }
 
-// reset prepares the table for n entries with ids up to largest; dense says that entry i has id i+1.
+// reset prepares the table for n entries with ids up to largest. dense means that entry i has id i+1.
 func (t *Table) reset(n int, largest uint64, dense bool) {
 	t.n, t.dense = n, dense
 	t.array = t.array[:0]
@@ -31,15 +31,15 @@ func (t *Table) reset(n int, largest uint64, dense bool) {
 		}
 		t.array = t.array[:largest+1]
 		clear(t.array)
-	case n > t.most:
-		t.byID, t.most = make(map[uint64]int32, n), n
+	case n > t.maxEntries:
+		t.byID, t.maxEntries = make(map[uint64]int32, n), n
 	}
 }
 
-// add notes that entry i has this id. It returns the entry that has it already, or -1.
-func (t *Table) add(id uint64, i int) (twin int) {
-	if twin, found := t.Find(id); found {
-		return twin
+// add adds entry i under its id. If another entry has this id already, add returns that entry, and otherwise -1.
+func (t *Table) add(id uint64, i int) (existing int) {
+	if existing, found := t.Find(id); found {
+		return existing
 	}
 	if len(t.array) > 0 {
 		t.array[id] = int32(i + 1)
@@ -64,9 +64,9 @@ func (t *Table) Find(id uint64) (int, bool) {
 	return int(i) - 1, found
 }
 
-// fill enters all ids of a table. equal tells whether two entries with one id are the same entry given twice, which is
-// tolerated; twice counts them.
-func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (twice int, err error) {
+// fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
+// the number of those.
+func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
 	largest, dense := uint64(0), true
 	for i := range n {
 		v := id(i)
@@ -78,14 +78,14 @@ func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j 
 		return 0, nil
 	}
 	for i := range n {
-		twin := t.add(id(i), i)
-		if twin < 0 {
+		existing := t.add(id(i), i)
+		if existing < 0 {
 			continue
 		}
-		if !equal(twin, i) {
-			return twice, pprofwire.Malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, twin)
+		if !equal(existing, i) {
+			return repeated, pprofwire.Malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, existing)
 		}
-		twice++
+		repeated++
 	}
-	return twice, nil
+	return repeated, nil
 }

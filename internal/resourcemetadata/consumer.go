@@ -17,12 +17,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// maxParts limits how many parts a message is split into. Each part has a copy of the dictionary entries that it needs, so
-// that this limits the memory that a sender can use up.
+// maxParts limits how many parts a message is split into. Each part has a copy of the dictionary entries that it needs. So this
+// limits the memory that one message can need.
 const maxParts = 1000
 
-// promoter copies resource attributes to the client metadata. It splits messages whose resources have different values.
-type promoter struct {
+// metadataConsumer copies resource attributes to the client metadata. It splits messages whose resources have different values.
+type metadataConsumer struct {
 	keys []string
 	next xconsumer.Profiles
 }
@@ -33,23 +33,23 @@ func Wrap(next xconsumer.Profiles, keys []string) xconsumer.Profiles {
 	if len(keys) == 0 {
 		return next
 	}
-	return &promoter{keys: keys, next: next}
+	return &metadataConsumer{keys: keys, next: next}
 }
 
-// Capabilities says that messages may be split.
-func (*promoter) Capabilities() consumer.Capabilities {
+// Capabilities reports that ConsumeProfiles changes messages: it may split them.
+func (*metadataConsumer) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// ConsumeProfiles passes on a message, or its parts one after the other.
-func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	parts := p.plan(pd)
+// ConsumeProfiles passes a message on, or its parts one after the other.
+func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	parts := c.plan(pd)
 	switch {
 	case len(parts.values) <= 1:
-		return p.next.ConsumeProfiles(p.withMetadata(ctx, parts.valuesOf(0)), pd)
+		return c.next.ConsumeProfiles(c.withMetadata(ctx, parts.valuesOf(0)), pd)
 	case len(parts.values) > maxParts:
 		return consumererror.NewPermanent(fmt.Errorf(
-			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", p.keys, len(parts.values), maxParts))
+			"cannot split a message by %q: its resources have %d different values, at most %d are allowed", c.keys, len(parts.values), maxParts))
 	}
 	if pd.IsReadOnly() {
 		own := pprofile.NewProfiles()
@@ -58,7 +58,7 @@ func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	}
 	d := delivery{parts: len(parts.values)}
 	err := dedup.PartResources(pd, parts.groups, len(parts.values), func(i int, part pprofile.Profiles) bool {
-		return d.add(p.next.ConsumeProfiles(p.withMetadata(ctx, parts.values[i]), part))
+		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, parts.values[i]), part))
 	})
 	if err != nil {
 		return consumererror.NewPermanent(err)
@@ -66,8 +66,8 @@ func (p *promoter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	return d.err()
 }
 
-// withMetadata adds values to the client metadata. A key without a value keeps its metadata.
-func (p *promoter) withMetadata(ctx context.Context, values []value) context.Context {
+// withMetadata adds values to the client metadata of ctx. If a value is not set, it keeps the metadata of that key.
+func (c *metadataConsumer) withMetadata(ctx context.Context, values []value) context.Context {
 	info := client.FromContext(ctx)
 	metadata := map[string][]string{}
 	for key := range info.Metadata.Keys() {
@@ -75,7 +75,7 @@ func (p *promoter) withMetadata(ctx context.Context, values []value) context.Con
 	}
 	for i, v := range values {
 		if v.set {
-			metadata[lower(p.keys[i])] = []string{v.text}
+			metadata[lower(c.keys[i])] = []string{v.text}
 		}
 	}
 	info.Metadata = client.NewMetadata(metadata)
@@ -84,33 +84,33 @@ func (p *promoter) withMetadata(ctx context.Context, values []value) context.Con
 
 // delivery collects the results of the parts of a message.
 type delivery struct {
-	parts, taken int
-	// refused are the permanent errors. They do not stop the delivery.
-	refused []error
-	// retry is the first retryable error. It stops the delivery: the sender sends the whole message again.
-	retry error
+	parts, accepted int
+	// permanent has the permanent errors. They do not stop the delivery.
+	permanent []error
+	// retryable is the first retryable error. It stops the delivery, because the sender sends the whole message again.
+	retryable error
 }
 
-// add adds the result of a part. It reports whether the next part is to be delivered.
+// add adds the result of a part. It reports whether to deliver the next part.
 func (d *delivery) add(err error) (more bool) {
 	switch {
 	case err == nil:
-		d.taken++
+		d.accepted++
 	case consumererror.IsPermanent(err):
-		d.refused = append(d.refused, err)
+		d.permanent = append(d.permanent, err)
 	default:
-		d.retry = err
+		d.retryable = err
 	}
-	return d.retry == nil
+	return d.retryable == nil
 }
 
-// err returns one error for all parts. It never wraps a permanent error together with a retryable one.
+// err returns one error for all parts. A retryable error hides permanent ones: if it wrapped both, it would count as permanent.
 func (d *delivery) err() error {
 	switch {
-	case d.retry != nil:
-		return fmt.Errorf("%d of %d parts of the message were accepted: %w", d.taken, d.parts, d.retry)
-	case len(d.refused) > 0:
-		return consumererror.NewPermanent(fmt.Errorf("%d of %d parts of the message are refused: %w", len(d.refused), d.parts, errors.Join(d.refused...)))
+	case d.retryable != nil:
+		return fmt.Errorf("%d of %d parts of the message were accepted: %w", d.accepted, d.parts, d.retryable)
+	case len(d.permanent) > 0:
+		return consumererror.NewPermanent(fmt.Errorf("%d of %d parts of the message were refused: %w", len(d.permanent), d.parts, errors.Join(d.permanent...)))
 	default:
 		return nil
 	}

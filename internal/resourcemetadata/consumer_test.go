@@ -30,13 +30,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// arrival is what the next consumer got in one call.
+// arrival is one call of the next consumer.
 type arrival struct {
 	metadata client.Metadata
 	profiles pprofile.Profiles
 }
 
-// recorder is a next consumer that keeps what it gets and answers as it is told.
+// recorder is a next consumer that records its calls and returns the error of answer.
 type recorder struct {
 	consumertest.Consumer
 	mu       sync.Mutex
@@ -67,7 +67,7 @@ func (r *recorder) services() []string {
 	return services
 }
 
-// message returns one with a resource for each service, each with a function of its own and one that all share.
+// message returns a message with one resource per service. Each has a function of its own, and one that all share.
 func message(services ...string) pprofile.Profiles {
 	pd := pprofile.NewProfiles()
 	d := pd.Dictionary()
@@ -104,7 +104,7 @@ func TestWithoutKeysNothingIsWrapped(t *testing.T) {
 	assert.Same(t, next, Wrap(next, nil))
 }
 
-func TestOneServiceIsNotParted(t *testing.T) {
+func TestOneServiceIsNotSplit(t *testing.T) {
 	next := &recorder{}
 	pd := message("checkout", "checkout")
 	pd.Dictionary().StringTable().Append("an orphan shows that nothing was written")
@@ -115,12 +115,12 @@ func TestOneServiceIsNotParted(t *testing.T) {
 	assert.Equal(t, pd, next.arrivals[0].profiles)
 }
 
-func TestEachServiceGoesAlone(t *testing.T) {
+func TestSplitByService(t *testing.T) {
 	next := &recorder{}
 	pd := message("a", "b", "a", "c")
 	whole := clone(pd)
 	require.NoError(t, Wrap(next, []string{"Service.Name"}).ConsumeProfiles(t.Context(), pd))
-	assert.Empty(t, next.services()[0], "the key is another one: attributes have upper and lower case")
+	assert.Empty(t, next.services()[0], "keys of attributes are case-sensitive")
 
 	next = &recorder{}
 	pd = clone(whole)
@@ -138,7 +138,7 @@ func TestEachServiceGoesAlone(t *testing.T) {
 	assert.Empty(t, profiletest.Diff(whole, dedup.Join(joined), profiletest.IgnoreProfileOrder()))
 }
 
-func TestMetadataOfTheClientStays(t *testing.T) {
+func TestClientMetadataIsKept(t *testing.T) {
 	next := &recorder{}
 	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{
 		"X-Scope-OrgID": {"one", "two"}, "host.name": {"given"}, "service.name": {"of the header"},
@@ -146,7 +146,7 @@ func TestMetadataOfTheClientStays(t *testing.T) {
 	require.NoError(t, Wrap(next, []string{"service.name", "host.name"}).ConsumeProfiles(ctx, message("checkout")))
 	metadata := next.arrivals[0].metadata
 	assert.Equal(t, []string{"one", "two"}, metadata.Get("X-Scope-OrgID"))
-	assert.Equal(t, []string{"given"}, metadata.Get("host.name"), "the resource does not say it")
+	assert.Equal(t, []string{"given"}, metadata.Get("host.name"), "the resource does not have this attribute")
 	assert.Equal(t, []string{"checkout"}, metadata.Get("service.name"))
 }
 
@@ -157,7 +157,7 @@ func TestMissingAndEmptyAndLongValues(t *testing.T) {
 	pd.ResourceProfiles().At(0).Resource().Attributes().Clear()
 	pd.ResourceProfiles().At(2).Resource().Attributes().PutInt("service.name", 7)
 	require.NoError(t, Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), pd))
-	require.Len(t, next.arrivals, 4, "what is longer counts up to the limit")
+	require.Len(t, next.arrivals, 4, "longer values are equal up to the limit")
 	assert.Nil(t, next.arrivals[0].metadata.Get("service.name"))
 	assert.Equal(t, []string{""}, next.arrivals[1].metadata.Get("service.name"))
 	assert.Equal(t, []string{"7"}, next.arrivals[2].metadata.Get("service.name"))
@@ -165,23 +165,23 @@ func TestMissingAndEmptyAndLongValues(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	passing, final := errors.New("full"), consumererror.NewPermanent(errors.New("never"))
+	retryable, permanent := errors.New("full"), consumererror.NewPermanent(errors.New("never"))
 	for name, c := range map[string]struct {
 		answers   map[string]error
-		taken     []string
+		accepted  []string
 		permanent bool
-		says      string
+		message   string
 	}{
-		"a passing one ends it":    {map[string]error{"b": passing}, []string{"a"}, false, "1 of 3 parts of the message were accepted: full"},
-		"final ones do not":        {map[string]error{"a": final, "b": final}, []string{"c"}, true, "2 of 3 parts of the message are refused"},
-		"the passing one prevails": {map[string]error{"a": final, "b": passing}, []string{}, false, "0 of 3 parts of the message were accepted: full"},
+		"a retryable error ends the delivery": {map[string]error{"b": retryable}, []string{"a"}, false, "1 of 3 parts of the message were accepted: full"},
+		"permanent errors do not":             {map[string]error{"a": permanent, "b": permanent}, []string{"c"}, true, "2 of 3 parts of the message were refused"},
+		"both":                                {map[string]error{"a": permanent, "b": retryable}, []string{}, false, "0 of 3 parts of the message were accepted: full"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := &recorder{answer: func(service string) error { return c.answers[service] }}
 			err := Wrap(next, []string{"service.name"}).ConsumeProfiles(t.Context(), message("a", "b", "c"))
-			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, c.message)
 			assert.Equal(t, c.permanent, consumererror.IsPermanent(err))
-			assert.Equal(t, c.taken, next.services())
+			assert.Equal(t, c.accepted, next.services())
 		})
 	}
 }
@@ -198,7 +198,7 @@ func TestBrokenReferences(t *testing.T) {
 
 	alone := message("a")
 	alone.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(1000)
-	require.NoError(t, wrapped.ConsumeProfiles(t.Context(), alone), "what need not be parted is the business of others")
+	require.NoError(t, wrapped.ConsumeProfiles(t.Context(), alone), "the references of a message that is not split are not checked")
 }
 
 func TestTooManyValues(t *testing.T) {
@@ -215,7 +215,7 @@ func TestTooManyValues(t *testing.T) {
 	assert.True(t, consumererror.IsPermanent(err))
 }
 
-// TestNothingIsLost parts any message by what its resources say of any key.
+// TestNothingIsLost splits random messages and checks that their parts together are equal to the message.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "message")
@@ -243,7 +243,7 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// TestConcurrentMessages parts many at a time, of which one is shared and must not be written to.
+// TestConcurrentMessages splits messages concurrently. One of them is shared and must not be changed.
 func TestConcurrentMessages(t *testing.T) {
 	next := &recorder{}
 	wrapped := Wrap(next, []string{"service.name"})
@@ -274,7 +274,7 @@ func clone(pd pprofile.Profiles) pprofile.Profiles {
 	return own
 }
 
-// TestDeepValues: the stack would not hold a thousandth of them.
+// TestDeepValues: a value of a million levels does not overflow a stack of 1 MiB.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	next := &recorder{}

@@ -13,10 +13,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// maxValueBytes is how many bytes of a value are used.
+// maxValueBytes limits the length of a value. The rest is cut off.
 const maxValueBytes = 1024
 
-// value is the value of one key. A missing value differs from an empty one.
+// value is the value of one key. set is false if the resource has no such attribute; an empty value is set.
 type value struct {
 	text string
 	set  bool
@@ -24,13 +24,13 @@ type value struct {
 
 // plan groups the resources of a message by their values.
 type plan struct {
-	// groups has the group of each resource.
+	// groups maps the index of a resource to the index of its group.
 	groups []int
-	// values has the values of each group, one for each key.
+	// values has the values of each group, one per key.
 	values [][]value
 }
 
-// valuesOf returns the values of a group, if there is that group.
+// valuesOf returns the values of a group, or nil if the group does not exist.
 func (p *plan) valuesOf(group int) []value {
 	if group < len(p.values) {
 		return p.values[group]
@@ -38,23 +38,23 @@ func (p *plan) valuesOf(group int) []value {
 	return nil
 }
 
-// plan returns the groups of a message, in the order in which they occur.
-func (p *promoter) plan(pd pprofile.Profiles) plan {
+// plan groups the resources of a message. The groups are in the order of their first resource.
+func (c *metadataConsumer) plan(pd pprofile.Profiles) plan {
 	resources := pd.ResourceProfiles()
 	result := plan{groups: make([]int, resources.Len())}
-	known := map[string]int{}
+	groupsByName := map[string]int{}
 	var name strings.Builder
 	for i, resource := range resources.All() {
-		values := p.valuesOf(resource.Resource().Attributes())
+		values := c.valuesOf(resource.Resource().Attributes())
 		name.Reset()
 		for _, v := range values {
 			name.WriteString(strconv.FormatBool(v.set))
 			name.WriteString(strconv.Quote(v.text))
 		}
-		group, found := known[name.String()]
+		group, found := groupsByName[name.String()]
 		if !found {
 			group = len(result.values)
-			known[name.String()] = group
+			groupsByName[name.String()] = group
 			result.values = append(result.values, values)
 		}
 		result.groups[i] = group
@@ -63,9 +63,9 @@ func (p *promoter) plan(pd pprofile.Profiles) plan {
 }
 
 // valuesOf returns the value of each key.
-func (p *promoter) valuesOf(attributes pcommon.Map) []value {
-	values := make([]value, len(p.keys))
-	for i, key := range p.keys {
+func (c *metadataConsumer) valuesOf(attributes pcommon.Map) []value {
+	values := make([]value, len(c.keys))
+	for i, key := range c.keys {
 		if v, found := attributes.Get(key); found {
 			values[i] = value{text: textOf(v), set: true}
 		}
@@ -73,7 +73,7 @@ func (p *promoter) valuesOf(attributes pcommon.Map) []value {
 	return values
 }
 
-// textOf returns a value as text for metadata: shortened, and valid UTF-8.
+// textOf returns a value as text for metadata: at most maxValueBytes, and valid UTF-8.
 func textOf(v pcommon.Value) string {
 	text := attributevalue.Text(v)
 	if len(text) > maxValueBytes {

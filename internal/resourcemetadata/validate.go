@@ -25,5 +25,5 @@ func Validate(keys []string) error {
 	return errors.Join(errs...)
 }
 
-// lower returns a key as client metadata stores it.
+// lower returns a key in lower case, as client metadata stores it.
 func lower(key string) string { return strings.ToLower(key) }

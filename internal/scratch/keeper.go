@@ -8,25 +8,27 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps working memory from call to call. It is the one policy for that in this repository. One piece stays for
-// good, if it is small: a [sync.Pool] alone loses all that it has to the second garbage collection, which is soon in a small
-// heap. What is larger is pooled, what is largest is not kept. The zero value is ready for use, also by many goroutines at
-// once.
+// Keeper keeps working memory from call to call, with the same policy everywhere in this repository:
+//   - One object of at most keptBytes stays permanently. A [sync.Pool] alone would lose it with the second garbage
+//     collection, and with a small heap that is soon.
+//   - Other objects of at most pooledBytes are in a [sync.Pool].
+//   - Larger objects are not kept.
+//
+// The zero value is ready for use. Safe for concurrent use.
 type Keeper[T any] struct {
 	kept atomic.Pointer[T]
 	pool sync.Pool
 }
 
 const (
-	// keptBytes is the size up to which memory stays for good. A heap that looks the same after each collection of
-	// garbage is worth more than what larger pieces would save.
+	// keptBytes is small, so that idle heaps stay small: this memory is never freed.
 	keptBytes = 64 << 10
-	// pooledBytes is the size above which memory is left to the garbage collector at once. Pooled memory is outside of any
-	// budget while nobody uses it, one piece for each processor, until the second collection of garbage.
+	// pooledBytes limits pooled memory, since no reservation accounts for it while it is unused. A sync.Pool holds about one
+	// object per processor until the second garbage collection.
 	pooledBytes = 48 << 20
 )
 
-// Get returns memory that was put back, or nil.
+// Get returns an object that was put back, or nil.
 func (k *Keeper[T]) Get() *T {
 	if kept := k.kept.Swap(nil); kept != nil {
 		return kept
@@ -35,7 +37,7 @@ func (k *Keeper[T]) Get() *T {
 	return pooled
 }
 
-// Put takes memory back. bytes is all that it takes up, whether it was in use or not. The caller must not use it any more.
+// Put puts an object back. bytes is its whole memory, including unused capacity. The caller must not use the object afterwards.
 func (k *Keeper[T]) Put(memory *T, bytes int) {
 	if bytes > pooledBytes || bytes <= keptBytes && k.kept.CompareAndSwap(nil, memory) {
 		return

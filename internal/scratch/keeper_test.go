@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestKeeperOutlivesCollections: what one caller puts back is there for its next call, however much garbage there was.
-func TestKeeperOutlivesCollections(t *testing.T) {
+// TestKeeperSurvivesGC: a small object stays available after garbage collections.
+func TestKeeperSurvivesGC(t *testing.T) {
 	var keeper Keeper[[]byte]
 	assert.Nil(t, keeper.Get())
 	memory := new([]byte)
@@ -21,11 +21,11 @@ func TestKeeperOutlivesCollections(t *testing.T) {
 		runtime.GC()
 		runtime.GC()
 		assert.Same(t, memory, keeper.Get())
-		assert.Nil(t, keeper.Get(), "nothing is handed out twice")
+		assert.Nil(t, keeper.Get(), "no object is returned twice")
 	}
 }
 
-// TestKeeperConcurrent: no two hold the same memory at the same time.
+// TestKeeperConcurrent: two goroutines never get the same object at the same time.
 func TestKeeperConcurrent(t *testing.T) {
 	type memory struct{ held bool }
 	var keeper Keeper[memory]
@@ -38,7 +38,7 @@ func TestKeeperConcurrent(t *testing.T) {
 					m = &memory{}
 				}
 				if m.held {
-					t.Error("held by two")
+					t.Error("two goroutines have the same object")
 					return
 				}
 				m.held = true
@@ -51,8 +51,8 @@ func TestKeeperConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// TestKeeperLetsGoOfLargeMemory: what is large does not stay for good, and what is larger not at all.
-func TestKeeperLetsGoOfLargeMemory(t *testing.T) {
+// TestKeeperFreesLargeObjects: a large object does not survive garbage collections, and a very large one is not kept at all.
+func TestKeeperFreesLargeObjects(t *testing.T) {
 	var keeper Keeper[[]byte]
 	keeper.Put(new([]byte), pooledBytes+1)
 	assert.Nil(t, keeper.Get())

@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// budgetHost has an extension with a budget.
+// budgetHost is a host with an extension that provides a budget.
 type budgetHost struct {
 	extensions map[component.ID]component.Component
 }
@@ -46,7 +46,7 @@ func startWith(t *testing.T, shared *budget.Budget) *Translator {
 	return translator
 }
 
-// textLogs are a record of one frame, and one of a body of so many bytes.
+// textLogs returns two records in the text format: one with one frame, and one whose body has size more bytes.
 func textLogs(size int) plog.Logs {
 	logs := brokenLogs()
 	records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
@@ -58,8 +58,8 @@ func textLogs(size int) plog.Logs {
 	return logs
 }
 
-// TestBudgetIsHeldUntilTheNextHasAnswered: what the next consumer gets is reserved, and nothing afterwards.
-func TestBudgetIsHeldUntilTheNextHasAnswered(t *testing.T) {
+// TestBudgetIsHeldDuringNext: the memory of the profiles is reserved until the next consumer returns, and released then.
+func TestBudgetIsHeldDuringNext(t *testing.T) {
 	shared := budget.New(10<<20, time.Second)
 	translator := startWith(t, shared)
 	unusable := errors.New("unusable")
@@ -67,8 +67,8 @@ func TestBudgetIsHeldUntilTheNextHasAnswered(t *testing.T) {
 		used, peak := shared.Used()
 		assert.Equal(t, result.MessageBytes, used)
 		assert.Positive(t, used)
-		assert.Greater(t, peak, used, "bodies and tables are given back")
-		assert.Equal(t, used, budget.FromContext(ctx).Bytes(), "for those behind it")
+		assert.Greater(t, peak, used, "memory for bodies and tables is released")
+		assert.Equal(t, used, budget.FromContext(ctx).Bytes(), "for the next consumers")
 		return unusable
 	})
 	assert.Equal(t, unusable, err)
@@ -76,7 +76,7 @@ func TestBudgetIsHeldUntilTheNextHasAnswered(t *testing.T) {
 	assert.Zero(t, used)
 }
 
-// TestReservationOfTheRequest: what the request holds already is used, and stays.
+// TestReservationOfTheRequest: the reservation of the request is used, and has its old size afterwards.
 func TestReservationOfTheRequest(t *testing.T) {
 	shared := budget.New(10<<20, time.Second)
 	reservation, err := shared.Reserve(t.Context(), 1000)
@@ -92,7 +92,7 @@ func TestReservationOfTheRequest(t *testing.T) {
 	assert.EqualValues(t, 1000, reservation.Bytes())
 }
 
-// TestTooLargeForTheBudget: a record that never fits is refused, its neighbour goes on.
+// TestTooLargeForTheBudget: a record that can never fit is refused, and the other record is translated.
 func TestTooLargeForTheBudget(t *testing.T) {
 	translator := startWith(t, budget.New(1<<20, time.Hour))
 	_, result := translate(t, translator, textLogs(2<<20))
@@ -102,14 +102,14 @@ func TestTooLargeForTheBudget(t *testing.T) {
 	assert.Equal(t, 1, result.TextRecords)
 }
 
-// TestExhaustedBudget: the sender is to come again, and nothing goes on.
+// TestExhaustedBudget: the error is retryable, and nothing is passed on.
 func TestExhaustedBudget(t *testing.T) {
 	shared := budget.New(1<<20, 0)
 	other, err := shared.Reserve(t.Context(), 1<<20)
 	require.NoError(t, err)
 	translator := startWith(t, shared)
 	err = translator.Translate(t.Context(), textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
-		assert.Fail(t, "handed on")
+		assert.Fail(t, "passed on")
 		return nil
 	})
 	require.ErrorIs(t, err, budget.ErrExhausted)

@@ -14,42 +14,43 @@ import (
 
 // Config is the configuration of the translation.
 type Config struct {
-	// Limits limits the content of a record, and of a request.
+	// Limits limits the content of records and requests.
 	Limits LimitsConfig `mapstructure:"limits"`
 
-	// SampleShape is the form of samples with equal stack, attributes and link.
+	// SampleShape decides whether samples with equal stack, attributes and link are combined.
 	SampleShape SampleShape `mapstructure:"sample_shape"`
 
-	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
+	// LinkLabels lists the pairs of labels with the trace id and span id of a sample. The first pair that a sample has makes
+	// its link.
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
-	// FrameType gives each location the attribute profile.frame.type.
+	// FrameType adds the attribute profile.frame.type to each location.
 	FrameType bool `mapstructure:"frame_type"`
 
 	// KeepEmptyStacks keeps samples without any frame.
 	KeepEmptyStacks bool `mapstructure:"keep_empty_stacks"`
 
-	// IncludeOriginalPayload copies the pprof of each record into the profiles made of it.
+	// IncludeOriginalPayload copies the pprof of each record into its profiles.
 	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
 
-	// MetadataFromResource are resource attributes that become client metadata.
+	// MetadataFromResource lists resource attributes that are copied to the client metadata.
 	MetadataFromResource []string `mapstructure:"metadata_from_resource"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// LimitsConfig limits records. A record above any of these limits is refused, the others of its request are not.
+// LimitsConfig limits records. A record that exceeds a limit is refused. Other records of the same request are not.
 type LimitsConfig struct {
-	// BodyBytes is the size of a body: of a text, or of a pprof after base64 decoding.
+	// BodyBytes limits the size of a body: of a text, or of a pprof after base64 decoding.
 	BodyBytes int `mapstructure:"body_bytes" unit:"bytes"`
-	// InflatedBytes is the decompressed size of a pprof; a request may have four times that.
+	// InflatedBytes limits the decompressed size of a pprof. All pprofs of a request may have four times that size together.
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
-	// Samples is the number of samples of all records of a request.
+	// Samples limits the number of samples of all records of a request together.
 	Samples int `mapstructure:"samples"`
-	// FramesPerStack is the depth of one stack.
+	// FramesPerStack limits the depth of one stack.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
-	// StringBytes is the length of one string of a pprof, or of one line of a text.
+	// StringBytes limits the length of one string of a pprof, or of one line of a text.
 	StringBytes                     int `mapstructure:"string_bytes" unit:"bytes"`
 	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
@@ -57,22 +58,22 @@ type LimitsConfig struct {
 	_ struct{}
 }
 
-// SampleShape is the form of samples. Its values are SampleShapeCombined and SampleShapePerEvent.
+// SampleShape is SampleShapeCombined or SampleShapePerEvent.
 type SampleShape string
 
 const (
-	// SampleShapeCombined makes one sample of equal ones, with as many values as timestamps.
+	// SampleShapeCombined combines equal samples into one, with a value and a timestamp for each.
 	SampleShapeCombined SampleShape = "combined"
-	// SampleShapePerEvent makes one sample of each, with one value and one timestamp.
+	// SampleShapePerEvent keeps one sample per event, with one value and one timestamp.
 	SampleShapePerEvent SampleShape = "per_event"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word.
 func (s *SampleShape) UnmarshalText(text []byte) error {
 	return configcheck.Word(s, text, "sample_shape", SampleShapeCombined, SampleShapePerEvent)
 }
 
-// NewDefaultConfig returns the configuration with the defaults of the translator.
+// NewDefaultConfig returns a configuration with the defaults of the translator.
 func NewDefaultConfig() Config {
 	cfg := Config{
 		SampleShape:     SampleShapeCombined,
@@ -84,8 +85,8 @@ func NewDefaultConfig() Config {
 	return cfg
 }
 
-// Check validates the configuration. Each component calls it in its Validate: it embeds this configuration, and would
-// inherit a Validate of it, which the Collector would then call twice.
+// Check validates the configuration. Each component calls it in its own Validate. It is not called Validate itself:
+// components embed Config and would inherit that method, and the Collector would call it twice.
 func (cfg *Config) Check() error {
 	return errors.Join(
 		payloadconfig.CheckLimits(cfg.Limits, "limits: "),

@@ -26,8 +26,8 @@ func load(t *testing.T, values map[string]any) (Config, error) {
 	return cfg, err
 }
 
-// TestDefaultsAreThoseOfTheTranslator holds that a configuration that says nothing asks for nothing.
-func TestDefaultsAreThoseOfTheTranslator(t *testing.T) {
+// TestDefaultsEqualTranslator: the default configuration gives the default options of the translator.
+func TestDefaultsEqualTranslator(t *testing.T) {
 	cfg, err := load(t, nil)
 	require.NoError(t, err)
 	assert.Equal(t, splunk.Options{Limits: splunk.DefaultLimits(), LinkLabels: splunk.DefaultLinkLabels()}, cfg.options())
@@ -76,7 +76,7 @@ func TestRefusedConfigurations(t *testing.T) {
 	}
 }
 
-// TestDocumentedDefaults holds that each component's README says the defaults.
+// TestDocumentedDefaults: the README of each component has the right defaults.
 func TestDocumentedDefaults(t *testing.T) {
 	cfg := NewDefaultConfig()
 	for _, readme := range []string{

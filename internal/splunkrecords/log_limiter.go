@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// logInterval is the least time between two lines: a broken agent sends a record every second.
+// logInterval is the least time between two lines. Without it, a faulty agent could cause a line per second.
 const logInterval = 10 * time.Second
 
 // logLimiter limits the rate of log lines. The zero value is ready for use.
@@ -18,7 +18,7 @@ type logLimiter struct {
 	count int
 }
 
-// add counts events. It reports whether a line may be written now, and how many events there were since the last line.
+// add counts events. It reports whether a line may be written now, and the number of events since the last line.
 func (o *logLimiter) add(events int, now time.Time) (count int, allowed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

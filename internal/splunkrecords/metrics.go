@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// Metrics are the instruments that each component has under its own name, see its metadata.yaml.
+// Metrics are the metrics of the translation. Each component registers them with its own names, see its metadata.yaml.
 type Metrics struct {
 	Bytes             metric.Int64Counter
 	EmptyRecords      metric.Int64Counter
@@ -25,7 +25,7 @@ type Metrics struct {
 	TranslateDuration metric.Float64Histogram
 }
 
-// The sets of attributes.
+// Attribute sets are made once, because that allocates memory.
 var (
 	formBody     = with("form", "body")
 	formInflated = with("form", "inflated")
@@ -41,7 +41,7 @@ var (
 	}()
 )
 
-// repairs names each number of [splunk.Repairs].
+// repairs has the attribute set of each number in [splunk.Repairs].
 var repairs = []struct {
 	kind  metric.MeasurementOption
 	count func(*splunk.Repairs) int
@@ -60,7 +60,7 @@ func with(key, value string) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
 }
 
-// count counts the profiling records of a request and their results.
+// count records the metrics of one request.
 func (m *Metrics) count(ctx context.Context, result *splunk.Result, took time.Duration) {
 	m.TranslateDuration.Record(ctx, took.Seconds())
 	add(ctx, m.Records, result.PprofRecords, formatPprof)

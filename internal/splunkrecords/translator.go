@@ -22,21 +22,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// maxText is how many characters of an attribute a log line has.
+// maxText limits the characters of an attribute in a log line.
 const maxText = 200
 
-// Translator translates the profiling records among logs to profiles, and counts and logs the results. Safe for concurrent
-// use.
+// Translator translates profiling records to profiles, and counts and logs the results. Safe for concurrent use.
 type Translator struct {
 	decoder *splunk.Decoder
-	// budget is nil until Start, which may be called several times.
+	// budget is nil until Start. It is atomic, since Start may be called several times.
 	budget  atomic.Pointer[budget.Budget]
 	metrics Metrics
 	logger  *zap.Logger
 	limiter logLimiter
 }
 
-// NewTranslator returns a Translator with these metrics, which logs refused records.
+// NewTranslator returns a Translator. It logs refused records to logger.
 func NewTranslator(cfg *Config, metrics Metrics, logger *zap.Logger) *Translator {
 	return &Translator{decoder: splunk.NewDecoder(cfg.options()), metrics: metrics, logger: logger}
 }
@@ -48,9 +47,9 @@ func (t *Translator) Start(host component.Host) error {
 	return err
 }
 
-// Translate translates logs, counts the result, logs refused records, and calls next with the profiles. Until next has
-// returned, their memory is reserved in the reservation of ctx, or in a new one. If the memory budget is exhausted, next is
-// not called, and the error is retryable. Else the error is that of next.
+// Translate translates the profiling records among logs, counts the result, logs refused records, and calls next with the
+// profiles. It reserves their memory until next returns, in the reservation of ctx or in a new one. If the memory budget is
+// exhausted, it does not call next and returns a retryable error. Otherwise it returns the error of next.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
@@ -90,8 +89,8 @@ func (t *Translator) Translate(
 	return next(ctx, profiles, &result)
 }
 
-// logRefused logs the first of the refused records, at most once per logInterval. The next line counts those that were not
-// logged.
+// logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were
+// refused since the last line.
 func (t *Translator) logRefused(logs plog.Logs, refused []splunk.Refusal) {
 	count, allowed := t.limiter.add(len(refused), time.Now())
 	if !allowed {
@@ -112,5 +111,5 @@ func (t *Translator) logRefused(logs plog.Logs, refused []splunk.Refusal) {
 			fields = append(fields, zap.String(key, printable.Line(attributevalue.Text(value), maxText)))
 		}
 	}
-	t.logger.Warn("Refused profiling records, the first of them for this reason", fields...)
+	t.logger.Warn("Refused profiling records. The other fields describe the first one.", fields...)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// newTestTranslator returns a Translator that counts nowhere, and what it logs.
+// newTestTranslator returns a Translator without metrics, and its log.
 func newTestTranslator(t *testing.T) (*Translator, *observer.ObservedLogs) {
 	t.Helper()
 	core, logged := observer.New(zapcore.InfoLevel)
@@ -32,7 +32,7 @@ func newTestTranslator(t *testing.T) (*Translator, *observer.ObservedLogs) {
 	}, zap.New(core)), logged
 }
 
-// translate returns what the translator hands on.
+// translate returns what the translator passes to the next consumer.
 func translate(t *testing.T, translator *Translator, logs plog.Logs) (profiles pprofile.Profiles, result *splunk.Result) {
 	t.Helper()
 	require.NoError(t, translator.Translate(t.Context(), logs, func(_ context.Context, p pprofile.Profiles, r *splunk.Result) error {
@@ -42,7 +42,7 @@ func translate(t *testing.T, translator *Translator, logs plog.Logs) (profiles p
 	return profiles, result
 }
 
-// brokenLogs are two records that cannot be read.
+// brokenLogs returns two records that cannot be decoded.
 func brokenLogs() plog.Logs {
 	logs := plog.NewLogs()
 	resource := logs.ResourceLogs().AppendEmpty()
@@ -59,9 +59,8 @@ func brokenLogs() plog.Logs {
 	return logs
 }
 
-// TestRefusedRecordsAreNamed holds that the log says whose records were refused and why, at a limited rate, and loses
-// count of none.
-func TestRefusedRecordsAreNamed(t *testing.T) {
+// TestRefusedRecordsAreLogged: the log tells whose records were refused and why, at a limited rate, and counts all of them.
+func TestRefusedRecordsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		translator, logged := newTestTranslator(t)
 		_, result := translate(t, translator, brokenLogs())
@@ -90,7 +89,7 @@ func TestRefusedRecordsAreNamed(t *testing.T) {
 	})
 }
 
-func TestGoodRecordsAreNotNamed(t *testing.T) {
+func TestGoodRecordsAreNotLogged(t *testing.T) {
 	translator, logged := newTestTranslator(t)
 	logs := brokenLogs()
 	for _, record := range logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().All() {
@@ -103,8 +102,8 @@ func TestGoodRecordsAreNotNamed(t *testing.T) {
 	assert.Empty(t, logged.TakeAll())
 }
 
-// TestEventsWithoutTimeGetTheClock holds that the time of arrival is that of the clock.
-func TestEventsWithoutTimeGetTheClock(t *testing.T) {
+// TestEventsWithoutTime: an event without a time gets the current time.
+func TestEventsWithoutTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		translator, _ := newTestTranslator(t)
 		logs := brokenLogs()

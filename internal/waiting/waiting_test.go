@@ -10,7 +10,7 @@ import (
 )
 
 func TestBegin(t *testing.T) {
-	Begin(t.Context()) // nobody wants to know
+	Begin(t.Context()) // does nothing
 	told := 0
 	ctx := NewContext(t.Context(), func() { told++ })
 	assert.Zero(t, told)

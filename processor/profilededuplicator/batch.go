@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
-// messageOverhead is charged for each held message, in addition to its content.
+// messageOverhead is the memory of a held message in addition to its content.
 const messageOverhead = 1024
 
 // message is the message of one call in a batch.
@@ -23,15 +23,17 @@ type message struct {
 	// bytes is the size in protobuf.
 	bytes   int
 	samples int
-	// memory is how many bytes the message is charged with.
+	// memory is the number of bytes that count as held for this message.
 	memory int64
-	// reservation is its part of the memory budget.
+	// small reports whether the message may use the bytes that are kept for small messages.
+	small bool
+	// reservation is the reservation of the message in the memory budget.
 	reservation *budget.Reservation
-	// result gets nil when the message was delivered, else the error. It is nil if the sender does not wait.
+	// result receives nil when the message was delivered, or the error. It is nil if the sender does not wait.
 	result chan error
 }
 
-// settle reports to the sender and to the claim what was delivered.
+// settle settles the claim, and sends the result to the sender if it waits. arrived reports whether a profile was delivered.
 func (m *message) settle(arrived func(delivered.ID) bool, err error) {
 	m.claim.Settle(arrived)
 	if m.result != nil {
@@ -39,14 +41,14 @@ func (m *message) settle(arrived func(delivered.ID) bool, err error) {
 	}
 }
 
-// trigger is why a batch was closed.
+// trigger is the reason why a batch was closed.
 type trigger int
 
 const (
 	triggerTimeout trigger = iota
 	triggerSamples
 	triggerBytes
-	// triggerFull: a limit did not allow one more message.
+	// triggerFull means that a limit on all batches did not allow another message.
 	triggerFull
 	triggerShutdown
 	triggerCount
@@ -55,15 +57,17 @@ const (
 // triggerNames are the values of the attribute trigger, as in metadata.yaml.
 var triggerNames = [triggerCount]string{"timeout", "samples", "bytes", "full", "shutdown"}
 
-// batch is the messages of one tenant that are joined.
+// batch has the messages of one tenant that will be joined.
 type batch struct {
 	tenant   *tenant
 	messages []message
 	bytes    int
 	samples  int
 	memory   int64
-	trigger  trigger
-	// reservation is the part of the memory budget that all messages have.
+	// small is the memory of its small messages when they were added.
+	small   int64
+	trigger trigger
+	// reservation has the reserved bytes of all messages.
 	reservation *budget.Reservation
 }
 
@@ -72,6 +76,9 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
+	if m.small {
+		b.small += m.memory
+	}
 	if b.reservation == nil {
 		b.reservation = m.reservation
 	} else {
@@ -85,15 +92,15 @@ type tenant struct {
 	// open collects messages. It is nil when there are none.
 	open  *batch
 	timer *time.Timer
-	// due says that the timeout of open has passed, but too many flushes were running.
+	// due reports whether the timeout of open has passed. If it stays open then, the maximum number of flushes was running.
 	due bool
-	// waiting are closed batches for which too many flushes were running.
+	// waiting has the closed batches that wait until another flush ends.
 	waiting []*batch
 	// flushes is the number of running flushes.
 	flushes int
 }
 
-// next removes and returns the batch that is to be flushed next, or nil.
+// next removes and returns the next batch to flush, or returns nil.
 func (t *tenant) next() *batch {
 	if len(t.waiting) > 0 {
 		b := t.waiting[0]

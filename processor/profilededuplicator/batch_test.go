@@ -23,7 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 )
 
-func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
+func TestBatchIsFlushedAfterTimeout(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(nil))
@@ -40,16 +40,16 @@ func TestBatchGoesOnWhenItsTimeIsOver(t *testing.T) {
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 5, next.taken()[0].ProfileCount())
 		assert.Equal(t, 1, next.taken()[0].ResourceProfiles().Len())
-		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "the symbols of all five stand there once")
+		assert.Equal(t, 5, next.taken()[0].Dictionary().StringTable().Len(), "each symbol of all five messages occurs once")
 
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		assert.Len(t, next.taken(), 2, "the next batch has a time of its own")
+		assert.Len(t, next.taken(), 2, "the next batch has its own timeout")
 	})
 }
 
-func TestBatchEndsAtMaxSamples(t *testing.T) {
+func TestBatchIsFlushedAtMaxSamples(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 4 }))
@@ -62,7 +62,7 @@ func TestBatchEndsAtMaxSamples(t *testing.T) {
 	})
 }
 
-func TestBatchEndsAtMaxBytes(t *testing.T) {
+func TestBatchIsFlushedAtMaxBytes(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		size := (&pprofile.ProtoMarshaler{}).ProfilesSize(upload("checkout", 1, 1, 2))
 		next := &sink{}
@@ -76,8 +76,8 @@ func TestBatchEndsAtMaxBytes(t *testing.T) {
 	})
 }
 
-// One message may be larger than what goes on.
-func TestLargeBatchIsParted(t *testing.T) {
+// A single message may exceed the limits. It is split.
+func TestLargeBatchIsSplit(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 3 }))
@@ -96,7 +96,7 @@ func TestLargeBatchIsParted(t *testing.T) {
 	})
 }
 
-func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
+func TestWithoutLimitsOnlyTimeoutFlushes(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples, cfg.MaxBytes = 0, 0 }))
@@ -112,7 +112,7 @@ func TestWithoutLimitsOnlyTimeEndsABatch(t *testing.T) {
 	})
 }
 
-func TestTenantsDoNotMix(t *testing.T) {
+func TestTenantsAreNotJoined(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MetadataKeys = []string{"X-Tenant", "x-zone"} }))
@@ -143,13 +143,13 @@ func TestTenantsDoNotMix(t *testing.T) {
 			got := client.FromContext(next.contexts()[i]).Metadata
 			assert.Equal(t, clients[number]["x-tenant"], got.Get("X-Tenant"))
 			assert.Equal(t, clients[number]["x-zone"], got.Get("X-Zone"))
-			assert.Empty(t, got.Get("authorization"), "only what is the same for all goes on")
+			assert.Empty(t, got.Get("authorization"), "only the configured keys are passed on")
 		}
 	})
 }
 
-// The caller's context is over before the batch goes on.
-func TestBatchHasAContextOfItsOwn(t *testing.T) {
+// The context of the caller ends before the batch is flushed.
+func TestBatchHasItsOwnContext(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		type key struct{}
 		next := &sink{}
@@ -166,7 +166,7 @@ func TestBatchHasAContextOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestTenantsAreBounded(t *testing.T) {
+func TestTenantsAreLimited(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
@@ -182,9 +182,9 @@ func TestTenantsAreBounded(t *testing.T) {
 		require.NoError(t, consume("a", 3))
 		err := consume("c", 4)
 		require.ErrorContains(t, err, "metadata_cardinality_limit allows 2")
-		assert.False(t, consumererror.IsPermanent(err), "later there is room")
+		assert.False(t, consumererror.IsPermanent(err), "it is retryable")
 
-		// The refusal made all others go on, so that the sender need not wait for an hour.
+		// The refusal has flushed all batches, so that the sender need not wait for the timeout of an hour.
 		synctest.Wait()
 		assert.Len(t, next.taken(), 2)
 		require.NoError(t, consume("c", 4))
@@ -193,7 +193,7 @@ func TestTenantsAreBounded(t *testing.T) {
 	})
 }
 
-func TestHeldBytesAreBounded(t *testing.T) {
+func TestHeldBytesAreLimited(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
@@ -209,18 +209,18 @@ func TestHeldBytesAreBounded(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 3*one+1))
 		assert.False(t, consumererror.IsPermanent(err))
 		synctest.Wait()
-		assert.Len(t, next.taken(), 1, "what is held goes on to make room")
+		assert.Len(t, next.taken(), 1, "the held batches are flushed to free memory")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1)))
 
 		err = f.ConsumeProfiles(t.Context(), upload("checkout", 5, make([]int64, 100)...))
 		require.ErrorContains(t, err, "max_held_bytes")
-		assert.True(t, consumererror.IsPermanent(err), "there will never be room")
+		assert.True(t, consumererror.IsPermanent(err), "it can never be held")
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1, "checkout/4": 1}, next.totals())
 	})
 }
 
-// What is being sent is held as well, until it has arrived.
+// A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
@@ -240,7 +240,7 @@ func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	})
 }
 
-// While as many flushes are under way as may be, messages collect.
+// While the maximum number of flushes is running, the open batch collects messages.
 func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
@@ -257,7 +257,7 @@ func TestSlowConsumerGetsLargerBatches(t *testing.T) {
 		assert.Equal(t, most, next.calls())
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		assert.Equal(t, most+1, next.calls(), "all the others went together")
+		assert.Equal(t, most+1, next.calls(), "the other messages were in one batch")
 		assert.Len(t, next.totals(), 50)
 	})
 }
@@ -297,7 +297,7 @@ func TestShutdownFlushes(t *testing.T) {
 	})
 }
 
-// A batch that is under way when the processor is to stop is waited for.
+// The shutdown waits for running flushes.
 func TestShutdownWaitsForFlushes(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
@@ -312,7 +312,7 @@ func TestShutdownWaitsForFlushes(t *testing.T) {
 	})
 }
 
-// patient takes nothing until its context ends.
+// patient blocks each call until its context ends.
 type patient struct{ sink }
 
 func (p *patient) ConsumeProfiles(ctx context.Context, _ pprofile.Profiles) error {
@@ -331,14 +331,14 @@ func TestShutdownEndsWithItsContext(t *testing.T) {
 		begin := time.Now()
 		require.ErrorIs(t, f.Shutdown(ctx), context.DeadlineExceeded)
 		assert.Equal(t, 5*time.Second, time.Since(begin))
-		lost := f.logs.FilterMessageSnippet("lost").All()
+		lost := f.logs.FilterMessageSnippet("Lost profiles").All()
 		require.Len(t, lost, 1)
 		assert.Equal(t, "shutdown", lost[0].ContextMap()["reason"])
 	})
 }
 
-// A next consumer that does not heed its context cannot be ended, only left behind.
-func TestShutdownDoesNotWaitForEver(t *testing.T) {
+// If the next consumer ignores its context, the shutdown stops waiting for it.
+func TestShutdownDoesNotWaitForever(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		release := make(chan struct{})
 		next := &sink{answer: func(int, pprofile.Profiles) error {
@@ -376,7 +376,7 @@ func TestMergeProfiles(t *testing.T) {
 		requireCanonical(t, next.taken()[0])
 		assert.Equal(t, 4, next.taken()[0].ProfileCount())
 		got := next.totals()
-		assert.EqualValues(t, 7, got["a/4"], "gauges are not summed")
+		assert.EqualValues(t, 7, got["a/4"], "gauges are not added")
 		assert.EqualValues(t, 8, got["a/5"])
 		assert.EqualValues(t, 5, got["b/3"], "another service")
 		merged := next.taken()[0].ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
@@ -390,7 +390,7 @@ func TestMergeProfiles(t *testing.T) {
 	})
 }
 
-// Joining loses nothing, whatever the messages are and however they are cut.
+// Random messages, split at random, have the same content after batching.
 func TestBatchKeepsTheMeaning(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := &sink{}
@@ -410,5 +410,24 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 		}
 		require.Len(rt, next.taken(), 1)
 		require.Empty(rt, profiletest.Diff(want, next.taken()[0]))
+	})
+}
+
+// Large messages do not keep small ones out.
+func TestSmallMessagesFit(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		large := upload("large", 1, make([]int64, 1000)...)
+		most := memoryOf(large) + messageOverhead
+		next := &sink{}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes, cfg.WaitForResult = 0, most, false }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
+		require.Error(t, f.ConsumeProfiles(t.Context(), upload("large", 2, make([]int64, 500)...)))
+		small, fit := memoryOf(upload("small", 1, 1))+messageOverhead, 0
+		for f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)) == nil {
+			fit++
+		}
+		assert.EqualValues(t, most/keptPart/small, fit)
+		pass(time.Second)
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)))
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// refusal says why a message was not added to a batch.
+// refusal is the error for a refused message. reason is the value of the attribute reason.
 type refusal struct {
 	reason string
 	err    error
@@ -25,17 +25,17 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// batches collects the messages of each tenant, and passes them to flush when they are due.
+// batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages. Of one
-// tenant, as many batches are flushed at a time as there are processors; meanwhile the open batch collects more. A tenant
-// without messages is forgotten.
+// The messages of all tenants together use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages.
+// For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
+// without messages is removed.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the batch uses less memory. settle
-	// reports the results to the senders.
+	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the memory of the batch changes.
+	// settle sends the results to the senders.
 	flush func(ctx context.Context, b *batch) (settle func())
-	// maxFlushes is how many flushes of one tenant may run at a time.
+	// maxFlushes limits the concurrent flushes of one tenant.
 	maxFlushes int
 
 	// ctx is the context of the flushes.
@@ -43,7 +43,7 @@ type batches struct {
 	cancel context.CancelFunc
 	// stopping is closed when no more messages are accepted.
 	stopping chan struct{}
-	// abandoned ends when the shutdown does not wait for flushes any longer. Senders that wait for them then get an error.
+	// abandoned ends when the shutdown stops waiting for flushes. Senders that still wait then get an error.
 	abandoned context.Context
 	abandon   context.CancelFunc
 	running   sync.WaitGroup
@@ -51,7 +51,9 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
-	// maxHeld is how many bytes may be held. A single message may be larger.
+	// small is the part of held that small messages were charged with.
+	small int64
+	// maxHeld limits the held bytes. A single message may be larger.
 	maxHeld int64
 	stopped bool
 }
@@ -83,6 +85,9 @@ func (b *batches) add(of origin, m message) error {
 		return err
 	}
 	b.held += m.memory
+	if m.small = b.isSmall(m.memory); m.small {
+		b.small += m.memory
+	}
 	if t.open == nil {
 		b.openBatch(t)
 	}
@@ -105,7 +110,7 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	case memory > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
-	case b.held > 0 && b.held+memory > b.maxHeld:
+	case !b.fits(memory):
 		b.closeAll(triggerFull)
 		return nil, &refusal{refusedHeldBytes, fmt.Errorf(
 			"cannot hold %d more bytes in memory: %d are held, and batch::max_held_bytes and the memory budget allow %d",
@@ -123,13 +128,27 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	return t, nil
 }
 
+const (
+	// A message of at most one part in smallPart of what may be held is small: that of an ordinary upload.
+	smallPart = 16
+	// Small messages may take one part in keptPart, whatever all others take.
+	keptPart = 8
+)
+
+func (b *batches) isSmall(memory int64) bool { return memory <= b.maxHeld/smallPart }
+
+// fits tells whether a message of this size can be held beside the others. The memory budget bounds what all of them take.
+func (b *batches) fits(memory int64) bool {
+	return b.held == 0 || b.held+memory <= b.maxHeld || b.isSmall(memory) && b.small+memory <= b.maxHeld/keptPart
+}
+
 func (b *batches) openBatch(t *tenant) {
 	open := &batch{tenant: t}
 	t.open, t.due = open, false
 	t.timer = time.AfterFunc(b.cfg.Timeout, func() { b.timeOut(t, open) })
 }
 
-// timeOut makes a batch due when its timeout has passed.
+// timeOut flushes a batch when its timeout has passed, or marks it as due if too many flushes are running.
 func (b *batches) timeOut(t *tenant, open *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,18 +160,18 @@ func (b *batches) timeOut(t *tenant, open *batch) {
 }
 
 // closeBatch closes the open batch of a tenant. It collects no more messages.
-func (b *batches) closeBatch(t *tenant, because trigger) {
+func (b *batches) closeBatch(t *tenant, reason trigger) {
 	t.timer.Stop()
-	t.open.trigger = because
+	t.open.trigger = reason
 	t.waiting = append(t.waiting, t.open)
 	t.open = nil
 	b.startFlushes(t)
 }
 
-func (b *batches) closeAll(because trigger) {
+func (b *batches) closeAll(reason trigger) {
 	for _, t := range b.tenants {
 		if t.open != nil {
-			b.closeBatch(t, because)
+			b.closeBatch(t, reason)
 		}
 	}
 }
@@ -175,15 +194,16 @@ func (b *batches) run(due *batch) {
 	settle := b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
 	b.remove(due)
-	settle() // After remove: the next messages of the senders fit.
+	settle() // This is after remove, so that the next messages of the senders fit.
 }
 
-// remove uncharges a batch that was flushed.
+// remove subtracts the memory of a flushed batch, and starts the next flush.
 func (b *batches) remove(due *batch) {
 	t := due.tenant
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= due.memory
+	b.small -= due.small
 	t.flushes--
 	b.startFlushes(t)
 	if t.idle() {
@@ -191,7 +211,7 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// charge sets how many bytes a batch is charged with.
+// charge sets the memory of a batch.
 func (b *batches) charge(due *batch, memory int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,8 +219,8 @@ func (b *batches) charge(due *batch, memory int64) {
 	due.memory = memory
 }
 
-// heldPart: batches may hold one part in heldPart of the memory budget. They reserve it workFactor times. The rest of the
-// budget is for requests, and for the next consumers to process a batch.
+// heldPart: batches may hold one part in heldPart of the memory budget. Since they reserve workFactor times the memory that
+// they hold, this is half of the budget. The other half is for requests, and for the next consumers.
 const heldPart = 2 * workFactor
 
 // limitTo limits the held bytes to a part of the memory budget.
@@ -217,7 +237,7 @@ func (b *batches) flushAll() {
 	b.closeAll(triggerFull)
 }
 
-// usage returns how many bytes are charged, and how many tenants have messages.
+// usage returns the number of held bytes, and the number of tenants with messages.
 func (b *batches) usage() (memory int64, tenants int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

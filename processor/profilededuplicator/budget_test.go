@@ -19,15 +19,15 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
-// used returns what is charged to the budget.
+// used returns the reserved bytes of the budget.
 func (f *fixture) used() int64 {
 	used, _ := f.budget.Used()
 	return used
 }
 
-// What is held is charged twice its memory until it goes on, whether its request has a reservation or none, and whatever
-// becomes of it.
-func TestHeldIsCharged(t *testing.T) {
+// A held message reserves twice its memory until it is flushed, with or without a reservation of its request, and whatever
+// the result is.
+func TestHeldIsReserved(t *testing.T) {
 	for name, answer := range map[string]func(int, pprofile.Profiles) error{
 		"taken":   nil,
 		"refused": refuse(1, consumererror.NewPermanent(errNotNow)),
@@ -45,9 +45,9 @@ func TestHeldIsCharged(t *testing.T) {
 					request, err := f.budget.Reserve(t.Context(), reserved)
 					require.NoError(t, err)
 					require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
-					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not charged again")
+					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not reserved again")
 					request.Release()
-					assert.Equal(t, before+2*one, f.used(), "and not given back with the rest of the request")
+					assert.Equal(t, before+2*one, f.used(), "and not released with the rest of the request")
 				}
 				pass(time.Minute)
 				assert.Zero(t, f.used())
@@ -56,8 +56,8 @@ func TestHeldIsCharged(t *testing.T) {
 	}
 }
 
-// A message that others read, too, stays with its request. The copy is charged on top.
-func TestHeldCopyIsCharged(t *testing.T) {
+// The memory of a shared message stays in the reservation of its request. The copy needs an additional reservation.
+func TestHeldCopyIsReserved(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		shared := upload("checkout", 1, 1)
@@ -72,8 +72,8 @@ func TestHeldCopyIsCharged(t *testing.T) {
 	})
 }
 
-// While a batch that is one message already waits for the next component, that message is charged once.
-func TestJoinedIsChargedOnce(t *testing.T) {
+// After joining, while the batch waits for the next component, its memory is reserved only once.
+func TestJoinedIsReservedOnce(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{answer: refuse(1000, errNotNow)}, batchOf(nil))
 		for id := range byte(10) {
@@ -103,7 +103,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Equal(t, time.Second, time.Since(begin))
 		synctest.Wait()
-		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "what is held goes on to make room")
+		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "the held batches are flushed to free memory")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		release()
 
@@ -117,7 +117,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 	})
 }
 
-// takeAll reserves all that is left of the budget: what large requests may have, and what is kept for small ones.
+// takeAll reserves the rest of the budget, including the part that is kept for small requests.
 func (f *fixture) takeAll(t *testing.T) (release func()) {
 	t.Helper()
 	size, kept := f.budget.Size(), f.budget.Size()/8
@@ -134,8 +134,8 @@ func (f *fixture) takeAll(t *testing.T) (release func()) {
 	}
 }
 
-// The parts of a message are charged while they are sent.
-func TestPartsAreCharged(t *testing.T) {
+// Each part of a message is reserved while it is delivered.
+func TestPartsAreReserved(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
@@ -153,8 +153,8 @@ func TestPartsAreCharged(t *testing.T) {
 	})
 }
 
-// Samples of events are more than what came: with many attributes, the product of two lists.
-func TestEventsAreCharged(t *testing.T) {
+// With sample_shape: per_event, a message becomes larger: the attributes of a sample are copied for each of its timestamps.
+func TestEventsAreReserved(t *testing.T) {
 	events := func() pprofile.Profiles {
 		pd := upload("checkout", 1, 1)
 		sample := sampleOf(pd)
@@ -188,7 +188,7 @@ func TestEventsAreCharged(t *testing.T) {
 	}
 }
 
-// The row of a hostile sender: little on the wire, a message for each sample, each with the same long name.
+// A hostile message: it is small on the wire, but each of its samples would become a message with the same long name.
 func TestSharedNameIsNotMultiplied(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		hostile := func(name int) pprofile.Profiles {
@@ -223,7 +223,7 @@ func TestSharedNameIsNotMultiplied(t *testing.T) {
 	})
 }
 
-// What cannot be made smaller without repeating too much goes on, and is told of once.
+// A message that cannot be split without repeating too much of the dictionary is passed on, and logged once.
 func TestOversizedMessages(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}

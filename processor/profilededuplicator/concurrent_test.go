@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Tenants who send at the same time, to a processor that has room for few of them and a next consumer that is slow and
-// refuses now and then, have all that was accepted delivered, each to himself.
+// Many tenants send at the same time. The processor can hold messages of only a few, and the next consumer is slow and
+// sometimes refuses. All accepted messages must be delivered, without mixing tenants.
 func TestManyTenantsAtOnce(t *testing.T) {
 	const tenants, messages = 12, 40
 	next := &sink{answer: func(call int, _ pprofile.Profiles) error {
@@ -61,7 +61,7 @@ func TestManyTenantsAtOnce(t *testing.T) {
 	require.NoError(t, f.Shutdown(t.Context()))
 	got := map[string]int64{}
 	for key, sum := range next.totals() {
-		// A profile that is parted has other ids too.
+		// The parts of a profile that was split have new ids.
 		service, _, _ := strings.Cut(key, "/")
 		got[service] += sum
 	}
@@ -78,7 +78,7 @@ func TestManyTenantsAtOnce(t *testing.T) {
 	assert.Empty(t, f.lost())
 }
 
-// One message may be read by several at the same time.
+// Several components may read one message at the same time.
 func TestSharedMessage(t *testing.T) {
 	for name, change := range map[string]func(*Config){"synchronous": nil, "batch": batchOf(nil)} {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ var (
 	_ confmap.Unmarshaler = (*Config)(nil)
 )
 
-// Unmarshal reads the configuration and refuses keys that do not exist.
+// Unmarshal reads the configuration. An unknown key is an error.
 func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
 func createDefaultConfig() component.Config {

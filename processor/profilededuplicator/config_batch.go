@@ -55,7 +55,7 @@ func defaultBatchConfig() BatchConfig {
 	}
 }
 
-// Unmarshal turns retries off if the senders wait, unless the section configures them.
+// Unmarshal disables retries if the senders wait, unless the section configures them: the senders retry themselves.
 func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
 	if err := section.Unmarshal(c); err != nil {
 		return err

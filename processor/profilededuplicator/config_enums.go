@@ -9,19 +9,19 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// SampleShape is the form of the samples in the result.
+// SampleShape is the form of the samples in the result. Samples with equal stack, attributes and link are equal.
 type SampleShape string
 
 const (
-	// SampleShapeCombined has one sample for each identity, with all its values and timestamps.
+	// SampleShapeCombined combines equal samples into one, with all values and timestamps.
 	SampleShapeCombined SampleShape = "combined"
-	// SampleShapePerEvent has one sample for each timestamp.
+	// SampleShapePerEvent makes one sample per timestamp.
 	SampleShapePerEvent SampleShape = "per_event"
-	// SampleShapeTotal has one sample for each identity, with one value and no timestamp.
+	// SampleShapeTotal combines equal samples into one, with one value and no timestamp.
 	SampleShapeTotal SampleShape = "total"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word.
 func (s *SampleShape) UnmarshalText(text []byte) error {
 	return configcheck.Word(s, text, "sample_shape", SampleShapeCombined, SampleShapePerEvent, SampleShapeTotal)
 }
@@ -41,15 +41,15 @@ func (s SampleShape) shape() dedup.Shape {
 type OnInvalid string
 
 const (
-	// OnInvalidDropProfile drops the profile and keeps all others of its message.
+	// OnInvalidDropProfile drops the profile and keeps the other profiles of the message.
 	OnInvalidDropProfile OnInvalid = "drop_profile"
 	// OnInvalidReject refuses the message with a permanent error.
 	OnInvalidReject OnInvalid = "reject"
-	// OnInvalidPass leaves the message as it is.
+	// OnInvalidPass passes the message on unchanged.
 	OnInvalidPass OnInvalid = "pass"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word.
 func (o *OnInvalid) UnmarshalText(text []byte) error {
 	return configcheck.Word(o, text, "on_invalid", OnInvalidDropProfile, OnInvalidReject, OnInvalidPass)
 }
@@ -65,17 +65,17 @@ func (o OnInvalid) action() dedup.OnInvalid {
 	}
 }
 
-// LinksWithoutSpan says what becomes of links that name a trace only, or a span only.
+// LinksWithoutSpan is what to do with links that have only a trace id, or only a span id.
 type LinksWithoutSpan string
 
 const (
-	// LinksWithoutSpanDrop makes an attribute of the sample of what the link names.
+	// LinksWithoutSpanDrop replaces the link with an attribute of the sample that has the id.
 	LinksWithoutSpanDrop LinksWithoutSpan = "drop"
-	// LinksWithoutSpanKeep leaves the link as it is.
+	// LinksWithoutSpanKeep keeps the link.
 	LinksWithoutSpanKeep LinksWithoutSpan = "keep"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word.
 func (l *LinksWithoutSpan) UnmarshalText(text []byte) error {
 	return configcheck.Word(l, text, "links_without_span", LinksWithoutSpanDrop, LinksWithoutSpanKeep)
 }

@@ -23,7 +23,7 @@ func defaultMergeProfilesConfig() MergeProfilesConfig {
 	return MergeProfilesConfig{GaugeTypes: []string{
 		// Memory in use: Go, jemalloc, Node.js; gperftools and V8; Datadog.
 		"inuse_*", "objects", "space", "heap-live-*", "heap-space", "live_*",
-		// Goroutines and threads that exist.
+		// Numbers of goroutines and threads.
 		"goroutine", "goroutines", "thread", "threads", "threadcreate",
 	}}
 }
@@ -42,7 +42,7 @@ func (c *MergeProfilesConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// delta reports whether values of a type may be summed.
+// delta reports whether values of a type may be added. They may unless the type is a gauge.
 func (c *MergeProfilesConfig) delta(typ, unit string) bool {
 	for _, pattern := range c.GaugeTypes {
 		typePattern, unitPattern, hasUnit := strings.Cut(pattern, "/")
@@ -54,7 +54,7 @@ func (c *MergeProfilesConfig) delta(typ, unit string) bool {
 }
 
 func matches(pattern, text string) bool {
-	if prefix, open := strings.CutSuffix(pattern, "*"); open {
+	if prefix, wildcard := strings.CutSuffix(pattern, "*"); wildcard {
 		return strings.HasPrefix(text, prefix)
 	}
 	return pattern == text

@@ -40,7 +40,7 @@ func (c *DropRepeatedConfig) Validate() error {
 	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
 }
 
-// repeatedKeys returns the metadata keys that separate ids.
+// repeatedKeys returns the metadata keys that keep the ids of tenants apart.
 func (c *Config) repeatedKeys() []string {
 	if c.Batch.HasValue() {
 		return c.Batch.Get().MetadataKeys

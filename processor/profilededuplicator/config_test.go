@@ -52,7 +52,7 @@ func TestConfigDefaults(t *testing.T) {
 	assert.False(t, load(t, "profile_deduplicator/off").Batch.HasValue())
 }
 
-// A section that is there, with nothing in it, is on.
+// An empty section is enabled, with its defaults.
 func TestConfigDefaultsOfSections(t *testing.T) {
 	cfg := load(t, "profile_deduplicator/sections")
 	assert.Equal(t, BatchConfig{
@@ -103,7 +103,7 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, []string{"X-Scope-OrgID"}, cfg.repeatedKeys())
 }
 
-// The senders that wait repeat what is refused, so that batch does only where it is told to.
+// If senders wait for the result, they retry themselves. So batches are retried only if the section configures it.
 func TestConfigRetries(t *testing.T) {
 	for retries, section := range map[string]map[string]any{
 		"off":               {"timeout": "1s"},

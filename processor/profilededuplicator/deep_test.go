@@ -17,25 +17,26 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// deep is as many levels as pdata measures with the stack of the tests.
+// deep is the largest number of levels for which the stack of the tests is large enough for pdata to measure the size.
 const deep = 250_000
 
-// tooDeep is a message with a sound profile and one with an attribute of that many levels.
+// tooDeep returns a message with a valid profile, and one with an attribute of that many levels.
 func tooDeep(place string, levels int) pprofile.Profiles {
 	pd := upload("deep", 1, 3)
 	profiletest.Deepen(pd, place, levels)
 	return together(pd, upload("sound", 2, 5))
 }
 
-// everything switches on what holds messages, compares them and joins them.
+// everything enables all options that hold, compare or join messages.
 func everything(cfg *Config) {
 	batchOf(func(section *BatchConfig) { section.Timeout = 10 * time.Millisecond })(cfg)
 	repeatedOf(nil)(cfg)
 	cfg.MergeProfiles = configoptional.Some(*cfg.MergeProfiles.GetOrInsertDefault())
 }
 
-// TestDeepValues sends what would end the process if anything but pdata went into its depth, as a queue on disk does at each
-// start: the stack has room for pdata's measuring of it, which takes the least of all, and for nothing else.
+// TestDeepValues: no code except pdata's recurses into a deeply nested value. The stack of the test is just large enough for
+// pdata to measure the size, which needs the least stack. Any other recursion would end the process, and again after each
+// restart if the message is in a queue on disk.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 32<<20)
 	for name, features := range map[string]func(*Config){"alone": func(*Config) {}, "with everything": everything} {
@@ -59,7 +60,7 @@ func TestDeepValues(t *testing.T) {
 				assert.True(t, consumererror.IsPermanent(err))
 				assert.Zero(t, rejecting.next.calls())
 
-				// The sink must not copy it.
+				// The sink must not copy the message.
 				profiles, arrived := 0, errors.New("arrived")
 				passing := start(t, &sink{answer: func(_ int, pd pprofile.Profiles) error {
 					profiles = pd.ProfileCount()
@@ -72,8 +73,8 @@ func TestDeepValues(t *testing.T) {
 	}
 }
 
-// TestDeepValuesOfOthers: a message that belongs to others, too, is copied by pdata.
-func TestDeepValuesOfOthers(t *testing.T) {
+// TestSharedDeepValues: pdata can copy a shared message with a deeply nested value.
+func TestSharedDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 32<<20)
 	for name, features := range map[string]func(*Config){"alone": nil, "with everything": everything} {
 		t.Run(name, func(t *testing.T) {

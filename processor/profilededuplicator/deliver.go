@@ -18,20 +18,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// shutdownRetries is how long retries continue at shutdown, if the context does not end before.
+// shutdownRetries limits how long retries continue after the shutdown has begun.
 const shutdownRetries = 5 * time.Second
 
-// deliverer passes messages to the next consumer, and retries those that it refuses with a retryable error.
+// deliverer passes messages to the next consumer, and retries after retryable errors.
 type deliverer struct {
 	retry     configretry.BackOffConfig
 	next      xconsumer.Profiles
 	logger    *zap.Logger
 	telemetry *telemetry
-	// stopping is closed when the processor is to stop.
+	// stopping is closed when the shutdown begins.
 	stopping <-chan struct{}
 }
 
-// loss says why a message was lost.
+// loss describes a message, or a part of it, that was lost.
 type loss struct {
 	reason string
 	err    error
@@ -43,10 +43,10 @@ func newLoss(reason string, err error, rest pprofile.Profiles) *loss {
 	return &loss{reason, withoutData(err), rest.ProfileCount(), rest.SampleCount()}
 }
 
-// deliver passes a message to the next consumer. It returns nil when that has accepted it, else what was lost.
+// deliver passes a message to the next consumer. It returns nil when the consumer has accepted it, or else the loss.
 func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 	retries := d.newRetries()
-	// The next consumer may free a message without another reference, and a retry may need it.
+	// Without this reference, the next consumer could free the message, and a retry needs it.
 	pref.RefProfiles(pd)
 	defer func() { pref.UnrefProfiles(pd) }()
 	for attempt := 0; ; attempt++ {
@@ -65,13 +65,13 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 			return newLoss(lostRetries, err, pd)
 		}
 		if attempt == 0 {
-			d.logger.Warn("The next component refuses profiles for now. They are held and repeated.", zap.Error(err))
+			d.logger.Warn("The next component refused profiles. They are held and retried.", zap.Error(err))
 		}
 		d.telemetry.retried(ctx)
 		select {
 		case <-time.After(pause):
 		case <-retries.stopping:
-			// Little time is left: the next attempt is made at once.
+			// Little time is left, so the next attempt begins at once.
 		case <-ctx.Done():
 			return newLoss(lostShutdown, err, pd)
 		}
@@ -80,47 +80,47 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 
 // retries is the schedule of the retries of one message.
 type retries struct {
-	pauses backoff.ExponentialBackOff
-	// limit is the end of the retries. The zero time is no end.
-	limit time.Time
-	// stopping is closed when the processor is to stop. It is nil once checkStopping has seen that.
+	backoff backoff.ExponentialBackOff
+	// deadline is the end of the retries. The zero time means that there is none.
+	deadline time.Time
+	// stopping is closed when the shutdown begins. checkStopping sets it to nil then.
 	stopping <-chan struct{}
 }
 
 func (d *deliverer) newRetries() retries {
-	r := retries{stopping: d.stopping, pauses: backoff.ExponentialBackOff{
+	r := retries{stopping: d.stopping, backoff: backoff.ExponentialBackOff{
 		InitialInterval:     d.retry.InitialInterval,
 		RandomizationFactor: d.retry.RandomizationFactor,
 		Multiplier:          d.retry.Multiplier,
 		MaxInterval:         d.retry.MaxInterval,
 	}}
 	if d.retry.MaxElapsedTime > 0 {
-		r.limit = time.Now().Add(d.retry.MaxElapsedTime)
+		r.deadline = time.Now().Add(d.retry.MaxElapsedTime)
 	}
 	return r
 }
 
-// checkStopping shortens the schedule once the processor is to stop, and starts again with short pauses.
+// checkStopping resets the backoff and limits the remaining time when the shutdown begins.
 func (r *retries) checkStopping() {
 	select {
 	case <-r.stopping:
 		r.stopping = nil
-		r.pauses.Reset()
-		if until := time.Now().Add(shutdownRetries); r.limit.IsZero() || until.Before(r.limit) {
-			r.limit = until
+		r.backoff.Reset()
+		if deadline := time.Now().Add(shutdownRetries); r.deadline.IsZero() || deadline.Before(r.deadline) {
+			r.deadline = deadline
 		}
 	default:
 	}
 }
 
-// next returns how long to wait before the next attempt, and whether there is one.
+// next returns how long to wait before the next attempt. more is false if the deadline would pass before it.
 func (r *retries) next() (pause time.Duration, more bool) {
-	pause = r.pauses.NextBackOff()
-	return pause, r.limit.IsZero() || !time.Now().Add(pause).After(r.limit)
+	pause = r.backoff.NextBackOff()
+	return pause, r.deadline.IsZero() || !time.Now().Add(pause).After(r.deadline)
 }
 
-// attempt passes pd to the next consumer, as a copy if a retry may need pd unchanged. On an error, rest is what was refused:
-// pd, or the part of it that the error names. It has the reference that the caller had to pd.
+// attempt passes pd to the next consumer. It passes a copy if the consumer may change it and a retry may need it. On an
+// error, rest is the message to retry: pd, or the profiles in the error. The caller's reference to pd is then one to rest.
 func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
 	given := pd
 	if d.retry.Enabled && d.next.Capabilities().MutatesData {
@@ -139,8 +139,8 @@ func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest ppr
 	return pd, err
 }
 
-// withoutData returns err without the rest of the message: that has profiles of several senders, and each of them sends its
-// own again.
+// withoutData returns err without the profiles to retry. These belong to several senders, and each sender must retry only
+// its own profiles.
 func withoutData(err error) error {
 	permanent := consumererror.IsPermanent(err)
 	for partial := (xconsumererror.Profiles{}); errors.As(err, &partial); {

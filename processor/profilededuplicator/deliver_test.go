@@ -18,7 +18,7 @@ import (
 
 var errNotNow = errors.New("not now")
 
-// refuse refuses the first calls.
+// refuse returns an answer that refuses the first calls.
 func refuse(first int, err error) func(int, pprofile.Profiles) error {
 	return func(call int, _ pprofile.Profiles) error {
 		if call <= first {
@@ -41,13 +41,13 @@ func (s *sink) intervals() []time.Duration {
 // lost returns the reasons in the log.
 func (f *fixture) lost() []any {
 	var reasons []any
-	for _, entry := range f.logs.FilterMessageSnippet("lost").All() {
+	for _, entry := range f.logs.FilterMessageSnippet("Lost profiles").All() {
 		reasons = append(reasons, entry.ContextMap()["reason"])
 	}
 	return reasons
 }
 
-func TestRefusedBatchIsRepeated(t *testing.T) {
+func TestRefusedBatchIsRetried(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(4, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.MaxInterval = 2 * time.Second }))
@@ -59,7 +59,7 @@ func TestRefusedBatchIsRepeated(t *testing.T) {
 		}, next.intervals())
 		assert.Equal(t, map[string]int64{"checkout/1": 1}, next.totals())
 		assert.Empty(t, f.lost())
-		assert.Len(t, f.logs.All(), 1, "one line says that it is repeated")
+		assert.Len(t, f.logs.All(), 1, "the retry is logged once")
 	})
 }
 
@@ -85,24 +85,24 @@ func TestBatchIsGivenUp(t *testing.T) {
 				synctest.Wait()
 				assert.Equal(t, test.calls, next.calls())
 				assert.Equal(t, []any{test.reason}, f.lost())
-				entry := f.logs.FilterMessageSnippet("lost").All()[0].ContextMap()
+				entry := f.logs.FilterMessageSnippet("Lost profiles").All()[0].ContextMap()
 				assert.EqualValues(t, 1, entry["profiles"])
 				assert.EqualValues(t, 2, entry["samples"])
 
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))
 				time.Sleep(time.Second)
 				synctest.Wait()
-				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch goes its way")
+				assert.Equal(t, map[string]int64{"checkout/2": 1}, next.totals(), "the next batch is delivered")
 				memory, tenants := f.Profiles.(*deduplicator).batching.batches.usage()
-				assert.Zero(t, memory, "what is lost is not held")
+				assert.Zero(t, memory, "a lost batch is not held")
 				assert.Zero(t, tenants)
 			})
 		})
 	}
 }
 
-// Only the part that was refused is repeated.
-func TestPartsAreRepeatedAlone(t *testing.T) {
+// Only the part that was refused is retried.
+func TestPartsAreRetriedSeparately(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(call int, _ pprofile.Profiles) error {
 			if call == 2 {
@@ -123,8 +123,8 @@ func TestPartsAreRepeatedAlone(t *testing.T) {
 	})
 }
 
-// A consumer that takes a part of a message says which part it has not taken.
-func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
+// If the error of a consumer contains the profiles that it has not accepted, only these are retried.
+func TestOnlyTheRefusedRestIsRetried(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
 		next.answer = func(call int, pd pprofile.Profiles) error {
@@ -151,8 +151,8 @@ func TestOnlyTheRefusedRestIsRepeated(t *testing.T) {
 	})
 }
 
-// A consumer that writes to messages must not spoil what may have to be repeated.
-func TestRepeatedMessageIsWhole(t *testing.T) {
+// A consumer that changes messages gets a copy, so that a retry sends the original.
+func TestRetriedMessageIsComplete(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{mutates: true, answer: func(call int, pd pprofile.Profiles) error {
 			if call <= 2 {
@@ -169,7 +169,7 @@ func TestRepeatedMessageIsWhole(t *testing.T) {
 	})
 }
 
-// At the shutdown there is little time: the next attempt is made at once, and none after five seconds.
+// When the shutdown begins, the next attempt is made at once, and none after five seconds.
 func TestShutdownEndsRetries(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1000, errNotNow)}
@@ -190,7 +190,7 @@ func TestShutdownEndsRetries(t *testing.T) {
 	})
 }
 
-func TestShutdownDeliversWhatWasRefused(t *testing.T) {
+func TestShutdownDeliversRefusedMessages(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, errNotNow)}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {

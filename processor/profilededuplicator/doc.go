@@ -5,6 +5,6 @@
 
 // Package profilededuplicator makes profiles smaller: each symbol occurs once in a message, and equal samples are combined.
 //
-// internal/dedup deduplicates one message. This package is the component around it: the configuration, the filter for
-// repeated profiles, the batches, which share one dictionary, and the metrics.
+// The package internal/dedup deduplicates one message. This package is the component that uses it. It has the configuration,
+// the filter for repeated profiles, the batches, and the metrics.
 package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"

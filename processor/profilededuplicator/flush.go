@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// batching joins messages to batches and passes these on.
+// batching joins messages in batches and passes the batches on.
 type batching struct {
 	cfg       BatchConfig
 	batches   *batches
@@ -26,24 +26,24 @@ type batching struct {
 	deliverer deliverer
 	// delta reports whether profiles of a type may be merged. It is nil unless merge_profiles is on.
 	delta func(typ, unit string) bool
-	// tracks says that drop_repeated is on, which needs to know which profiles were delivered.
-	tracks    bool
+	// tracksIDs reports whether drop_repeated is on. It needs to know which profiles were delivered.
+	tracksIDs bool
 	telemetry *telemetry
 	logger    *zap.Logger
-	// slots limits how many batches are joined at a time, and so the memory for this.
+	// slots is a semaphore for joining batches. It limits the memory of the concurrent joins.
 	slots chan struct{}
-	// warned says that a message above max_bytes was logged.
-	warned sync.Once
+	// warnOnce is for the log line about a message above max_bytes.
+	warnOnce sync.Once
 }
 
 func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, telemetry *telemetry) *batching {
 	options := cfg.options()
-	// With the other values of on_invalid, broken profiles were found before the message was held.
+	// With the other values of on_invalid, the profiles were checked before the message was held.
 	options.OnInvalid = dedup.DropProfile
 	b := &batching{
 		cfg:       *cfg.Batch.Get(),
 		core:      dedup.New(options),
-		tracks:    cfg.DropRepeated.HasValue(),
+		tracksIDs: cfg.DropRepeated.HasValue(),
 		telemetry: telemetry,
 		logger:    set.Logger,
 		slots:     make(chan struct{}, runtime.GOMAXPROCS(0)),
@@ -62,16 +62,17 @@ func newBatching(set processor.Settings, cfg *Config, next xconsumer.Profiles, t
 	return b
 }
 
-// flush passes a batch to the next consumer, as one message or as several that are within the limits.
+// flush joins the messages of a batch and passes the result to the next consumer, as one message or as several within the
+// limits.
 func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	b.slots <- struct{}{}
-	one := b.join(ctx, due)
+	whole := b.join(ctx, due)
 	<-b.slots
-	defer pref.UnrefProfiles(one.profiles)
+	defer pref.UnrefProfiles(whole.profiles)
 
-	memory := memoryOf(one.profiles)
+	memory := memoryOf(whole.profiles)
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
-	if dedup.Fits(one.profiles, limits) {
+	if dedup.Fits(whole.profiles, limits) {
 		due.reservation.Shrink(memory)
 		memory = 0
 	} else {
@@ -79,7 +80,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	}
 	samples, bytes := 0, 0
 	var lost []lostPart
-	dedup.Split(one.profiles, limits, func(part dedup.Part) {
+	dedup.Split(whole.profiles, limits, func(part dedup.Part) {
 		c := contentOf(part.Profiles)
 		samples += c.samples
 		bytes += c.bytes
@@ -96,7 +97,7 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	})
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)
 	b.telemetry.saved(ctx, due.bytes-bytes)
-	arrived, results := one.arrived(lost), one.results(len(due.messages), lost)
+	arrived, results := whole.arrived(lost), whole.results(len(due.messages), lost)
 	return func() {
 		for i := range due.messages {
 			due.messages[i].settle(arrived, results[i])
@@ -104,11 +105,11 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	}
 }
 
-// oversized counts a message that is passed on although it is above max_bytes.
+// oversized counts a message that is passed on although it exceeds max_bytes. It logs the first one.
 func (b *batching) oversized(ctx context.Context, bytes int) {
 	b.telemetry.oversized(ctx)
-	b.warned.Do(func() {
-		b.logger.Warn("A message above batch::max_bytes is passed on: smaller parts would repeat too much of the dictionary. This is logged once; the metric oversized_messages counts all.",
+	b.warnOnce.Do(func() {
+		b.logger.Warn("Passing on a message above batch::max_bytes: smaller parts would repeat too much of the dictionary. This is logged once; the metric oversized_messages counts all.",
 			zap.Int("bytes", bytes), zap.Int("max_bytes", b.cfg.MaxBytes))
 	})
 }
@@ -122,13 +123,13 @@ func (b *batching) deliver(ctx context.Context, pd pprofile.Profiles, c content)
 	}
 	if !b.cfg.WaitForResult {
 		b.telemetry.lost(ctx, lost.reason, lost.profiles, lost.samples)
-		b.logger.Error("Profiles are lost. The next component did not take them.", zap.Int("profiles", lost.profiles),
+		b.logger.Error("Lost profiles: the next component did not accept them.", zap.Int("profiles", lost.profiles),
 			zap.Int("samples", lost.samples), zap.String("reason", lost.reason), zap.Error(lost.err))
 	}
 	return lost.err
 }
 
-// join makes one message of a batch.
+// join makes one canonical message of the messages of a batch.
 func (b *batching) join(ctx context.Context, due *batch) joined {
 	begin := time.Now()
 	messages := make([]pprofile.Profiles, len(due.messages))
@@ -136,7 +137,7 @@ func (b *batching) join(ctx context.Context, due *batch) joined {
 	for i := range due.messages {
 		messages[i] = due.messages[i].profiles
 		counts[i] = messages[i].ProfileCount()
-		// The memory of the messages is to be free as soon as possible.
+		// Without this reference, the memory of the message can be freed as soon as possible.
 		due.messages[i].profiles = pprofile.Profiles{}
 	}
 	pd := dedup.Join(messages)
@@ -147,22 +148,22 @@ func (b *batching) join(ctx context.Context, due *batch) joined {
 	if b.cfg.WaitForResult {
 		sources = sourcesOf(pd, counts)
 	}
-	// The error is always nil: it exists for on_invalid: reject only.
+	// The error is always nil here: only on_invalid: reject returns one.
 	pd, stats, _ := b.core.Deduplicate(pd)
-	one := joined{profiles: pd, sources: inOrder(pd, sources)}
-	if b.tracks {
-		one.ids = idsOf(due.tenant.key, pd)
+	whole := joined{profiles: pd, sources: inOrder(pd, sources)}
+	if b.tracksIDs {
+		whole.ids = idsOf(due.tenant.key, pd)
 	}
 	if b.delta != nil {
 		if merged := dedup.MergeProfiles(pd, b.delta); merged > 0 {
-			one.merged = true
+			whole.merged = true
 			b.telemetry.merged(ctx, merged)
 			var again dedup.Stats
-			one.profiles, again, _ = b.core.Deduplicate(pd)
+			whole.profiles, again, _ = b.core.Deduplicate(pd)
 			stats.MixedShapes = again.MixedShapes
 			stats.ZeroSamples += again.ZeroSamples
 		}
 	}
 	b.telemetry.deduplicated(ctx, &stats, time.Since(begin))
-	return one
+	return whole
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// FuzzConsume sends whatever pdata can read through a processor with all that it can do. It comes out canonical, and
-// nothing is held afterwards.
+// FuzzConsume sends any message that pdata can read through a processor with all options enabled. The result must be
+// canonical, and nothing may be held afterwards.
 //
 //	go test ./processor/profilededuplicator -run '^$' -fuzz FuzzConsume -fuzztime 100000x
 func FuzzConsume(f *testing.F) {

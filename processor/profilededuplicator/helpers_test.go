@@ -30,7 +30,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
-// upload makes a canonical message with one profile of CPU time, with a sample for each value: f0, f1 and so on.
+// upload returns a canonical message with one profile of CPU time. It has a sample for each value, in the functions f0, f1
+// and so on.
 func upload(service string, id byte, values ...int64) pprofile.Profiles {
 	pd := pprofile.NewProfiles()
 	d := pd.Dictionary()
@@ -70,7 +71,7 @@ func spoil(pd pprofile.Profiles) pprofile.Profiles {
 	return pd
 }
 
-// together makes one message of several, as it may come from a client.
+// together joins messages into one, as a client may send it.
 func together(messages ...pprofile.Profiles) pprofile.Profiles {
 	for _, pd := range messages[1:] {
 		dedup.Concat(messages[0], pd)
@@ -87,7 +88,7 @@ func clone(pd pprofile.Profiles) pprofile.Profiles {
 // sink is a next consumer. Safe for concurrent use.
 type sink struct {
 	mutates bool
-	// answer decides on each call, counted from 1. Without it all are taken.
+	// answer returns the error for each call, counted from 1. If it is nil, all calls succeed.
 	answer func(call int, pd pprofile.Profiles) error
 
 	mu     sync.Mutex
@@ -121,38 +122,38 @@ func (s *sink) keep(ctx context.Context, pd pprofile.Profiles) {
 	s.under = append(s.under, ctx)
 }
 
-// calls returns how many there were.
+// calls returns the number of calls.
 func (s *sink) calls() int { return len(s.times()) }
 
-// times returns when each call was.
+// times returns the time of each call.
 func (s *sink) times() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.called
 }
 
-// taken returns the messages that were taken.
+// taken returns the accepted messages.
 func (s *sink) taken() []pprofile.Profiles {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept
 }
 
-// contexts returns those of the messages that were taken.
+// contexts returns the contexts of the accepted messages.
 func (s *sink) contexts() []context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.under
 }
 
-// forget begins anew.
+// forget removes all recorded calls.
 func (s *sink) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.called, s.kept, s.under = nil, nil, nil
 }
 
-// totals sums the values that were taken by service, and by id of their profile.
+// totals returns the sums of the accepted values by service and profile id.
 func (s *sink) totals() map[string]int64 { return totals(s.taken()...) }
 
 func totals(messages ...pprofile.Profiles) map[string]int64 {
@@ -174,17 +175,17 @@ func totals(messages ...pprofile.Profiles) map[string]int64 {
 	return sums
 }
 
-// fixture is a processor that runs.
+// fixture is a running processor.
 type fixture struct {
 	xprocessor.Profiles
 	next      *sink
 	telemetry *componenttest.Telemetry
 	logs      *observer.ObservedLogs
-	// budget is what messages are charged to. Nothing of it is left when the processor has shut down.
+	// budget is the memory budget. Nothing may be reserved after the shutdown.
 	budget *budget.Budget
 }
 
-// ConsumeProfiles gives the processor a message as the Collector's service does.
+// ConsumeProfiles passes a message to the processor as the Collector's service does.
 func (f *fixture) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	return service{f.Profiles}.ConsumeProfiles(ctx, pd)
 }
@@ -201,7 +202,7 @@ func (h *memoryHost) GetExtensions() map[component.ID]component.Component {
 	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h}
 }
 
-// exhausted returns a reservation of a budget of which others hold all but a byte.
+// exhausted returns a reservation of one byte, from a budget of which others hold the rest.
 func exhausted(tb testing.TB) *budget.Reservation {
 	tb.Helper()
 	memory := budget.New(1<<30, time.Second)
@@ -213,7 +214,7 @@ func exhausted(tb testing.TB) *budget.Reservation {
 	return rest
 }
 
-// start starts a processor that passes on to next. It is shut down at the end of the test.
+// start starts a processor in front of next. The processor is shut down at the end of the test.
 func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
@@ -229,7 +230,7 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	require.NoError(tb, err)
 	require.NoError(tb, f.Start(tb.Context(), &memoryHost{budget: f.budget}))
 	tb.Cleanup(func() {
-		// The context of the test is over by now.
+		// The context of the test has ended by now.
 		assert.NoError(tb, f.Shutdown(context.Background()))
 		used, _ := f.budget.Used()
 		assert.Zero(tb, used, "what is not held is not charged")
@@ -238,7 +239,7 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	return f
 }
 
-// batchOf switches batches of a second on that answer when a message is held, with retries that are not random.
+// batchOf enables batches with a timeout of one second, without waiting for the result, and with retries at fixed intervals.
 func batchOf(change func(*BatchConfig)) func(*Config) {
 	return waitOf(func(section *BatchConfig) {
 		section.WaitForResult, section.Timeout = false, time.Second
@@ -249,7 +250,7 @@ func batchOf(change func(*BatchConfig)) func(*Config) {
 	})
 }
 
-// waitOf switches batches on that answer with the result.
+// waitOf enables batches whose senders wait for the result.
 func waitOf(change func(*BatchConfig)) func(*Config) {
 	return func(cfg *Config) {
 		section := cfg.Batch.GetOrInsertDefault()
@@ -259,10 +260,10 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 	}
 }
 
-// keepAll keeps what is dropped because strict readers refuse it.
+// keepAll keeps links without a span, which are dropped by default.
 func keepAll(cfg *Config) { cfg.LinksWithoutSpan = LinksWithoutSpanKeep }
 
-// repeatedOf drops repeated profiles, besides what change does.
+// repeatedOf enables drop_repeated, in addition to change.
 func repeatedOf(change func(*Config)) func(*Config) {
 	return func(cfg *Config) {
 		cfg.DropRepeated = configoptional.Some(defaultDropRepeatedConfig())

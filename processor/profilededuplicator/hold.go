@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
-// workFactor is how many times its memory a held message reserves: joining or splitting a batch needs up to as much again.
-// Once a batch is one message, that is reserved once.
+// workFactor is the ratio of the reservation of a held message to its memory. Joining or splitting a batch needs up to as
+// much memory as the messages themselves. After joining, the batch is one message, and its memory is reserved once.
 const workFactor = 2
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.
@@ -40,7 +40,7 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 	return d.await(ctx, result)
 }
 
-// await waits for the result of a held message. When ctx ends before, the message is passed on nevertheless.
+// await waits for the result of a held message. If ctx ends before, await returns an error, but the message is still passed on.
 func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 	waiting.Begin(ctx)
 	select {
@@ -53,7 +53,7 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 	}
 }
 
-// tryHold adds a message to a batch. result is nil unless the sender is to wait.
+// tryHold adds a message to a batch. result is nil unless the sender must wait.
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg, batches := &d.batching.cfg, d.batching.batches
 	if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
@@ -89,25 +89,25 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 // refuse counts a refused message.
 func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error {
 	m.claim.Settle(delivered.None)
-	if because := (*refusal)(nil); errors.As(err, &because) {
-		d.telemetry.refused(ctx, because.reason)
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		d.telemetry.refused(ctx, refused.reason)
 	}
 	return err
 }
 
-// reserve returns a reservation of this many bytes. It takes bytes over from the reservation of the request, which grows if
-// it has too few. If the message is shared, the request keeps what it has. The error is a *refusal.
+// reserve returns a reservation of this many bytes. It takes them from the reservation of the request, after that has grown if
+// necessary. If the message is shared, the request keeps the bytes that it has. The error is a *refusal.
 func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*budget.Reservation, error) {
 	request := budget.FromContext(ctx)
 	if request == nil {
 		reservation, err := d.budget.Reserve(ctx, bytes)
 		return reservation, refusalOf(err)
 	}
-	need := bytes
+	total := bytes
 	if shared {
-		need += request.Bytes()
+		total += request.Bytes()
 	}
-	if err := request.Grow(ctx, need); err != nil {
+	if err := request.Grow(ctx, total); err != nil {
 		return nil, refusalOf(err)
 	}
 	return request.Take(bytes), nil
@@ -125,7 +125,7 @@ func refusalOf(err error) error {
 	}
 }
 
-// eventsMemory returns the memory of the samples that sample_shape: per_event will add. The receiver has not reserved it.
+// eventsMemory returns the memory of the samples that sample_shape: per_event will add. The receiver could not reserve it.
 func (d *deduplicator) eventsMemory(pd pprofile.Profiles) int64 {
 	if !d.perEvent {
 		return 0

@@ -14,34 +14,35 @@ import (
 // joined is the content of a batch as one message.
 type joined struct {
 	profiles pprofile.Profiles
-	// ids are the profiles that have an id, in their order, before profiles were merged.
-	ids []numberedID
-	// merged says that profiles were merged. Then it is unknown which part has the samples of a profile.
+	// ids has the profiles with an id, in the order before merging.
+	ids []indexedID
+	// merged reports whether profiles were merged. Then it is unknown which part has the samples of a profile.
 	merged bool
-	// sources has the number of the message of each profile, before profiles were merged. It is nil unless senders wait.
+	// sources maps the index of each profile before merging to the index of its message in the batch. It is nil unless
+	// senders wait.
 	sources []int
 }
 
-// numberedID is the id of a profile and its number in the message.
-type numberedID struct {
-	id     delivered.ID
-	number int
+// indexedID is the id of a profile and its index in the message.
+type indexedID struct {
+	id    delivered.ID
+	index int
 }
 
-func idsOf(tenant string, pd pprofile.Profiles) []numberedID {
-	var ids []numberedID
+func idsOf(tenant string, pd pprofile.Profiles) []indexedID {
+	var ids []indexedID
 	namer := delivered.NewNamer(tenant, pd.Dictionary().StringTable())
-	number := 0
+	index := 0
 	for profile := range walk.Profiles(pd) {
 		if id, ok := namer.Of(profile); ok {
-			ids = append(ids, numberedID{id, number})
+			ids = append(ids, indexedID{id, index})
 		}
-		number++
+		index++
 	}
 	return ids
 }
 
-// sourcesOf returns the number of the message of each profile. counts has the number of profiles of each message.
+// sourcesOf returns the index of the message of each profile. counts has the number of profiles of each message.
 func sourcesOf(pd pprofile.Profiles, counts []int) map[pprofile.Profile]int {
 	sources := make(map[pprofile.Profile]int, pd.ProfileCount())
 	source, end := 0, counts[0]
@@ -67,14 +68,14 @@ func inOrder(pd pprofile.Profiles, sources map[pprofile.Profile]int) []int {
 	return ordered
 }
 
-// lostPart is the profiles from first to last of a message, which were not delivered because of err.
+// lostPart is a range of profiles, from index first to index last, that was not delivered because of err.
 type lostPart struct {
 	first, last int
 	err         error
 }
 
-// results returns the result of each of n messages: the error of a part that has profiles of it. If it is unknown which
-// messages a part has profiles of, all get the error.
+// results returns the result of each of n messages: the error of a lost part with profiles of the message, or nil. After
+// merging, the messages of a part are unknown, so all get its error.
 func (j *joined) results(n int, lost []lostPart) []error {
 	results := make([]error, n)
 	if j.sources == nil {
@@ -86,7 +87,7 @@ func (j *joined) results(n int, lost []lostPart) []error {
 			affected = j.sources[part.first : part.last+1]
 		}
 		for _, source := range affected {
-			// A retryable error has precedence: the sender is to send again.
+			// A retryable error has precedence, so that the sender retries.
 			if before := results[source]; before == nil || consumererror.IsPermanent(before) && !consumererror.IsPermanent(part.err) {
 				results[source] = part.err
 			}
@@ -95,22 +96,22 @@ func (j *joined) results(n int, lost []lostPart) []error {
 	return results
 }
 
-// arrived returns a function that reports whether the profile with an id was delivered, when these parts were lost. The parts
-// are in the order of the message. A profile for which this is unknown counts as not delivered.
+// arrived returns a function that reports whether the profile with an id was delivered. lost has the parts that were lost,
+// in the order of the message. If it is unknown whether a profile was delivered, it counts as not delivered.
 func (j *joined) arrived(lost []lostPart) func(delivered.ID) bool {
 	if len(lost) > 0 && j.merged {
 		return delivered.None
 	}
 	arrived := make(map[delivered.ID]bool, len(j.ids))
-	for _, one := range j.ids {
-		arrived[one.id] = true
+	for _, profile := range j.ids {
+		arrived[profile.id] = true
 	}
-	for _, one := range j.ids {
-		for len(lost) > 0 && lost[0].last < one.number {
+	for _, profile := range j.ids {
+		for len(lost) > 0 && lost[0].last < profile.index {
 			lost = lost[1:]
 		}
-		if len(lost) > 0 && lost[0].first <= one.number {
-			arrived[one.id] = false
+		if len(lost) > 0 && lost[0].first <= profile.index {
+			arrived[profile.id] = false
 		}
 	}
 	return func(id delivered.ID) bool { return arrived[id] }

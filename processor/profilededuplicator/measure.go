@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// The memory of pdata's structures on a 64-bit system: the pointer in their table, and the size class of the structure.
+// The memory of pdata's structs on a 64-bit system: the pointer in their table, and the size class of the struct.
 const (
 	pointerBytes = 8
 
@@ -23,16 +23,16 @@ const (
 	linkBytes      = pointerBytes + 24
 	sampleBytes    = pointerBytes + 96
 	profileBytes   = pointerBytes + 160
-	// A resource or a scope with its list.
+	// containerBytes is for a resource or a scope, with its list.
 	containerBytes = pointerBytes + 128
 	stringBytes    = 16
-	// An element of a list of attributes or values, with its allocations.
+	// keyValueBytes and valueBytes are for an element of a list of attributes or values, with its allocations.
 	keyValueBytes = 40 + 16
 	valueBytes    = 16 + 16
 )
 
-// memoryOf estimates the memory of a message. It is several times the size in protobuf, and how many times depends on the
-// content: the size alone would limit nothing.
+// memoryOf estimates the memory of a message. The size in protobuf would be a bad estimate: the memory is several times as
+// large, and the ratio depends on the content.
 func memoryOf(pd pprofile.Profiles) int64 {
 	total := dictionaryMemory(pd.Dictionary())
 	for _, resource := range pd.ResourceProfiles().All() {
@@ -81,7 +81,7 @@ func profileMemory(profile pprofile.Profile) int {
 	return total
 }
 
-// eventsMemory estimates the additional memory of a message once each of its events is a sample.
+// eventsMemory estimates the additional memory of a message when each of its events becomes a sample.
 func eventsMemory(pd pprofile.Profiles) int64 {
 	total := 0
 	for profile := range walk.Profiles(pd) {
@@ -103,8 +103,8 @@ func mapMemory(attributes pcommon.Map) int {
 	return total
 }
 
-// valueMemory returns the memory of a value in addition to its element in a list. It is not recursive: the nesting of a value
-// may be deeper than the stack can be.
+// valueMemory returns the memory of a value in addition to its element in a list. It is not recursive, since a deeply nested
+// value would overflow the stack.
 func valueMemory(value pcommon.Value) int {
 	switch value.Type() {
 	case pcommon.ValueTypeStr:
@@ -118,7 +118,7 @@ func valueMemory(value pcommon.Value) int {
 	}
 }
 
-// nestedMemory is valueMemory for a list or map.
+// nestedMemory is valueMemory for a list or map. It keeps the nested lists and maps that it still has to visit in a slice.
 func nestedMemory(value pcommon.Value) int {
 	total := 0
 	add := func(waiting []pcommon.Value, item pcommon.Value) []pcommon.Value {

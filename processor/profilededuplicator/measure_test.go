@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// ownMessages are the profiles of testdata/pprof as OTLP bytes.
+// ownMessages returns the profiles of testdata/pprof as OTLP bytes.
 func ownMessages(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	messages := map[string][]byte{}
@@ -44,7 +44,7 @@ func unmarshal(tb testing.TB, message []byte) pprofile.Profiles {
 	return pd
 }
 
-// hostileMessages are small on the wire and large in memory, each in another way.
+// hostileMessages returns messages that are small on the wire and large in memory, each for a different reason.
 func hostileMessages(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	messages := map[string][]byte{}
@@ -91,8 +91,8 @@ func hostileMessages(tb testing.TB) map[string][]byte {
 	return messages
 }
 
-// The limit on what is held is worth something only if the estimate is about right, for any message. The
-// bounds leave room for the spare capacity of slices, which depends on how they grew.
+// The estimate must be about right for any message, since it limits the held bytes. The bounds allow for the unused capacity
+// of slices, which depends on how they grew.
 func TestMemoryEstimate(t *testing.T) {
 	messages := ownMessages(t)
 	maps.Copy(messages, hostileMessages(t))
@@ -111,7 +111,7 @@ func TestMemoryEstimate(t *testing.T) {
 	}
 }
 
-// heap returns what is in use.
+// heap returns the live heap in bytes.
 func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.GC()

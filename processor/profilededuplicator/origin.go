@@ -11,15 +11,15 @@ import (
 	"go.opentelemetry.io/collector/client"
 )
 
-// origin identifies a tenant by the values of some keys of the client metadata.
+// origin identifies a tenant by the values of the configured keys in the client metadata.
 type origin struct {
-	// key is different for different values.
+	// key is a unique encoding of the values.
 	key string
-	// info has only these values.
+	// info has only the metadata of these keys.
 	info client.Info
 }
 
-// originOf returns the origin of the client in ctx, by these keys.
+// originOf returns the origin of the client in ctx for these keys.
 func originOf(ctx context.Context, keys []string) origin {
 	if len(keys) == 0 {
 		return origin{}

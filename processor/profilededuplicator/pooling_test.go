@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 )
 
-// eachPooling runs a test with and without the Collector's gate for pooling, each in a bubble of time.
+// eachPooling runs a test with and without the Collector's feature gate for pooling, each in a synctest bubble.
 func eachPooling(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	for _, on := range []bool{false, true} {
@@ -27,7 +27,7 @@ func eachPooling(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// setPooling sets the gate until the end of the test.
+// setPooling sets the feature gate until the end of the test.
 func setPooling(tb testing.TB, on bool) {
 	tb.Helper()
 	gate, before := pref.UseProtoPooling.ID(), pref.UseProtoPooling.IsEnabled()
@@ -35,8 +35,8 @@ func setPooling(tb testing.TB, on bool) {
 	tb.Cleanup(func() { require.NoError(tb, featuregate.GlobalRegistry().Set(gate, before)) })
 }
 
-// service is before each component of a pipeline: the first one that a message comes to releases it when the call returns,
-// and with the gate for pooling it is empty then unless somebody else has a reference.
+// service does what the Collector does in front of the first component of a pipeline: when the call returns, it releases its
+// reference to the message. With pooling, the message is empty then, unless another component has a reference.
 type service struct{ xconsumer.Profiles }
 
 func (s service) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
@@ -46,7 +46,7 @@ func (s service) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) erro
 	return s.Profiles.ConsumeProfiles(ctx, pd)
 }
 
-// A message that nobody holds is gone when the call returns: the tests of what is held would fail without references.
+// A message without a reference is empty when the call returns. So the tests of held messages would fail without references.
 func TestServiceFreesMessages(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, nil)

@@ -21,8 +21,8 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
-// maxMessageBytes limits the time for a message. Attributes can refer to one long text many times: that needs little memory,
-// but whatever reads the message reads the text each time.
+// maxMessageBytes limits the time to process a message. Many attributes can share one long string: that needs little memory,
+// but each reader of the message reads the string many times.
 const maxMessageBytes = 512 << 20
 
 // deduplicator is the processor. Without batching it is synchronous: an error of the next consumer goes to the caller.
@@ -33,7 +33,7 @@ type deduplicator struct {
 	telemetry *telemetry
 	// perEvent is sample_shape: per_event.
 	perEvent bool
-	// budget is for messages that come without a reservation. Start sets it.
+	// budget is for requests without a reservation. Start sets it.
 	budget *budget.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
@@ -71,7 +71,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 	return d, nil
 }
 
-// Start finds the memory budget. Timers run only while messages are held.
+// Start finds the memory budget. It starts no goroutine: timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
 	if d.budget, err = budget.Of(host); err == nil && d.batching != nil {
 		d.batching.batches.limitTo(d.budget)
@@ -89,7 +89,7 @@ func (d *deduplicator) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Capabilities says that messages are modified.
+// Capabilities reports that ConsumeProfiles changes messages.
 func (d *deduplicator) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
@@ -121,19 +121,19 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, err)
 	}
 	defer events.Release()
-	// The message is checked before it is held: the caller may not wait for the batch.
+	// The message is checked before it is held, since the caller may not wait for the result of the batch.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
-		events.Release() // The message is now charged with these samples.
+		events.Release() // memoryOf now includes these samples.
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
 }
 
-// resolve replaces attributes that are references into the dictionary by their keys and values.
+// resolve replaces references to the dictionary in attributes with their keys and values.
 func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
 	profiles, resolved, err := otlpreferences.Resolve(m.profiles)
 	if err != nil || !resolved {
@@ -163,7 +163,7 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 
 // pass passes a message to the next consumer while the caller waits.
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
-	// If the message is delivered, the claim is settled below. Settling it again here changes nothing.
+	// After a delivery, the claim is settled below. Then this second call does nothing.
 	defer m.claim.Settle(delivered.None)
 	out := m.content
 	if stats.Changed || stats.ProfilesIn != out.profiles {

@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// discard is a next consumer that takes everything and keeps nothing.
+// discard is a next consumer that accepts all messages and keeps none.
 type discard struct{ sink }
 
 func (*discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { return nil }
@@ -38,8 +38,8 @@ func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 	return f
 }
 
-// BenchmarkConsume compares a message's way through the processor with that through the core alone, and with pdata's
-// unmarshalling of it. The canonical message is left as it is; in the other one each entry is listed twice.
+// BenchmarkConsume compares the time of the processor with that of dedup.Deduplicator alone, and with the unmarshalling by
+// pdata. One message is canonical and does not change. In the other one, each entry of a table appears twice.
 //
 //	go test -bench Consume -benchmem -count 6 ./processor/profilededuplicator | benchstat -col /op -
 func BenchmarkConsume(b *testing.B) {
@@ -79,9 +79,9 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch is the cost of a batch from the first message to the delivery, beside that of joining the messages with
-// pdata. memory-ratio is the memory in use at the end of the flush, of which nothing was collected yet, by that of the
-// messages held.
+// BenchmarkBatch measures a batch from the first message to the delivery, and for comparison the joining of the messages
+// with pdata. memory-ratio is the memory at the end of the flush, before a garbage collection, divided by that of the held
+// messages.
 //
 //	go test -bench Batch -benchmem -count 6 ./processor/profilededuplicator
 func BenchmarkBatch(b *testing.B) {
@@ -149,8 +149,8 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 	b.ReportMetric(ratio/float64(b.N), "memory-ratio")
 }
 
-// BenchmarkWaitForResult is what senders see who send one message after the other: how many there are in a second, and how
-// long one takes. The next consumer takes each batch at once, as a queue does.
+// BenchmarkWaitForResult measures the messages per second and the latency for senders that send one message after the other.
+// The next consumer accepts each batch at once, as a queue does.
 //
 //	go test -bench WaitForResult -benchtime 3s ./processor/profilededuplicator
 func BenchmarkWaitForResult(b *testing.B) {
@@ -178,14 +178,14 @@ func benchmarkSenders(b *testing.B, p xprocessor.Profiles, message []byte, sende
 				pd := unmarshal(b, message)
 				begin := time.Now()
 				for p.ConsumeProfiles(b.Context(), pd) != nil {
-					runtime.Gosched() // refused for now: there is more than is flushed
+					runtime.Gosched() // refused: messages come faster than batches are flushed
 				}
 				took[i] = time.Since(begin)
 			}
 		})
 	}
 	all.Wait()
-	require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.batches.stop(b.Context())) // what is held counts as well
+	require.NoError(b, p.(*fixture).Profiles.(*deduplicator).batching.batches.stop(b.Context())) // The measured time includes the held messages.
 	b.StopTimer()
 	slices.Sort(took)
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")

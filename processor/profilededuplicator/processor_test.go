@@ -40,7 +40,7 @@ func TestFactory(t *testing.T) {
 	assert.Error(t, err, "profiles only")
 }
 
-// configurations are those whose parts differ in how they live.
+// configurations has configurations with different lifecycles.
 func configurations() map[string]func(*Config) {
 	return map[string]func(*Config){
 		"synchronous":     nil,
@@ -79,7 +79,7 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-func TestMessagesComeOutCanonical(t *testing.T) {
+func TestResultIsCanonical(t *testing.T) {
 	f := start(t, &sink{}, keepAll)
 	rapid.Check(t, func(rt *rapid.T) {
 		pd := gen.Profiles().Draw(rt, "message")
@@ -96,8 +96,8 @@ func TestMessagesComeOutCanonical(t *testing.T) {
 	})
 }
 
-// A message that is canonical goes on as it is, and is not copied.
-func TestCanonicalMessageIsTheSame(t *testing.T) {
+// A canonical message is passed on unchanged, and is not copied.
+func TestCanonicalMessageIsUnchanged(t *testing.T) {
 	pd := upload("checkout", 1, 1, 2)
 	next := &sink{answer: func(_ int, got pprofile.Profiles) error {
 		assert.True(t, got.IsReadOnly(), "a copy would not be")
@@ -109,8 +109,8 @@ func TestCanonicalMessageIsTheSame(t *testing.T) {
 	assert.Equal(t, 1, next.calls())
 }
 
-// Who shares a message with others finds it unchanged, whatever has to be done to it.
-func TestReadOnlyMessagesAreNotWrittenTo(t *testing.T) {
+// The processor never changes a read-only message.
+func TestReadOnlyMessagesAreNotChanged(t *testing.T) {
 	for name, change := range configurations() {
 		t.Run(name, func(t *testing.T) {
 			// A repeated profile waits for the batch with its first copy.
@@ -130,7 +130,7 @@ func readOnlyMessages(t *testing.T, change func(*Config)) {
 		spoil(upload("broken", 4, 1)),
 	} {
 		before := clone(pd)
-		pref.MarkPipelineOwnedProfiles(pd) // somebody else frees it
+		pref.MarkPipelineOwnedProfiles(pd) // another component frees it
 		pd.MarkReadOnly()
 		require.NotPanics(t, func() { require.NoError(t, f.ConsumeProfiles(t.Context(), pd)) })
 		require.NoError(t, f.ConsumeProfiles(t.Context(), clone(pd)))
@@ -165,7 +165,7 @@ func TestErrorsGoToTheCaller(t *testing.T) {
 	}
 }
 
-func TestContextOfTheCallerGoesOn(t *testing.T) {
+func TestContextOfTheCallerIsPassedOn(t *testing.T) {
 	type key struct{}
 	next := &sink{}
 	f := start(t, next, nil)
@@ -232,8 +232,8 @@ func TestOnInvalid(t *testing.T) {
 	}
 }
 
-// A message of which nothing is left is not passed on.
-func TestNothingLeft(t *testing.T) {
+// A message without remaining profiles is not passed on.
+func TestEmptyResult(t *testing.T) {
 	for name, change := range configurations() {
 		t.Run(name, func(t *testing.T) {
 			next := &sink{}
@@ -246,8 +246,8 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// A text to which many attributes refer is small on the wire and in memory, but not to those who read it.
-func TestTextThatIsReadManyTimes(t *testing.T) {
+// A long string to which many attributes refer is small on the wire and in memory, but readers read it many times.
+func TestSharedLongString(t *testing.T) {
 	text := strings.Repeat("x", 1<<20)
 	pd := upload("checkout", 1, 1)
 	list := pd.ResourceProfiles().At(0).Resource().Attributes().PutEmptySlice("list")

@@ -30,7 +30,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// TestReadmeSnippets loads every YAML block.
+// TestReadmeSnippets loads every YAML block of the README.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
 	require.Len(t, blocks, 5)
@@ -49,9 +49,9 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryOption looks for each key of the configuration, with its default where that is a number or text.
+// TestReadmeNamesEveryOption: the README has each key of the configuration, with its default if that is a number or a text.
 func TestReadmeNamesEveryOption(t *testing.T) {
-	// Lines end anywhere.
+	// The text may be wrapped anywhere.
 	text := strings.Join(strings.Fields(readme(t)), " ")
 	batch := defaultBatchConfig()
 	for _, section := range []any{
@@ -96,7 +96,7 @@ func TestReadmeNamesEveryRefusal(t *testing.T) {
 	}
 }
 
-// TestReadmeNumbers measures what the README says of two captures.
+// TestReadmeNumbers checks the numbers in the README about two captures.
 func TestReadmeNumbers(t *testing.T) {
 	var node, service []pprofile.Profiles
 	for _, capture := range profiletest.Captures(t) {
@@ -125,7 +125,7 @@ func translated(t *testing.T, service string, payload []byte) pprofile.Profiles 
 	return pd
 }
 
-// through returns what becomes of messages.
+// through returns the messages after the processor.
 func through(t *testing.T, change func(*Config), messages []pprofile.Profiles) []pprofile.Profiles {
 	t.Helper()
 	next := &sink{}
@@ -137,7 +137,7 @@ func through(t *testing.T, change func(*Config), messages []pprofile.Profiles) [
 	return next.taken()
 }
 
-// row describes messages, each of which is marshalled and compressed by itself.
+// row returns a row of the table for messages. Each message is marshalled and compressed separately.
 func row(t *testing.T, name string, messages []pprofile.Profiles) string {
 	t.Helper()
 	var total content

@@ -18,22 +18,22 @@ type repeated struct {
 	keys []string
 }
 
-// filter removes the profiles of a message that were delivered before, or are held. It changes the message, or a copy if that
-// is read-only. The other profiles are claimed; the claim must be settled when they are delivered or lost.
+// filter removes the profiles of a message that were delivered before or are held. It claims the others; the claim must be
+// settled when they are delivered or lost. If the message is read-only, filter replaces it with a copy.
 func (r *repeated) filter(ctx context.Context, m *incoming) (dropped int, err error) {
-	claim, known, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
+	claim, repeated, err := r.ids.Claim(ctx, r.idsOf(ctx, m.profiles))
 	if err != nil {
 		return 0, err
 	}
 	m.claim = claim
-	for _, is := range known {
-		if is {
+	for _, drop := range repeated {
+		if drop {
 			dropped++
 		}
 	}
 	if dropped > 0 {
 		m.profiles = ownCopy(m.profiles)
-		remove(m.profiles, known)
+		remove(m.profiles, repeated)
 	}
 	return dropped, nil
 }
@@ -51,25 +51,25 @@ func (r *repeated) idsOf(ctx context.Context, pd pprofile.Profiles) (ids []deliv
 
 // among returns a function that reports whether a profile of pd has this id.
 func (r *repeated) among(ctx context.Context, pd pprofile.Profiles) func(delivered.ID) bool {
-	has := map[delivered.ID]bool{}
+	ids := map[delivered.ID]bool{}
 	for _, id := range r.idsOf(ctx, pd) {
-		has[id] = true
+		ids[id] = true
 	}
-	return func(id delivered.ID) bool { return has[id] }
+	return func(id delivered.ID) bool { return ids[id] }
 }
 
-// remove removes the known profiles, and the scopes and resources that are empty then. known has an element for each profile
-// with an id.
-func remove(pd pprofile.Profiles, known []bool) {
+// remove removes the repeated profiles, and then empty scopes and resources. repeated has an element for each profile with
+// an id.
+func remove(pd pprofile.Profiles, repeated []bool) {
 	pd.ResourceProfiles().RemoveIf(func(resource pprofile.ResourceProfiles) bool {
 		resource.ScopeProfiles().RemoveIf(func(scope pprofile.ScopeProfiles) bool {
 			scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
 				if profile.ProfileID().IsEmpty() {
 					return false
 				}
-				is := known[0]
-				known = known[1:]
-				return is
+				drop := repeated[0]
+				repeated = repeated[1:]
+				return drop
 			})
 			return scope.Profiles().Len() == 0
 		})

@@ -17,32 +17,32 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// pass lets time go by, until nothing happens any more.
+// pass advances the time by d and waits until all goroutines are blocked.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// Who was told that the first is taken has its word for the second, too.
+// After a sender has got a successful answer for a held profile, a second copy of the profile gets one as well.
 func TestHeldIsAccepted(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(5, errNotNow)}
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		for range 64 {
-			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "at once")
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "without waiting")
 		}
 		assert.Zero(t, next.calls())
 		pass(2 * time.Second)
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "also while the next component refuses it")
 		pass(time.Hour)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "and when it has arrived")
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), "and after it was delivered")
 		require.NoError(t, f.Shutdown(t.Context()))
-		assert.Equal(t, 6+1, next.calls(), "after the hour it is forgotten")
+		assert.Equal(t, 6+1, next.calls(), "after an hour its id has expired")
 		assert.Equal(t, map[string]int64{"checkout/1": 2}, next.totals())
 	})
 }
 
-// A batch that is lost takes the word back: who sends again now delivers.
+// If the batch with the first copy is lost, a later copy is delivered.
 func TestBatchWithTheFirstIsLost(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1, consumererror.NewPermanent(errNotNow))}
@@ -64,12 +64,12 @@ func TestShutdownWithHeld(t *testing.T) {
 		f := start(t, next, repeatedOf(batchOf(nil)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.NoError(t, f.Shutdown(t.Context()))
-		require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errStopped, "nobody is told that it arrived")
+		require.ErrorIs(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)), errStopped, "it was not delivered")
 	})
 }
 
-// A message that is not held is not in flight.
-func TestRefusedMessageMayComeAgain(t *testing.T) {
+// The ids of a refused message are not in flight.
+func TestRefusedMessageMayBeSentAgain(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
@@ -83,7 +83,8 @@ func TestRefusedMessageMayComeAgain(t *testing.T) {
 	})
 }
 
-// A batch goes on in parts of two samples, of which one is lost. Who repeats everything delivers what was in that part.
+// A batch is split into parts of two samples, and one part is lost. If all messages are sent again, only that part is
+// delivered.
 func TestLostPart(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples []int
@@ -130,7 +131,7 @@ func TestLostPart(t *testing.T) {
 				for _, id := range test.again {
 					assert.True(t, again[id], id)
 				}
-				// A profile that is parted has a new id in its further parts.
+				// If a profile is split, its second and further parts have new ids.
 				for i := range test.samples {
 					id := byte(i + 1)
 					assert.Equal(t, slices.Contains(test.again, id), again[id], id)
@@ -140,7 +141,7 @@ func TestLostPart(t *testing.T) {
 	}
 }
 
-// Merged profiles have arrived, though none has its id any more. Lost ones have not.
+// The ids of merged profiles count as delivered, although the merged profile has another id. Those of lost ones do not.
 func TestMergedProfiles(t *testing.T) {
 	for name, lost := range map[string]bool{"that arrive": false, "that are lost": true} {
 		t.Run(name, func(t *testing.T) {

@@ -25,11 +25,11 @@ import (
 // sending is a call that may have to wait.
 type sending struct {
 	done atomic.Bool
-	// err is that of the call when it is done.
+	// err is the error of the call after it has returned.
 	err error
 }
 
-// send consumes a message in a goroutine of its own, until that ends or has to wait.
+// send consumes a message in a new goroutine, and returns when that goroutine has ended or is blocked.
 func send(ctx context.Context, f *fixture, pd pprofile.Profiles) *sending {
 	s := &sending{}
 	go func() {
@@ -40,7 +40,7 @@ func send(ctx context.Context, f *fixture, pd pprofile.Profiles) *sending {
 	return s
 }
 
-// gate is a next consumer whose calls wait until they are answered.
+// gate is a next consumer. Its calls block until reply is called.
 type gate struct {
 	sink
 	answers chan error
@@ -52,7 +52,7 @@ func newGate() *gate {
 	return g
 }
 
-// reply answers the call that waits, and goes on until all wait again.
+// reply answers the blocked call, and returns when all goroutines are blocked again.
 func (g *gate) reply(err error) {
 	g.answers <- err
 	synctest.Wait()
@@ -85,7 +85,7 @@ func TestTwoAtOnceAndTheFirstArrives(t *testing.T) {
 		f := start(t, &g.sink, repeatedOf(nil))
 		first := send(t.Context(), f, upload("checkout", 1, 1))
 		second := send(t.Context(), f, upload("checkout", 1, 1))
-		assert.False(t, second.done.Load(), "it is not known yet what becomes of the first")
+		assert.False(t, second.done.Load(), "the first is still in flight")
 		g.reply(nil)
 		assert.True(t, first.done.Load() && second.done.Load())
 		require.NoError(t, first.err)
@@ -103,7 +103,7 @@ func TestTwoAtOnceAndTheFirstFails(t *testing.T) {
 		third := send(t.Context(), f, upload("checkout", 1, 1))
 		g.reply(errNotNow)
 		require.ErrorIs(t, first.err, errNotNow)
-		assert.Equal(t, 2, g.calls(), "one of the others takes its place")
+		assert.Equal(t, 2, g.calls(), "one of the others is delivered instead")
 		g.reply(nil)
 		assert.True(t, second.done.Load() && third.done.Load())
 		require.NoError(t, second.err)
@@ -121,7 +121,7 @@ func TestTwoAtOnceAndBothFail(t *testing.T) {
 		g.reply(errNotNow)
 		g.reply(errNotNow)
 		require.ErrorIs(t, first.err, errNotNow)
-		require.ErrorIs(t, second.err, errNotNow, "nobody is told that it arrived")
+		require.ErrorIs(t, second.err, errNotNow, "it was not delivered")
 		retry := send(t.Context(), f, upload("checkout", 1, 1))
 		g.reply(nil)
 		require.NoError(t, retry.err)
@@ -150,7 +150,7 @@ func TestTwoAtOnceAndTheSecondGoesAway(t *testing.T) {
 	})
 }
 
-// However long the first takes, the others get their answer after a second: they hold places that others need.
+// Even if the first takes very long, the others get an answer after a second, since they occupy request slots that others need.
 func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		g := newGate()
@@ -173,7 +173,7 @@ func TestManyAtOnceAndTheFirstTakesLong(t *testing.T) {
 	})
 }
 
-// Servers recover from panics. What is in flight then must not stay so for ever.
+// Servers recover from panics. The ids of such a request must not stay in flight forever.
 func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		g := newGate()
@@ -201,7 +201,7 @@ func TestTwoAtOnceAndTheFirstPanics(t *testing.T) {
 	})
 }
 
-// Each message has a profile that the next one has too.
+// Each message shares a profile with the next one.
 func TestSeveralAtOnceThatOverlap(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		g := newGate()
@@ -301,8 +301,8 @@ func TestForgottenIDs(t *testing.T) {
 	})
 }
 
-// What was dropped or refused for being broken did not arrive, so that a sound copy of it is no repetition.
-func TestBrokenProfilesAreNotDelivered(t *testing.T) {
+// An invalid profile that was dropped or refused does not count as delivered, so that a valid copy is not a repeated one.
+func TestInvalidProfilesAreNotDelivered(t *testing.T) {
 	for _, batch := range []func(*Config){func(*Config) {}, batchOf(nil)} {
 		for action, broken := range map[OnInvalid]int64{OnInvalidDropProfile: 0, OnInvalidReject: 0, OnInvalidPass: 7} {
 			eachPooling(t, func(t *testing.T) {
@@ -327,8 +327,8 @@ func TestBrokenProfilesAreNotDelivered(t *testing.T) {
 	}
 }
 
-// Senders that repeat what was refused, at the same time and with all that can go wrong, deliver each profile once.
-func TestSendersThatRepeat(t *testing.T) {
+// Many senders retry at the same time, with all kinds of errors. Each profile is delivered exactly once.
+func TestSendersThatRetry(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"synchronous": repeatedOf(nil),
 		"batch": repeatedOf(batchOf(func(cfg *BatchConfig) {
@@ -370,7 +370,7 @@ func TestSendersThatRepeat(t *testing.T) {
 	}
 }
 
-// Equal profiles without a time cannot be told from retries: within the ttl one passes, whatever comes meanwhile.
+// Equal profiles without a time cannot be distinguished from retries. One per ttl is passed on, however many come.
 func TestEqualProfilesWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &sink{}

@@ -13,8 +13,9 @@ import (
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
-// TestReferencesOfAttributes: a message whose attributes are references into the dictionary, as pdata leaves them in what it
-// has marshalled, has its names again and is counted. Without them it would be broken: all of its keys are empty.
+// TestReferencesOfAttributes: if the attributes of a message are references to the dictionary, they are resolved, and the
+// message is counted. Otherwise the message would be invalid, since all keys are empty. To make such a message, the test
+// marshals one.
 func TestReferencesOfAttributes(t *testing.T) {
 	next := &sink{}
 	f := start(t, next, func(cfg *Config) { cfg.OnInvalid = OnInvalidReject })

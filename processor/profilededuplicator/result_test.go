@@ -34,7 +34,7 @@ type answer struct {
 	took time.Duration
 }
 
-// errNone is that of a sender which has no answer yet.
+// errNone is the error of a sender without an answer yet.
 var errNone = errors.New("there is no answer yet")
 
 func (s *sent) answered() bool { return s.Load() != nil }
@@ -46,7 +46,7 @@ func (s *sent) err() error {
 	return s.Load().err
 }
 
-// send sends a message and lets its sender wait.
+// send sends a message from a new goroutine, which waits for the answer.
 func (f *fixture) send(ctx context.Context, pd pprofile.Profiles) *sent {
 	s := &sent{}
 	begin := time.Now()
@@ -69,7 +69,7 @@ func TestSendersWaitForTheResult(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		second := f.send(t.Context(), upload("checkout", 2, 2))
 		pass(150*time.Millisecond + time.Second - 1)
-		assert.Equal(t, 1, next.calls(), "the batch is on its way")
+		assert.Equal(t, 1, next.calls(), "the batch is being delivered")
 		assert.False(t, first.answered() || second.answered())
 		pass(1)
 		assert.Equal(t, &answer{took: 1200 * time.Millisecond}, first.Load())
@@ -78,8 +78,8 @@ func TestSendersWaitForTheResult(t *testing.T) {
 	})
 }
 
-// All who share a batch get its error as it is. Nothing is lost: they know.
-func TestErrorsGoToAllWhoShareTheBatch(t *testing.T) {
+// All senders of a batch get its error unchanged. The profiles do not count as lost, since the senders can retry.
+func TestErrorsGoToAllSendersOfTheBatch(t *testing.T) {
 	for name, err := range map[string]error{
 		"for now":  status.Error(codes.ResourceExhausted, "queue is full"),
 		"for good": consumererror.NewPermanent(status.Error(codes.InvalidArgument, "too old")),
@@ -106,9 +106,9 @@ func TestErrorsGoToAllWhoShareTheBatch(t *testing.T) {
 	}
 }
 
-// A batch goes on in parts. Only those whose profiles were in a part that was refused are told so, wherever joining equal
-// resources has moved their profiles.
-func TestErrorsGoToNobodyElse(t *testing.T) {
+// A batch is split. Only the senders with profiles in a refused part get the error, even if joining equal resources has
+// moved their profiles.
+func TestErrorsGoToNoOtherSenders(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(_ int, pd pprofile.Profiles) error {
 			for key := range totals(pd) {
@@ -124,28 +124,28 @@ func TestErrorsGoToNobodyElse(t *testing.T) {
 		also := f.send(t.Context(), upload("checkout", 3, 1, 1, 1))
 		pass(time.Second)
 		require.ErrorIs(t, also.err(), errNotNow)
-		require.ErrorIs(t, refused.err(), errNotNow, "a profile of it was beside the refused one")
+		require.ErrorIs(t, refused.err(), errNotNow, "one of its profiles was in the refused part")
 		require.NoError(t, other.err())
 		assert.Equal(t, map[string]int64{"cart/4": 2}, next.totals())
 	})
 }
 
-// An error that will pass comes before one that will not.
+// A retryable error has precedence over a permanent one.
 func TestResults(t *testing.T) {
 	permanent := consumererror.NewPermanent(errNotNow)
 	lost := []lostPart{{0, 1, permanent}, {1, 2, errNotNow}, {2, 2, permanent}}
 	j := joined{sources: []int{1, 0, 2, 3}}
 	assert.Equal(t, []error{errNotNow, permanent, errNotNow, nil}, j.results(4, lost))
 	j.merged = true
-	assert.Equal(t, []error{errNotNow, errNotNow, errNotNow, errNotNow}, j.results(4, lost), "nobody knows what is where")
+	assert.Equal(t, []error{errNotNow, errNotNow, errNotNow, errNotNow}, j.results(4, lost), "after merging, the messages of a part are unknown")
 	assert.Equal(t, []error{nil, nil, nil, nil}, j.results(4, nil))
 }
 
-// The rest of a batch is of several senders: none of them may repeat all of it.
+// The rest of a batch has profiles of several senders, so no sender may get and retry all of it.
 func TestErrorsCarryNoProfilesOfOthers(t *testing.T) {
 	for name, wrap := range map[string]func(error) error{
-		"for now":  func(err error) error { return err },
-		"for good": consumererror.NewPermanent,
+		"retryable": func(err error) error { return err },
+		"permanent": consumererror.NewPermanent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {
@@ -157,13 +157,13 @@ func TestErrorsCarryNoProfilesOfOthers(t *testing.T) {
 				pass(time.Second)
 				require.ErrorIs(t, s.err(), errNotNow)
 				assert.NotErrorAs(t, s.err(), &xconsumererror.Profiles{})
-				assert.Equal(t, name == "for good", consumererror.IsPermanent(s.err()))
+				assert.Equal(t, name == "permanent", consumererror.IsPermanent(s.err()))
 			})
 		})
 	}
 }
 
-// A sender that does not wait any longer gets its own error. What it sent goes on.
+// A sender whose context ends gets the error of the context. Its message is still delivered.
 func TestSenderLeaves(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{}
@@ -182,7 +182,7 @@ func TestSenderLeaves(t *testing.T) {
 	})
 }
 
-// A copy of a profile that is held gets the result of the first, or takes its place.
+// A copy of a held profile gets the result of the first copy. If the first one is not delivered, the copy is.
 func TestRepeatedWhileHeld(t *testing.T) {
 	for name, first := range map[string]error{"arrives": nil, "is refused": errNotNow} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestRepeatedWhileHeld(t *testing.T) {
 				one := f.send(t.Context(), upload("checkout", 1, 1))
 				two := f.send(t.Context(), upload("checkout", 1, 1))
 				pass(200*time.Millisecond - 1)
-				assert.False(t, two.answered(), "nobody has it yet")
+				assert.False(t, two.answered(), "the batch is not flushed yet")
 				pass(1)
 				assert.Equal(t, first, one.err())
 				assert.Equal(t, first == nil, two.answered())
@@ -204,7 +204,8 @@ func TestRepeatedWhileHeld(t *testing.T) {
 	}
 }
 
-// A sender that left and comes again while the first copy is on its way waits for a second, then is told to come again.
+// A sender whose context has ended sends again while the first copy is in flight. It waits for a second, then gets a
+// retryable error.
 func TestSenderComesAgain(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: func(int, pprofile.Profiles) error {
@@ -227,7 +228,7 @@ func TestSenderComesAgain(t *testing.T) {
 	})
 }
 
-// With its own section, the processor repeats while the senders wait.
+// With retry_on_failure, the processor retries while the senders wait.
 func TestSendersWaitForRetries(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(2, errNotNow)}
@@ -241,8 +242,8 @@ func TestSendersWaitForRetries(t *testing.T) {
 	})
 }
 
-// A sender that has its answer finds room for the next message.
-func TestRoomAfterTheAnswer(t *testing.T) {
+// When a sender gets its answer, the memory of its message is already free for the next one.
+func TestMemoryIsFreeAfterTheAnswer(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
 		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
@@ -282,8 +283,8 @@ func TestAbandonedSendersAreAnswered(t *testing.T) {
 	})
 }
 
-// The receiver learns that a request only waits, and not before.
-func TestWaitingIsTold(t *testing.T) {
+// The receiver is told as soon as a request only waits for the result, and not earlier.
+func TestWaitingIsReported(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		told := 0
 		ctx := waiting.NewContext(t.Context(), func() { told++ })
@@ -294,12 +295,12 @@ func TestWaitingIsTold(t *testing.T) {
 
 		f = start(t, &sink{}, batchOf(nil))
 		require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", 1, 1)))
-		assert.Equal(t, 1, told, "nobody waits here")
+		assert.Equal(t, 1, told, "without waiting for the result, Begin is not called")
 	})
 }
 
-// Senders that repeat what was refused, and leave now and then, deliver each profile at least once, and once with
-// drop_repeated: what was answered with success has arrived by then.
+// Many senders retry, and sometimes stop waiting. Each profile is delivered at least once, with drop_repeated exactly once.
+// When a sender gets a successful answer, its profile was delivered.
 func TestManySendersWhoWait(t *testing.T) {
 	for _, pooling := range []bool{false, true} {
 		for name, change := range map[string]func(func(*Config)) func(*Config){

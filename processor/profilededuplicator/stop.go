@@ -15,7 +15,7 @@ var (
 	errAbandoned = errors.New("cannot tell whether profiles were delivered: the next consumer did not return before the end of the shutdown")
 )
 
-// stop accepts no more messages and flushes those that are held. When ctx ends before, it cancels the flushes.
+// stop makes add refuse new messages, and flushes the held ones. If ctx ends before, it cancels the flushes.
 func (b *batches) stop(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.stopped {
@@ -48,5 +48,5 @@ func (b *batches) stop(ctx context.Context) error {
 	}
 }
 
-// stopGrace is how long flushes may take to return once they are canceled.
+// stopGrace is how long canceled flushes may take to return.
 const stopGrace = time.Second

@@ -32,16 +32,16 @@ const (
 	lostShutdown  = "shutdown"
 )
 
-// telemetry is the metrics of documentation.md. It has the sets of attributes ready.
+// telemetry records the metrics of documentation.md. It keeps attribute sets, so that they are not made for each message.
 type telemetry struct {
 	builder   *metadata.TelemetryBuilder
 	drops     *droplog.Log
 	processor attribute.KeyValue
 	plain     metric.MeasurementOption
-	// The options for each message, as slices that need not be allocated each time.
-	every  []metric.AddOption
-	tables [len(tableNames)][]metric.AddOption
-	took   []metric.RecordOption
+	// These options are slices, so that a call with them allocates nothing.
+	plainAdd    []metric.AddOption
+	plainRecord []metric.RecordOption
+	tables      [len(tableNames)][]metric.AddOption
 
 	triggers [triggerCount]metric.MeasurementOption
 }
@@ -53,7 +53,7 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	}
 	t := &telemetry{builder: builder, drops: droplog.New(set.Logger), processor: attribute.String("processor", set.ID.String())}
 	t.plain = t.with()
-	t.every, t.took = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
+	t.plainAdd, t.plainRecord = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
 	for i, name := range tableNames {
 		t.tables[i] = []metric.AddOption{t.with(attribute.String("table", name))}
 	}
@@ -67,15 +67,15 @@ func (t *telemetry) with(attributes ...attribute.KeyValue) metric.MeasurementOpt
 	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.processor)...))
 }
 
-func (t *telemetry) because(reason string) metric.MeasurementOption {
+func (t *telemetry) withReason(reason string) metric.MeasurementOption {
 	return t.with(attribute.String("reason", reason))
 }
 
 // incoming counts a received message.
 func (t *telemetry) incoming(ctx context.Context, in content) {
-	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.every...)
-	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.every...)
-	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.every...)
+	t.builder.ProcessorProfileDeduplicatorIncomingProfiles.Add(ctx, int64(in.profiles), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorIncomingSamples.Add(ctx, int64(in.samples), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorIncomingBytes.Add(ctx, int64(in.bytes), t.plainAdd...)
 	for i, n := range in.entries {
 		t.builder.ProcessorProfileDeduplicatorIncomingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
@@ -83,24 +83,24 @@ func (t *telemetry) incoming(ctx context.Context, in content) {
 
 // outgoing counts a message that the next consumer has accepted.
 func (t *telemetry) outgoing(ctx context.Context, out content) {
-	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.every...)
-	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.every...)
+	t.builder.ProcessorProfileDeduplicatorOutgoingProfiles.Add(ctx, int64(out.profiles), t.plainAdd...)
+	t.builder.ProcessorProfileDeduplicatorOutgoingSamples.Add(ctx, int64(out.samples), t.plainAdd...)
 	for i, n := range out.entries {
 		t.builder.ProcessorProfileDeduplicatorOutgoingDictionaryEntries.Add(ctx, int64(n), t.tables[i]...)
 	}
 }
 
-// saved counts how many bytes fewer were passed on than received.
+// saved counts the difference between the received and the passed-on bytes.
 func (t *telemetry) saved(ctx context.Context, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.every...)
+	t.builder.ProcessorProfileDeduplicatorSavedBytes.Add(ctx, int64(bytes), t.plainAdd...)
 }
 
 // deduplicated counts what deduplication has changed in a message, and its duration.
 func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took time.Duration) {
-	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.took...)
+	t.builder.ProcessorProfileDeduplicatorProcessingDuration.Record(ctx, took.Seconds(), t.plainRecord...)
 	for _, reason := range dedup.Reasons {
 		if n := stats.Invalid[reason]; n > 0 {
-			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.because(reason.String()))
+			t.builder.ProcessorProfileDeduplicatorInvalidProfiles.Add(ctx, int64(n), t.withReason(reason.String()))
 		}
 	}
 	for key, drop := range stats.Dropped {
@@ -128,7 +128,7 @@ func (t *telemetry) repeated(ctx context.Context, profiles int) {
 }
 
 func (t *telemetry) refused(ctx context.Context, reason string) {
-	t.builder.ProcessorProfileDeduplicatorRefusedMessages.Add(ctx, 1, t.because(reason))
+	t.builder.ProcessorProfileDeduplicatorRefusedMessages.Add(ctx, 1, t.withReason(reason))
 }
 
 func (t *telemetry) merged(ctx context.Context, profiles int) {
@@ -136,10 +136,10 @@ func (t *telemetry) merged(ctx context.Context, profiles int) {
 }
 
 // flushed counts a batch that was passed on.
-func (t *telemetry) flushed(ctx context.Context, because trigger, messages, samples, bytes int) {
-	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[because])
-	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[because])
-	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[because])
+func (t *telemetry) flushed(ctx context.Context, trigger trigger, messages, samples, bytes int) {
+	t.builder.ProcessorProfileDeduplicatorBatchMessages.Record(ctx, int64(messages), t.triggers[trigger])
+	t.builder.ProcessorProfileDeduplicatorBatchSamples.Record(ctx, int64(samples), t.triggers[trigger])
+	t.builder.ProcessorProfileDeduplicatorBatchBytes.Record(ctx, int64(bytes), t.triggers[trigger])
 }
 
 // oversized counts a message that is above max_bytes.
@@ -157,16 +157,16 @@ func (t *telemetry) retried(ctx context.Context) {
 }
 
 func (t *telemetry) lost(ctx context.Context, reason string, profiles, samples int) {
-	because := t.because(reason)
-	t.builder.ProcessorProfileDeduplicatorLostProfiles.Add(ctx, int64(profiles), because)
-	t.builder.ProcessorProfileDeduplicatorLostSamples.Add(ctx, int64(samples), because)
+	attributes := t.withReason(reason)
+	t.builder.ProcessorProfileDeduplicatorLostProfiles.Add(ctx, int64(profiles), attributes)
+	t.builder.ProcessorProfileDeduplicatorLostSamples.Add(ctx, int64(samples), attributes)
 }
 
 func (t *telemetry) evicted(n int) {
 	t.builder.ProcessorProfileDeduplicatorEvictedIds.Add(context.Background(), int64(n), t.plain)
 }
 
-// observeIDs makes the number of remembered ids a metric.
+// observeIDs registers the metric of remembered ids.
 func (t *telemetry) observeIDs(ids *delivered.IDs) error {
 	return t.builder.RegisterProcessorProfileDeduplicatorRememberedIdsCallback(
 		func(_ context.Context, o metric.Int64Observer) error {
@@ -175,7 +175,7 @@ func (t *telemetry) observeIDs(ids *delivered.IDs) error {
 		})
 }
 
-// observeBatches makes the usage of the batches metrics.
+// observeBatches registers the metrics of held messages.
 func (t *telemetry) observeBatches(b *batches) error {
 	err := t.builder.RegisterProcessorProfileDeduplicatorHeldBytesCallback(
 		func(_ context.Context, o metric.Int64Observer) error {

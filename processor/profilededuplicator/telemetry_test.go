@@ -27,14 +27,14 @@ func attributesOf(more ...attribute.KeyValue) attribute.Set {
 	return attribute.NewSet(append(more, attribute.String("processor", "profile_deduplicator"))...)
 }
 
-// points are the data points of one number, with one or no further attribute.
+// points has the data points of a metric of one number, with at most one more attribute.
 func points(value int64, more ...attribute.KeyValue) []metricdata.DataPoint[int64] {
 	return []metricdata.DataPoint[int64]{{Value: value, Attributes: attributesOf(more...)}}
 }
 
 func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
 
-// tables are the data points of numbers of entries.
+// tables has the data points of a metric of dictionary entries.
 func tables(counts [len(tableNames)]int) []metricdata.DataPoint[int64] {
 	var all []metricdata.DataPoint[int64]
 	for i, name := range tableNames {
@@ -43,7 +43,7 @@ func tables(counts [len(tableNames)]int) []metricdata.DataPoint[int64] {
 	return all
 }
 
-// onlyValues leaves out when a value was recorded.
+// onlyValues ignores timestamps and exemplars.
 func onlyValues() []metricdatatest.Option {
 	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 }
@@ -56,7 +56,7 @@ func (f *fixture) requireUnset(tb testing.TB, metrics ...string) {
 	}
 }
 
-// doubled is a message with each entry of the tables of upload twice, and each sample as well.
+// doubled returns the message of upload with each table entry and each sample twice.
 func doubled() (pd pprofile.Profiles, in, out content) {
 	single := upload("checkout", 1, 3, 4)
 	pd = together(upload("checkout", 1, 3, 4), upload("checkout", 1, 3, 4))
@@ -87,13 +87,13 @@ func TestMetricsOfMessages(t *testing.T) {
 		[]metricdata.HistogramDataPoint[float64]{{Attributes: attributesOf()}}, append(onlyValues(), metricdatatest.IgnoreValue())...)
 	f.requireUnset(t, "repeated_profiles", "remembered_ids", "held_bytes", "held_tenants", "batch_messages", "retries", "lost_profiles")
 
-	// What is canonical goes on as it is.
+	// A canonical message does not change.
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 	metadatatest.AssertEqualProcessorProfileDeduplicatorOutgoingSamples(t, f.telemetry, points(4), onlyValues()...)
 	metadatatest.AssertEqualProcessorProfileDeduplicatorSavedBytes(t, f.telemetry, points(int64(in.bytes-out.bytes)), onlyValues()...)
 }
 
-// What the next consumer refuses has come in, but not gone out.
+// A message that the next consumer refuses counts as incoming, but not as outgoing.
 func TestMetricsOfRefusedMessages(t *testing.T) {
 	f := start(t, &sink{answer: refuse(1, errNotNow)}, nil)
 	pd, in, _ := doubled()
@@ -220,7 +220,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 	})
 }
 
-// histogram returns the count and sum of what a batch with this trigger was.
+// histogram returns the count and the sum of a histogram for batches with this trigger.
 func (f *fixture) histogram(t *testing.T, name, trigger string) (count uint64, sum int64) {
 	t.Helper()
 	metric, err := f.telemetry.GetMetric("otelcol_processor_profile_deduplicator_" + name)

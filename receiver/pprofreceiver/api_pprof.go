@@ -6,9 +6,21 @@ package pprofreceiver
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// pprofAPI takes a body that is one pprof. The query and headers describe it.
+const (
+	queryFormat     = "format"
+	querySampleType = "sample_type"
+
+	typeForm = "multipart/form-data"
+)
+
+// pprofAPI takes a body that is one profile. The query and headers describe it.
 type pprofAPI bool
 
 func (pprofAPI) newAPI(s *server) *api {
@@ -19,9 +31,38 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
+	if mediaType(r) == typeForm {
+		return refuse(classUnknownFormat, "a form is not supported here, only a profile as the body; /ingest takes forms of Pyroscope's clients")
+	}
 	source, err := s.newSource(r)
 	if err != nil {
 		return err
 	}
-	return payloads.add(ctx, payload{format: s.pprof, content: body, source: source})
+	format, err := s.queryFormat(&source, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return payloads.add(ctx, payload{format: format, content: body, source: source})
+}
+
+// queryFormat returns the format that the query names. Where the format has no sample type, the query may name that, too.
+func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
+	name := query.Get(queryFormat)
+	if name == "" || name == formatPprof {
+		return s.pprof, nil
+	}
+	if named := query.Get(querySampleType); named != "" {
+		if err := label.Check(querySampleType, named); err != nil {
+			return nil, err
+		}
+		sampleType, unit, found := strings.Cut(label.ValidText(named), "/")
+		if !found || sampleType == "" || unit == "" {
+			return nil, refuse(classBadQuery, "%s %.64q is not a type and a unit, such as cpu/nanoseconds", querySampleType, named)
+		}
+		source.SampleTypes = []pprof.ValueType{{Type: sampleType, Unit: unit}}
+	}
+	if format := s.intake.textFormat(name, 0); format != nil {
+		return format, nil
+	}
+	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s are", name, formatPprof, textFormats)
 }

@@ -10,10 +10,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
@@ -26,10 +24,7 @@ const (
 
 	labelServiceName = "service_name"
 
-	// formatPprof is the one format that is accepted. formatFolded is the format that Pyroscope assumes for a request that
-	// names none and is no form.
-	formatPprof  = "pprof"
-	formatFolded = "groups"
+	formatPprof = "pprof"
 
 	fieldProfile     = "profile"
 	fieldPrevious    = "prev_profile"
@@ -67,18 +62,22 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 		return s.readIngestRecording(ctx, r, payloads, body, source, query)
 	}
 	contentType := r.Header.Get("Content-Type")
-	if err := checkFormat(query.Get("format"), contentType); err != nil {
+	format, err := s.ingestFormat(&source, query, contentType, body)
+	if err != nil {
 		return err
 	}
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
 	boundary, isForm, err := form.Boundary(contentType)
+	_, isPprof := format.(pprofFormat)
 	switch {
 	case err != nil:
 		return err
 	case !isForm:
-		return s.readIngestBody(ctx, payloads, body, source, query)
+		return payloads.add(ctx, payload{format: format, content: body, source: source, times: ingestTimes(query)})
+	case !isPprof:
+		return refuse(classUnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), formatPprof)
 	}
 	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
 		return err
@@ -86,8 +85,8 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
 }
 
-// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. The other
-// parameters are ignored: they are for a database, and the pprof has the same information.
+// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. A pprof has
+// the information of the other parameters itself.
 func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	app, labels, err := pyroscope.ParseName(query.Get("name"))
 	if errors.Is(err, label.ErrTooLarge) {
@@ -117,30 +116,6 @@ func ingestTimes(query url.Values) times {
 		return now
 	}
 	return times{start: parse("from"), end: parse("until")}
-}
-
-// checkFormat refuses other formats than pprof. The parameter format or the Content-Type names the format.
-func checkFormat(named, contentType string) error {
-	if named == "" {
-		// Pyroscope's own clients named it so before there was the parameter.
-		if _, name, found := strings.Cut(contentType, "binary/octet-stream+"); found {
-			named = name
-		}
-	}
-	if named != "" && named != formatPprof {
-		return refuse(classUnknownFormat, "format %.32q is not supported, only %q is", named, formatPprof)
-	}
-	return nil
-}
-
-// readIngestBody reads a body that is one profile.
-func (s *server) readIngestBody(ctx context.Context, payloads *batch, body []byte, source pprof.Source, query url.Values) error {
-	err := payloads.add(ctx, payload{format: s.pprof, content: body, source: source, times: ingestTimes(query)})
-	if err != nil && query.Get("format") == "" && inflate.Plain(body) && classify(err) == classMalformed {
-		return refuse(classUnknownFormat, "the request names no format and is no form, which means format %q; only %q is supported, and as that: %w",
-			formatFolded, formatPprof, err)
-	}
-	return err
 }
 
 // readIngestForm reads the fields of a form, in any order.

@@ -23,6 +23,7 @@ const (
 	defaultReadTimeout           = 30 * time.Second
 	defaultReadHeaderTimeout     = 10 * time.Second
 	defaultWriteTimeout          = time.Minute
+	defaultMaxConnections        = 1000
 	defaultMaxConcurrentRequests = 64
 	defaultConcurrencyWait       = 5 * time.Second
 	defaultRetryAfter            = 5 * time.Second
@@ -43,6 +44,9 @@ type ServerConfig struct {
 
 	// MinBodyRate is the lowest rate at which a body may arrive, in bytes per second. 0 is no limit.
 	MinBodyRate int64 `mapstructure:"min_body_rate" unit:"bytes"`
+
+	// MaxConnections is how many connections the server has at a time. Above it, it closes one without a request.
+	MaxConnections int `mapstructure:"max_connections"`
 
 	// MaxConcurrentRequests is how many requests are processed at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
@@ -83,6 +87,7 @@ func defaultServerConfig() ServerConfig {
 		HTTP:                  http,
 		Path:                  defaultPath,
 		APIs:                  allAPIs(),
+		MaxConnections:        defaultMaxConnections,
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
 		MinBodyRate:           defaultMinBodyRate,
 		TenantFrom:            TenantFromHeader,
@@ -101,6 +106,9 @@ func (cfg *ServerConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
 	}
 	errs = append(errs, cfg.validateAPIs())
+	if cfg.MaxConnections <= 0 {
+		errs = append(errs, fmt.Errorf("max_connections must be above 0, is %d", cfg.MaxConnections))
+	}
 	if cfg.MaxConcurrentRequests <= 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/golang/snappy"
 	"github.com/klauspost/compress/zlib"
@@ -46,6 +47,30 @@ func (s *server) decoders() []confighttp.ToServerOption {
 		}
 	}
 	return options
+}
+
+// foldEncodings makes Content-Encoding one name in lower case, before anything compares it: names differ in case, and may come
+// as a list with identity in it. A list of several encodings stays one, and is refused.
+func foldEncodings(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if values := r.Header.Values("Content-Encoding"); len(values) > 0 {
+			r.Header.Set("Content-Encoding", foldEncoding(values))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func foldEncoding(values []string) string {
+	var names []string
+	for name := range strings.SplitSeq(strings.ToLower(strings.Join(values, ",")), ",") {
+		if name = strings.TrimSpace(name); name != "" && name != "identity" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "identity"
+	}
+	return strings.Join(names, ", ")
 }
 
 // decode undoes the Content-Encoding of a body, unless it is gzip or zstd: these the APIs undo, under one limit with the

@@ -88,6 +88,46 @@ func TestEncodingNotAllowed(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
 }
 
+// TestEncodingsWithoutCase: names of encodings are compared without case, also in lists.
+func TestEncodingsWithoutCase(t *testing.T) {
+	body := plain(t, cpuProfile(2))
+	zipped := gz(t, body)
+	asForm := formOf("b", "profile", string(body))
+	call := pushRequest(false, map[string]string{"service_name": "a"}, body)
+	for name, test := range map[string]struct {
+		target  string
+		body    []byte
+		headers []string
+	}{
+		"gzip":                {target: "/v1/pprof", body: zipped, headers: []string{"Content-Encoding", "GZIP"}},
+		"x-gzip":              {target: "/v1/pprof", body: zipped, headers: []string{"Content-Encoding", " X-Gzip "}},
+		"zstd":                {target: "/v1/pprof", body: zs(t, body), headers: []string{"Content-Encoding", "ZStd"}},
+		"deflate":             {target: "/v1/pprof", body: zlibOf(t, body), headers: []string{"Content-Encoding", "Deflate"}},
+		"lz4":                 {target: "/v1/pprof", body: encoders["lz4"](t, body), headers: []string{"Content-Encoding", "LZ4"}},
+		"framed snappy":       {target: "/v1/pprof", body: snappyFramed(t, body), headers: []string{"Content-Encoding", "X-Snappy-Framed"}},
+		"identity":            {target: "/v1/pprof", body: body, headers: []string{"Content-Encoding", "Identity"}},
+		"nothing":             {target: "/v1/pprof", body: body, headers: []string{"Content-Encoding", ""}},
+		"a list of one":       {target: "/v1/pprof", body: zipped, headers: []string{"Content-Encoding", "GZIP, "}},
+		"identity in a list":  {target: "/v1/pprof", body: zlibOf(t, body), headers: []string{"Content-Encoding", "identity,ZLIB,"}},
+		"a form":              {target: "/ingest?name=a", body: gz(t, asForm), headers: []string{"Content-Type", multipartType, "Content-Encoding", "GZIP"}},
+		"folded stacks":       {target: "/ingest?name=a&format=groups", body: gz(t, []byte("a;b 1")), headers: []string{"Content-Encoding", "Gzip"}},
+		"a call of Connect":   {target: pushPath, body: gz(t, call), headers: []string{"Content-Type", "application/proto", "Content-Encoding", "GZip"}},
+		"an upload (Datadog)": {target: "/profiling/v1/input", body: gz(t, formOf("b", "cpu.pprof", string(body), "event", event)), headers: []string{"Content-Type", multipartType, "Content-Encoding", "GZIP"}},
+	} {
+		r := run(t, nil)
+		got := r.post(t, test.target, test.body, test.headers...)
+		assert.Less(t, got.status, 300, "%s: %s", name, got.text)
+		assert.Len(t, r.sink.all(), 1, name)
+	}
+	for encoding, status := range map[string]int{"BR": 415, "gzip, br": 415, "GZIP, GZIP": 415, "GZIP": 400} {
+		r := run(t, nil)
+		got := r.post(t, "/v1/pprof", body, "Content-Encoding", encoding)
+		assert.Equal(t, status, got.status, "%s: %s", encoding, got.text)
+	}
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
+	assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", zipped, "Content-Encoding", "GZIP").status, "it is switched off")
+}
+
 // FuzzDecode decodes any bytes by any encoding. The memory that is held is that of the result at least.
 func FuzzDecode(f *testing.F) {
 	for encoding, encode := range encoders {

@@ -132,7 +132,7 @@ func (f *files) process(ctx context.Context, path string) error {
 // isAboutContent reports whether the content of a file is the cause of an error, not the reading or the next consumer.
 func isAboutContent(err error) bool {
 	switch classify(err) {
-	case classMalformed, classNotPprof, classTooLarge, classConsumerRejected:
+	case classMalformed, classNotPprof, classUnknownFormat, classTooLarge, classConsumerRejected:
 		return true
 	default:
 		return false

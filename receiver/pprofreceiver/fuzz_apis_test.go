@@ -67,12 +67,24 @@ func addCaptures(f *testing.F, client string) {
 	}
 }
 
+// addFormats seeds a target with a payload of each format. query ends with the name of the parameter.
+func addFormats(f *testing.F, query string) {
+	f.Helper()
+	for file, name := range map[string]string{
+		"groups.txt": formatFolded, "lines.txt": formatLines, "trie.bin": formatTrie, "tree.bin": formatTree,
+		"speedscope.json": formatSpeedscope, "perf_wall.txt": formatPerfScript,
+	} {
+		f.Add(profiletest.Format(f, file), query+name, "", "")
+	}
+}
+
 func FuzzIngest(f *testing.F) {
 	addCaptures(f, "pyroscope-")
 	valid := string(plain(f, cpuProfile(1)))
 	f.Add(formOf("b", "profile", valid, "sample_type_config", `{"samples":{"display-name":"x"}}`), "name=a{b=c}&from=now-1h", multipartType, "")
 	f.Add([]byte(valid), "name=a&format=pprof&from=20261121", "", "")
 	f.Add([]byte("main;work 10\n"), "name=a", "binary/octet-stream+trie", "")
+	addFormats(f, "name=a.cpu&format=")
 	fuzzAPI(f, "/ingest")
 }
 

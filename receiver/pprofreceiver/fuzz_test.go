@@ -28,6 +28,7 @@ func FuzzHandler(f *testing.F) {
 		f.Add(body, "service.name=a&resource.b=c&profile.name=d", "", "e")
 		f.Add(body, "resource.=%zz&&=", "gzip", "")
 	}
+	addFormats(f, "sample_type=a/b&format=")
 	for _, payload := range profiletest.ClientPayloads(f) {
 		if len(payload.Data) < 4<<10 {
 			f.Add(payload.Data, "", "", "")

@@ -124,7 +124,10 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return body, release, err
 }
 
-// headerBytes estimates the memory of the header of a request: its texts, and the parsed query.
+// requestBytes is what a request takes that has only begun: a goroutine, buffers, a stream of HTTP/2.
+const requestBytes = 24 << 10
+
+// headerBytes estimates the memory of a request without its body: the texts of the header, and the parsed query.
 func headerBytes(r *http.Request) int64 {
 	bytes := 2 * len(r.RequestURI)
 	for name, values := range r.Header {
@@ -133,7 +136,7 @@ func headerBytes(r *http.Request) int64 {
 			bytes += len(value)
 		}
 	}
-	return 2 * int64(bytes)
+	return requestBytes + 2*int64(bytes)
 }
 
 // newSource returns what the configuration, headers and query say about the profiles of a request. The API itself overrides

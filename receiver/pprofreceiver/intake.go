@@ -29,6 +29,8 @@ type intake struct {
 	limits     LimitsConfig
 	next       xconsumer.Profiles
 	metrics    *metadata.TelemetryBuilder
+	// options are those of the translators.
+	options pprof.DecodeOptions
 	// allMappings says that mappings which no sample refers to are kept.
 	allMappings bool
 	// resource has the attributes of the configuration. It is only read.
@@ -51,6 +53,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	return &intake{
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
 		recordings:  jfr.NewDecoder(cfg.recordingOptions()),
+		options:     cfg.decodeOptions(),
 		limits:      cfg.Limits,
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
 		metrics:     metrics,
@@ -82,6 +85,9 @@ func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload,
 	p.source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
 	profiles, stats, err := p.format.Decode(p.content, p.source)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
+	if err != nil {
+		err = refuseForeign(p.content, err)
+	}
 	return profiles, stats, err
 }
 

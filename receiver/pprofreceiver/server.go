@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/internal/connections"
 )
 
 // server accepts profiles over HTTP. This file starts and stops it, handler.go handles requests.
@@ -83,6 +85,8 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return err
 	}
+	connections.New(s.cfg.MaxConnections, s.connectionClosed).Apply(server)
+	server.Handler = foldEncodings(server.Handler)
 	// gRPC uses the same port, also over HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
@@ -96,6 +100,11 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	s.set.Logger.Info("Listening for profiles", zap.Stringer("endpoint", s.address), zap.Strings("paths", slices.Sorted(maps.Keys(s.byPath))))
 	s.serving.Go(func() { s.serve(listener, host) })
 	return nil
+}
+
+// connectionClosed counts a connection that was closed because there were too many.
+func (s *server) connectionClosed() {
+	s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1)
 }
 
 func (s *server) serve(listener net.Listener, host component.Host) {

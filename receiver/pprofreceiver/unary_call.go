@@ -105,7 +105,7 @@ func (s *server) grpcMessage(ctx context.Context, r *http.Request, m *memory, bo
 		return nil, refuse(classMalformed, "the body is not one message of gRPC")
 	}
 	message := body[grpcPrefix:]
-	encoding := r.Header.Get("Grpc-Encoding")
+	encoding := strings.ToLower(r.Header.Get("Grpc-Encoding"))
 	switch {
 	case body[0] == 0:
 		return message, nil

@@ -138,8 +138,8 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 
 const (
 	// idleFor is how long a process must take little time of a processor before the next attack, at most idleWithin. Batches wait
-	// a second before they go on.
-	idleFor    = 1200 * time.Millisecond
+	// 200 ms before they go on.
+	idleFor    = 500 * time.Millisecond
 	idleWithin = 20 * time.Second
 )
 

@@ -75,7 +75,7 @@ func TestTelemetryTables(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, want, text, "go test ./test/documents -run TestTelemetry -update")
+	assert.Equal(t, want, text, "go -C test test ./documents -run TestTelemetry -update")
 }
 
 func (d *described) write(out io.Writer, directory string) {

@@ -104,6 +104,7 @@ func TestDurability(t *testing.T) {
 		"in batches, with pooling": {more: []string{deduplicatorOf(t, "../../config/gateway.yaml")}, gates: []string{pooling}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l := newLoadedWith(t, &loaded{queue: queueIn(t), memoryMiB: 1000, gates: test.gates}, test.more...)
 			l.read(t, readUploads)
 			l.start(t)
@@ -112,6 +113,7 @@ func TestDurability(t *testing.T) {
 		})
 	}
 	t.Run("once behind drop_repeated", func(t *testing.T) {
+		t.Parallel()
 		l := newLoaded(t, queueIn(t))
 		l.read(t, readUploads)
 		l.prepare(t, l.startLast(t))

@@ -66,7 +66,7 @@ func TestSplunkHostileRecords(t *testing.T) {
 	s.waitForMetric(t, 3, refusals, `reason="too_large"`)
 	s.waitForMetric(t, 1, refusals, `reason="pprof"`)
 	s.waitForMetric(t, 4, refusals)
-	assert.Contains(t, s.Log(), "Refused profiling records, the first of them for this reason")
+	assert.Contains(t, s.Log(), "Refused profiling records. The other fields describe the first one.")
 }
 
 func readCapture(t *testing.T, name string) plog.Logs {

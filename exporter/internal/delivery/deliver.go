@@ -14,8 +14,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Deliver hands the payloads of a message to write, one after the other, which is done with a payload when it returns. Its
-// error is that of [Progress.End].
+// Deliver calls write with each payload of a message, one after the other. write must not use the payload after it has
+// returned. The error is that of [Progress.End].
 func Deliver(
 	ctx context.Context, pd pprofile.Profiles, payloads iter.Seq2[pprof.Payload, error], t *Telemetry,
 	write func(*pprof.Payload) error,
@@ -31,9 +31,9 @@ func Deliver(
 	return p.End(ctx, t, err)
 }
 
-// Each hands the payloads of the message to write, one after the other. A payload that cannot be encoded, or that write
-// returns a refusal for, is lost, and the others go on. Any other error ends it, and is one after which what is not handled
-// by then is to be repeated.
+// Each calls write with each payload of the message, one after the other. A payload that cannot be encoded, or for which
+// write returns a [Refusal], is dropped, and Each continues with the next one. Any other error ends Each and is returned:
+// the payloads that were not handled must be retried.
 func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, error], write func(*pprof.Payload) error) error {
 	for payload, err := range payloads {
 		fault, isFault := errors.AsType[*pprof.ProfileError](err)
@@ -44,11 +44,11 @@ func (p *Progress) Each(ctx context.Context, payloads iter.Seq2[pprof.Payload, e
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
-			return fmt.Errorf("cannot go on with the request: %w", context.Cause(ctx))
+			return fmt.Errorf("cannot write the rest of the request: %w", context.Cause(ctx))
 		}
 		err = write(&payload)
-		if lost, isLost := errors.AsType[*Refusal](err); isLost {
-			p.Refuse(lost, PositionsOf(&payload)...)
+		if refusal, isRefusal := errors.AsType[*Refusal](err); isRefusal {
+			p.Refuse(refusal, PositionsOf(&payload)...)
 		} else if err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ import (
 
 var errDisk = errors.New("disk trouble")
 
-// deliverTo delivers a request, and returns the services that write was called for. fail is write's answer.
+// deliverTo delivers a request and returns the services for which write was called. fail returns the error of write.
 func deliverTo(ctx context.Context, pd pprofile.Profiles, fail func(service string) error) ([]string, []*Refusal, error) {
 	var services []string
 	p := NewProgress(pd)
@@ -41,7 +41,7 @@ func deliverTo(ctx context.Context, pd pprofile.Profiles, fail func(service stri
 	return services, p.refusals, p.End(ctx, silent, err)
 }
 
-// silent counts nothing.
+// silent is a telemetry that counts nothing.
 var silent = NewTelemetry(exportertest.NewNopSettings(component.MustNewType("pprof")), Counters{
 	noop.Int64Counter{}, noop.Int64Counter{}, noop.Int64Counter{}, noop.Int64Counter{},
 })
@@ -73,7 +73,7 @@ func TestDeliverAll(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Bad profiles cost only themselves.
+// TestDeliverBadProfiles: an invalid profile does not affect the other profiles.
 func TestDeliverBadProfiles(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c"), deliverytest.CPU(t, "d"))
 	bad := deliverytest.Spoil(pd, 0) + deliverytest.Spoil(pd, 2)
@@ -91,8 +91,8 @@ func TestDeliverBadProfiles(t *testing.T) {
 	assert.ErrorContains(t, err, "1073741824")
 }
 
-// After a failure only what is not done comes again, with a dictionary of its own.
-func TestDeliverRepeatsTheRest(t *testing.T) {
+// TestDeliverRetriesTheRest: after a failure, the error contains only the profiles that were not delivered.
+func TestDeliverRetriesTheRest(t *testing.T) {
 	parts := []string{"a", "b", "c"}
 	for i, service := range parts {
 		pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c"))
@@ -101,11 +101,11 @@ func TestDeliverRepeatsTheRest(t *testing.T) {
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Empty(t, refusals)
 		assert.Equal(t, parts[:i+1], services, "it stops there")
-		rest, carries := errors.AsType[xconsumererror.Profiles](err)
-		assert.Equal(t, i > 0, carries, "the whole request needs no copy")
-		if carries {
+		rest, found := errors.AsType[xconsumererror.Profiles](err)
+		assert.Equal(t, i > 0, found, "the whole request needs no copy")
+		if found {
 			assert.Equal(t, parts[i:], servicesOf(rest.Data()))
-			assert.Empty(t, profiletest.Diff(deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c")), pd), "the request itself stays as it was")
+			assert.Empty(t, profiletest.Diff(deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c")), pd), "the request itself does not change")
 			again, _, err := deliverTo(t.Context(), rest.Data(), failing())
 			require.NoError(t, err)
 			assert.Equal(t, parts[i:], again)
@@ -113,7 +113,8 @@ func TestDeliverRepeatsTheRest(t *testing.T) {
 	}
 }
 
-// A bad profile before the failure is lost now; one after it is not counted yet. The error must not be permanent.
+// TestDeliverBadProfilesAndFailure: an invalid profile before the failure is counted as refused. One after it is not counted
+// yet. The error is retryable.
 func TestDeliverBadProfilesAndFailure(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"), deliverytest.CPU(t, "c"), deliverytest.CPU(t, "d"))
 	addBad := func(pd pprofile.Profiles, resource int) {
@@ -133,7 +134,7 @@ func TestDeliverBadProfilesAndFailure(t *testing.T) {
 		if service == "c" {
 			payloads++
 		}
-		if payloads == 2 { // behind the bad profile
+		if payloads == 2 { // after the invalid profile
 			return errDisk
 		}
 		return nil
@@ -144,14 +145,14 @@ func TestDeliverBadProfilesAndFailure(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1}, refusals[0].services)
 	assert.Equal(t, map[string]int{"c": 1}, refusals[1].services)
 
-	rest, carries := errors.AsType[xconsumererror.Profiles](err)
-	require.True(t, carries)
+	rest, found := errors.AsType[xconsumererror.Profiles](err)
+	require.True(t, found)
 	_, refusals, err = deliverTo(t.Context(), rest.Data(), failing())
 	assert.True(t, consumererror.IsPermanent(err))
 	assert.Len(t, refusals, 1)
 }
 
-// A refusal of the destination goes on as well, and says how many profiles it costs.
+// TestDeliverRefusalOfTheDestination: after a refusal by write, the delivery continues. The refusal has the number of profiles.
 func TestDeliverRefusalOfTheDestination(t *testing.T) {
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 	services, refusals, err := deliverTo(t.Context(), pd, func(service string) error {
@@ -174,8 +175,8 @@ func TestDeliverUntilTheTimeout(t *testing.T) {
 	require.ErrorIs(t, err, errDisk)
 	assert.False(t, consumererror.IsPermanent(err))
 	assert.Equal(t, []string{"a"}, services)
-	rest, carries := errors.AsType[xconsumererror.Profiles](err)
-	require.True(t, carries)
+	rest, found := errors.AsType[xconsumererror.Profiles](err)
+	require.True(t, found)
 	assert.Equal(t, []string{"b", "c"}, servicesOf(rest.Data()))
 }
 

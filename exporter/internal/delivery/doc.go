@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivery is what all exporters of pprofs share, whatever they write to.
+// Package delivery has the code that the exporters pprof and profile_view share.
 //
-// An [Exporter] has the memory of each message reserved, in the queue too. [Deliver] hands the pprofs of a message to
-// whatever writes them, and tells what is to be repeated from what is lost. A [Claim] is the memory that this takes, and a
-// [Telemetry] counts what came of it.
+// An [Exporter] keeps the memory of each message reserved, also in the queue. [Deliver] encodes a message and passes each
+// pprof to a function that writes it. Its error separates profiles to retry from dropped ones. A [Claim] reserves the memory
+// for this, and [Telemetry] counts the results.
 package delivery // import "github.com/otelpprof/otelpprof/exporter/internal/delivery"

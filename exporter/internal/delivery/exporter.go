@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
@@ -24,24 +25,31 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// Exporter adds to the helper's exporter that a request has a reservation for as long as it is in memory, also in
-// the queue.
+// Exporter wraps an exporter of exporterhelper. It keeps a reservation for each request as long as the request is in memory,
+// also in the queue.
 type Exporter struct {
 	xexporter.Profiles
 	telemetry *Telemetry
 	budget    *budget.Budget
-	// queueBytes is the size of a queue that is bounded by bytes, else 0.
+	// queueBytes is the limit of a queue that is limited in bytes, or else 0.
 	queueBytes int64
 	consume    xconsumer.ConsumeProfilesFunc
-	// inMemory says that a request stays in memory after ConsumeProfiles has returned. queued is what such requests have, a
-	// part of the budget: the rest is free for those that are worked on.
+	// inMemory reports whether a request stays in memory after ConsumeProfiles has returned. Such requests also reserve from
+	// queued. It is only a part of the budget, so that the rest stays free for requests that are being processed.
 	inMemory bool
 	queued   *budget.Budget
-	once     sync.Once
-	err      error
+	// drainTime is how long Shutdown processes the queue. Then drained ends.
+	drainTime    time.Duration
+	drained      context.Context
+	endDrain     context.CancelCauseFunc
+	shutdownOnce sync.Once
+	shutdownErr  error
 }
 
-// Settings are what an exporter differs in from others.
+// errShutdown is the error of requests that are left in a queue in memory.
+var errShutdown = errors.New("the exporter is shutting down")
+
+// Settings are the settings that differ between exporters.
 type Settings struct {
 	Timeout   exporterhelper.TimeoutConfig
 	Queue     options.Queue
@@ -49,16 +57,19 @@ type Settings struct {
 	Telemetry *Telemetry
 
 	Start component.StartFunc
-	// Shutdown is called once, also where Start was not.
+	// Shutdown is called once, even if Start was not called.
 	Shutdown component.ShutdownFunc
-	// Consume takes one request, concurrently with others. It only reads the profiles. An error that is not permanent makes
-	// the request come again; Deliver makes errors that leave out what was done.
+	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable
+	// error, the request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
 	Consume xconsumer.ConsumeProfilesFunc
+	// DrainTime is how long Shutdown works on a queue in memory. What is left in it is lost, and counted as not sent.
+	DrainTime time.Duration
 }
 
-// NewExporter makes an exporter with the helper of the Collector.
+// NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Config, s Settings) (e *Exporter, err error) {
-	e = &Exporter{consume: s.Consume, telemetry: s.Telemetry}
+	e = &Exporter{consume: s.Consume, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
@@ -76,7 +87,7 @@ func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Confi
 	return e, err
 }
 
-// Start begins with the budget, which requests need from the start of the queue on.
+// Start finds the budget before it starts the queue, since the queue may call Consume at once.
 func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	if e.budget, err = budget.Of(host); err != nil {
 		return err
@@ -85,21 +96,22 @@ func (e *Exporter) Start(ctx context.Context, host component.Host) (err error) {
 	return e.Profiles.Start(ctx, host)
 }
 
-// ConsumeProfiles refuses for good what is larger than the queue, which the helper would have repeated for ever, or than
-// the budget.
+// ConsumeProfiles reserves the memory of a request and passes it to exporterhelper. If the request is larger than the queue
+// or the budget, the error is permanent: the error of exporterhelper for such a request is retryable, and the sender would
+// retry forever.
 func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	held, err := e.hold(ctx, pd)
 	if err != nil {
 		return e.refuse(ctx, pd, fmt.Errorf("cannot hold a request: %w", err))
 	}
 	if e.inMemory && held.queued == nil {
-		defer giveBack(ctx, held.memory)
+		defer returnMemory(ctx, held.memory)
 		return e.consume(context.WithValue(ctx, heldKey{}, held), pd)
 	}
 	err = e.Profiles.ConsumeProfiles(context.WithValue(ctx, heldKey{}, held), pd)
 	if err != nil || !e.inMemory {
 		held.queued.Release()
-		giveBack(ctx, held.memory)
+		returnMemory(ctx, held.memory)
 	}
 	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {
 		return err
@@ -111,15 +123,16 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	return err
 }
 
-// ReserveCopy reserves the memory of a copy of a message. Without a reservation or an error it has not started.
+// ReserveCopy reserves the memory of a copy of a message. Before Start it returns nil and no error.
 func (e *Exporter) ReserveCopy(ctx context.Context, pd pprofile.Profiles) (*budget.Reservation, error) {
 	if e.budget == nil {
-		return nil, nil //nolint:nilnil // the helper says so
+		return nil, nil //nolint:nilnil // exporterhelper returns the error
 	}
 	return e.budget.Reserve(ctx, messageBytes(pd))
 }
 
-// refuse counts a request that can never be held.
+// refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors
+// unchanged.
 func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) error {
 	if !errors.Is(err, budget.ErrTooLarge) {
 		return err
@@ -134,30 +147,30 @@ func (e *Exporter) refuse(ctx context.Context, pd pprofile.Profiles, err error) 
 	return consumererror.NewPermanent(err)
 }
 
-// queuedPart is the part of the budget, one in so many, that requests in a queue in memory may have.
+// queuedPart: one part in queuedPart of the budget is for requests in a queue in memory.
 const queuedPart = 4
 
-// heldMemory is what is reserved for a request: its memory, and its part of the queue, nil for one that is too large for it
-// and is written while its caller waits.
+// heldMemory has the reservations of a request: memory is from the budget of the process, queued from that of the queue.
+// queued is nil for a request that does not go to the queue, because it is too large: it is exported while its caller waits.
 type heldMemory struct{ memory, queued *budget.Reservation }
 
 type heldKey struct{}
 
-// hold takes the memory of a message over from the reservation of its caller, and reserves what that does not have.
+// hold takes the memory of a message from the reservation of the caller, and reserves what that reservation does not have.
 func (e *Exporter) hold(ctx context.Context, pd pprofile.Profiles) (h heldMemory, err error) {
 	if e.budget == nil {
-		return h, nil // It has not started; the helper says so.
+		return h, nil // The exporter was not started; exporterhelper returns the error.
 	}
 	bytes := messageBytes(pd)
 	if e.inMemory && bytes <= e.queued.Size() {
 		if h.queued, err = e.queued.Reserve(ctx, bytes); err != nil {
-			return h, fmt.Errorf("requests in the queue have their part of the memory: %w", err)
+			return h, fmt.Errorf("requests in the queue use their part of the memory budget: %w", err)
 		}
 	}
 	if h.memory = budget.FromContext(ctx).Take(bytes); h.memory == nil {
 		h.memory, err = e.budget.Reserve(ctx, bytes)
 	} else if err = h.memory.Grow(ctx, bytes); err != nil {
-		giveBack(ctx, h.memory)
+		returnMemory(ctx, h.memory)
 	}
 	if err != nil {
 		h.queued.Release()
@@ -165,8 +178,8 @@ func (e *Exporter) hold(ctx context.Context, pd pprofile.Profiles) (h heldMemory
 	return h, err
 }
 
-// giveBack returns what was held to the caller, who may need it for another attempt or another exporter.
-func giveBack(ctx context.Context, held *budget.Reservation) {
+// returnMemory gives a reservation back to the caller, which may need it for another attempt or another exporter.
+func returnMemory(ctx context.Context, held *budget.Reservation) {
 	if caller := budget.FromContext(ctx); caller != nil {
 		caller.Add(held)
 	} else {
@@ -174,15 +187,19 @@ func giveBack(ctx context.Context, held *budget.Reservation) {
 	}
 }
 
-// consumer returns what the helper calls with each request. What is held for a request out of memory is given back once
-// that is done. One that comes again keeps it; if it is given up in the meantime, the garbage collector gives it back.
+// consumer returns the function that exporterhelper calls with each request. For a queue in memory, it releases the
+// reservations of a request after success or a permanent error. A request that is retried keeps them. If exporterhelper
+// gives up retrying, the garbage collector releases them.
 func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 	if !e.inMemory {
 		return e.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
-		err := e.consume(ctx, pd)
-		if h, is := ctx.Value(heldKey{}).(heldMemory); is && (err == nil || consumererror.IsPermanent(err)) {
+		working, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })()
+		err := e.consume(working, pd)
+		if h, found := ctx.Value(heldKey{}).(heldMemory); found && (err == nil || consumererror.IsPermanent(err)) {
 			h.queued.Release()
 			h.memory.Release()
 		}
@@ -190,8 +207,12 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 	}
 }
 
-// Shutdown may be called again; the helper's would panic.
+// Shutdown may be called several times. That of exporterhelper would panic.
 func (e *Exporter) Shutdown(ctx context.Context) error {
-	e.once.Do(func() { e.err = e.Profiles.Shutdown(ctx) })
-	return e.err
+	e.shutdownOnce.Do(func() {
+		defer time.AfterFunc(e.drainTime, func() { e.endDrain(errShutdown) }).Stop()
+		e.shutdownErr = e.Profiles.Shutdown(ctx)
+		e.endDrain(errShutdown)
+	})
+	return e.shutdownErr
 }

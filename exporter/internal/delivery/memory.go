@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Memory is where an exporter reserves what its requests take.
+// Memory reserves the memory in which an exporter encodes its requests.
 type Memory struct{ Budget *budget.Budget }
 
 // Start finds the budget of the process.
@@ -24,19 +24,20 @@ func (m *Memory) Start(host component.Host) (err error) {
 	return err
 }
 
-// Claim is what the work on one request takes of the budget, by parts.
+// Claim accounts for the memory that the encoding of one request needs, in addition to the message itself.
 type Claim struct {
 	reservation *budget.Reservation
-	// before is what the reservation has for the message.
+	// before is the size of the reservation when the claim began. It is for the message.
 	before int64
 	parts  [claimParts]int64
-	// most is what the work may take. It is what queues and batches leave free, so that it is to be had sooner or later.
-	most int64
-	// failed is the reason why memory was not to be had.
+	// limit is the most that the parts may need together. Queues and batches never use this part of the budget, so it
+	// becomes free sooner or later.
+	limit int64
+	// failed is the retryable error of a reservation.
 	failed error
 }
 
-// The parts of a claim.
+// The parts of a claim. Each has its own size.
 const (
 	ForEncoder = iota
 	ForGzip
@@ -47,31 +48,31 @@ const (
 
 type claimKey struct{}
 
-// Claim begins the claim of a request, which must be released. The context carries it.
+// Claim begins the claim of a request. The caller must release it. The returned context carries it.
 func (m *Memory) Claim(ctx context.Context) (context.Context, *Claim) {
-	c := &Claim{most: m.Budget.Size() / 2}
-	// What comes from a queue on disk has none yet.
+	c := &Claim{limit: m.Budget.Size() / 2}
+	// A request from a queue on disk has no reservation yet.
 	h, _ := ctx.Value(heldKey{}).(heldMemory)
 	if c.reservation = h.memory; c.reservation == nil {
-		c.reservation, _ = m.Budget.Reserve(ctx, 0) // nothing cannot be refused
+		c.reservation, _ = m.Budget.Reserve(ctx, 0) // 0 bytes are always free.
 	}
 	if h.memory == nil || h.queued != nil {
-		c.reservation.Accept() // It comes from a queue.
+		c.reservation.Accept() // The request comes from a queue, so its sender has its answer.
 	}
 	c.before = c.reservation.Bytes()
 	return context.WithValue(ctx, claimKey{}, c), c
 }
 
-// Reserve returns what asks for the memory of a part, with the number of bytes that it takes by then. An error that is
-// [pprof.ErrTooLarge] says that it can never have them. After any other the request may be repeated.
+// Reserve returns a function that reserves memory for a part. The argument is the size of the whole part. The error wraps
+// [pprof.ErrTooLarge] if the budget can never have that much. Any other error is retryable.
 func (c *Claim) Reserve(ctx context.Context, part int) func(bytes int64) error {
 	return func(bytes int64) error {
 		total := c.before + bytes - c.parts[part]
-		for _, taken := range c.parts {
-			total += taken
+		for _, size := range c.parts {
+			total += size
 		}
-		if work := total - c.before; work > c.most {
-			return fmt.Errorf("%w: %w: writing it needs %d bytes, half of the budget is %d", pprof.ErrTooLarge, budget.ErrTooLarge, work, c.most)
+		if needed := total - c.before; needed > c.limit {
+			return fmt.Errorf("%w: %w: writing it needs %d bytes, half of the budget is %d", pprof.ErrTooLarge, budget.ErrTooLarge, needed, c.limit)
 		}
 		err := c.reservation.Grow(ctx, total)
 		switch {
@@ -86,22 +87,22 @@ func (c *Claim) Reserve(ctx context.Context, part int) func(bytes int64) error {
 	}
 }
 
-// Failed tells whether memory was not to be had. The request may be repeated.
+// Failed reports whether a reservation failed with a retryable error.
 func (c *Claim) Failed() bool { return c.failed != nil }
 
-// Release gives back what the request took.
+// Release releases the memory of all parts. That of the message stays reserved.
 func (c *Claim) Release() { c.reservation.Shrink(c.before) }
 
-// reserveCopy asks for the memory of a copy of a message for the claim of the context, if it has one.
+// reserveCopy reserves the memory of a copy of a message in the claim of ctx, if there is one.
 func reserveCopy(ctx context.Context, pd pprofile.Profiles) error {
-	c, has := ctx.Value(claimKey{}).(*Claim)
-	if !has {
+	c, found := ctx.Value(claimKey{}).(*Claim)
+	if !found {
 		return nil
 	}
 	return c.Reserve(ctx, forCopy)(messageBytes(pd))
 }
 
-// messageBytes is about how much memory a message takes: its fields, and for each entry what holds it.
+// messageBytes estimates the memory of a message: twice its encoded size, and entryBytes for the struct of each entry.
 func messageBytes(pd pprofile.Profiles) int64 {
 	const entryBytes = 160
 	d := pd.Dictionary()

@@ -13,15 +13,15 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Position is where a profile is in a request.
+// Position is the position of a profile in a request, as indices.
 type Position struct{ resource, scope, profile int }
 
-// PositionOf is where the profile of an error is.
+// PositionOf returns the position of the profile of an error.
 func PositionOf(fault *pprof.ProfileError) Position {
 	return Position{resource: fault.Resource, scope: fault.Scope, profile: fault.Profile}
 }
 
-// PositionsOf is where the profiles of a payload are.
+// PositionsOf returns the positions of the profiles of a payload.
 func PositionsOf(payload *pprof.Payload) []Position {
 	positions := make([]Position, len(payload.Positions))
 	for i, p := range payload.Positions {
@@ -30,26 +30,26 @@ func PositionsOf(payload *pprof.Payload) []Position {
 	return positions
 }
 
-// Progress knows which profiles of a request need no repetition: those that arrived and those that are lost.
+// Progress records which profiles of a request need no retry: those that were delivered or refused.
 type Progress struct {
 	pd       pprofile.Profiles
 	handled  map[Position]struct{}
 	refusals []*Refusal
 }
 
-// NewProgress begins with nothing done.
+// NewProgress returns a Progress in which no profile is handled.
 func NewProgress(pd pprofile.Profiles) *Progress {
 	return &Progress{pd: pd, handled: map[Position]struct{}{}}
 }
 
-// Done says that profiles arrived.
+// Done records that profiles were delivered.
 func (p *Progress) Done(positions ...Position) {
 	for _, at := range positions {
 		p.handled[at] = struct{}{}
 	}
 }
 
-// Refuse says that profiles are lost.
+// Refuse records that profiles were refused.
 func (p *Progress) Refuse(r *Refusal, positions ...Position) {
 	r.services = map[string]int{}
 	for _, at := range positions {
@@ -59,24 +59,25 @@ func (p *Progress) Refuse(r *Refusal, positions ...Position) {
 	p.Done(positions...)
 }
 
-// End counts what is lost, and returns the error of the message. With a failure it has those profiles repeated that are not
-// handled. Without one it is permanent, and consists of what is lost.
+// End counts the refused profiles and returns the error of the message. failure is a retryable error, or nil: with it, the
+// error contains the profiles that were not handled, to retry them. Without it, the error is permanent and has the refusals.
 func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 	if failure != nil {
 		rest, all := p.rest(ctx)
 		if all {
-			return failure // also what is lost comes again
+			return failure // The refused profiles are retried as well, and counted then.
 		}
 		failure = xconsumererror.NewProfiles(failure, rest)
 	} else if len(p.refusals) > 0 {
-		failure = consumererror.NewPermanent(joined(p.refusals))
+		failure = consumererror.NewPermanent(joinRefusals(p.refusals))
 	}
 	t.Refused(ctx, p.refusals...)
 	return failure
 }
 
-// rest copies the profiles that are not handled. Where none are, and where there is no memory for a copy, these are all. The
-// copy takes the place of the message, so that its memory is only reserved until it is made.
+// rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it
+// returns the message itself, and all is true. The memory of the copy is reserved only until the claim is released: after
+// that the copy replaces the message.
 func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
 	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {
 		return p.pd, true

@@ -14,13 +14,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// TestNoMemoryForACopy: then all of the request is repeated, and what was written is known again.
+// TestNoMemoryForACopy: without memory for a copy, the whole request is retried.
 func TestNoMemoryForACopy(t *testing.T) {
 	const size = 8 << 20
 	b := budget.New(size, time.Millisecond)
 	full, err := b.Reserve(t.Context(), size)
 	require.NoError(t, err)
-	defer full.Release() // one that nobody has is given back by the garbage collector
+	defer full.Release() // keeps it reachable: the garbage collector would release it
 	ctx, claim := (&Memory{Budget: b}).Claim(t.Context())
 	defer claim.Release()
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))

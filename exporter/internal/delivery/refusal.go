@@ -13,26 +13,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The reasons of refusals that all exporters have, the attribute reason of their metrics.
+// The reasons of refusals that all exporters share. They are values of the attribute reason.
 const (
 	ReasonInvalid  = "invalid"
 	ReasonTooLarge = "too_large"
 )
 
-// maxErrors bounds how many errors of one request are spelled out.
+// maxErrors limits the number of refusals in the text of an error.
 const maxErrors = 10
 
-// Refusal is the error of profiles that are lost: the same would happen again.
+// Refusal is the permanent error of profiles that are dropped.
 type Refusal struct {
 	Reason   string
 	Profiles int
 	Err      error
 
-	// services tells how many of the profiles each service has.
+	// services has the number of these profiles by service.
 	services map[string]int
 }
 
-// Refuse refuses all profiles of a payload.
+// Refuse returns a refusal of all profiles of a payload.
 func Refuse(payload *pprof.Payload, reason string, err error) *Refusal {
 	return &Refusal{Reason: reason, Profiles: payload.Profiles, Err: err}
 }
@@ -40,7 +40,7 @@ func Refuse(payload *pprof.Payload, reason string, err error) *Refusal {
 func (r *Refusal) Error() string { return r.Err.Error() }
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// refusalOf is the refusal of a profile that the encoder has an error for.
+// refusalOf returns the refusal of a profile that cannot be encoded.
 func refusalOf(err error) *Refusal {
 	reason := ReasonInvalid
 	if errors.Is(err, pprof.ErrTooLarge) {
@@ -49,13 +49,13 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Reason: reason, Profiles: 1, Err: err}
 }
 
-// serviceOf is the service of a resource of a request.
+// serviceOf returns the service name of a resource of a request.
 func serviceOf(pd pprofile.Profiles, resource int) string {
 	return attributevalue.Service(pd.ResourceProfiles().At(resource).Resource().Attributes())
 }
 
-// joined makes one error of refusals.
-func joined(refusals []*Refusal) error {
+// joinRefusals returns one error for all refusals.
+func joinRefusals(refusals []*Refusal) error {
 	errs := make([]error, 0, maxErrors+1)
 	for i, r := range refusals {
 		if i == maxErrors {

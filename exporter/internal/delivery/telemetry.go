@@ -14,20 +14,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Counters are those that each exporter has under a name of its own.
+// Counters are the counters of an exporter. Each exporter registers them with its own names.
 type Counters struct {
 	ProfilesWritten, SamplesWritten, PartsLost, ProfilesRefused metric.Int64Counter
 }
 
-// Telemetry counts what came of profiles, and logs those that are lost.
+// Telemetry counts written and refused profiles, and logs refused ones.
 type Telemetry struct {
-	// Plain is for measurements that have no attribute but the exporter.
+	// Plain is for measurements without other attributes than the exporter.
 	Plain metric.MeasurementOption
 
 	counters Counters
 	drops    *droplog.Log
 	exporter attribute.KeyValue
-	// lostAttributes and lostTimestamps have the attribute kind of parts that are left out.
+	// lostAttributes and lostTimestamps have the attribute kind, for parts of profiles that pprof cannot represent.
 	lostAttributes, lostTimestamps metric.MeasurementOption
 }
 
@@ -40,17 +40,17 @@ func NewTelemetry(set exporter.Settings, counters Counters) *Telemetry {
 	return t
 }
 
-// With adds the exporter to attributes of a measurement.
+// With returns the attributes of a measurement, including the exporter.
 func (t *Telemetry) With(attributes ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(append(attributes, t.exporter)...))
 }
 
-// Because is the attribute reason of a measurement.
+// Because returns the attributes of a measurement with a reason.
 func (t *Telemetry) Because(reason string) metric.MeasurementOption {
 	return t.With(attribute.String("reason", reason))
 }
 
-// Wrote counts profiles that were written, and their parts that pprof has no place for.
+// Wrote counts written profiles, and those of their parts that pprof cannot represent.
 func (t *Telemetry) Wrote(ctx context.Context, profiles, samples int, lost pprof.Losses) {
 	t.counters.ProfilesWritten.Add(ctx, int64(profiles), t.Plain)
 	t.counters.SamplesWritten.Add(ctx, int64(samples), t.Plain)
@@ -58,7 +58,7 @@ func (t *Telemetry) Wrote(ctx context.Context, profiles, samples int, lost pprof
 	t.counters.PartsLost.Add(ctx, int64(lost.Timestamps), t.lostTimestamps)
 }
 
-// Refused counts and logs profiles that are lost.
+// Refused counts and logs refused profiles.
 func (t *Telemetry) Refused(ctx context.Context, refusals ...*Refusal) {
 	for _, r := range refusals {
 		t.counters.ProfilesRefused.Add(ctx, int64(r.Profiles), t.Because(r.Reason))

@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Decode makes a message of a pprof and the attributes of a resource.
+// Decode returns a message with the profiles of a pprof and the attributes of a resource.
 func Decode(tb testing.TB, payload []byte, attributes map[string]any) pprofile.Profiles {
 	tb.Helper()
 	resource := pcommon.NewMap()
@@ -36,7 +36,7 @@ func Parsed(tb testing.TB, data []byte) *profile.Profile {
 	return p
 }
 
-// OwnProfile is one of the profiles of testdata/pprof.
+// OwnProfile returns a profile of testdata/pprof.
 func OwnProfile(tb testing.TB, name string) []byte {
 	tb.Helper()
 	payload, err := os.ReadFile(profiletest.Testdata(tb, "pprof", name))
@@ -44,14 +44,14 @@ func OwnProfile(tb testing.TB, name string) []byte {
 	return payload
 }
 
-// CPU is a CPU profile of a service.
+// CPU returns a message with a CPU profile of a service.
 func CPU(tb testing.TB, service string) pprofile.Profiles {
 	tb.Helper()
 	return Decode(tb, SmallCPU(tb), map[string]any{"service.name": service})
 }
 
-// SmallCPU is a part of the CPU profile of testdata/pprof: enough for tests of what happens to profiles, and quick also
-// under the race detector.
+// SmallCPU returns a part of the CPU profile of testdata/pprof. It is small, so that tests with the race detector are fast
+// as well.
 func SmallCPU(tb testing.TB) []byte {
 	tb.Helper()
 	makeSmall.Do(func() {
@@ -70,7 +70,7 @@ var (
 	small     []byte
 )
 
-// Request puts messages into one.
+// Request joins messages into one.
 func Request(tb testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
 	tb.Helper()
 	whole := pprofile.NewProfiles()
@@ -80,7 +80,7 @@ func Request(tb testing.TB, parts ...pprofile.Profiles) pprofile.Profiles {
 	return whole
 }
 
-// Spoil makes the profiles of a resource refer to what is not there, and returns how many these are.
+// Spoil gives each profile of a resource a reference that does not exist, and returns the number of these profiles.
 func Spoil(pd pprofile.Profiles, resource int) int {
 	profiles := pd.ResourceProfiles().At(resource).ScopeProfiles().At(0).Profiles()
 	for _, p := range profiles.All() {

@@ -14,10 +14,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Patience is how long a test waits for what must happen, however slow the machine is.
+// Patience is how long a test waits for an event that must happen. It is long enough for slow machines.
 const Patience = 2 * time.Minute
 
-// FreeEndpoint is an address that nobody listens on.
+// FreeEndpoint returns an address on which nothing listens.
 func FreeEndpoint(tb testing.TB) string {
 	tb.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")

@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// Readme is that of the component whose test runs.
+// Readme returns the README of the component whose test runs.
 func Readme(tb testing.TB) string {
 	tb.Helper()
 	text, err := os.ReadFile("README.md")
@@ -28,8 +28,7 @@ func Readme(tb testing.TB) string {
 	return string(text)
 }
 
-// CheckSnippets looks at each YAML block of the README: all exporters there are configurations that check takes. It returns
-// the number of blocks.
+// CheckSnippets calls check with each exporter configuration in the YAML blocks of the README. It returns the number of blocks.
 func CheckSnippets(t *testing.T, check func(conf *confmap.Conf, exporter string) error) int {
 	t.Helper()
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(Readme(t), -1)
@@ -47,8 +46,8 @@ func CheckSnippets(t *testing.T, check func(conf *confmap.Conf, exporter string)
 	return len(blocks)
 }
 
-// CheckOptions finds each option of a section in a table of the README, with its default. The options of squashed structs of
-// ours are part of the section, those of the Collector's are not looked for.
+// CheckOptions checks that each option of a section is in a table of the README, with its default. It includes the options
+// of our squashed structs, but not of those of the Collector.
 func CheckOptions(t *testing.T, section any, path string) {
 	t.Helper()
 	text := Readme(t)
@@ -64,7 +63,7 @@ func CheckOptions(t *testing.T, section any, path string) {
 	}
 }
 
-// defaultText begins the column of the default, as a regular expression.
+// defaultText returns a regular expression for the start of the default in its column.
 func defaultText(field reflect.StructField, value reflect.Value) string {
 	if configcheck.IsSize(field) && value.Int() >= 1<<20 {
 		return strconv.FormatInt(value.Int()>>20, 10) + "MiB \\|"

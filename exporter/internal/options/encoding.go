@@ -13,41 +13,41 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// EncodingConfig says how profiles become pprofs.
+// EncodingConfig configures how profiles are encoded as pprofs.
 type EncodingConfig struct {
-	// MaxPprofBytes bounds the pprofs that one request becomes, all together and before compression (default: 67108864).
+	// MaxPprofBytes limits the uncompressed size of all pprofs of one request together (default: 67108864).
 	MaxPprofBytes int `mapstructure:"max_pprof_bytes" unit:"bytes"`
-	// Timestamps says what becomes of the time of single events, which pprof has no field for (default: total).
+	// Timestamps says how timestamps of samples are written, since pprof has no field for them (default: total).
 	Timestamps Timestamps `mapstructure:"timestamps"`
-	// LinkLabels names the labels that the link of a sample to a span becomes.
+	// LinkLabels names the labels for the trace id and span id of a sample.
 	LinkLabels LinkLabelsConfig `mapstructure:"link_labels"`
 	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
 	ResourceComments bool `mapstructure:"resource_comments"`
-	// PreferOriginalPayload writes the pprof that a profile was made of, where the profile carries it.
+	// PreferOriginalPayload writes the original pprof of a profile, if the profile contains it.
 	PreferOriginalPayload bool `mapstructure:"prefer_original_payload"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// LinkLabelsConfig names the labels that tie a sample to a span.
+// LinkLabelsConfig names the labels for the link of a sample.
 type LinkLabelsConfig struct {
 	// Trace is the label of the trace ID (default: trace_id).
 	Trace string `mapstructure:"trace"`
-	// Span is the label of the span ID (default: span_id). Empty: not written.
+	// Span is the label of the span ID (default: span_id). If it is empty, the span ID is not written.
 	Span string `mapstructure:"span"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// Timestamps says how samples with timestamps are written.
+// Timestamps is TimestampsTotal or TimestampsLabel.
 type Timestamps string
 
 const (
-	// TimestampsTotal writes one sample with the sum of the values.
+	// TimestampsTotal writes one sample with the sum of the values, without timestamps.
 	TimestampsTotal Timestamps = "total"
-	// TimestampsLabel writes one sample for each timestamp, which becomes the label "timestamp" in nanoseconds.
+	// TimestampsLabel writes one sample per timestamp, with the label "timestamp" in nanoseconds.
 	TimestampsLabel Timestamps = "label"
 )
 
@@ -62,12 +62,12 @@ func NewDefaultEncodingConfig() EncodingConfig {
 	}
 }
 
-// UnmarshalText takes total and label.
+// UnmarshalText returns an error for any other word.
 func (t *Timestamps) UnmarshalText(text []byte) error {
 	return configcheck.Word(t, text, "timestamps", TimestampsTotal, TimestampsLabel)
 }
 
-// Validate tells all that is wrong.
+// Validate returns all errors in the configuration.
 func (c *EncodingConfig) Validate() error {
 	var err error
 	if c.LinkLabels.Trace == "" {
@@ -79,7 +79,7 @@ func (c *EncodingConfig) Validate() error {
 	return err
 }
 
-// Encoder returns the translator with these options.
+// Encoder returns an encoder with these options.
 func (c *EncodingConfig) Encoder() *pprof.Encoder { return pprof.NewEncoder(c.encodeOptions()) }
 
 func (c *EncodingConfig) encodeOptions() pprof.EncodeOptions {

@@ -13,10 +13,11 @@ import (
 // Queue is the section sending_queue.
 type Queue = configoptional.Optional[exporterhelper.QueueBatchConfig]
 
-// LeastQueueBytes is more than a queue of requests has requests, and less than a queue of bytes must have.
+// LeastQueueBytes is the smallest queue size in bytes. A smaller number was probably meant as a number of requests.
 const LeastQueueBytes = 1 << 20
 
-// NewDefaultQueue bounds the queue by bytes: how large a request is, its senders choose.
+// NewDefaultQueue returns a queue that is limited in bytes. A limit in requests would not limit its memory, since clients
+// choose the size of a request.
 func NewDefaultQueue() Queue {
 	queue := exporterhelper.NewDefaultQueueConfig()
 	queue.Sizer = exporterhelper.RequestSizerTypeBytes
@@ -25,7 +26,7 @@ func NewDefaultQueue() Queue {
 	return configoptional.Some(queue)
 }
 
-// ValidateQueue finds a size that was meant as a number of requests.
+// ValidateQueue returns an error for a size in bytes below LeastQueueBytes.
 func ValidateQueue(configured Queue) error {
 	queue := configured.Get()
 	if queue != nil && queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < LeastQueueBytes {

@@ -9,11 +9,11 @@ import (
 	"go.opentelemetry.io/collector/client"
 )
 
-// TenantConfig says whom a profile belongs to.
+// TenantConfig configures the tenant of profiles.
 type TenantConfig struct {
-	// Header carries the tenant (default: X-Scope-OrgID).
+	// Header is the HTTP header with the tenant (default: X-Scope-OrgID).
 	Header string `mapstructure:"header"`
-	// MetadataKey is the client metadata that names the tenant (default: none).
+	// MetadataKey is the key of the client metadata with the tenant (default: none).
 	MetadataKey string `mapstructure:"metadata_key"`
 	// Default is the tenant of requests without that metadata (default: none, no header is sent).
 	Default string `mapstructure:"default"`
@@ -25,7 +25,7 @@ type TenantConfig struct {
 // NewDefaultTenantConfig returns the defaults.
 func NewDefaultTenantConfig() TenantConfig { return TenantConfig{Header: "X-Scope-OrgID"} }
 
-// Of is whom the profiles of a message belong to.
+// Of returns the tenant of the request of ctx.
 func (c *TenantConfig) Of(ctx context.Context) string {
 	if c.MetadataKey != "" {
 		if values := client.FromContext(ctx).Metadata.Get(c.MetadataKey); len(values) > 0 && values[0] != "" {

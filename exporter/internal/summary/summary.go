@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package summary reads the head of a pprof: what it measures. It looks at no sample.
+// Package summary reads what a pprof measures: its sample types and its period type. It does not read samples.
 package summary // import "github.com/otelpprof/otelpprof/exporter/internal/summary"
 
 import (
@@ -20,13 +20,13 @@ const (
 	fieldPeriodType = 11
 )
 
-// maxSampleTypes is more than any profiler has.
+// maxSampleTypes limits the memory. No profiler has as many.
 const maxSampleTypes = 256
 
 // Type is a sample type and its unit.
 type Type struct{ Name, Unit string }
 
-// IsGauge tells whether the type says how much there is at a time, so that sums over time mean nothing.
+// IsGauge reports whether values of this type are a state at a point in time. A sum of such values over time has no meaning.
 func (t Type) IsGauge() bool {
 	switch t.Name {
 	case "goroutine", "goroutines", "threadcreate", "threads":
@@ -35,21 +35,22 @@ func (t Type) IsGauge() bool {
 	return strings.HasPrefix(t.Name, "inuse_")
 }
 
-// Head is what a pprof measures.
+// Head has the fields of a pprof that say what it measures.
 type Head struct {
-	// Types are its sample types, in its order.
+	// Types are the sample types, in the order of the pprof.
 	Types []Type
-	// Period is what lies between two samples.
+	// Period is the period type.
 	Period Type
 }
 
-// CPU tells whether it is time on the CPU, or samples that were taken by that, which is what go build takes.
+// CPU reports whether the pprof is a CPU profile, as go build accepts it: its values are CPU time, or numbers of samples
+// that were taken per CPU time.
 func (h *Head) CPU() bool {
 	cpu := Type{"cpu", "nanoseconds"}
 	return slices.Contains(h.Types, cpu) || h.Period == cpu && slices.Contains(h.Types, Type{"samples", "count"})
 }
 
-// Of reads the head of a pprof that is not compressed.
+// Of reads the head of an uncompressed pprof.
 func Of(pprof []byte) (Head, error) {
 	var indices [][2]uint64
 	var period [2]uint64
@@ -104,9 +105,9 @@ func readIndices(message []byte) (indices [2]uint64) {
 	return indices
 }
 
-var errNoString = errors.New("cannot read the head of a pprof: a type is named by a string that is not there")
+var errNoString = errors.New("cannot read the head of a pprof: the string of a type does not exist")
 
-// resolve looks up the strings, which may stand anywhere in the pprof.
+// resolve looks up the strings, which may be anywhere in the pprof.
 func resolve(pprof []byte, indices [][2]uint64, texts int) ([]Type, error) {
 	wanted := make(map[uint64]string, 2*len(indices))
 	for _, pair := range indices {

@@ -25,16 +25,17 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                              metric.Meter
-	mu                                 sync.Mutex
-	registrations                      []metric.Registration
-	ExporterProfileViewPartsLost       metric.Int64Counter
-	ExporterProfileViewProfilesEvicted metric.Int64Counter
-	ExporterProfileViewProfilesRefused metric.Int64Counter
-	ExporterProfileViewProfilesWritten metric.Int64Counter
-	ExporterProfileViewSamplesWritten  metric.Int64Counter
-	ExporterProfileViewServedBytes     metric.Int64ObservableGauge
-	ExporterProfileViewServedProfiles  metric.Int64ObservableGauge
+	meter                                metric.Meter
+	mu                                   sync.Mutex
+	registrations                        []metric.Registration
+	ExporterProfileViewClosedConnections metric.Int64Counter
+	ExporterProfileViewPartsLost         metric.Int64Counter
+	ExporterProfileViewProfilesEvicted   metric.Int64Counter
+	ExporterProfileViewProfilesRefused   metric.Int64Counter
+	ExporterProfileViewProfilesWritten   metric.Int64Counter
+	ExporterProfileViewSamplesWritten    metric.Int64Counter
+	ExporterProfileViewServedBytes       metric.Int64ObservableGauge
+	ExporterProfileViewServedProfiles    metric.Int64ObservableGauge
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -106,6 +107,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
+	builder.ExporterProfileViewClosedConnections, err = builder.meter.Int64Counter(
+		"otelcol_exporter_profile_view_closed_connections",
+		metric.WithDescription("Connections that the server closed because it had 500. [Alpha]"),
+		metric.WithUnit("{connection}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewPartsLost, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_parts_lost",
 		metric.WithDescription("Parts of the profiles held that pprof has no place for. [Alpha]"),

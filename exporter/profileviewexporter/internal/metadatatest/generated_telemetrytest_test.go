@@ -29,11 +29,15 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	tb.ExporterProfileViewClosedConnections.Add(context.Background(), 1)
 	tb.ExporterProfileViewPartsLost.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesRefused.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesWritten.Add(context.Background(), 1)
 	tb.ExporterProfileViewSamplesWritten.Add(context.Background(), 1)
+	AssertEqualExporterProfileViewClosedConnections(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterProfileViewPartsLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())

@@ -5,18 +5,19 @@ package delivered
 
 import "time"
 
-// Claim is the ids of profiles that one request has in flight.
+// Claim has the ids of profiles that one request has in flight.
 type Claim struct {
 	ids *IDs
-	has []ID
-	// settled is closed when the claim is over or held: then others need not wait for it.
-	settled chan struct{}
-	// over says that Settle was called, held that Hold was. The lock of ids guards them, and has.
+	// The lock of ids guards claimed, over and held.
+	claimed []ID
+	// over reports whether Settle was called, and held whether Hold was called.
 	over, held bool
+	// settled is closed when the claim is over or held. Other claims wait for this.
+	settled chan struct{}
 }
 
-// Hold says that the sender is told of success now. From then on the ids count as repeated for others. The claim must still
-// be settled. On a nil claim it does nothing.
+// Hold records that the sender gets a successful answer now. From then on, the ids count as repeated for other requests. The
+// claim must still be settled. On a nil claim, Hold does nothing.
 func (c *Claim) Hold() {
 	if c == nil {
 		return
@@ -29,8 +30,8 @@ func (c *Claim) Hold() {
 	}
 }
 
-// Settle ends the claim: ids for which delivered is true are remembered as delivered, the others are unknown again. Only the
-// first call counts. On a nil claim it does nothing.
+// Settle ends the claim. The ids for which delivered returns true become delivered, the others become unknown. Only the
+// first call has an effect. On a nil claim, Settle does nothing.
 func (c *Claim) Settle(delivered func(ID) bool) {
 	if c == nil {
 		return
@@ -50,21 +51,21 @@ func (c *Claim) settle(delivered func(ID) bool) (evicted int) {
 	c.over = true
 	now := time.Now()
 	r.expire(now)
-	for _, id := range c.has {
+	for _, id := range c.claimed {
 		delete(r.inFlight, id)
 		if delivered(id) {
 			evicted += r.deliver(id, now)
 		}
 	}
-	c.has = nil
+	c.claimed = nil
 	if !c.held {
 		close(c.settled)
 	}
 	return evicted
 }
 
-// All is the argument of Settle when all profiles were delivered.
+// All is the argument of Settle if all profiles were delivered.
 func All(ID) bool { return true }
 
-// None is the argument of Settle when no profile was delivered, or when that is unknown.
+// None is the argument of Settle if no profile was delivered, or if that is unknown.
 func None(ID) bool { return false }

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// IDs are the ids that are in flight or were delivered. Safe for concurrent use.
+// IDs remembers the ids of profiles that are in flight or were delivered. Safe for concurrent use.
 type IDs struct {
 	ttl        time.Duration
 	maxEntries int
 	evicted    func(n int)
 
 	mu sync.Mutex
-	// inFlight has the ids of all claims that are not settled, held ones included.
+	// inFlight has the ids of all claims that are not settled, including held ones.
 	inFlight  map[ID]*Claim
 	delivered map[ID]*entry
-	// order is the ring of the delivered ids, the oldest first. It is not an entry itself.
+	// order is the head of a ring of the delivered ids, the oldest first.
 	order entry
 }
 
-// New returns IDs that remember at most maxEntries delivered ids, each for ttl. It calls evicted with the number of ids that
-// were forgotten earlier.
+// New returns IDs that remember at most maxEntries delivered ids, each for ttl. They call evicted with the number of ids
+// that were removed before their ttl, because there were too many.
 func New(ttl time.Duration, maxEntries int, evicted func(n int)) *IDs {
 	r := &IDs{
 		ttl:        ttl,
@@ -39,7 +39,7 @@ func New(ttl time.Duration, maxEntries int, evicted func(n int)) *IDs {
 	return r
 }
 
-// Len returns how many delivered ids are remembered.
+// Len returns the number of delivered ids in memory.
 func (r *IDs) Len() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,17 +47,17 @@ func (r *IDs) Len() int {
 	return len(r.delivered)
 }
 
-// ErrInFlight says that it is not known yet whether a profile is a repeated one. The same claim may succeed later.
+// ErrInFlight says that another request with the same profile is not finished. The same claim may succeed later.
 var ErrInFlight = errors.New("cannot tell yet whether a profile is a repeated one: its first copy is in flight")
 
-// wait is how long a claim waits for others to be settled.
+// wait limits how long Claim waits for other claims.
 const wait = time.Second
 
-// Claim claims all ids that are unknown. repeated says for each of ids whether it is held, was delivered, or occurs earlier in
-// ids. While one of the ids is in flight, Claim waits and claims none, so that two calls cannot wait for each other. After
-// a second the error is [ErrInFlight]. If ctx ends before, the error is also that of ctx.
+// Claim claims all unknown ids. repeated reports for each element of ids whether it is held, was delivered, or occurs
+// earlier in ids. While one of the ids is in flight, Claim waits and claims none: so two calls cannot wait for each other.
+// After a second it returns [ErrInFlight]. If ctx ends before, the error wraps [ErrInFlight] and that of ctx.
 //
-// The claim must be settled.
+// The caller must settle the claim.
 func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []bool, err error) {
 	claim, repeated, other := r.try(ids)
 	if other == nil {
@@ -69,7 +69,7 @@ func (r *IDs) Claim(ctx context.Context, ids []ID) (claim *Claim, repeated []boo
 		select {
 		case <-other.settled:
 		case <-timer.C:
-			return nil, nil, fmt.Errorf("%w, also after %v", ErrInFlight, wait)
+			return nil, nil, fmt.Errorf("%w, even after %v", ErrInFlight, wait)
 		case <-ctx.Done():
 			return nil, nil, fmt.Errorf("%w: %w", ErrInFlight, context.Cause(ctx))
 		}
@@ -94,27 +94,29 @@ func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 	for i, id := range ids {
 		if known := r.delivered[id]; known != nil {
 			repeated[i] = true
-			if !id.timeless() { // else equal captures that come at an interval below the ttl would never pass
+			if !id.timeless() {
+				// Otherwise, if equal profiles without a time came more often than once per ttl, only the first would ever
+				// pass.
 				r.touch(known, now)
 			}
 		} else if r.inFlight[id] != nil {
 			repeated[i] = true
 		} else {
 			r.inFlight[id] = claim
-			claim.has = append(claim.has, id)
+			claim.claimed = append(claim.claimed, id)
 		}
 	}
 	return claim, repeated, nil
 }
 
-// expire forgets what is older than the ttl.
+// expire removes the delivered ids that are older than the ttl.
 func (r *IDs) expire(now time.Time) {
 	for r.order.next != &r.order && now.Sub(r.order.next.at) >= r.ttl {
 		r.forget(r.order.next)
 	}
 }
 
-// deliver remembers an id.
+// deliver adds a delivered id.
 func (r *IDs) deliver(id ID, now time.Time) (evicted int) {
 	if len(r.delivered) >= r.maxEntries {
 		r.forget(r.order.next)
@@ -139,7 +141,7 @@ func (r *IDs) forget(e *entry) {
 	delete(r.delivered, e.id)
 }
 
-// entry is a delivered id in the order of time.
+// entry is a delivered id in the ring.
 type entry struct {
 	next, previous *entry
 	at             time.Time

@@ -23,7 +23,7 @@ func id(n byte) ID { return ID{n} }
 
 func unlimited() *IDs { return New(time.Hour, 1000, func(int) {}) }
 
-// claim claims ids of which none is in flight.
+// claim claims ids. None of them may be in flight.
 func claim(t *testing.T, r *IDs, ids ...ID) (*Claim, []bool) {
 	t.Helper()
 	c, repeated, err := r.Claim(t.Context(), ids)
@@ -31,14 +31,14 @@ func claim(t *testing.T, r *IDs, ids ...ID) (*Claim, []bool) {
 	return c, repeated
 }
 
-// deliver says that profiles with these ids have arrived.
+// deliver claims ids and settles the claim as delivered.
 func deliver(t *testing.T, r *IDs, ids ...ID) {
 	t.Helper()
 	c, _ := claim(t, r, ids...)
 	c.Settle(All)
 }
 
-// known tells which ids are delivered.
+// known reports for each id whether it was delivered.
 func known(t *testing.T, r *IDs, ids ...ID) []bool {
 	t.Helper()
 	c, repeated := claim(t, r, ids...)
@@ -46,7 +46,7 @@ func known(t *testing.T, r *IDs, ids ...ID) []bool {
 	return repeated
 }
 
-func TestOnlyWhatArrivedIsKnown(t *testing.T) {
+func TestOnlyDeliveredIDsAreKnown(t *testing.T) {
 	r := unlimited()
 	c, repeated := claim(t, r, id(1), id(2), id(3))
 	assert.Equal(t, []bool{false, false, false}, repeated)
@@ -89,16 +89,16 @@ func TestTTL(t *testing.T) {
 	})
 }
 
-// TestClockJumps: the ttl is counted by a clock that does not jump with the time of day, which times lose when they are
-// rounded, parsed or moved to another zone carelessly.
+// TestClockJumps: the ttl uses the monotonic clock. A time.Time loses its monotonic reading if it is rounded, parsed or
+// converted to another time zone.
 func TestClockJumps(t *testing.T) {
 	r := unlimited()
 	deliver(t, r, id(1))
 	assert.Contains(t, r.delivered[id(1)].at.String(), " m=")
 	known(t, r, id(1))
-	assert.Contains(t, r.delivered[id(1)].at.String(), " m=", "also where it came again")
+	assert.Contains(t, r.delivered[id(1)].at.String(), " m=", "also after it was renewed")
 
-	// With the time of day alone, a clock that was set back keeps ids for longer, and forgets none that it should know.
+	// Without the monotonic clock, a wall clock that was set back keeps ids longer, and removes none too early.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delivered := time.Unix(10_000, 0)
@@ -109,7 +109,7 @@ func TestClockJumps(t *testing.T) {
 	assert.Empty(t, r.delivered)
 }
 
-// A sender that repeats a profile may do so again.
+// A repeated profile renews the ttl of its id, since the sender may repeat it again.
 func TestRepeatedIDIsRememberedForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Minute, 1000, func(int) {})
@@ -123,7 +123,7 @@ func TestRepeatedIDIsRememberedForLonger(t *testing.T) {
 	})
 }
 
-// The time in flight does not count: the id is remembered from its delivery on.
+// The ttl does not include the time in flight.
 func TestTTLBeginsWithDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Minute, 1000, func(int) {})
@@ -155,7 +155,7 @@ func TestMoreAtOnceThanEntries(t *testing.T) {
 	assert.Equal(t, []bool{false, false, false, true, true}, known(t, r, id(1), id(2), id(3), id(4), id(5)))
 }
 
-// waiter is a claim that waits in a goroutine of its own.
+// waiter is a claim that waits in its own goroutine.
 type waiter struct {
 	claim    *Claim
 	repeated []bool
@@ -227,7 +227,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// What keeps the first may last for hours: the second is told to come again.
+// The first claim may take hours to settle. So the second one gets a retryable error after a second.
 func TestWaitEndsAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
@@ -244,7 +244,7 @@ func TestWaitEndsAfterASecond(t *testing.T) {
 	})
 }
 
-// While others come and go, the second does not wait for longer.
+// Even if several claims have the id one after the other, the second does not wait longer.
 func TestWaitForSeveralEndsAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
@@ -295,7 +295,7 @@ func TestHeldIsRepeated(t *testing.T) {
 	})
 }
 
-// Each has what another one wants.
+// Each claim wants an id that another claim has.
 func TestNoDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()
@@ -325,7 +325,8 @@ func TestNoDeadlock(t *testing.T) {
 	})
 }
 
-// While the second waits, the id arrives and is evicted: then the second is delivered too, rather than lost.
+// While the second claim waits, the id is delivered and evicted. Then the second profile is delivered as well: that is
+// better than to lose one.
 func TestEvictedWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Hour, 1, func(int) {})
@@ -355,8 +356,8 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-// An id that comes again is remembered for longer, but not that of a profile without a time: equal ones at an interval
-// below the ttl are captures of their own, of which the first after the ttl passes.
+// A repeated id is remembered longer, but not that of a profile without a time: equal profiles without a time may be
+// different captures. The first one after the ttl is passed on.
 func TestTimelessIsNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := unlimited()

@@ -11,18 +11,19 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// ID identifies a profile by tenant, profile id and sample type: some senders give one id to all sample types of a capture.
-// It is a cryptographic hash, so that long names need no more memory. The last bit is set for a profile without a time.
+// ID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one
+// id for all sample types of a capture. An ID is a cryptographic hash, so long names need no more memory than short ones.
+// The last bit is set for a profile without a time.
 type ID [sha256.Size]byte
 
-// timeless reports whether the profile has no time. Then an equal profile may be another capture.
+// timeless reports whether the profile has no time. An equal profile may then be a different capture.
 func (id *ID) timeless() bool { return id[len(id)-1]&1 == 1 }
 
 // Namer computes the IDs of the profiles of one message. It hashes each long string once.
 type Namer struct {
 	tenant  []byte
 	strings pcommon.StringSlice
-	// long has the hashes of long names, by their index.
+	// long has the hashes of long names by their index in strings.
 	long map[int32][]byte
 	text []byte
 }
@@ -30,12 +31,12 @@ type Namer struct {
 // longText is the length from which a text is replaced by its hash.
 const longText = 256
 
-// NewNamer returns a Namer for a tenant and a table of strings.
+// NewNamer returns a Namer for a tenant and a string table.
 func NewNamer(tenant string, strings pcommon.StringSlice) *Namer {
 	return &Namer{tenant: appendText(nil, tenant), strings: strings}
 }
 
-// Of returns the ID of a profile, and false for a profile without id.
+// Of returns the ID of a profile. It returns false for a profile without a profile id.
 func (n *Namer) Of(profile pprofile.Profile) (ID, bool) {
 	id := profile.ProfileID()
 	if id.IsEmpty() {

@@ -53,7 +53,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// A profile without a time has an ID that says so.
+// The ID of a profile tells whether the profile has a time.
 func TestTimelessIDs(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
@@ -83,7 +83,8 @@ func TestIndicesOutOfRange(t *testing.T) {
 	assert.True(t, ok)
 }
 
-// Profiles that share a long name do not cost a look at it each: a quarter of a terabyte does not end in a test's time.
+// A long name that many profiles share is hashed only once. Otherwise this test would hash a quarter of a terabyte and not
+// finish.
 func TestLongNamesAreReadOnce(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().StringTable().FromRaw([]string{"", strings.Repeat("x", 1<<20)})

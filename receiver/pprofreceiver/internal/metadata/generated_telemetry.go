@@ -27,6 +27,7 @@ type TelemetryBuilder struct {
 	mu                              sync.Mutex
 	registrations                   []metric.Registration
 	ReceiverPprofBytes              metric.Int64Counter
+	ReceiverPprofClosedConnections  metric.Int64Counter
 	ReceiverPprofEmptyProfiles      metric.Int64Counter
 	ReceiverPprofFetches            metric.Int64Counter
 	ReceiverPprofIgnoredAttachments metric.Int64Counter
@@ -70,6 +71,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_pprof_bytes",
 		metric.WithDescription("Bytes of the translated payloads, once as received and once after decompression. [Alpha]"),
 		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverPprofClosedConnections, err = builder.meter.Int64Counter(
+		"otelcol_receiver_pprof_closed_connections",
+		metric.WithDescription("Connections that the server closed because it had max_connections. [Alpha]"),
+		metric.WithUnit("{connection}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofEmptyProfiles, err = builder.meter.Int64Counter(

@@ -21,6 +21,7 @@ func TestSetupTelemetry(t *testing.T) {
 	require.NoError(t, err)
 	defer tb.Shutdown()
 	tb.ReceiverPprofBytes.Add(context.Background(), 1)
+	tb.ReceiverPprofClosedConnections.Add(context.Background(), 1)
 	tb.ReceiverPprofEmptyProfiles.Add(context.Background(), 1)
 	tb.ReceiverPprofFetches.Add(context.Background(), 1)
 	tb.ReceiverPprofIgnoredAttachments.Add(context.Background(), 1)
@@ -30,6 +31,9 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ReceiverPprofRepairs.Add(context.Background(), 1)
 	tb.ReceiverPprofTranslateDuration.Record(context.Background(), 1)
 	AssertEqualReceiverPprofBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualReceiverPprofClosedConnections(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualReceiverPprofEmptyProfiles(t, testTel,

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/otelpprof/otelpprof/internal/jsonscan"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -18,26 +19,29 @@ const maxEscape = len(`\u0000`)
 // jsonReader reads a message in the JSON form of protobuf. Field names are in camel case or as in the message's definition.
 type jsonReader struct {
 	collector
-	scanner
+	jsonscan.Scanner
 	labelSet bool
 }
 
 // ReadJSON reads a message in JSON. It decodes the profiles in place: they are parts of message, which it overwrites. message
 // must not change while they are in use.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
-	r := &jsonReader{collector: collector{limits: limits}, scanner: scanner{text: message}, labelSet: m.labelSet}
+	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed}, labelSet: m.labelSet}
 	err := r.object(func(key []byte) error {
 		if string(key) != "series" {
-			return r.skip()
+			return r.Skip()
 		}
-		return r.array(r.readSeries)
+		return r.Array(r.readSeries)
 	})
 	if err == nil {
-		if r.peek(); r.at < len(r.text) {
-			err = r.unexpected("the end")
-		}
+		err = r.End()
 	}
 	return r.series, err
+}
+
+// object reads an object, or null, calling f for each of its keys. f reads the value.
+func (r *jsonReader) object(f func(key []byte) error) error {
+	return r.Object(func(key []byte) error { return f(unescape(key)) })
 }
 
 func (r *jsonReader) readSeries() error {
@@ -45,7 +49,7 @@ func (r *jsonReader) readSeries() error {
 	if err != nil {
 		return err
 	}
-	labels := func() error { return r.array(func() error { return r.readLabel(s) }) }
+	labels := func() error { return r.Array(func() error { return r.readLabel(s) }) }
 	return r.object(func(key []byte) error {
 		switch string(key) {
 		case "labels":
@@ -54,14 +58,14 @@ func (r *jsonReader) readSeries() error {
 			}
 			return r.object(func(key []byte) error {
 				if string(key) != "labels" {
-					return r.skip()
+					return r.Skip()
 				}
 				return labels()
 			})
 		case "samples":
-			return r.array(func() error { return r.readSample(s) })
+			return r.Array(func() error { return r.readSample(s) })
 		default:
-			return r.skip()
+			return r.Skip()
 		}
 	})
 }
@@ -75,7 +79,7 @@ func (r *jsonReader) readLabel(s *Series) error {
 		case "value":
 			value, err = r.labelText(label.MaxValueBytes)
 		default:
-			err = r.skip()
+			err = r.Skip()
 		}
 		return err
 	})
@@ -87,10 +91,10 @@ func (r *jsonReader) readLabel(s *Series) error {
 
 // labelText reads a string, or null. One that is longer than limit may be returned; it is not much longer.
 func (r *jsonReader) labelText(limit int) (string, error) {
-	if r.word("null") {
+	if r.Word("null") {
 		return "", nil
 	}
-	raw, err := r.literal()
+	raw, err := r.Literal()
 	switch {
 	case err != nil:
 		return "", err
@@ -100,8 +104,8 @@ func (r *jsonReader) labelText(limit int) (string, error) {
 		return string(raw), nil
 	}
 	var text string
-	if err := json.Unmarshal(r.text[r.at-len(raw)-2:r.at], &text); err != nil {
-		return "", malformed("byte %d: %w", r.at, err)
+	if err := json.Unmarshal(r.Text[r.At-len(raw)-2:r.At], &text); err != nil {
+		return "", malformed("byte %d: %w", r.At, err)
 	}
 	return text, nil
 }
@@ -110,12 +114,12 @@ func (r *jsonReader) readSample(s *Series) error {
 	var profile []byte
 	err := r.object(func(key []byte) error {
 		if string(key) != "rawProfile" && string(key) != "raw_profile" {
-			return r.skip()
+			return r.Skip()
 		}
-		if profile = nil; r.word("null") {
+		if profile = nil; r.Word("null") {
 			return nil
 		}
-		raw, err := r.literal()
+		raw, err := r.Literal()
 		if err == nil {
 			profile, err = decodeBase64(unescape(raw))
 		}

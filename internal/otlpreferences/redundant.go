@@ -11,28 +11,29 @@ import (
 )
 
 const (
-	// maxAttributes and maxDepth bound the maps that are rebuilt: pdata looks for each key in all of those before it.
+	// maxAttributes and maxDepth limit the maps that are rebuilt: pdata compares each key with all keys before it.
 	maxAttributes = 1000
 	maxDepth      = 32
 )
 
-// dropLeftovers removes references of keys that are there in full as well. pdata v0.159 sends both. The strings
-// that such a reference means are gone once the dictionary is rewritten, and pdata from v0.163 on refuses a message with
-// both. It returns a copy of a message that others read as well.
-func dropLeftovers(pd pprofile.Profiles) (out pprofile.Profiles, dropped bool) {
+// removeRedundant removes the references of attributes that have a key as well. pdata v0.159 sends both, pdata from v0.163 on
+// refuses both, and a reference would be wrong after the dictionary has been rewritten. removeRedundant copies a read-only
+// message.
+func removeRedundant(pd pprofile.Profiles) (out pprofile.Profiles, removed bool) {
 	if pd.IsReadOnly() {
 		out = pprofile.NewProfiles()
 		pd.CopyTo(out)
 		pd = out
 	}
 	for attributes := range walk.Attributes(pd) {
-		dropped = dropFrom(attributes) || dropped
+		removed = removeFrom(attributes) || removed
 	}
-	return pd, dropped
+	return pd, removed
 }
 
-// dropFrom rebuilds a map. pdata does not show the references, but they have a size.
-func dropFrom(attributes pcommon.Map) bool {
+// removeFrom rebuilds a map and reports whether it has become smaller. The API of pdata does not show the references, so only
+// the size tells whether there were any.
+func removeFrom(attributes pcommon.Map) bool {
 	measured := pprofile.NewResourceProfiles()
 	moved := measured.Resource().Attributes()
 	attributes.MoveTo(moved)
@@ -43,7 +44,8 @@ func dropFrom(attributes pcommon.Map) bool {
 	return before != after
 }
 
-// rebuild puts the values of a map under new keys, in their order. It leaves a map with a key that appears twice.
+// rebuild moves the values of a map to new keys without references, in the same order. It does not change a map in which a key
+// appears twice, since pdata cannot build such a map.
 func rebuild(attributes pcommon.Map, depth int) {
 	if attributes.Len() > maxAttributes || depth > maxDepth {
 		return

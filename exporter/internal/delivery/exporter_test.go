@@ -1,0 +1,61 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
+)
+
+// TestDrainTime: a shutdown does not work for longer on what is queued, and counts the rest as not sent.
+func TestDrainTime(t *testing.T) {
+	const requests = 20
+	telemetry := componenttest.NewTelemetry()
+	defer func() { require.NoError(t, telemetry.Shutdown(context.Background())) }()
+	set := exportertest.NewNopSettings(component.MustNewType("test"))
+	set.TelemetrySettings = telemetry.NewTelemetrySettings()
+	queue := options.NewDefaultQueue()
+	queue.Get().NumConsumers = 1
+	var done atomic.Int64
+	first := make(chan struct{})
+	e, err := delivery.NewExporter(t.Context(), set, &struct{}{}, delivery.Settings{
+		Timeout: exporterhelper.TimeoutConfig{}, Queue: queue, Retry: configretry.NewDefaultBackOffConfig(),
+		Consume: func(ctx context.Context, _ pprofile.Profiles) error {
+			if done.Add(1) == 1 {
+				close(first)
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		},
+		DrainTime: 10 * time.Millisecond,
+	})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	for range requests {
+		require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
+	}
+	<-first
+	begin := time.Now()
+	require.NoError(t, e.Shutdown(t.Context()))
+	assert.Less(t, time.Since(begin), 5*time.Second)
+	metric, err := telemetry.GetMetric("otelcol_exporter_send_failed_profile_samples")
+	require.NoError(t, err)
+	assert.NotNil(t, metric)
+	assert.EqualValues(t, requests, done.Load(), "each is ended with an error")
+}

@@ -1,0 +1,138 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// A server keeps a connection for a while after an answer that ends it.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+// start serves with a limit. A request for /wait is answered when the test ends.
+func start(t *testing.T, most int) (address string, closed *atomic.Int64) {
+	t.Helper()
+	closed = &atomic.Int64{}
+	ended := make(chan struct{})
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/wait" {
+			<-ended
+		}
+	})}
+	New(most, func() { closed.Add(1) }).Apply(server)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		close(ended)
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-served, http.ErrServerClosed)
+	})
+	return listener.Addr().String(), closed
+}
+
+type connection struct {
+	net.Conn
+	answers *bufio.Reader
+}
+
+func connect(t *testing.T, address string) connection {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	t.Cleanup(func() { _ = c.Close() })
+	return connection{c, bufio.NewReader(c)}
+}
+
+func (c connection) send(t *testing.T, path string) {
+	t.Helper()
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path)
+	require.NoError(t, err)
+}
+
+func (c connection) ask(t *testing.T) {
+	t.Helper()
+	c.send(t, "/")
+	answer, err := http.ReadResponse(c.answers, nil)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+}
+
+func (c connection) requireClosed(t *testing.T) {
+	t.Helper()
+	_, err := c.answers.ReadByte()
+	require.Error(t, err)
+	require.NotErrorIs(t, err, net.ErrClosed)
+	timeout, ok := err.(net.Error)
+	require.False(t, ok && timeout.Timeout(), "it is open")
+}
+
+// TestWithoutRequest: who has sent nothing for longest goes first, and others are served.
+func TestWithoutRequest(t *testing.T) {
+	address, closed := start(t, 3)
+	served := connect(t, address)
+	served.ask(t)
+	first, second := connect(t, address), connect(t, address)
+	time.Sleep(10 * time.Millisecond) // It has all of them.
+	for range 20 {
+		connect(t, address).ask(t)
+	}
+	first.requireClosed(t)
+	second.requireClosed(t)
+	assert.Equal(t, int64(20), closed.Load())
+}
+
+// TestIdle: without such a connection, one goes that has no request under way.
+func TestIdle(t *testing.T) {
+	address, closed := start(t, 3)
+	working, older, newer := connect(t, address), connect(t, address), connect(t, address)
+	working.send(t, "/wait")
+	older.ask(t)
+	newer.ask(t)
+	another := connect(t, address)
+	another.ask(t)
+	older.requireClosed(t)
+	newer.ask(t)
+	assert.Equal(t, int64(1), closed.Load())
+}
+
+// TestAllWorking: what is under way is not cut off.
+func TestAllWorking(t *testing.T) {
+	address, closed := start(t, 2)
+	for range 2 {
+		connect(t, address).send(t, "/wait")
+	}
+	time.Sleep(50 * time.Millisecond) // Both are being served.
+	connect(t, address).requireClosed(t)
+	assert.Equal(t, int64(1), closed.Load())
+}
+
+func TestLongHeader(t *testing.T) {
+	address, _ := start(t, 2)
+	c := connect(t, address)
+	_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\nX-A: %s\r\n\r\n", strings.Repeat("a", MaxHeaderBytes+8<<10))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(c.answers, nil)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, answer.StatusCode)
+}

@@ -1,0 +1,76 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jsonscan
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var errMalformed = errors.New("malformed")
+
+func scan(text string) error {
+	s := Scanner{Text: []byte(text), Malformed: errMalformed}
+	if err := s.Skip(); err != nil {
+		return err
+	}
+	return s.End()
+}
+
+func TestSkip(t *testing.T) {
+	for _, text := range []string{`{}`, ` { "a" : [ 1 , -2.5e+3, true, null, false, "\u00e9\n" ] } `, `""`, `0`, strings.Repeat("[", 100) + strings.Repeat("]", 100)} {
+		require.NoError(t, scan(text), text)
+	}
+	for text, want := range map[string]string{
+		``:                       "byte 0: the message ends, want a value",
+		`{"a"}`:                  "want a colon",
+		`[1 2]`:                  "want a comma",
+		`[1,]`:                   "want a value",
+		`{"a":1,}`:               "want a string",
+		`"a`:                     "want a quote",
+		`"\x"`:                   "want an escape that exists",
+		"\"\n\"":                 "want an escape",
+		`01`:                     "want the end",
+		`-`:                      "want a value",
+		`1.`:                     "want a value",
+		strings.Repeat("[", 101): "nested deeper than 100",
+	} {
+		err := scan(text)
+		require.ErrorIs(t, err, errMalformed, text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestObject(t *testing.T) {
+	s := Scanner{Text: []byte(`{"a":[1,2],"b":"x\ty"}`), Malformed: errMalformed}
+	var keys, texts []string
+	require.NoError(t, s.Object(func(key []byte) error {
+		keys = append(keys, string(key))
+		if s.Peek() != '"' {
+			return s.Skip()
+		}
+		text, err := s.Literal()
+		texts = append(texts, string(text))
+		return err
+	}))
+	assert.Equal(t, []string{"a", "b"}, keys)
+	assert.Equal(t, []string{`x\ty`}, texts)
+}
+
+// FuzzSkip accepts what encoding/json does, but for depth and bytes that are no UTF-8.
+func FuzzSkip(f *testing.F) {
+	f.Add(`{"a":[1,-2.5e+3,true,null,"\u00e9"]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := scan(text); err == nil {
+			require.True(t, json.Valid([]byte(text)))
+		} else if json.Valid([]byte(text)) {
+			require.ErrorContains(t, err, "nested deeper")
+		}
+	})
+}

@@ -1,0 +1,64 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
+	"github.com/otelpprof/otelpprof/translator/collapsed"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// ingestFormat returns the format of a request. The parameter format or the Content-Type names it. A body without a name is a
+// pprof, unless it looks like folded stacks, which are what Pyroscope assumes.
+func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentType string, body []byte) (payloadFormat, error) {
+	name := query.Get("format")
+	if name == "" {
+		// Pyroscope's own clients named it so before there was the parameter.
+		_, name, _ = strings.Cut(contentType, "binary/octet-stream+")
+	}
+	isForm := strings.Contains(strings.ToLower(contentType), typeForm)
+	switch {
+	case name == formatPprof, name == "" && (isForm || !collapsed.IsText(body)):
+		return s.pprof, nil
+	case name == "":
+		name = formatFolded
+	}
+	period, err := setFromCounts(source, name, query)
+	if err != nil {
+		return nil, err
+	}
+	if format := s.intake.textFormat(name, period); format != nil {
+		return format, nil
+	}
+	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s are", name, formatPprof, textFormats)
+}
+
+// setFromCounts sets what the query says about the values of a format that does not say so itself. The name of the application
+// may end with the type: then the service is what is before it. period is what a count is worth.
+func setFromCounts(source *pprof.Source, format string, query url.Values) (period int64, err error) {
+	_, isCollapsed := collapsedForms[format]
+	if !isCollapsed && format != formatSpeedscope {
+		return 0, nil
+	}
+	app, _, err := pyroscope.ParseName(query.Get("name"))
+	if err != nil {
+		return 0, refuse(classBadQuery, "%w", err)
+	}
+	counts, err := pyroscope.ParseCounts(app, query.Get("units"), query.Get("sampleRate"), query.Get("aggregationType"))
+	if err != nil {
+		return 0, refuse(classBadQuery, "%w", err)
+	}
+	if service, _ := source.Resource.Get(attributeServiceName); service.Str() == app {
+		source.Resource.PutStr(attributeServiceName, label.ValidText(counts.App))
+	}
+	if source.ProfileName == "" {
+		source.ProfileName = counts.ProfileName
+	}
+	source.SampleTypes = []pprof.ValueType{{Type: counts.Type, Unit: counts.Unit}}
+	return counts.Period, nil
+}

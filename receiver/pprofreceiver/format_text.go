@@ -1,0 +1,75 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"errors"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/collapsed"
+	"github.com/otelpprof/otelpprof/translator/perfscript"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/speedscope"
+)
+
+// The formats that a request can name, beside formatPprof.
+const (
+	formatFolded     = "folded"
+	formatGroups     = "groups" // Pyroscope's name of formatFolded
+	formatLines      = "lines"
+	formatTrie       = "trie"
+	formatTree       = "tree"
+	formatSpeedscope = "speedscope"
+	formatPerfScript = "perf_script"
+
+	// textFormats names them all, in errors.
+	textFormats = formatFolded + ", " + formatGroups + ", " + formatLines + ", " + formatTrie + ", " + formatTree + ", " +
+		formatSpeedscope + ", " + formatPerfScript
+)
+
+// collapsedForms are the formats that are collapsed stacks.
+var collapsedForms = map[string]collapsed.Form{
+	formatFolded: collapsed.Groups, formatGroups: collapsed.Groups, formatLines: collapsed.Lines,
+	formatTrie: collapsed.Trie, formatTree: collapsed.Tree,
+}
+
+// textFormat is a format whose frames are names.
+type textFormat func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
+
+// Decode translates a payload. The translators of these formats have their classes of errors in common.
+func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	profiles, stats, err := f(payload, source)
+	switch {
+	case errors.Is(err, collapsed.ErrMalformed):
+		err = refuse(classMalformed, "%w", err)
+	case errors.Is(err, collapsed.ErrTooLarge):
+		err = refuse(classTooLarge, "%w", err)
+	}
+	return profiles, stats, err
+}
+
+// textFormat returns a format by its name, nil if there is none. period is what a count of collapsed stacks is worth.
+func (in *intake) textFormat(name string, period int64) payloadFormat {
+	if form, found := collapsedForms[name]; found {
+		options := collapsed.Options{Form: form, Period: period, Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return collapsed.Decode(payload, source, options)
+		})
+	}
+	switch name {
+	case formatSpeedscope:
+		options := speedscope.Options{Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return speedscope.Decode(payload, source, options)
+		})
+	case formatPerfScript:
+		options := perfscript.Options{Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return perfscript.Decode(payload, source, options)
+		})
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,101 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// atFormat is a body in one of the formats that are texts, JSON or trees.
+func atFormat(name, format string, wire func() []byte) body {
+	return body{name: "format-" + name, to: pprofServer, path: "/v1/pprof?service.name=hostile&format=" + format, wire: wire}
+}
+
+// formatBodies are for the formats beside pprof, at both APIs that take them.
+func formatBodies() []body {
+	chain := func(node, end string, n int) content {
+		return join(text("\x00\x00\x01"), repeat([]byte(node), n), text(end))
+	}
+	folded := func(line string) func() []byte {
+		return func() []byte { return zstandard(filling([]byte(line), 60<<20)) }
+	}
+	return append([]body{
+		atFormat("folded-equal-lines", "folded", folded("main;work 1\n")),
+		atFormat("folded-empty-lines", "folded", folded("\n")),
+		atFormat("folded-one-line", "folded", folded("a;")),
+		atFormat("folded-one-frame", "folded", folded("a")),
+		atFormat("folded-functions", "folded", func() []byte {
+			return zstandard(counting(2_000_000, func(to []byte, i int) []byte { return fmt.Appendf(to, "function%d 1\n", i) }))
+		}),
+		atFormat("folded-deep-stacks", "folded", func() []byte {
+			deep := strings.Repeat("a;b;c;d;", 2000)
+			return zstandard(counting(1000, func(to []byte, i int) []byte { return fmt.Appendf(to, "%s%d 1\n", deep, i) }))
+		}),
+		atFormat("folded-invalid-text", "folded", folded("\xff;\xfe\xff 1\n")),
+		atFormat("lines", "lines", folded("a\n")),
+		{name: "format-ingest-without-name", to: pprofServer, path: "/ingest?name=hostile.cpu", wire: func() []byte {
+			return counting(500_000, func(to []byte, i int) []byte { return fmt.Appendf(to, "f%d;g 9223372036854775807\n", i) }).plain()
+		}},
+		atFormat("tree-chain-of-values", "tree", func() []byte { return zstandard(chain("\x01a\x01\x01", "\x01a\x01\x00", 16_000)) }),
+		atFormat("tree-chain", "tree", func() []byte { return zstandard(chain("\x01a\x00\x01", "\x01a\x01\x00", 14_000_000)) }),
+		atFormat("tree-wide", "tree", func() []byte {
+			return zstandard(join(text("\x00\x00\xff\xff\xff\xff\x0f"), repeat([]byte("\x01a\x01\x00"), 14_000_000)))
+		}),
+		atFormat("trie-chain-of-values", "trie", func() []byte { return zstandard(chain("\x01a\x01\x01", "\x01a\x01\x00", 1_000_000)) }),
+		atFormat("trie-chain", "trie", func() []byte { return zstandard(chain("\x01a\x00\x01", "\x01a\x01\x00", 14_000_000)) }),
+		atFormat("perf-headers", "perf_script", folded("a 1 2.5: 1 cycles:\n")),
+		atFormat("perf-times", "perf_script", folded("a 1 1795369073.5: 1 cycles:\n")),
+		atFormat("perf-words", "perf_script", folded("x 1 1.5: ")),
+		atFormat("perf-parentheses", "perf_script", func() []byte {
+			return zstandard(join(text("a 1 2.5: 1 e:\n\t1 "), filling([]byte("("), 60<<20)))
+		}),
+		atFormat("perf-inlined", "perf_script", func() []byte {
+			return zstandard(join(text("a 1 2.5: 1 e:\n"), filling([]byte("\t1 f (inlined)\n"), 60<<20)))
+		}),
+		atFormat("perf-threads", "perf_script", func() []byte {
+			return zstandard(counting(900_000, func(to []byte, i int) []byte { return fmt.Appendf(to, "t%d %d/%d 2.5: 1 e:\n\t%x f (x)\n", i, i, i, i) }))
+		}),
+		atFormat("perf-events", "perf_script", func() []byte {
+			return zstandard(counting(2_000_000, func(to []byte, i int) []byte { return fmt.Appendf(to, "a 1 2.5: 1 e%d:\n", i) }))
+		}),
+	}, speedscopeBodies()...)
+}
+
+func speedscopeBodies() []body {
+	file := func(frames, profile content) []byte {
+		return zstandard(join(text(`{"shared":{"frames":[`), frames, text(`{"name":"z"}]},"profiles":[`), profile, text("]}")))
+	}
+	const evented = `{"type":"evented","unit":"nanoseconds","events":[`
+	return []body{
+		atFormat("speedscope-deep", "speedscope", func() []byte {
+			return zstandard(join(text(`{"x":`), repeat([]byte("["), 30_000_000)))
+		}),
+		atFormat("speedscope-frames", "speedscope", func() []byte {
+			return file(filling([]byte(`{"name":"a"},`), 60<<20), text(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}`))
+		}),
+		atFormat("speedscope-empty-frames", "speedscope", func() []byte { return file(filling([]byte("{},"), 60<<20), nil) }),
+		atFormat("speedscope-long-name", "speedscope", func() []byte {
+			name := join(text(`{"name":"`), filling([]byte("\\u0000"), 60<<20), text(`"},`))
+			return file(name, text(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1]}`))
+		}),
+		atFormat("speedscope-weights", "speedscope", func() []byte {
+			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[],"weights":[`), filling([]byte("1,"), 60<<20), text("1]}")))
+		}),
+		atFormat("speedscope-samples", "speedscope", func() []byte {
+			weights := bytes.TrimSuffix(bytes.Repeat([]byte("1,"), 1_000_000), []byte(","))
+			stacks := bytes.TrimSuffix(bytes.Repeat([]byte("[0,0,0],"), 1_000_000), []byte(","))
+			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[`), literal(stacks), text(`],"weights":[`), literal(weights), text("]}")))
+		}),
+		atFormat("speedscope-open-events", "speedscope", func() []byte {
+			return file(nil, join(text(evented), counting(1_000_000, func(to []byte, i int) []byte {
+				return fmt.Appendf(to, `{"type":"O","at":%d,"frame":0},`, i)
+			}), text(`{"type":"C","at":9999999,"frame":0}]}`)))
+		}),
+		atFormat("speedscope-profiles", "speedscope", func() []byte {
+			return file(nil, join(filling([]byte(`{"type":"sampled","unit":"none","samples":[],"weights":[]},`), 60<<20), text("{}")))
+		}),
+	}
+}

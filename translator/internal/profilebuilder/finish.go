@@ -1,0 +1,112 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilebuilder
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// Finish returns the message: one resource, one scope, and the profiles in the order in which they were added. Equal payloads of
+// equal sources have equal profile ids. On an error the message is empty.
+func (b *Builder) Finish() (pprofile.Profiles, pprof.DecodeStats, error) {
+	pd := pprofile.NewProfiles()
+	b.Need(0)
+	if b.err == nil {
+		b.write(pd)
+	}
+	if b.err != nil {
+		return pprofile.Profiles{}, b.Stats(), b.err
+	}
+	b.dict.WriteTo(pd.Dictionary())
+	b.stats.MessageBytes = baseBytes + b.reserved.message + b.dict.MessageBytes()
+	return pd, b.stats, nil
+}
+
+func (b *Builder) write(pd pprofile.Profiles) {
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.SetSchemaUrl(semconv.SchemaURL)
+	ids := profileid.NewHash()
+	ids.Bytes(b.payload)
+	if b.src.Resource != (pcommon.Map{}) {
+		b.src.Resource.CopyTo(resource.Resource().Attributes())
+		ids.Attributes(b.src.Resource)
+	}
+	scope := resource.ScopeProfiles().AppendEmpty()
+	scope.SetSchemaUrl(semconv.SchemaURL)
+	scope.Scope().SetName(b.src.ScopeName)
+	scope.Scope().SetVersion(b.src.ScopeVersion)
+	next := ids.IDs()
+	scope.Profiles().EnsureCapacity(len(b.profiles))
+	for _, p := range b.profiles {
+		profile := scope.Profiles().AppendEmpty()
+		profile.SetProfileID(next.Next(p.Type.Type, p.Type.Unit))
+		b.describe(profile, p)
+		p.writeSamples(profile.Samples())
+	}
+}
+
+func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
+	set := func(to pprofile.ValueType, v pprof.ValueType) {
+		to.SetTypeStrindex(b.String([]byte(v.Type)))
+		to.SetUnitStrindex(b.String([]byte(v.Unit)))
+	}
+	set(profile.SampleType(), p.Type)
+	if p.PeriodType != (pprof.ValueType{}) {
+		set(profile.PeriodType(), p.PeriodType)
+		profile.SetPeriod(p.Period)
+	}
+	start, duration := p.span()
+	profile.SetTime(pcommon.Timestamp(start))
+	profile.SetDurationNano(duration)
+	name := p.Name
+	if name == "" {
+		name = b.src.ProfileName
+	}
+	if name != "" {
+		profile.AttributeIndices().Append(b.StringAttribute(semconv.ProfileName, []byte(name)))
+	}
+	if b.options.PayloadFormat != "" {
+		profile.SetOriginalPayloadFormat(b.options.PayloadFormat)
+		profile.OriginalPayload().FromRaw(b.payload)
+	}
+}
+
+func (p *Profile) writeSamples(samples pprofile.SampleSlice) {
+	p.sortEvents()
+	samples.EnsureCapacity(p.table.Len())
+	events := p.events
+	for i := range p.table.Len() {
+		identity, attributes := p.table.At(i)
+		sample := samples.AppendEmpty()
+		sample.SetStackIndex(identity.Stack)
+		if len(attributes) > 0 {
+			sample.AttributeIndices().FromRaw(attributes)
+		}
+		n := 0
+		for n < len(events) && events[n].sample == i {
+			n++
+		}
+		if n == 0 {
+			sample.Values().FromRaw([]int64{p.sums[i]})
+			continue
+		}
+		writeEvents(sample, events[:n])
+		events = events[n:]
+	}
+}
+
+func writeEvents(sample pprofile.Sample, events []event) {
+	values, times := sample.Values(), sample.TimestampsUnixNano()
+	values.EnsureCapacity(len(events))
+	times.EnsureCapacity(len(events))
+	for i := range events {
+		values.Append(events[i].value)
+		times.Append(events[i].time)
+	}
+}

@@ -1,0 +1,144 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package perfscript
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// header is the first line of a sample: comm pid/tid [cpu] time: period event: rest. What perf did not print is negative, or
+// false.
+type header struct {
+	comm, event, rest []byte
+	pid, tid, cpu     int64
+	// time is in nanoseconds.
+	time      uint64
+	period    int64
+	hasPeriod bool
+}
+
+// parseHeader reads a line. The name of a thread may hold spaces and anything else, so that the time is found first: it is the
+// first word of this form that a thread and perhaps a processor stand before, and an event behind.
+func parseHeader(line []byte) (h header, ok bool) {
+	for at := 0; at < len(line); {
+		start := at + spaces(line[at:])
+		end := start + wordLength(line[start:])
+		at = end
+		var isTime bool
+		if h.time, isTime = parseTime(line[start:end]); isTime && h.parseThread(line[:start]) && h.parseEvent(line[end:]) {
+			return h, true
+		}
+	}
+	return header{}, false
+}
+
+// parseTime reads seconds with a fraction and a colon.
+func parseTime(word []byte) (nanoseconds uint64, ok bool) {
+	seconds, fraction, found := bytes.Cut(word, []byte("."))
+	fraction, ends := bytes.CutSuffix(fraction, []byte(":"))
+	if !found || !ends || len(fraction) == 0 || len(fraction) > 9 {
+		return 0, false
+	}
+	whole, err := strconv.ParseUint(string(seconds), 10, 63)
+	part, partErr := strconv.ParseUint(string(fraction), 10, 63)
+	if err != nil || partErr != nil || whole >= math.MaxInt64/1_000_000_000 {
+		return 0, false
+	}
+	for range 9 - len(fraction) {
+		part *= 10
+	}
+	return whole*1e9 + part, true
+}
+
+// parseThread reads what stands before the time. A number alone is that of the thread.
+func (h *header) parseThread(text []byte) bool {
+	rest, word := cutLast(text)
+	h.cpu = -1
+	if number, found := bytes.CutPrefix(word, []byte("[")); found {
+		var ok bool
+		if h.cpu, ok = parseNumber(bytes.TrimSuffix(number, []byte("]"))); !ok {
+			return false
+		}
+		rest, word = cutLast(rest)
+	}
+	h.pid = -1
+	process, thread, both := bytes.Cut(word, []byte("/"))
+	if !both {
+		thread = process
+	} else if pid, ok := parseID(process); ok {
+		h.pid = pid
+	} else {
+		return false
+	}
+	var ok bool
+	h.tid, ok = parseID(thread)
+	h.comm = bytes.TrimSpace(rest)
+	return ok
+}
+
+// parseEvent reads what stands behind the time.
+func (h *header) parseEvent(text []byte) bool {
+	word, rest := cutFirst(text)
+	h.period, h.hasPeriod = parseNumber(word)
+	if h.hasPeriod {
+		word, rest = cutFirst(rest)
+	}
+	event, ok := bytes.CutSuffix(word, []byte(":"))
+	h.event, h.rest = event, bytes.TrimSpace(rest)
+	return ok && len(event) > 0
+}
+
+// parseID reads the number of a process or thread. perf prints -1 for one that it does not know.
+func parseID(word []byte) (int64, bool) {
+	if string(word) == "-1" {
+		return -1, true
+	}
+	return parseNumber(word)
+}
+
+func parseNumber(word []byte) (int64, bool) {
+	if len(word) == 0 || word[0] > '9' {
+		return 0, false // An error of strconv costs memory.
+	}
+	number, err := strconv.ParseUint(string(word), 10, 63)
+	return int64(number), err == nil
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+
+func spaces(text []byte) (n int) {
+	for n < len(text) && isSpace(text[n]) {
+		n++
+	}
+	return n
+}
+
+func wordLength(text []byte) (n int) {
+	for n < len(text) && !isSpace(text[n]) {
+		n++
+	}
+	return n
+}
+
+// cutFirst returns the first word and what is behind it.
+func cutFirst(text []byte) (word, rest []byte) {
+	text = text[spaces(text):]
+	n := wordLength(text)
+	return text[:n], text[n:]
+}
+
+// cutLast returns the last word and what is before it.
+func cutLast(text []byte) (rest, word []byte) {
+	end := len(text)
+	for end > 0 && isSpace(text[end-1]) {
+		end--
+	}
+	start := end
+	for start > 0 && !isSpace(text[start-1]) {
+		start--
+	}
+	return text[:start], text[start:end]
+}

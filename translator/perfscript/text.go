@@ -1,0 +1,123 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package perfscript
+
+import (
+	"bytes"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
+)
+
+// Attributes of a sample, of the semantic conventions.
+const (
+	attributePID        = "process.pid"
+	attributeThreadID   = "thread.id"
+	attributeThreadName = "thread.name"
+	attributeCPU        = "cpu.logical_number"
+)
+
+// maxShown is how many bytes of the payload an error shows.
+const maxShown = 64
+
+// reader reads one payload.
+type reader struct {
+	*profilebuilder.Builder
+	byEvent map[eventKey]*eventProfile
+	events  []*eventProfile
+	// samples counts those that were read. wallClock is set by the first.
+	samples   int
+	wallClock bool
+
+	// sample is the header of the sample that is being read, if inSample. Its stack has the leaf first.
+	sample   header
+	inSample bool
+	stack    []int32
+	// lines are those of functions that are inlined at address, until the function that they are inlined into.
+	lines      []dictionary.Line
+	address    uint64
+	attributes []int32
+}
+
+// readText reads all samples. An empty line, or the next header, ends a sample.
+func (r *reader) readText(text []byte) {
+	number := 1
+	for ; len(text) > 0 && r.Err() == nil; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		if r.readLine(bytes.TrimRight(line, " \t\r")); r.Err() != nil {
+			r.Locate("line %d", number)
+			return
+		}
+	}
+	if r.endSample(); r.Err() != nil {
+		r.Locate("line %d", number-1)
+	}
+	if r.samples == 0 {
+		r.Fail(profilebuilder.Malformed("there is no sample"))
+	}
+}
+
+func (r *reader) readLine(line []byte) {
+	switch {
+	case len(line) == 0:
+		r.endSample()
+		return
+	case line[0] == '#':
+		return
+	}
+	if line[0] != '\t' {
+		if h, ok := parseHeader(line); ok {
+			r.endSample()
+			r.beginSample(&h)
+			return
+		}
+	}
+	f, ok := parseFrame(line)
+	switch {
+	case !isSpace(line[0]) || !r.inSample:
+		r.Fail(profilebuilder.Malformed("%.*q is not the header of a sample, which needs a thread, a time and an event: comm pid/tid [cpu] time: period event:", maxShown, line))
+	case !ok:
+		r.Fail(profilebuilder.Malformed("%.*q is not a frame, which begins with an address: address symbol (file)", maxShown, bytes.TrimSpace(line)))
+	default:
+		r.addFrame(&f)
+	}
+}
+
+// beginSample begins a sample. Without call graphs, its one frame is in the same line. Behind the name of a tracepoint there are
+// its fields, which are left out.
+func (r *reader) beginSample(h *header) {
+	r.sample, r.inSample = *h, true
+	r.stack, r.lines = r.stack[:0], r.lines[:0]
+	if f, ok := parseFrame(h.rest); ok && len(f.dso) > 0 {
+		r.addFrame(&f)
+	}
+}
+
+func (r *reader) endSample() {
+	if !r.inSample || r.Err() != nil {
+		return
+	}
+	r.inSample = false
+	if len(r.lines) > 0 {
+		r.addLocation(&frame{address: r.address})
+	}
+	h := &r.sample
+	r.attributes = r.attributes[:0]
+	if len(h.comm) > 0 {
+		r.attributes = append(r.attributes, r.StringAttribute(attributeThreadName, h.comm))
+	}
+	r.addNumber(attributePID, h.pid)
+	r.addNumber(attributeThreadID, h.tid)
+	r.addNumber(attributeCPU, h.cpu)
+	r.attributes = dictionary.SortSet(r.attributes, 0)
+	r.addSample(h, r.Stack(r.stack, false))
+}
+
+// addNumber adds an attribute, unless its value is not known.
+func (r *reader) addNumber(key string, value int64) {
+	if value >= 0 {
+		r.attributes = append(r.attributes, r.IntAttribute(key, value))
+	}
+}

@@ -1,0 +1,158 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package speedscope
+
+import (
+	"fmt"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/jsonscan"
+	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// schema is the value of $schema, if a file has it.
+const schema = "https://www.speedscope.app/file-format-schema.json"
+
+// anonymous is the name of a function that has none.
+const anonymous = "(anonymous)"
+
+// reader reads one file. The scanner goes back: the fields of an object may come in any order.
+type reader struct {
+	*profilebuilder.Builder
+	jsonscan.Scanner
+	types  []pprof.ValueType
+	frames []frame
+	// stack has the locations of a sample, the root first.
+	stack   []int32
+	weights []int64
+	event   event
+}
+
+// readFile reads the file. An error of the builder may be the same.
+func (r *reader) readFile() error {
+	var shared, profiles int
+	err := r.Object(func(key []byte) error {
+		switch string(key) {
+		case "$schema":
+			return r.readSchema()
+		case "shared":
+			return r.mark(&shared)
+		case "profiles":
+			return r.mark(&profiles)
+		default:
+			return r.Skip()
+		}
+	})
+	if err == nil {
+		err = r.End()
+	}
+	switch {
+	case err != nil:
+		return err
+	case shared == 0:
+		return profilebuilder.Malformed("the file has no field %q", "shared")
+	case profiles == 0:
+		return profilebuilder.Malformed("the file has no field %q", "profiles")
+	}
+	r.At = shared
+	if err := r.readShared(); err != nil {
+		return err
+	}
+	r.At = profiles
+	if err := r.Array(r.readProfile); err != nil {
+		return err
+	}
+	if len(r.Profiles()) == 0 {
+		return profilebuilder.Malformed("the file has no profile")
+	}
+	return nil
+}
+
+// mark keeps the place of a value, and skips it.
+func (r *reader) mark(place *int) error {
+	*place = r.At
+	return r.Skip()
+}
+
+func (r *reader) readSchema() error {
+	text, err := r.text()
+	if err == nil && string(text) != schema {
+		err = profilebuilder.Malformed("$schema is %.64q, it must be %q", text, schema)
+	}
+	return err
+}
+
+// frame is a frame of the file: its place there, and its location. That is added to the dictionary when a stack has it.
+type frame struct {
+	at       int
+	location int32
+	added    bool
+}
+
+func (r *reader) readShared() error {
+	return r.Object(func(key []byte) error {
+		if string(key) != "frames" {
+			return r.Skip()
+		}
+		r.frames = r.frames[:0]
+		return r.Array(func() error {
+			r.Peek()
+			r.frames = profilebuilder.Append(r.Builder, r.frames, frame{at: r.At})
+			if err := r.Err(); err != nil {
+				return err
+			}
+			return r.Skip()
+		})
+	})
+}
+
+// location returns the location of a frame.
+func (r *reader) location(number int) (int32, error) {
+	f := &r.frames[number]
+	if f.added {
+		return f.location, nil
+	}
+	after := r.At
+	r.At = f.at
+	content, err := r.readFrame()
+	if err != nil {
+		return 0, fmt.Errorf("frame %d: %w", number, err)
+	}
+	r.At = after
+	line := dictionary.Line{Function: r.Function(content.name, content.file), Line: content.line, Column: content.column}
+	f.location, f.added = r.Location(dictionary.Location{}, []dictionary.Line{line}, nil), true
+	if r.Err() != nil {
+		r.Locate("frame %d", number)
+	}
+	return f.location, r.Err()
+}
+
+// frameContent is what is read of a frame.
+type frameContent struct {
+	name, file   []byte
+	line, column int64
+}
+
+func (r *reader) readFrame() (f frameContent, err error) {
+	err = r.Object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			f.name, err = r.text()
+		case "file":
+			f.file, err = r.text()
+		case "line":
+			f.line, err = r.position()
+		case "col":
+			f.column, err = r.position()
+		default:
+			err = r.Skip()
+		}
+		return err
+	})
+	if len(f.name) == 0 {
+		f.name = []byte(anonymous)
+	}
+	return f, err
+}
