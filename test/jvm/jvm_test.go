@@ -24,7 +24,6 @@ import (
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
@@ -42,7 +41,7 @@ func startReceiver(t *testing.T) (url string, received func() pprofile.Profiles)
 	require.NoError(t, err)
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)
-	factory := pprofreceiver.NewFactory().(xreceiver.Factory)
+	factory := pprofreceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig()
 	require.NoError(t, confmap.NewFromStringMap(map[string]any{"server": map[string]any{"endpoint": addresses[0]}}).Unmarshal(cfg))
 	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, next)
