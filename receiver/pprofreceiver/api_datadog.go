@@ -89,7 +89,6 @@ type upload struct {
 }
 
 func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, err error) {
-	jfr := ""
 	for {
 		part, err := parts.Next()
 		if errors.Is(err, io.EOF) {
@@ -110,17 +109,11 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
 				return upload{}, refuse(malformedUnless(err), "%w", err)
 			}
-		case strings.HasSuffix(name, suffixPprof):
+		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
 			u.profiles = append(u.profiles, part)
-		case strings.HasSuffix(name, suffixJFR):
-			jfr = name
-			u.ignored++
 		default:
 			u.ignored++
 		}
-	}
-	if len(u.profiles) == 0 && jfr != "" {
-		return upload{}, refuse(classUnknownFormat, "the upload holds %.64q: format %q is not supported, only %q is", jfr, "jfr", formatPprof)
 	}
 	return u, nil
 }
@@ -143,7 +136,11 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if name := profileNameOf(attachmentName(part)); name != "" {
 			ofPart.ProfileName = name
 		}
-		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: s.pprof, content: part.Content, source: ofPart, times: span}); err != nil {
+		format := s.pprof
+		if strings.HasSuffix(attachmentName(part), suffixJFR) {
+			format = s.intake.jfrFormat(nil, 0)
+		}
+		if err := payloads.addOneOf(ctx, attachmentName(part), payload{format: format, content: part.Content, source: ofPart, times: span}); err != nil {
 			return err
 		}
 	}

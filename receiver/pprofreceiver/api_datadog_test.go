@@ -145,7 +145,7 @@ func TestDatadogRefusals(t *testing.T) {
 		"all bad":        {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
 		"bad event":      {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
 		"1 MB tag":       {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
-		"only jfr":       {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 415, says: `format "jfr"`},
+		"bad jfr":        {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, says: "main.jfr: malformed JFR recording"},
 		"10,000 parts":   {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
 		"truncated":      {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
 		"too many tags":  {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},

@@ -58,6 +58,9 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	if err := setFromIngestQuery(&source, query); err != nil {
 		return err
 	}
+	if query.Get("format") == formatJFR {
+		return s.readIngestRecording(ctx, r, payloads, body, source, query)
+	}
 	contentType := r.Header.Get("Content-Type")
 	format, err := s.ingestFormat(&source, query, contentType, body)
 	if err != nil {
@@ -118,6 +121,7 @@ func ingestTimes(query url.Values) times {
 // readIngestForm reads the fields of a form, in any order.
 func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *form.Reader, source pprof.Source, query url.Values) error {
 	var profile []byte
+	var jfr recording
 	found := false
 	for {
 		part, err := fields.Next()
@@ -147,13 +151,23 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *fo
 		case fieldPrevious:
 			return refuse(classUnknownFormat, "the form has a field %q: profiles that are to be subtracted from another are not supported, update the client", fieldPrevious)
 		case fieldJFR:
-			return refuse(classUnknownFormat, "the form has a field %q: format %q is not supported, only %q is", fieldJFR, fieldJFR, formatPprof)
+			if jfr.content != nil {
+				return refuse(classMalformed, "the form has more than one field %q", fieldJFR)
+			}
+			jfr.content = part.Content
+		case fieldLabels:
+			jfr.labels = part.Content
 		default:
 			payloads.metrics.ignored(ctx, 1)
 		}
 	}
-	if !found {
-		return refuse(classMalformed, "the form has no field %q", fieldProfile)
+	switch {
+	case found && jfr.content != nil:
+		return refuse(classMalformed, "the form has a field %q and a field %q", fieldProfile, fieldJFR)
+	case jfr.content != nil:
+		return s.addRecording(ctx, payloads, jfr, source, query)
+	case !found:
+		return refuse(classMalformed, "the form has no field %q, nor %q", fieldProfile, fieldJFR)
 	}
 	return payloads.add(ctx, payload{format: s.pprof, content: profile, source: source, times: ingestTimes(query)})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
+	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -210,6 +211,13 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 		KeepUnreferencedMappings: cfg.KeepUnreferencedMappings,
 		IncludeOriginalPayload:   cfg.IncludeOriginalPayload,
 	}
+	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
+	return options
+}
+
+// recordingOptions returns the options of the translator of recordings.
+func (cfg *Config) recordingOptions() jfr.Options {
+	options := jfr.Options{LinkLabels: payloadconfig.LinkLabels(cfg.LinkLabels)}
 	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
 	return options
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
+	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -99,11 +100,11 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, budget.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, budget.ErrTooLarge):
 		return classTooLarge
 	case errors.Is(err, budget.ErrExhausted):
 		return classMemory
-	case isAny(err, pprof.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
+	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
 	case errors.Is(err, pprof.ErrNotPprof):
 		return classNotPprof

@@ -11,15 +11,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// pprofFormat is profile.proto and, where they are allowed, the formats that came before it.
+// pprofFormat is profile.proto and, where they are allowed, the formats that came before it. It is also the format of payloads
+// of which nothing else is known, so that it passes recordings on to theirs.
 type pprofFormat struct {
-	decoder *pprof.Decoder
-	legacy  legacyFormats
+	decoder   *pprof.Decoder
+	legacy    legacyFormats
+	recording payloadFormat
 }
 
 // Decode translates a pprof. A payload in an older format is converted to profile.proto first.
 func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f.decoder.Decode(payload, source)
+	if errors.Is(err, pprof.ErrRecording) {
+		return f.recording.Decode(payload, source)
+	}
 	if !errors.Is(err, pprof.ErrNotPprof) {
 		return profiles, stats, err
 	}

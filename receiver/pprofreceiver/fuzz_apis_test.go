@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
+
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
@@ -107,5 +109,6 @@ func FuzzDatadog(f *testing.F) {
 	valid := string(plain(f, cpuProfile(1)))
 	f.Add(formOf("b", "cpu.pprof", valid, "x.json", "{}", "delta-mutex.pprof", string(zs(f, []byte(valid))), "event", event), "host:a", multipartType, "")
 	f.Add(formOf("b", "main.jfr", "x", "event", `{"tags_profiler":"a:b"}`), "", multipartType, "")
+	f.Add(formOf("b", "auto.jfr", string(jfrtest.Example().Bytes()), "event", event), "", multipartType, "")
 	fuzzAPI(f, "/profiling/v1/input")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -23,11 +24,13 @@ import (
 // consumer.
 type intake struct {
 	decoder *pprof.Decoder
+	// recordings translates those of JDK Flight Recorder.
+	recordings *jfr.Decoder
+	limits     LimitsConfig
+	next       xconsumer.Profiles
+	metrics    *metadata.TelemetryBuilder
 	// options are those of the translators.
 	options pprof.DecodeOptions
-	limits  LimitsConfig
-	next    xconsumer.Profiles
-	metrics *metadata.TelemetryBuilder
 	// allMappings says that mappings which no sample refers to are kept.
 	allMappings bool
 	// resource has the attributes of the configuration. It is only read.
@@ -49,6 +52,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	}
 	return &intake{
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
+		recordings:  jfr.NewDecoder(cfg.recordingOptions()),
 		options:     cfg.decodeOptions(),
 		limits:      cfg.Limits,
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
@@ -61,7 +65,11 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 
 // pprofFormat returns the format pprof. hint ends the error for an older format where these are not allowed.
 func (in *intake) pprofFormat(legacyAllowed bool, hint string) payloadFormat {
-	return pprofFormat{decoder: in.decoder, legacy: newLegacyFormats(legacyAllowed, hint, in.limits.InflatedBytes)}
+	return pprofFormat{
+		decoder:   in.decoder,
+		legacy:    newLegacyFormats(legacyAllowed, hint, in.limits.InflatedBytes),
+		recording: in.jfrFormat(nil, 0),
+	}
 }
 
 // newSource returns a source with the configured resource attributes. The caller adds its own.

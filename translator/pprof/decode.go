@@ -4,6 +4,8 @@
 package pprof
 
 import (
+	"bytes"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -88,7 +90,7 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 // resource, one scope and one profile per sample type, the default sample type first, and shares no memory with payload.
 // Equal payloads of equal sources have equal profile ids.
 //
-// The error is ErrMalformed, ErrTooLarge or ErrNotPprof, see errors.Is; the result is then empty but for InflatedBytes.
+// The error is ErrMalformed, ErrTooLarge, ErrNotPprof or ErrRecording, see errors.Is; the result is then empty but for InflatedBytes.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -110,8 +112,11 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 		limits.Reserve = func(bytes int64) error { return t.reserved.ask(t.reserved.inflated + bytes) }
 	}
 	if err := t.wire.Read(raw, limits); err != nil {
-		if IsLegacy(raw) {
+		switch {
+		case IsLegacy(raw):
 			err = ErrNotPprof
+		case bytes.HasPrefix(raw, []byte(recordingMagic)):
+			err = ErrRecording
 		}
 		return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
 	}
@@ -119,6 +124,9 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	t.stats.InflatedBytes = len(raw)
 	return pd, t.stats, err
 }
+
+// recordingMagic is what a JFR recording begins with. No pprof begins so: the first byte has a wire type that does not exist.
+const recordingMagic = "FLR\x00"
 
 // inflate returns the plain form of the payload.
 func (t *decoding) inflate(payload []byte) ([]byte, error) {

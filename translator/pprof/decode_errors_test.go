@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -191,4 +192,14 @@ func TestNewerThanLegacy(t *testing.T) {
 	require.True(t, pprof.IsLegacy(p.body))
 	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(p.body, pprof.Source{})
 	require.NoError(t, err)
+}
+
+// TestRecording holds that a recording is told apart from a broken pprof, compressed or not.
+func TestRecording(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	for name, payload := range map[string][]byte{"plain": recording, "gzip": gzipped(t, recording)} {
+		_, stats, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
+		require.ErrorIs(t, err, pprof.ErrRecording, name)
+		assert.Equal(t, len(recording), stats.InflatedBytes, name)
+	}
 }

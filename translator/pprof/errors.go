@@ -23,6 +23,8 @@ var (
 	ErrNotReserved = errors.New("memory not reserved")
 	// ErrNotPprof says that the payload is something else: one of the older text or binary formats of profiles.
 	ErrNotPprof = errors.New("not a pprof in profile.proto form")
+	// ErrRecording says that the payload is a recording of JDK Flight Recorder, which translator/jfr reads.
+	ErrRecording = errors.New("not a pprof but a JFR recording")
 )
 
 // inflateError gives an error of decompression its class.

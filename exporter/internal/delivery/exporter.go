@@ -195,6 +195,9 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 		return e.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
+		if e.drained.Err() != nil {
+			return errShutdown
+		}
 		working, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })()

@@ -64,7 +64,7 @@ var faults = []faulty{
 	{
 		reason: Reason{"pyroscope_ingest", "unknown_format"}, status: 415, text: "is not supported, only",
 		request: func(u *Uploads, number int) (request, error) {
-			return request{path: "/ingest?format=jfr&name=" + service(number), body: u.payload(number)}, nil
+			return request{path: "/ingest?format=perf.data&name=" + service(number), body: u.payload(number)}, nil
 		},
 	},
 	{
@@ -89,7 +89,7 @@ var faults = []faulty{
 		},
 	},
 	{
-		reason: Reason{"datadog", "unknown_format"}, status: 415, text: "is not supported, only",
+		reason: Reason{"datadog", "malformed"}, status: 400, text: "malformed JFR recording",
 		request: func(_ *Uploads, number int) (request, error) {
 			return datadogForm(number, file{"main.jfr", []byte("FLR\x00")})
 		},

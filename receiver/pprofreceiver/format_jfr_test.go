@@ -1,0 +1,222 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/pierrec/lz4/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/translator/jfr"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+func lz4Of(tb testing.TB, r io.Reader) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := lz4.NewWriter(&out)
+	_, err := io.Copy(w, r)
+	require.NoError(tb, errors.Join(err, w.Close()))
+	return out.Bytes()
+}
+
+// zipOf returns a zip of files with these names, all of one content.
+func zipOf(tb testing.TB, content func() io.Reader, names ...string) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, name := range names {
+		w, err := archive.Create(name)
+		require.NoError(tb, err)
+		_, err = io.Copy(w, content())
+		require.NoError(tb, err)
+	}
+	require.NoError(tb, archive.Close())
+	return out.Bytes()
+}
+
+// recordingProfiles returns the number of values of each profile by its type, and the number of samples that have a link.
+func recordingProfiles(pd pprofile.Profiles) (values map[string]int, links int) {
+	values = map[string]int{}
+	for _, profile := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		name := pd.Dictionary().StringTable().At(int(profile.SampleType().TypeStrindex()))
+		for _, sample := range profile.Samples().All() {
+			values[name] += sample.Values().Len()
+			if sample.LinkIndex() != 0 {
+				links++
+			}
+		}
+	}
+	return values, links
+}
+
+// exampleValues are the values of [jfrtest.Example]. Two profiles have contentions and delay.
+var exampleValues = map[string]int{
+	"cpu": 5, "wall": 1, "alloc_in_new_tlab_objects": 2, "alloc_in_new_tlab_bytes": 2, "alloc_outside_tlab_objects": 1,
+	"alloc_outside_tlab_bytes": 1, "alloc_sample_objects": 1, "alloc_sample_bytes": 1, "live": 1, "malloc_objects": 1, "malloc_bytes": 1,
+	"contentions": 2, "delay": 2,
+}
+
+// TestRecordings holds every way in which a recording may come.
+func TestRecordings(t *testing.T) {
+	recording, labels := jfrtest.Example().Bytes(), jfrtest.Labels()
+	text := func(b []byte) string { return string(b) }
+	reader := func() io.Reader { return bytes.NewReader(recording) }
+	const ingest = "/ingest?name=shop%7Bregion=eu%7D&spyName=javaspy&format=jfr&sampleRate=100&from=1&until=2"
+	for name, c := range map[string]struct {
+		target  string
+		body    []byte
+		headers []string
+		links   int
+		status  int
+	}{
+		"raw":                    {target: ingest, body: recording, links: 1},
+		"raw, gzip":              {target: ingest, body: gz(t, recording), links: 1},
+		"Content-Encoding":       {target: ingest, body: gz(t, recording), headers: []string{"Content-Encoding", "gzip"}, links: 1},
+		"form":                   {target: ingest, body: formOf("b", "jfr", text(recording), "labels", text(labels)), headers: asForm, links: 2},
+		"form, gzip":             {target: ingest, body: formOf("b", "labels", text(gz(t, labels)), "jfr", text(gz(t, recording))), headers: asForm, links: 2},
+		"form without labels":    {target: ingest, body: formOf("b", "jfr", text(recording)), headers: asForm, links: 1},
+		"form without format":    {target: "/ingest?name=shop", body: formOf("b", "jfr", text(recording)), headers: asForm, links: 1},
+		"body without format":    {target: "/ingest?name=shop", body: recording, links: 1},
+		"Datadog's main":         {target: "/profiling/v1/input", body: formOf("b", "main.jfr", text(recording), "event", event), headers: asForm, links: 1},
+		"Datadog's auto in lz4":  {target: "/profiling/v1/input", body: formOf("b", "auto.jfr", text(lz4Of(t, reader())), "event", event), headers: asForm, links: 1},
+		"Datadog's in gzip":      {target: "/profiling/v1/input", body: formOf("b", "main.jfr", text(gz(t, recording)), "event", event), headers: asForm, links: 1},
+		"Datadog's in zstd":      {target: "/profiling/v1/input", body: formOf("b", "main.jfr", text(zs(t, recording)), "event", event), headers: asForm, links: 1},
+		"Datadog's in zip":       {target: "/profiling/v1/input", body: formOf("b", "main.jfr", text(zipOf(t, reader, "readme", "main.jfr")), "event", event), headers: asForm, links: 1},
+		"Datadog's gzip in zip":  {target: "/profiling/v1/input", body: formOf("b", "main.jfr", text(zipOf(t, func() io.Reader { return bytes.NewReader(gz(t, recording)) }, "main.jfr")), "event", event), headers: asForm, links: 1},
+		"Datadog's legacy field": {target: "/profiling/v1/input", body: formOf("b", "data[main.jfr]", text(recording), "event", event), headers: asForm, links: 1},
+		"by its magic":           {target: "/v1/pprof?service.name=shop", body: recording, links: 1, status: http.StatusNoContent},
+		"by its magic, gzip":     {target: "/v1/pprof?service.name=shop", body: gz(t, recording), links: 1, status: http.StatusNoContent},
+		"by its magic, zstd":     {target: "/v1/pprof?service.name=shop", body: zs(t, gz(t, recording)), links: 1, status: http.StatusNoContent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, c.target, c.body, c.headers...)
+			require.Equal(t, max(c.status, http.StatusOK), max(got.status, http.StatusOK), got.text)
+			require.Empty(t, got.text)
+			values, links := recordingProfiles(r.sink.one(t))
+			assert.Equal(t, exampleValues, values)
+			assert.Equal(t, c.links, links)
+			assert.NotEmpty(t, r.sink.resource(t)["service.name"])
+			for _, profile := range r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+				assert.EqualValues(t, uint64(jfrtest.Start), profile.Time(), "the recording has its time")
+			}
+		})
+	}
+}
+
+// TestRecordingRate holds that the query tells the time between two samples where the recording does not.
+func TestRecordingRate(t *testing.T) {
+	for query, period := range map[string]int64{"": 1e7, "&sampleRate=50": 2e7, "&sampleRate=0": 1e7, "&sampleRate=x": 1e7} {
+		recording := jfrtest.New()
+		recording.ExecutionSample(1000, 0, 0, 0, jfrtest.Context{})
+		r := run(t, nil)
+		got := r.post(t, "/ingest?name=shop&format=jfr"+query, recording.Bytes())
+		require.Equal(t, http.StatusOK, got.status, got.text)
+		profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+		assert.Equal(t, period, profile.Period(), query)
+		assert.Equal(t, period, profile.Samples().At(0).Values().At(0), query)
+	}
+}
+
+// TestRecordingFile holds that the section file reads recordings.
+func TestRecordingFile(t *testing.T) {
+	directory := t.TempDir()
+	put(t, jfrtest.Example().Bytes(), directory, "a.pb.gz")
+	r := runFiles(t, componenttest.NewNopHost(), directory, nil)
+	require.Equal(t, 1, r.round(t))
+	values, _ := recordingProfiles(r.sink.one(t))
+	assert.Equal(t, exampleValues, values)
+}
+
+// TestRecordingRefusals holds the answers for recordings that cannot be taken.
+func TestRecordingRefusals(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	reader := func() io.Reader { return bytes.NewReader(recording) }
+	bomb := func() io.Reader { return zeros(100 << 20) }
+	for name, c := range map[string]struct {
+		content []byte
+		status  int
+		says    string
+	}{
+		"cut off":           {recording[:len(recording)-1], 422, "size of the chunk"},
+		"cut off, gzip":     {gz(t, recording)[:100], 422, "inflate"},
+		"cut off, lz4":      {lz4Of(t, reader())[:100], 422, "cannot unpack the recording"},
+		"cut off, zip":      {zipOf(t, reader, "main.jfr")[:100], 422, "cannot unpack the recording"},
+		"zip of others":     {zipOf(t, reader, "main.txt"), 422, "no file that ends in .jfr"},
+		"zip of two":        {zipOf(t, reader, "a.jfr", "b.jfr"), 422, "more than one recording"},
+		"bomb, gzip":        {gzipped(t, bomb()), 413, "more than"},
+		"bomb, lz4":         {lz4Of(t, bomb()), 413, "limits.inflated_bytes"},
+		"bomb, zip":         {zipOf(t, bomb, "a.jfr"), 413, "limits.inflated_bytes"},
+		"gzip bomb in zip":  {zipOf(t, func() io.Reader { return bytes.NewReader(gzipped(t, bomb())) }, "a.jfr"), 413, "more than"},
+		"a pprof":           {plain(t, cpuProfile(1)), 422, "does not begin with"},
+		"something in lz4":  {lz4Of(t, bytes.NewReader([]byte("something"))), 422, "68 bytes, 9 are left"},
+		"many entries":      {zipOf(t, func() io.Reader { return bytes.NewReader(nil) }, make([]string, 10_000)...), 422, "no file that ends in .jfr"},
+		"nothing in an lz4": {lz4Of(t, bytes.NewReader(nil)), 422, "no chunk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, "/ingest?name=shop&format=jfr", c.content)
+			assert.Equal(t, c.status, got.status, got.text)
+			assert.Contains(t, got.text, c.says)
+			assert.Empty(t, r.sink.all())
+		})
+	}
+	for name, body := range map[string][]byte{
+		"two recordings":           formOf("b", "jfr", string(recording), "jfr", string(recording)),
+		"a recording and a pprof":  formOf("b", "jfr", string(recording), "profile", string(plain(t, cpuProfile(1)))),
+		"bad labels":               formOf("b", "jfr", string(recording), "labels", "\x0a\xff"),
+		"neither":                  formOf("b", "labels", "x"),
+		"labels in a broken gzip":  formOf("b", "jfr", string(recording), "labels", string(gz(t, jfrtest.Labels())[:20])),
+		"a recording that is cut":  formOf("b", "jfr", string(recording[:500])),
+		"a recording of no events": formOf("b", "jfr", "x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, nil)
+			got := r.post(t, "/ingest?name=shop&format=jfr", body, asForm...)
+			assert.Equal(t, 422, got.status, got.text)
+			assert.Empty(t, r.sink.all())
+		})
+	}
+}
+
+// TestRecordingMemory holds that memory is reserved before it is allocated, also for containers.
+func TestRecordingMemory(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	format := jfrFormat{decoder: jfr.NewDecoder(jfr.Options{}), container: jfrContainer{limit: 1 << 20}}
+	refused := errors.New("refused")
+	for name, payload := range map[string][]byte{
+		"plain": recording, "gzip": gz(t, recording), "lz4": lz4Of(t, bytes.NewReader(recording)),
+		"zip": zipOf(t, func() io.Reader { return bytes.NewReader(recording) }, "a.jfr"),
+	} {
+		calls := 0
+		for allowed := range 1000 {
+			calls = 0
+			last := int64(0)
+			_, _, err := format.Decode(payload, pprof.Source{Reserve: func(bytes int64) error {
+				assert.Greater(t, bytes, last, "the number never falls")
+				last = bytes
+				if calls++; calls > allowed {
+					return refused
+				}
+				return nil
+			}})
+			if err == nil {
+				break
+			}
+			require.Equal(t, refused, err, name)
+		}
+		assert.Greater(t, calls, 1, name)
+	}
+}

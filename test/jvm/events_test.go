@@ -1,0 +1,143 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jvm
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// record runs the program and returns the path of its recording. Without a JDK the test is skipped, but not in CI.
+func record(t *testing.T) string {
+	t.Helper()
+	for _, tool := range []string{"javac", "java", "jfr"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			require.Empty(t, os.Getenv("CI"), "a JDK is needed: %v", err)
+			t.Skipf("a JDK is needed: %v", err)
+		}
+	}
+	settings, err := filepath.Abs("testdata/busy.jfc")
+	require.NoError(t, err)
+	directory := t.TempDir()
+	path := filepath.Join(directory, "busy.jfr")
+	run(t, "javac", "-d", directory, "testdata/Busy.java")
+	run(t, "java", "-Xmx64m", "-XX:StartFlightRecording=settings="+settings+",filename="+path, "-cp", directory, "Busy", "2000")
+	return path
+}
+
+func run(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	out, err := command.Output()
+	require.NoError(t, err, "%s: %s", name, stderr.String())
+	return out
+}
+
+// event is what the JDK prints of an event, as far as a profile has it.
+type event struct {
+	StartTime      time.Time `json:"startTime"`
+	Duration       string    `json:"duration"`
+	TLABSize       int64     `json:"tlabSize"`
+	AllocationSize int64     `json:"allocationSize"`
+	Weight         int64     `json:"weight"`
+	SampledThread  thread    `json:"sampledThread"`
+	EventThread    thread    `json:"eventThread"`
+	StackTrace     struct {
+		Frames []frame `json:"frames"`
+	} `json:"stackTrace"`
+}
+
+type thread struct {
+	JavaName string `json:"javaName"`
+}
+
+type frame struct {
+	Method struct {
+		Name string `json:"name"`
+		Type struct {
+			Name string `json:"name"`
+		} `json:"type"`
+	} `json:"method"`
+	LineNumber int64 `json:"lineNumber"`
+}
+
+// printed returns what the JDK prints of a recording, by the names of the events.
+func printed(t *testing.T, path string, names ...string) map[string][]event {
+	t.Helper()
+	out := run(t, "jfr", "print", "--json", "--stack-depth", "64", "--events", strings.Join(names, ","), path)
+	var document struct {
+		Recording struct {
+			Events []struct {
+				Type   string `json:"type"`
+				Values event  `json:"values"`
+			} `json:"events"`
+		} `json:"recording"`
+	}
+	require.NoError(t, json.Unmarshal(out, &document))
+	all := map[string][]event{}
+	for _, e := range document.Recording.Events {
+		all[e.Type] = append(all[e.Type], e.Values)
+	}
+	for _, name := range names {
+		require.NotEmpty(t, all[name], name)
+	}
+	return all
+}
+
+// sumOf adds up a value of events.
+func sumOf(events []event, value func(e *event) int64) (sum int64) {
+	for i := range events {
+		sum += value(&events[i])
+	}
+	return sum
+}
+
+// duration reads a duration as Java prints it: PT0.02S.
+func duration(t *testing.T, text string) int64 {
+	t.Helper()
+	d, err := time.ParseDuration(strings.ToLower(strings.TrimPrefix(text, "PT")))
+	require.NoError(t, err)
+	return int64(d)
+}
+
+// timesOf returns the times of events in ascending order.
+func timesOf(events []event) (times []int64) {
+	for i := range events {
+		times = append(times, events[i].StartTime.UnixNano())
+	}
+	slices.Sort(times)
+	return times
+}
+
+// assertTimes compares times. The JDK computes in floating point, so that its times are some nanoseconds off.
+func assertTimes(t *testing.T, want, got []int64, key string) {
+	t.Helper()
+	if !assert.Len(t, got, len(want), key) {
+		return
+	}
+	for i := range want {
+		assert.InDelta(t, 0, want[i]-got[i], float64(time.Microsecond), "%s: event %d", key, i)
+	}
+}
+
+// stacksOf counts events by their thread and their stack.
+func stacksOf(events []event, ofThread func(e *event) thread) map[string]int {
+	stacks := map[string]int{}
+	for i := range events {
+		e := &events[i]
+		stacks[ofThread(e).JavaName+"|"+stackText(e.StackTrace.Frames)]++
+	}
+	return stacks
+}

@@ -1,0 +1,207 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jvm
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pierrec/lz4/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
+)
+
+// startReceiver returns the URL of a receiver, and a function that returns what it passed on.
+func startReceiver(t *testing.T) (url string, received func() pprofile.Profiles) {
+	t.Helper()
+	messages := make(chan pprofile.Profiles, 1)
+	next, err := xconsumer.NewProfiles(func(_ context.Context, pd pprofile.Profiles) error {
+		messages <- pd
+		return nil
+	})
+	require.NoError(t, err)
+	addresses, err := gateway.FreeAddresses(t.Context(), 1)
+	require.NoError(t, err)
+	factory := pprofreceiver.NewFactory()
+	cfg := factory.CreateDefaultConfig()
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{"server": map[string]any{"endpoint": addresses[0]}}).Unmarshal(cfg))
+	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, next)
+	require.NoError(t, err)
+	require.NoError(t, receiver.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() { assert.NoError(t, receiver.Shutdown(context.WithoutCancel(t.Context()))) })
+	return "http://" + addresses[0], func() pprofile.Profiles { return <-messages }
+}
+
+// post sends a form of these files, by their names.
+func post(t *testing.T, url string, files map[string][]byte) {
+	t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for name, content := range files {
+		part, err := form.CreateFormFile(name, name)
+		require.NoError(t, err)
+		_, err = part.Write(content)
+		require.NoError(t, err)
+	}
+	require.NoError(t, form.Close())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, &body)
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", form.FormDataContentType())
+	answer, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode, string(text))
+}
+
+// TestJVM posts a recording of a program as the agents of Pyroscope and Datadog do, and compares it with what the JDK reads.
+func TestJVM(t *testing.T) {
+	path := record(t)
+	recording, err := os.ReadFile(path)
+	require.NoError(t, err)
+	want := printed(t, path, "jdk.ExecutionSample", "jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB",
+		"jdk.ObjectAllocationSample", "jdk.JavaMonitorEnter")
+	url, received := startReceiver(t)
+	for name, upload := range map[string]func(){
+		"pyroscope": func() {
+			post(t, url+"/ingest?name=busy%7Bregion=eu%7D&spyName=javaspy&format=jfr&from=1&until=2", map[string][]byte{
+				"jfr": compressed(t, recording, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
+			})
+		},
+		"datadog": func() {
+			post(t, url+"/profiling/v1/input", map[string][]byte{
+				"main.jfr": compressed(t, recording, func(w io.Writer) io.WriteCloser { return lz4.NewWriter(w) }),
+				"event":    []byte(`{"attachments":["main.jfr"],"tags_profiler":"service:busy,language:jvm","family":"java","version":"4"}`),
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			upload()
+			pd := received()
+			require.NoError(t, profiletest.CheckOptions{Deduplicated: true, NonNegativeLines: true}.Check(pd))
+			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
+			assert.Equal(t, "busy", service.Str())
+			compare(t, pd, want)
+		})
+	}
+}
+
+func compressed(t *testing.T, content []byte, writer func(w io.Writer) io.WriteCloser) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := writer(&out)
+	_, err := w.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+// profile is what a profile has of one type.
+type profile struct {
+	sum    int64
+	times  []int64
+	stacks map[string]int
+	leaves map[string]bool
+}
+
+// profilesOf returns the profiles of a message by the name of their type.
+func profilesOf(pd pprofile.Profiles) map[string]profile {
+	all := map[string]profile{}
+	dict := pd.Dictionary()
+	for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		one := profile{stacks: map[string]int{}, leaves: map[string]bool{}}
+		for _, sample := range p.Samples().All() {
+			var frames []string
+			for _, i := range dict.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
+				line := dict.LocationTable().At(int(i)).Lines().At(0)
+				name := dict.StringTable().At(int(dict.FunctionTable().At(int(line.FunctionIndex())).NameStrindex()))
+				frames = append(frames, fmt.Sprintf("%s:%d", name, line.Line()))
+				one.leaves[name] = true
+			}
+			for i, value := range sample.Values().All() {
+				one.sum += value
+				one.times = append(one.times, int64(sample.TimestampsUnixNano().At(i)))
+				one.stacks[threadOf(dict, sample)+"|"+strings.Join(frames, ";")]++
+			}
+		}
+		slices.Sort(one.times)
+		all[dict.StringTable().At(int(p.SampleType().TypeStrindex()))] = one
+	}
+	return all
+}
+
+func threadOf(dict pprofile.ProfilesDictionary, sample pprofile.Sample) string {
+	for _, i := range sample.AttributeIndices().All() {
+		if a := dict.AttributeTable().At(int(i)); dict.StringTable().At(int(a.KeyStrindex())) == "thread.name" {
+			return a.Value().Str()
+		}
+	}
+	return ""
+}
+
+// stackText writes a stack as profilesOf does.
+func stackText(frames []frame) string {
+	var texts []string
+	for i := range frames {
+		texts = append(texts, fmt.Sprintf("%s.%s:%d", frames[i].Method.Type.Name, frames[i].Method.Name, max(frames[i].LineNumber, 0)))
+	}
+	return strings.Join(texts, ";")
+}
+
+// compare holds that there are the same events with the same values, times, threads and stacks.
+func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
+	t.Helper()
+	got := profilesOf(pd)
+	const period = 10_000_000
+	delay := func(e *event) int64 { return duration(t, e.Duration) }
+	for _, c := range []struct {
+		profile, event string
+		value          func(e *event) int64
+		delta          float64
+	}{
+		{"cpu", "jdk.ExecutionSample", func(*event) int64 { return period }, 0},
+		{"alloc_in_new_tlab_bytes", "jdk.ObjectAllocationInNewTLAB", func(e *event) int64 { return e.TLABSize }, 0},
+		{"alloc_in_new_tlab_objects", "jdk.ObjectAllocationInNewTLAB", func(*event) int64 { return 1 }, 0},
+		{"alloc_outside_tlab_bytes", "jdk.ObjectAllocationOutsideTLAB", func(e *event) int64 { return e.AllocationSize }, 0},
+		{"alloc_outside_tlab_objects", "jdk.ObjectAllocationOutsideTLAB", func(*event) int64 { return 1 }, 0},
+		{"alloc_sample_bytes", "jdk.ObjectAllocationSample", func(e *event) int64 { return e.Weight }, 0},
+		{"alloc_sample_objects", "jdk.ObjectAllocationSample", func(*event) int64 { return 1 }, 0},
+		{"delay", "jdk.JavaMonitorEnter", delay, 1000}, // Rounded for each event.
+		{"contentions", "jdk.JavaMonitorEnter", func(*event) int64 { return 1 }, 0},
+	} {
+		events := want[c.event]
+		assert.InDelta(t, sumOf(events, c.value), got[c.profile].sum, c.delta, c.profile)
+		assertTimes(t, timesOf(events), got[c.profile].times, c.profile)
+		assert.Equal(t, stacksOf(events, func(e *event) thread {
+			if c.profile == "cpu" {
+				return e.SampledThread
+			}
+			return e.EventThread
+		}), got[c.profile].stacks, c.profile)
+	}
+	for _, name := range []string{"Busy.hotAdd", "Busy.hotShift"} {
+		assert.Contains(t, got["cpu"].leaves, name)
+	}
+	assert.Contains(t, got["alloc_outside_tlab_bytes"].leaves, "Busy.allocate")
+	assert.Contains(t, got["delay"].leaves, "Busy.contend")
+}

@@ -1,0 +1,51 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/grafana/jfr-parser/parser"
+)
+
+// clock turns the ticks of a chunk into nanoseconds.
+type clock struct {
+	startNanos, startTicks, perSecond uint64
+}
+
+const second = 1_000_000_000
+
+func newClock(h parser.ChunkHeader) clock {
+	return clock{h.StartNanos, h.StartTicks, max(h.TicksPerSecond, 1)}
+}
+
+// duration returns a number of ticks in nanoseconds, at most the largest int64.
+func (c *clock) duration(ticks uint64) uint64 {
+	if c.perSecond == second {
+		return min(ticks, math.MaxInt64)
+	}
+	high, low := bits.Mul64(ticks, second)
+	if high >= c.perSecond {
+		return math.MaxInt64
+	}
+	nanos, _ := bits.Div64(high, low, c.perSecond)
+	return min(nanos, math.MaxInt64)
+}
+
+// time returns the time of an event. ok is false if it is before 1970 or after 2262. An event may have begun before its chunk.
+func (c *clock) time(ticks uint64) (nanos uint64, ok bool) {
+	if ahead := int64(ticks - c.startTicks); ahead >= 0 {
+		nanos = c.startNanos + c.duration(uint64(ahead))
+		ok = nanos <= math.MaxInt64
+	} else {
+		behind := c.duration(-uint64(ahead))
+		nanos = c.startNanos - behind
+		ok = behind < c.startNanos
+	}
+	if !ok || c.startNanos > math.MaxInt64 {
+		return min(c.startNanos, math.MaxInt64-1), false
+	}
+	return min(nanos, math.MaxInt64-1), true
+}

@@ -1,0 +1,149 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+)
+
+// spanContext is what the events of Pyroscope's agents tell of the span that they belong to.
+type spanContext struct {
+	// context is one of the labels snapshot.
+	context uint64
+	// span is the id of the span, name that of its name in the labels snapshot.
+	span, name uint64
+	// traceHigh and traceLow are the id of the trace.
+	traceHigh, traceLow uint64
+}
+
+// The names of attributes for a span. Pyroscope names them so.
+const (
+	attributeProfileID = "profile_id"
+	attributeSpanName  = "span_name"
+)
+
+// addContext adds the attributes of a context to those of the sample and returns its link. The ids of the event itself count
+// before its labels.
+func (t *decoding) addContext(c *spanContext) (link int32) {
+	if labels := t.labels.contexts[c.context]; labels != nil {
+		if !labels.done {
+			t.translateLabels(labels)
+		}
+		t.attributes = append(t.attributes, labels.attributes...)
+		link = labels.link
+	}
+	if c.traceHigh != 0 || c.traceLow != 0 {
+		var l dictionary.Link
+		binary.BigEndian.PutUint64(l.TraceID[:8], c.traceHigh)
+		binary.BigEndian.PutUint64(l.TraceID[8:], c.traceLow)
+		binary.BigEndian.PutUint64(l.SpanID[:], c.span)
+		link = t.addLink(l)
+	} else if c.span != 0 {
+		t.addAttribute(attributeProfileID, hex.AppendEncode(nil, binary.BigEndian.AppendUint64(nil, c.span)))
+	}
+	if name := t.labels.strings[c.name]; c.name != 0 && len(name) > 0 {
+		t.addAttribute(attributeSpanName, name)
+	}
+	return link
+}
+
+func (t *decoding) addLink(l dictionary.Link) int32 {
+	if !t.need(dictionary.LinkBytes) {
+		return 0
+	}
+	return t.dict.Link(l)
+}
+
+// addAttribute adds an attribute to those of the sample, unless they have the key already.
+func (t *decoding) addAttribute(key string, value []byte) {
+	if !t.need(dictionary.AttributeBytes + 3*int64(len(key)+len(value))) {
+		return
+	}
+	index := t.dict.String(key)
+	if t.hasKey(t.attributes, index) {
+		return
+	}
+	before := t.dict.NumAttributes()
+	attribute := t.dict.StringBytesAttribute(index, 0, t.valid(value))
+	// A long text costs time whether it is new or not.
+	if t.dict.NumAttributes() > before || len(value) > longText {
+		t.spendText(len(value))
+	}
+	t.attributes = append(t.attributes, attribute)
+}
+
+// longText is the length above which a text that is looked up again counts again.
+const longText = 256
+
+func (t *decoding) hasKey(attributes []int32, key int32) bool {
+	return slices.ContainsFunc(attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
+}
+
+// translateLabels makes attributes and a link of the labels of a context.
+func (t *decoding) translateLabels(c *labelContext) {
+	c.done = true
+	own := t.attributes
+	t.attributes = c.attributes[:0:0]
+	link, trace, span := t.linkOf(c)
+	c.link = link
+	for i, l := range c.labels {
+		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
+		if i == trace || i == span || len(key) == 0 || isThreadAttribute(key) {
+			continue
+		}
+		if !t.spendText(len(key)) {
+			break
+		}
+		t.addAttribute(string(t.valid(key)), value)
+	}
+	t.reserved.grown += 8 * int64(len(t.attributes))
+	c.attributes, t.attributes = t.attributes, own
+}
+
+// isThreadAttribute tells whether a label has the name of an attribute that samples have anyway.
+func isThreadAttribute(key []byte) bool {
+	switch string(key) {
+	case attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated:
+		return true
+	default:
+		return false
+	}
+}
+
+// linkOf returns the link of the labels of a context, and the positions of those that say no more than the link, or -1.
+func (t *decoding) linkOf(c *labelContext) (link int32, trace, span int) {
+	for i, names := range t.opts.LinkLabels {
+		trace, traceID := t.label(c, names.Trace)
+		span, spanID := t.label(c, names.Span)
+		found, ok := spanlink.Parse(traceID, spanID, names.Decimal)
+		if trace < 0 || !ok {
+			continue
+		}
+		if i > 0 || !spanlink.Canonical(traceID, spanID) || found.SpanID == (pcommon.SpanID{}) {
+			trace, span = -1, -1
+		}
+		return t.addLink(found), trace, span
+	}
+	return 0, -1, -1
+}
+
+// maxIDText is more than any id has.
+const maxIDText = 64
+
+// label returns the position and the value of a label, or -1.
+func (t *decoding) label(c *labelContext, name string) (position int, value string) {
+	position = slices.IndexFunc(c.labels, func(l [2]uint64) bool { return name != "" && string(t.labels.strings[l[0]]) == name })
+	if position < 0 {
+		return -1, ""
+	}
+	text := t.labels.strings[c.labels[position][1]]
+	return position, string(text[:min(len(text), maxIDText)])
+}

@@ -1,0 +1,96 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// Decoder translates recordings to OTLP profiles. Safe for concurrent use.
+type Decoder struct {
+	opts   Options
+	memory scratch.Keeper[decoding]
+}
+
+// NewDecoder returns a Decoder with these options.
+func NewDecoder(opts Options) *Decoder {
+	opts.Limits = opts.Limits.withDefaults()
+	if opts.LinkLabels == nil {
+		opts.LinkLabels = pprof.DefaultLinkLabels()
+	}
+	return &Decoder{opts: opts}
+}
+
+// Decode translates one recording, plain, in gzip or in zstd, nested too. The result has one resource, one scope and a profile
+// for each kind of event and value, without those that have no event. It shares no memory with payload. Equal recordings of
+// equal sources have equal profile ids.
+//
+// The error is ErrMalformed, ErrTooLarge or that of Reserve; the result is then empty but for InflatedBytes.
+func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, Stats, error) {
+	t := d.memory.Get()
+	if t == nil {
+		t = &decoding{dict: dictionary.New()}
+	}
+	t.begin(&d.opts, src)
+	profiles, err := t.decode(payload)
+	stats := t.stats
+	d.memory.Put(t, t.release())
+	if err != nil {
+		return pprofile.Profiles{}, Stats{InflatedBytes: stats.InflatedBytes}, err
+	}
+	return profiles, stats, nil
+}
+
+func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
+	data, err := t.inflate(&t.inflated, payload, "recording")
+	t.stats.InflatedBytes = len(data)
+	if err != nil {
+		return pprofile.Profiles{}, err
+	}
+	if err := t.readLabels(); err != nil {
+		return pprofile.Profiles{}, err
+	}
+	before := t.reserved.fixed
+	t.recording, err = outline.Read(data, t.opts.Limits.outline(func(bytes int64) error {
+		t.reserved.fixed = max(t.reserved.fixed, before+bytes)
+		return t.reserved.ask()
+	}))
+	if err != nil {
+		return pprofile.Profiles{}, err
+	}
+	if err := t.plan(); err != nil {
+		return pprofile.Profiles{}, err
+	}
+	if err := t.readEvents(data); err != nil {
+		return pprofile.Profiles{}, err
+	}
+	return t.write(payload)
+}
+
+// inflate returns the plain form of the payload or of the labels.
+func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) ([]byte, error) {
+	limit := t.opts.Limits.InflatedBytes
+	if inflate.Plain(payload) {
+		if len(payload) > limit {
+			return nil, outline.TooLarge("bytes of the "+what, len(payload), limit)
+		}
+		return payload, nil
+	}
+	before := t.reserved.fixed
+	plain, err := inflate.AppendReserving((*buffer)[:0], payload, limit, func(bytes int) error {
+		t.reserved.fixed = max(t.reserved.fixed, before+int64(bytes))
+		return t.reserved.ask()
+	})
+	*buffer = plain
+	if err != nil && t.reserved.err == nil {
+		err = inflateError(err)
+	}
+	return plain, err
+}

@@ -1,0 +1,250 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
+)
+
+// chunkOf returns a chunk of these parts. The metadata begin right behind the header.
+func chunkOf(metadata, pools []byte) []byte {
+	chunk := append(make([]byte, jfrtest.HeaderBytes), metadata...)
+	chunk = append(chunk, pools...)
+	copy(chunk, Magic+"\x00\x02")
+	binary.BigEndian.PutUint64(chunk[8:], uint64(len(chunk)))
+	binary.BigEndian.PutUint64(chunk[16:], uint64(jfrtest.HeaderBytes+len(metadata)))
+	binary.BigEndian.PutUint64(chunk[24:], jfrtest.HeaderBytes)
+	binary.BigEndian.PutUint32(chunk[64:], 1)
+	return chunk
+}
+
+// with returns the recording of [jfrtest.Example] with another number at a position of its header.
+func with(at int, value uint64) []byte {
+	recording := jfrtest.Example().Bytes()
+	binary.BigEndian.PutUint64(recording[at:], value)
+	return recording
+}
+
+const most = 1<<32 - 1
+
+// withPools returns a recording whose constant pools are followed by these bytes, at the position that the header names.
+func withPools(pools func(at int) []byte) []byte {
+	recording := jfrtest.Example().Bytes()
+	at := len(recording)
+	recording = append(recording, pools(at)...)
+	binary.BigEndian.PutUint64(recording[16:], uint64(at))
+	return endChunk(recording)
+}
+
+// endChunk sets the size of the chunk, so that what follows its events is one more.
+func endChunk(recording []byte) []byte {
+	binary.BigEndian.PutUint64(recording[8:], uint64(len(recording)))
+	return recording
+}
+
+// changed returns the example after a change.
+func changed(change func(r *jfrtest.Recording)) []byte {
+	r := jfrtest.Example()
+	change(r)
+	return r.Bytes()
+}
+
+func numbers(values ...uint64) (out []byte) {
+	for _, value := range values {
+		out = jfrtest.AppendLong(out, value)
+	}
+	return out
+}
+
+// TestHostile holds the errors for recordings that would make the parser allocate much, run for long, or panic.
+func TestHostile(t *testing.T) {
+	minus := func(n int64) uint64 { return uint64(-n) }
+	for name, test := range map[string]struct {
+		recording []byte
+		want      error
+		says      string
+	}{
+		"nothing":             {[]byte{}, ErrMalformed, "no chunk"},
+		"something else":      {bytes.Repeat([]byte("x"), 100), ErrMalformed, "does not begin with"},
+		"no whole header":     {[]byte(Magic), ErrMalformed, "68 bytes, 4 are left"},
+		"version":             {with(4, 1<<48), ErrMalformed, "version 1"},
+		"fixed integers":      {with(60, 0), ErrMalformed, "fixed length"},
+		"size":                {with(8, 1<<40), ErrMalformed, "size of the chunk: 1099511627776"},
+		"small size":          {with(8, 67), ErrMalformed, "size of the chunk: 67"},
+		"metadata elsewhere":  {with(24, 1<<40), ErrMalformed, "position of the metadata: 1099511627776"},
+		"pools elsewhere":     {with(16, 1<<40), ErrMalformed, "position of the constant pools"},
+		"many chunks":         {bytes.Repeat(jfrtest.New().Bytes(), 4097), ErrTooLarge, "chunks: 4097, the limit is 4096"},
+		"strings of metadata": {chunkOf(numbers(0, 0, 0, 0, 0, most), numbers(0, 1)), ErrMalformed, "4294967295 strings"},
+		"length of a string":  {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 3), numbers(most)...), numbers(0, 1)), ErrMalformed, "a string ends within"},
+		"runes of a string":   {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 4), numbers(most)...), numbers(0, 1)), ErrMalformed, "a string ends within"},
+		"kind of a string":    {chunkOf(numbers(0, 0, 0, 0, 0, 1, 9), numbers(0, 1)), ErrMalformed, "encoding 9"},
+		"attributes":          {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 1, 0), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 attributes"},
+		"children":            {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 1, 0, 0), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 children"},
+		"pool ahead": {
+			withPools(func(int) []byte { return append(numbers(20, 1, 0, 0, 5, 1, 0), make([]byte, 20)...) }), ErrMalformed, "5 bytes away",
+		},
+		"pool before the chunk": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, minus(1<<40), 1, 0) }), ErrMalformed, "bytes away"},
+		"pools that overlap": {
+			// The first one names the position before it as that of another, which ends behind the start of the first.
+			withPools(func(int) []byte { return append(numbers(20, 1, 0, 0, minus(4), 1, 0), make([]byte, 20)...) }), ErrMalformed, "overlap",
+		},
+		"entries of a pool": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassSymbol, most) }), ErrMalformed, "4294967295 entries"},
+		"class of a pool":   {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, 999, 0, 0) }), ErrMalformed, "class 999"},
+		"frames of a stack": {
+			withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassStackTrace, 1, 1, 0, most) }), ErrMalformed, "4294967295 frames",
+		},
+		"frames without fields": {changed(func(r *jfrtest.Recording) { class(r, jfrtest.ClassStackFrame).Fields = nil }), ErrMalformed, "has no fields"},
+		"a class twice":         {changed(func(r *jfrtest.Recording) { r.Classes = append(r.Classes, r.Classes[20]) }), ErrMalformed, "given twice"},
+		"a class that is missing": {
+			changed(func(r *jfrtest.Recording) { r.Classes = slices.Delete(r.Classes, 6, 7) }), ErrMalformed, `no class "int"`,
+		},
+		"many fields": {
+			changed(func(r *jfrtest.Recording) {
+				c := class(r, jfrtest.ClassMalloc)
+				c.Fields = slices.Repeat(c.Fields, 100)
+			}), ErrTooLarge, "fields of a class: 257",
+		},
+		"an event without end":    {changed(func(r *jfrtest.Recording) { r.RawEvent(jfrtest.ClassMalloc, numbers(1, 2)) }), ErrMalformed, "Malloc"},
+		"an event of no bytes":    {endChunk(append(jfrtest.Example().Bytes(), 0)), ErrMalformed, "an event has 0 bytes"},
+		"an event behind the end": {endChunk(append(jfrtest.Example().Bytes(), 100, 1)), ErrMalformed, "an event has 100 bytes, 2 are left"},
+		"a string behind its event": {
+			changed(func(r *jfrtest.Recording) {
+				r.RawEvent(jfrtest.ClassActiveSetting, append(numbers(0, 0, 0, 0, 0, 5), numbers(1<<20)...))
+			}), ErrMalformed, "a string ends within",
+		},
+		"stacks that are no array": {
+			// The parser panics.
+			changed(func(r *jfrtest.Recording) {
+				class(r, jfrtest.ClassStackTrace).Fields[1].Name = "elements"
+			}), ErrMalformed, "cannot parse",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			allocated := allocations(func() {
+				_, _, err := NewDecoder(Options{}).Decode(test.recording, Source{})
+				require.ErrorIs(t, err, test.want)
+				assert.ErrorContains(t, err, test.says)
+			})
+			assert.Less(t, allocated, uint64(4<<20+200*len(test.recording)))
+		})
+	}
+}
+
+func class(r *jfrtest.Recording, id int) *jfrtest.Class {
+	return &r.Classes[slices.IndexFunc(r.Classes, func(c jfrtest.Class) bool { return c.ID == id })]
+}
+
+// allocations returns the bytes that f allocates.
+func allocations(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestLimits holds each limit, just below and at it.
+func TestLimits(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	for name, test := range map[string]struct {
+		enough func(l *Limits, n int)
+		n      int
+		says   string
+	}{
+		"inflated bytes":       {func(l *Limits, n int) { l.InflatedBytes = n }, len(recording), "bytes"},
+		"samples":              {func(l *Limits, n int) { l.Samples = n }, 22, "samples: 22, the limit is 21"},
+		"locations per sample": {func(l *Limits, n int) { l.LocationsPerSample = n }, 3, "frames of a stack: 3, the limit is 2"},
+		"string bytes":         {func(l *Limits, n int) { l.StringBytes = n }, 31, "31, the limit is 30"},
+		"strings":              {func(l *Limits, n int) { l.Strings = n }, 116, "strings: 116, the limit is 115"},
+		"functions":            {func(l *Limits, n int) { l.Functions = n }, 4, "methods: 4, the limit is 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, missing := range []int{0, 1} {
+				var opts Options
+				test.enough(&opts.Limits, test.n-missing)
+				for _, payload := range [][]byte{recording, gz(t, recording)} {
+					_, _, err := NewDecoder(opts).Decode(payload, Source{})
+					if missing == 0 {
+						require.NoError(t, err)
+						continue
+					}
+					require.ErrorIs(t, err, ErrTooLarge)
+					assert.ErrorContains(t, err, test.says)
+				}
+			}
+		})
+	}
+}
+
+// TestRepeatedText holds that few bytes cannot stand for much text: each method repeats the name of its class.
+func TestRepeatedText(t *testing.T) {
+	r := jfrtest.New()
+	long := strings.Repeat("x", 1<<20)
+	var frames []jfrtest.Frame
+	for i := range 100 {
+		frames = append(frames, jfrtest.Frame{Method: r.Method(long, strings.Repeat("m", i+1)), Line: 1})
+	}
+	r.ExecutionSample(1000, 0, r.Stack(false, frames...), 0, jfrtest.Context{})
+	_, _, err := NewDecoder(Options{}).Decode(r.Bytes(), Source{})
+	require.ErrorIs(t, err, ErrTooLarge)
+	assert.ErrorContains(t, err, "bytes of text in functions and attributes")
+}
+
+// TestTruncated holds that a recording that ends early is an error wherever it ends.
+func TestTruncated(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	decoder := NewDecoder(Options{})
+	for n := range len(recording) {
+		_, _, err := decoder.Decode(recording[:n], Source{})
+		require.ErrorIs(t, err, ErrMalformed, n)
+		cut := bytes.Clone(recording[:n])
+		if n >= jfrtest.HeaderBytes {
+			// The header does not tell.
+			_, _, err := decoder.Decode(endChunk(cut), Source{})
+			require.ErrorIs(t, err, ErrMalformed, n)
+		}
+	}
+}
+
+// TestEveryByte holds that no byte makes the translation panic, or ask for less than it allocates.
+func TestEveryByte(t *testing.T) {
+	recording := jfrtest.Example().Bytes()
+	for i := range recording {
+		for _, value := range []byte{0, 0x7f, 0xff, recording[i] ^ 1} {
+			broken := bytes.Clone(recording)
+			broken[i] = value
+			checkMemory(t, broken, jfrtest.Labels())
+		}
+	}
+}
+
+// TestReserveRefuses holds that a refusal ends the translation wherever it comes.
+func TestReserveRefuses(t *testing.T) {
+	recording := gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 50))
+	refused := errors.New("refused")
+	for limit := int64(0); ; limit += 20_000 {
+		_, _, err := NewDecoder(Options{}).Decode(recording, Source{Reserve: func(bytes int64) error {
+			if bytes > limit {
+				return refused
+			}
+			return nil
+		}})
+		if err == nil {
+			assert.Greater(t, limit, int64(100_000))
+			return
+		}
+		require.Equal(t, refused, err)
+	}
+}

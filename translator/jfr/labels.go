@@ -1,0 +1,139 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+)
+
+// labels is the labels snapshot of Pyroscope's agents: it has the labels of each context that events name. The agents define
+// it in jfr_labels.proto, of which github.com/grafana/jfr-parser has a copy:
+//
+//	message LabelsSnapshot { map<int64, Context> contexts = 1; map<int64, string> strings = 2; }
+//	message Context        { map<int64, int64> labels = 1; }  // strings by their id: names to values
+type labels struct {
+	contexts map[uint64]*labelContext
+	strings  map[uint64][]byte
+}
+
+// labelContext has the labels of a context, and what they became.
+type labelContext struct {
+	labels     [][2]uint64
+	done       bool
+	link       int32
+	attributes []int32
+}
+
+// The numbers of the fields. The entries of maps have a key and a value.
+const (
+	snapshotContexts protowire.Number = 1
+	snapshotStrings  protowire.Number = 2
+	contextLabels    protowire.Number = 1
+	entryKey         protowire.Number = 1
+	entryValue       protowire.Number = 2
+)
+
+// labelsFactor is how many times its size a snapshot takes in memory: an entry of four bytes makes one of a map.
+const labelsFactor = 48
+
+// maxLabels is the number of labels of a context.
+const maxLabels = 128
+
+// readLabels reads the snapshot, if there is one.
+func (t *decoding) readLabels() error {
+	if len(t.src.Labels) == 0 {
+		return nil
+	}
+	plain, err := t.inflate(&t.inflatedLabels, t.src.Labels, "labels")
+	if err != nil {
+		return err
+	}
+	t.reserved.fixed += labelsFactor * int64(len(plain))
+	if err := t.reserved.ask(); err != nil {
+		return err
+	}
+	t.labels = labels{contexts: map[uint64]*labelContext{}, strings: map[uint64][]byte{}}
+	return eachField(plain, func(number protowire.Number, entry []byte, _ uint64) error {
+		if number != snapshotContexts && number != snapshotStrings {
+			return nil
+		}
+		key, _, content, err := readEntry(entry)
+		if err != nil {
+			return err
+		}
+		if number == snapshotStrings {
+			if limit := t.opts.Limits.StringBytes; len(content) > limit {
+				return outline.TooLarge("bytes of a string of the labels", len(content), limit)
+			}
+			t.labels.strings[key] = content
+			return nil
+		}
+		c := &labelContext{}
+		t.labels.contexts[key] = c
+		return c.read(content)
+	})
+}
+
+func (c *labelContext) read(content []byte) error {
+	return eachField(content, func(number protowire.Number, entry []byte, _ uint64) error {
+		if number != contextLabels {
+			return nil
+		}
+		if len(c.labels) == maxLabels {
+			return outline.TooLarge("labels of a context", maxLabels+1, maxLabels)
+		}
+		key, value, _, err := readEntry(entry)
+		c.labels = append(c.labels, [2]uint64{key, value})
+		return err
+	})
+}
+
+// readEntry reads an entry of a map, whose value is a number or bytes.
+func readEntry(entry []byte) (key, value uint64, content []byte, err error) {
+	err = eachField(entry, func(number protowire.Number, bytes []byte, varint uint64) error {
+		switch number {
+		case entryKey:
+			key = varint
+		case entryValue:
+			value, content = varint, bytes
+		}
+		return nil
+	})
+	return key, value, content, err
+}
+
+// eachField calls f for each field of a message, with its bytes or its number.
+func eachField(message []byte, f func(number protowire.Number, bytes []byte, varint uint64) error) error {
+	for len(message) > 0 {
+		number, wireType, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return malformedLabels(n)
+		}
+		message = message[n:]
+		var bytes []byte
+		var varint uint64
+		switch wireType {
+		case protowire.BytesType:
+			bytes, n = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			varint, n = protowire.ConsumeVarint(message)
+		default:
+			n = protowire.ConsumeFieldValue(number, wireType, message)
+		}
+		if n < 0 {
+			return malformedLabels(n)
+		}
+		message = message[n:]
+		if err := f(number, bytes, varint); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func malformedLabels(n int) error {
+	return outline.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
+}

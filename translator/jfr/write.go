@@ -1,0 +1,87 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
+	"github.com/otelpprof/otelpprof/translator/internal/semconv"
+)
+
+// write makes the message. payload is what the caller gave, for the profile ids.
+func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
+	pd := pprofile.NewProfiles()
+	resource := pd.ResourceProfiles().AppendEmpty()
+	resource.SetSchemaUrl(semconv.SchemaURL)
+	if t.src.Resource != (pcommon.Map{}) {
+		t.src.Resource.CopyTo(resource.Resource().Attributes())
+	}
+	scope := resource.ScopeProfiles().AppendEmpty()
+	scope.SetSchemaUrl(semconv.SchemaURL)
+	scope.Scope().SetName(t.src.ScopeName)
+	scope.Scope().SetVersion(t.src.ScopeVersion)
+	ids := t.profileIDs(payload)
+	message := int64(messageBytes)
+	for k := range numKinds {
+		list := &t.lists[k]
+		if len(list.events) == 0 {
+			continue
+		}
+		list.sort()
+		columns := k.columns()
+		t.addProfile(scope.Profiles(), k, t.valueType(k), false, &ids)
+		if columns > 1 {
+			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
+		}
+		t.stats.Samples += columns * list.samples.Len()
+		message += int64(columns) * (profileBytes + sampleBytes*int64(list.samples.Len()) + messageEventBytes*int64(len(list.events)))
+	}
+	if t.reserved.err != nil {
+		return pprofile.Profiles{}, t.reserved.err
+	}
+	t.dict.WriteTo(pd.Dictionary())
+	t.stats.MessageBytes = message + t.textBytes + t.dict.MessageBytes()
+	return pd, nil
+}
+
+// valueType returns the type of a kind's values. Without a period they are numbers of samples.
+func (t *decoding) valueType(k kind) valueType {
+	if (k == kindCPU || k == kindWall) && t.period(k) == 1 {
+		return samplesType
+	}
+	return kinds[k].value
+}
+
+// addProfile adds the profile of one value of a kind. All profiles have the time of the recording.
+func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueType, ones bool, ids *profileid.IDs) {
+	profile := profiles.AppendEmpty()
+	profile.SetProfileID(ids.Next(v.name, v.unit))
+	profile.SampleType().SetTypeStrindex(t.dict.String(v.name))
+	profile.SampleType().SetUnitStrindex(t.dict.String(v.unit))
+	if period := kinds[k].period; period != (valueType{}) && v != samplesType {
+		profile.PeriodType().SetTypeStrindex(t.dict.String(period.name))
+		profile.PeriodType().SetUnitStrindex(t.dict.String(period.unit))
+		if k == kindCPU || k == kindWall {
+			profile.SetPeriod(t.period(k))
+		}
+	}
+	profile.SetTime(pcommon.Timestamp(t.first))
+	profile.SetDurationNano(t.last - t.first)
+	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, kinds[k].profile)
+	profile.AttributeIndices().FromRaw([]int32{name})
+	t.lists[k].write(profile.Samples(), ones)
+}
+
+// profileIDs returns the ids of the profiles, which follow from the recording, the labels and the resource.
+func (t *decoding) profileIDs(payload []byte) profileid.IDs {
+	h := profileid.NewHash()
+	h.Bytes(payload)
+	h.Bytes(t.src.Labels)
+	if t.src.Resource != (pcommon.Map{}) {
+		h.Attributes(t.src.Resource)
+	}
+	return h.IDs()
+}
