@@ -80,5 +80,6 @@ func (l *Limit) closeOne() {
 	p.queue.Remove(first)
 	delete(l.all, c)
 	l.closed()
-	go c.Close() //nolint:errcheck // TLS takes its time to say so to the other side, which may not listen.
+	// TLS tells the peer, which may not read. That can take seconds.
+	go c.Close()
 }

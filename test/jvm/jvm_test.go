@@ -98,7 +98,7 @@ func TestJVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			upload()
 			pd := received()
-			require.NoError(t, profiletest.CheckOptions{Deduplicated: true, NonNegativeLines: true}.Check(pd))
+			require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 			assert.Equal(t, "busy", service.Str())
 			compare(t, pd, want)

@@ -26,7 +26,7 @@ func mustDecode(tb testing.TB, recording []byte, src Source) (pprofile.Profiles,
 	tb.Helper()
 	pd, stats, err := NewDecoder(Options{}).Decode(recording, src)
 	require.NoError(tb, err)
-	require.NoError(tb, profiletest.CheckOptions{Deduplicated: true, NonNegativeLines: true}.Check(pd))
+	require.NoError(tb, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 	return pd, stats
 }
 

@@ -200,7 +200,7 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 		}
 		working, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })()
+		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })() //nolint:contextcheck // the drain ends the request
 		err := e.consume(working, pd)
 		if h, found := ctx.Value(heldKey{}).(heldMemory); found && (err == nil || consumererror.IsPermanent(err)) {
 			h.queued.Release()
