@@ -83,3 +83,14 @@ func (zeroReader) Read(p []byte) (int, error) {
 }
 
 func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
+
+// TestManyFrames: the number of frames is limited, since each one costs time.
+func TestManyFrames(t *testing.T) {
+	frame := zstdAll(t, []byte{1})
+	got, err := Append(nil, bytes.Repeat(frame, maxFrames), bombLimit)
+	require.NoError(t, err)
+	assert.Len(t, got, maxFrames)
+	_, err = Append(nil, bytes.Repeat(frame, maxFrames+1), bombLimit)
+	require.ErrorIs(t, err, ErrTooLarge)
+	assert.ErrorContains(t, err, "more than 10000 frames")
+}

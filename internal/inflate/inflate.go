@@ -15,7 +15,8 @@ import (
 const MaxDepth = 4
 
 var (
-	// ErrTooLarge says that the decompressed payload is above the limit, or that more than [MaxDepth] layers are nested.
+	// ErrTooLarge says that the decompressed payload is above the limit, that more than [MaxDepth] layers are nested, or that a
+	// layer of zstd has more than 10,000 frames.
 	ErrTooLarge = errors.New("payload too large")
 	// ErrCorrupt says that the compressed form is damaged, truncated or followed by something else.
 	ErrCorrupt = errors.New("corrupt compressed payload")

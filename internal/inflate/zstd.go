@@ -6,6 +6,7 @@ package inflate
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
@@ -18,6 +19,8 @@ const (
 	maxBlock = 128 << 10
 	// maxCountWindow is the largest window for counting. It is the limit of RFC 9659 for HTTP.
 	maxCountWindow = 8 << 20
+	// maxFrames limits the frames of a payload. Each costs time, even without content.
+	maxFrames = 10_000
 )
 
 // zstdReaderBytes is the most memory that a zstd decoder uses without input and window: buffers for a block and its literals,
@@ -81,7 +84,11 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 // the frames. If these do not tell whether src is within limit, it decompresses src to count its bytes.
 func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 	var least, most, window uint64
-	for rest := src; len(rest) > 0; {
+	frames := 0
+	for rest := src; len(rest) > 0; frames++ {
+		if frames == maxFrames {
+			return 0, fmt.Errorf("%w: more than %d frames of zstd", ErrTooLarge, maxFrames)
+		}
 		frame, err := readFrame(rest)
 		if err != nil {
 			return 0, corrupt("zstd", err)
