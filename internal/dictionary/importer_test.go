@@ -213,6 +213,7 @@ func TestImportKeepsMeaning(t *testing.T) {
 		require.Empty(t, profiletest.Diff(pd, got))
 		allowed := profiletest.CheckOptions{
 			AllowMixedShapes: true, AllowTimestampsOutside: true, AllowNegativeLines: true, AllowNamelessFunctions: true,
+			AllowSeveralValues: true,
 		}
 		require.NoError(t, allowed.Check(got))
 		require.Equal(t, before, bytesOf(t, pd.Dictionary()), "the source is only read")

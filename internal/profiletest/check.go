@@ -29,6 +29,8 @@ type CheckOptions struct {
 	AllowNegativeLines bool
 	// AllowNamelessFunctions accepts functions without name, system name and file name, which pprof allows.
 	AllowNamelessFunctions bool
+	// AllowSeveralValues accepts samples with several values and no timestamps, which the deduplicator sums.
+	AllowSeveralValues bool
 	// Untidy accepts duplicates, orphans, attribute lists in any order, and several values without timestamps: messages that
 	// keep the rules of the protocol and have not gone through one of our components.
 	Untidy bool

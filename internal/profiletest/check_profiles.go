@@ -115,7 +115,7 @@ func (c *checker) sample(at place, s pprofile.Sample) {
 		c.report(at, "has neither values nor timestamps")
 	case values != 0 && timestamps != 0 && values != timestamps:
 		c.report(at, "has %d values and %d timestamps", values, timestamps)
-	case values > 1 && timestamps == 0 && !c.options.Untidy:
+	case values > 1 && timestamps == 0 && !c.options.Untidy && !c.options.AllowSeveralValues:
 		c.report(at, "has %d values without timestamps", values)
 	}
 }

@@ -282,7 +282,11 @@ func TestCheckNamesTheRule(t *testing.T) {
 			accepted: CheckOptions{AllowAttributeStrings: true},
 		},
 		{
-			name: "orphaned function", breakIt: func(pd pprofile.Profiles) { pd.Dictionary().FunctionTable().AppendEmpty().SetStartLine(1) },
+			name: "orphaned function", breakIt: func(pd pprofile.Profiles) {
+				function := pd.Dictionary().FunctionTable().AppendEmpty()
+				function.SetNameStrindex(1)
+				function.SetStartLine(1)
+			},
 			want: "function_table[3]: is an orphan",
 		},
 		{

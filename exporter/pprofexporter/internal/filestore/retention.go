@@ -6,8 +6,10 @@ package filestore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -146,10 +148,21 @@ func removeEmpty(d directory, name string) {
 	}
 }
 
+// openRoot opens the directory. It tries again if the store has just opened it anew, because it had been removed.
+func (r *retention) openRoot() (*os.Root, error) {
+	for {
+		current := r.store.directory()
+		root, err := current.OpenRoot(".")
+		if !errors.Is(err, fs.ErrClosed) || r.store.directory() == current {
+			return root, err
+		}
+	}
+}
+
 // walk counts the files, remembers the oldest, and removes stale temporary files if told to.
 func (r *retention) walk(ctx context.Context, removeStale bool) {
 	begin := time.Now()
-	root, err := r.store.directory().OpenRoot(".")
+	root, err := r.openRoot()
 	if err != nil {
 		r.store.options.Trouble(fmt.Errorf("cannot open the directory to look for old files: %w", err))
 		r.nextWalk = begin.Add(troublePause)
