@@ -54,7 +54,7 @@ func (n *nodes) number(what string) (uint64, error) {
 	case length == 0:
 		return 0, profilebuilder.Malformed("byte %d: the payload ends, want %s", n.at, what)
 	case length < 0 || value > math.MaxInt64:
-		return 0, profilebuilder.Malformed("byte %d: %s is more than %d", n.at, what, math.MaxInt64)
+		return 0, profilebuilder.Malformed("byte %d: %s is more than %d", n.at, what, int64(math.MaxInt64))
 	}
 	n.at += length
 	return value, nil

@@ -39,7 +39,7 @@ func (r *reader) readLine(line []byte, counted bool) {
 		}
 		var err error
 		if count, err = parseCount(line[end+1:]); err != nil {
-			r.Fail(profilebuilder.Malformed("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], math.MaxInt64))
+			r.Fail(profilebuilder.Malformed("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], int64(math.MaxInt64)))
 			return
 		}
 		stack = bytes.TrimRight(line[:end], " \t")

@@ -43,9 +43,9 @@ func TestTimestampLabels(t *testing.T) {
 		"zero and below":      {[][]label{{num("t", 0, "")}, {num("t", -1, "")}}, []string{"[1]@[] {t=0}", "[2]@[] {t=-1}"}},
 		"text":                {[][]label{{str("t", "5")}}, []string{`[1]@[] {t="5"}`}},
 		"twice":               {[][]label{{num("t", 5, ""), num("t", 6, "")}}, []string{"[1]@[] {t=[5,6]}"}},
-		"too late to count":   {[][]label{{num("s", math.MaxInt64/1000, "")}}, []string{fmt.Sprintf("[1]@[] {s=%d}", math.MaxInt64/1000)}},
+		"too late to count":   {[][]label{{num("s", math.MaxInt64/1000, "")}}, []string{fmt.Sprintf("[1]@[] {s=%d}", int64(math.MaxInt64/1000))}},
 		"a unit of its own":   {[][]label{{num("t", 5, "nanoseconds")}}, []string{"[1]@[5] {}"}},
-		"as late as possible": {[][]label{{num("t", math.MaxInt64, "")}}, []string{fmt.Sprintf("[1]@[%d] {}", math.MaxInt64)}},
+		"as late as possible": {[][]label{{num("t", math.MaxInt64, "")}}, []string{fmt.Sprintf("[1]@[%d] {}", int64(math.MaxInt64))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPayload("cpu/ns").code()

@@ -65,7 +65,7 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 	}
 	sum := p.sums[sample] + value
 	if value > 0 && sum < p.sums[sample] {
-		p.builder.Fail(Malformed("the values of a stack are more than %d together", math.MaxInt64))
+		p.builder.Fail(Malformed("the values of a stack are more than %d together", int64(math.MaxInt64)))
 		return
 	}
 	p.sums[sample] = sum
