@@ -4,8 +4,8 @@
 package filestore
 
 import (
-	"errors"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
