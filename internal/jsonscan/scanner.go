@@ -25,6 +25,13 @@ type Scanner struct {
 
 // Peek returns the next byte that is no white space, or 0 at the end.
 func (s *Scanner) Peek() byte {
+	if s.At < len(s.Text) && s.Text[s.At] > ' ' {
+		return s.Text[s.At] // Short enough to be inlined.
+	}
+	return s.afterSpace()
+}
+
+func (s *Scanner) afterSpace() byte {
 	for ; s.At < len(s.Text); s.At++ {
 		switch c := s.Text[s.At]; c {
 		case ' ', '\t', '\n', '\r':
@@ -76,30 +83,41 @@ func (s *Scanner) Object(f func(key []byte) error) error {
 func (s *Scanner) Array(f func() error) error { return s.within('[', ']', f) }
 
 func (s *Scanner) within(open, end byte, element func() error) error {
-	if s.Word("null") {
-		return nil
-	}
 	if s.Peek() != open {
+		if s.Word("null") {
+			return nil
+		}
 		return s.Unexpected(string(open))
 	}
 	s.At++
 	if s.depth++; s.depth > maxDepth {
 		return s.malformed("byte %d: nested deeper than %d", s.At, maxDepth)
 	}
-	for first := true; s.Peek() != end; first = false {
-		if !first {
-			if s.Peek() != ',' {
-				return s.Unexpected("a comma")
-			}
-			s.At++
-		}
-		if err := element(); err != nil {
+	if s.Peek() != end {
+		if err := s.elements(end, element); err != nil {
 			return err
 		}
 	}
 	s.At++
 	s.depth--
 	return nil
+}
+
+// elements reads what stands between commas, one at least.
+func (s *Scanner) elements(end byte, element func() error) error {
+	for {
+		if err := element(); err != nil {
+			return err
+		}
+		switch s.Peek() {
+		case end:
+			return nil
+		case ',':
+			s.At++
+		default:
+			return s.Unexpected("a comma")
+		}
+	}
 }
 
 // Skip skips a value. It is recursive, up to [maxDepth].
@@ -112,7 +130,7 @@ func (s *Scanner) Skip() error {
 	case c == '"':
 		_, err := s.Literal()
 		return err
-	case s.Word("null"), s.Word("true"), s.Word("false"), s.Number():
+	case s.Number(), s.Word("null"), s.Word("true"), s.Word("false"):
 		return nil
 	default:
 		return s.Unexpected("a value")
@@ -159,22 +177,25 @@ func (s *Scanner) escape() bool {
 // Number skips a number, if that is next.
 func (s *Scanner) Number() bool {
 	s.Peek()
-	s.oneOf("-")
-	if !s.oneOf("0") && !s.digits() {
+	s.is('-')
+	if !s.is('0') && !s.digits() {
 		return false
 	}
-	if s.oneOf(".") && !s.digits() {
+	if s.is('.') && !s.digits() {
 		return false
 	}
-	if s.oneOf("eE") {
-		s.oneOf("+-")
+	if s.is('e') || s.is('E') {
+		if !s.is('+') {
+			s.is('-')
+		}
 		return s.digits()
 	}
 	return true
 }
 
-func (s *Scanner) oneOf(set string) bool {
-	if s.At >= len(s.Text) || bytes.IndexByte([]byte(set), s.Text[s.At]) < 0 {
+// is skips a byte, if that is next.
+func (s *Scanner) is(c byte) bool {
+	if s.At >= len(s.Text) || s.Text[s.At] != c {
 		return false
 	}
 	s.At++
@@ -183,7 +204,8 @@ func (s *Scanner) oneOf(set string) bool {
 
 func (s *Scanner) digits() bool {
 	start := s.At
-	for s.oneOf("0123456789") {
+	for s.At < len(s.Text) && '0' <= s.Text[s.At] && s.Text[s.At] <= '9' {
+		s.At++
 	}
 	return s.At > start
 }

@@ -74,3 +74,17 @@ func FuzzSkip(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkSkip goes over what a hostile sender repeats.
+func BenchmarkSkip(b *testing.B) {
+	for _, element := range []string{"1,", "-1.5e3,", "[0,0,0],", `{"name":"a"},`, "null,"} {
+		b.Run(element, func(b *testing.B) {
+			text := []byte("[" + strings.Repeat(element, 1<<20/len(element)) + "0]")
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s := Scanner{Text: text, Malformed: errMalformed}
+				require.NoError(b, s.Skip())
+			}
+		})
+	}
+}

@@ -89,6 +89,12 @@ func speedscopeBodies() []body {
 			stacks := bytes.TrimSuffix(bytes.Repeat([]byte("[0,0,0],"), 1_000_000), []byte(","))
 			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[`), literal(stacks), text(`],"weights":[`), literal(weights), text("]}")))
 		}),
+		atFormat("speedscope-empty-samples", "speedscope", func() []byte {
+			const samples = 12_000_000
+			stacks := repeat([]byte("[],"), samples)
+			weights := repeat([]byte("1,"), samples)
+			return file(nil, join(text(`{"type":"sampled","unit":"none","samples":[`), stacks, text(`[]],"weights":[`), weights, text("1]}")))
+		}),
 		atFormat("speedscope-open-events", "speedscope", func() []byte {
 			return file(nil, join(text(evented), counting(1_000_000, func(to []byte, i int) []byte {
 				return fmt.Appendf(to, `{"type":"O","at":%d,"frame":0},`, i)

@@ -68,6 +68,15 @@ func evented(events string) string {
 	return fmt.Sprintf(`{"type":"evented","name":"e","unit":"nanoseconds","startValue":0,"endValue":9,"events":[%s]}`, events)
 }
 
+// TestFieldsInAnyOrder: it does not matter whether frames or profiles come first.
+func TestFieldsInAnyOrder(t *testing.T) {
+	const shared, profiles = `"shared":{"frames":[{"name":"a"},{"name":"b"}]}`, `"profiles":[{"weights":[1,2],"samples":[[0],[0,1]],"unit":"none","type":"sampled"}]`
+	first, _ := decode(t, []byte("{"+shared+","+profiles+"}"), pprof.Source{})
+	last, _ := decode(t, []byte("{"+profiles+","+shared+"}"), pprof.Source{})
+	assert.Equal(t, map[string]int64{"samples/count": 3}, profiletest.ValueSums(first))
+	assert.Equal(t, profiletest.Render(first), profiletest.Render(last))
+}
+
 // TestUnits: times become nanoseconds, exactly where they are whole.
 func TestUnits(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -107,6 +116,8 @@ func TestRefusals(t *testing.T) {
 		"another schema":    {`{"$schema":"https://example.com"}`, speedscope.ErrMalformed, `$schema is "https://example.com"`},
 		"no frames":         {`{"profiles":[]}`, speedscope.ErrMalformed, `no field "shared"`},
 		"no profiles":       {`{"shared":{}}`, speedscope.ErrMalformed, `no field "profiles"`},
+		"frames twice":      {`{"shared":{},"shared":{}}`, speedscope.ErrMalformed, `the field "shared" twice`},
+		"profiles twice":    {`{"profiles":[],"profiles":[]}`, speedscope.ErrMalformed, `the field "profiles" twice`},
 		"none at all":       {string(file()), speedscope.ErrMalformed, "the file has no profile"},
 		"deep":              {`{"x":` + strings.Repeat("[", 1000), speedscope.ErrMalformed, "nested deeper than 100"},
 		"unit":              {string(file(sampled("fortnights", "1"))), speedscope.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
@@ -138,7 +149,7 @@ func TestRefusals(t *testing.T) {
 		"deep events":       {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), speedscope.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
 		"long name":         {frames(`{"name":"` + strings.Repeat("x", 31) + `"}`), speedscope.ErrTooLarge, "frame 0: profile exceeds a limit: bytes of a string: 31, the limit is 30"},
 		"long profile name": {string(file(`{"type":"sampled","unit":"none","name":"` + strings.Repeat("x", 31) + `","samples":[],"weights":[]}`)), speedscope.ErrTooLarge, "31, the limit is 30"},
-		"many frames":       {strings.Replace(frames(`{"name":"a"},{"name":"b"},{"name":"c"}`), "[[0]]", "[[0],[1],[2]]", 1), speedscope.ErrTooLarge, "frame 2: profile exceeds a limit: locations: 3, the limit is 2"},
+		"many frames":       {strings.NewReplacer("[[0]]", "[[0],[1],[2]]", "[1]}", "[1,1,1]}").Replace(frames(`{"name":"a"},{"name":"b"},{"name":"c"}`)), speedscope.ErrTooLarge, "frame 2: profile exceeds a limit: locations: 3, the limit is 2"},
 		"too long":          {strings.Repeat(" ", 2001), speedscope.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,17 +30,29 @@ type reader struct {
 	event   event
 }
 
-// readFile reads the file. An error of the builder may be the same.
+// readFile reads the file: in one pass where the frames come before the profiles, as the application writes them. An error of
+// the builder may be the same.
 func (r *reader) readFile() error {
-	var shared, profiles int
+	var shared bool
+	var profiles, later int
 	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "$schema":
 			return r.readSchema()
 		case "shared":
-			return r.mark(&shared)
+			if shared {
+				return profilebuilder.Malformed("the file has the field %q twice", key)
+			}
+			shared = true
+			return r.readShared()
 		case "profiles":
-			return r.mark(&profiles)
+			if profiles++; profiles > 1 {
+				return profilebuilder.Malformed("the file has the field %q twice", key)
+			}
+			if !shared {
+				return r.mark(&later)
+			}
+			return r.Array(r.readProfile)
 		default:
 			return r.Skip()
 		}
@@ -51,29 +63,34 @@ func (r *reader) readFile() error {
 	switch {
 	case err != nil:
 		return err
-	case shared == 0:
+	case !shared:
 		return profilebuilder.Malformed("the file has no field %q", "shared")
 	case profiles == 0:
 		return profilebuilder.Malformed("the file has no field %q", "profiles")
 	}
-	r.At = shared
-	if err := r.readShared(); err != nil {
-		return err
+	if later > 0 {
+		r.At = later
+		err = r.Array(r.readProfile)
 	}
-	r.At = profiles
-	if err := r.Array(r.readProfile); err != nil {
-		return err
+	if err == nil && len(r.Profiles()) == 0 {
+		err = profilebuilder.Malformed("the file has no profile")
 	}
-	if len(r.Profiles()) == 0 {
-		return profilebuilder.Malformed("the file has no profile")
-	}
-	return nil
+	return err
 }
 
 // mark keeps the place of a value, and skips it.
 func (r *reader) mark(place *int) error {
 	*place = r.At
 	return r.Skip()
+}
+
+// markArray keeps the place of an array, counts its values and skips it.
+func (r *reader) markArray(place, count *int) error {
+	*place, *count = r.At, 0
+	return r.Array(func() error {
+		*count++
+		return r.Skip()
+	})
 }
 
 func (r *reader) readSchema() error {

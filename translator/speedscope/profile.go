@@ -33,6 +33,7 @@ var wall = pprof.ValueType{Type: "wall", Unit: "nanoseconds"}
 type header struct {
 	kind, name, unit                     []byte
 	start, end, events, samples, weights int
+	sampleCount, weightCount             int
 }
 
 // readProfile reads a profile. Errors of the builder say which, too.
@@ -100,9 +101,9 @@ func (r *reader) readHeader() (h header, err error) {
 		case "events":
 			err = r.mark(&h.events)
 		case "samples":
-			err = r.mark(&h.samples)
+			err = r.markArray(&h.samples, &h.sampleCount)
 		case "weights":
-			err = r.mark(&h.weights)
+			err = r.markArray(&h.weights, &h.weightCount)
 		default:
 			err = r.Skip()
 		}
@@ -137,13 +138,19 @@ func (r *reader) duration(h *header, of unit) (uint64, error) {
 
 // readSamples reads stacks and their weights.
 func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header) error {
-	r.At, r.weights = h.weights, r.weights[:0]
+	if h.sampleCount != h.weightCount {
+		return profilebuilder.Malformed("there are %d samples and %d weights", h.sampleCount, h.weightCount)
+	}
+	r.At, r.weights = h.weights, profilebuilder.Grow(r.Builder, r.weights[:0], h.weightCount)
+	if err := r.Err(); err != nil {
+		return err
+	}
 	err := r.Array(func() error {
 		weight, err := r.value(of.factor, of.whole)
 		if err == nil && weight < 0 {
 			err = profilebuilder.Malformed("weight %d is below 0", len(r.weights))
 		}
-		r.weights = profilebuilder.Append(r.Builder, r.weights, weight)
+		r.weights = append(r.weights, weight)
 		return err
 	})
 	if err != nil {
@@ -151,24 +158,18 @@ func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header
 	}
 	r.At = h.samples
 	number, item := 0, r.readStackItem
-	err = r.Array(func() error {
+	return r.Array(func() error {
 		r.stack = r.stack[:0]
 		if err := r.Array(item); err != nil {
 			return fmt.Errorf("sample %d: %w", number, err)
 		}
-		if number < len(r.weights) {
-			profile.Add(r.Stack(r.stack, true), nil, r.weights[number])
-		}
+		profile.Add(r.Stack(r.stack, true), nil, r.weights[number])
 		if r.Err() != nil {
 			r.Locate("sample %d", number)
 		}
 		number++
 		return r.Err()
 	})
-	if err == nil && number != len(r.weights) {
-		err = profilebuilder.Malformed("there are %d samples and %d weights", number, len(r.weights))
-	}
-	return err
 }
 
 func (r *reader) readStackItem() error {

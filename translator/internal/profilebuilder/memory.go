@@ -62,18 +62,27 @@ func (b *Builder) hold(message, working int64) {
 	b.reserved.working += working
 }
 
-// Append appends an item to a list that a reader keeps. It asks for the memory before.
+// Append appends items to a list that a reader keeps. It asks for the memory before.
 func Append[T any](b *Builder, list []T, items ...T) []T {
 	if free := cap(list) - len(list); free < len(items) {
-		more := max(len(items), len(list), 16)
-		// The list is copied to one of twice its size, which is rounded up.
-		b.hold(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
-		if b.err != nil {
+		if list = Grow(b, list, max(len(items), len(list), 16)); b.err != nil {
 			return list
 		}
-		list = slices.Grow(list, more)
 	}
 	return append(list, items...)
+}
+
+// Grow grows a list so that it takes so many items more. It asks for the memory before; the list stays as it is if there is none.
+func Grow[T any](b *Builder, list []T, more int) []T {
+	if cap(list)-len(list) >= more {
+		return list
+	}
+	// The list is copied to a larger one, whose size is rounded up.
+	b.hold(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
+	if b.err != nil {
+		return list
+	}
+	return slices.Grow(list, more)
 }
 
 // What the smallest message and its building take; what a profile takes; and what a sample, an attribute of it and an event
