@@ -10,9 +10,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
-// A trie and a tree have the same form. A node is the length of its name, the name, its own value and the number of its children,
-// each number an unsigned varint; its children follow it, each with all that is below it. The first node is the root, which has
-// no name.
+// The trie and the tree have the same encoding. A node is the length of its name, the name, its own value and the number
+// of its children. All numbers are unsigned varints. The children follow their parent, each with its own subtree. The
+// first node is the root, which has no name.
 
 // node is one node, without its children.
 type node struct {
@@ -21,7 +21,7 @@ type node struct {
 	children uint64
 }
 
-// nodes reads nodes one after the other.
+// nodes reads one node after the other.
 type nodes struct {
 	content []byte
 	at      int
@@ -62,13 +62,14 @@ func (n *nodes) number(what string) (uint64, error) {
 
 // level is a node whose children are being read.
 type level struct {
-	// length is that of the stack, or of its text, with the node.
+	// length is the length of the stack, or of its text, including the node.
 	length int
 	left   uint64
 }
 
-// walk reads all nodes. For each, enter is called with the length that it returned for the node's parent.
-func (r *reader) walk(content []byte, enter func(parent int, one *node) (length int)) {
+// walk reads all nodes in depth-first order. It calls visit for each node, with the length that visit returned for its
+// parent.
+func (r *reader) walk(content []byte, visit func(parent int, one *node) (length int)) {
 	n := &nodes{content: content}
 	levels := []level{{left: 1}}
 	for len(levels) > 0 && r.Err() == nil {
@@ -84,9 +85,9 @@ func (r *reader) walk(content []byte, enter func(parent int, one *node) (length 
 			r.Fail(err)
 			return
 		}
-		length := enter(top.length, &one)
+		length := visit(top.length, &one)
 		if r.Err() != nil {
-			r.Locate("byte %d", start)
+			r.AddPosition("byte %d", start)
 		}
 		if one.children > 0 {
 			levels = profilebuilder.Append(r.Builder, levels, level{length, one.children})
@@ -97,12 +98,13 @@ func (r *reader) walk(content []byte, enter func(parent int, one *node) (length 
 	}
 }
 
-// notAdded stands for a location that is in the stack, but not yet in the dictionary: frames without any value do not get there.
+// notAdded marks a frame of the stack whose location is not in the dictionary yet. Locations that only lead to nodes
+// without a value are not added.
 const notAdded = -1
 
-// readTree reads nodes that are frames.
+// readTree reads a tree. Each node is a frame.
 func (r *reader) readTree(content []byte) {
-	var names [][]byte // of the frames in the stack
+	var names [][]byte // the frames in the stack
 	r.walk(content, func(parent int, one *node) int {
 		r.stack, names = r.stack[:parent], names[:parent]
 		switch {
@@ -123,7 +125,7 @@ func (r *reader) readTree(content []byte) {
 	})
 }
 
-// readTrie reads nodes that hold parts of the text of stacks.
+// readTrie reads a trie. A node is a part of the text of a stack.
 func (r *reader) readTrie(content []byte) {
 	var text []byte
 	read := 0
@@ -132,7 +134,7 @@ func (r *reader) readTrie(content []byte) {
 		if one.value == 0 {
 			return len(text)
 		}
-		// Few nodes can stand for much text, which is read for each.
+		// A few nodes can expand to much text. Limit the total.
 		if read += len(text); read > r.Limits().InflatedBytes {
 			r.Fail(profilebuilder.TooLarge("bytes of all stacks", read, r.Limits().InflatedBytes))
 			return 0

@@ -12,46 +12,47 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors that [Decode] returns; test with errors.Is.
+// The classes of errors that [Decode] returns. Test for them with errors.Is.
 var (
-	// ErrMalformed says that the payload breaks its form. The text names the line and column, or the byte.
+	// ErrMalformed reports that the payload violates the format. The text has the line and column, or the byte offset.
 	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge says that a limit was exceeded. The text names it.
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 	ErrTooLarge = profilebuilder.ErrTooLarge
 )
 
-// Form is a form of collapsed stacks.
+// Form is one of the forms of collapsed stacks.
 type Form int
 
 const (
-	// Groups has a stack, a space and a count in each line. It is also known as folded.
+	// Groups has one stack, a space and a count on each line. This form is also called folded.
 	Groups Form = iota
-	// Lines has a stack in each line, which counts 1.
+	// Lines has one stack on each line. Each line counts 1.
 	Lines
-	// Trie is a tree in bytes whose nodes hold parts of the text of stacks.
+	// Trie is a binary tree format whose nodes are parts of the text of stacks.
 	Trie
-	// Tree is a tree in bytes whose nodes are frames.
+	// Tree is a binary tree format whose nodes are frames.
 	Tree
 )
 
-// Options say how a payload is read. The zero value is for [Groups] that count samples.
+// Options configure [Decode]. The zero value reads [Groups] and counts samples.
 type Options struct {
 	Form Form
-	// Period is what one count is worth, in the unit of the sample type. 0 means that the values are as they stand, and
-	// that the profile has no period.
+	// Period is the value of one count, in the unit of the sample type. With 0, counts are used as they are, and the
+	// profile has no period.
 	Period int64
 	Limits pprof.Limits
-	// IncludeOriginalPayload copies the payload as it was given to Decode into the profile.
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into the profile.
 	IncludeOriginalPayload bool
 }
 
 // payloadFormat is the original_payload_format of all forms.
 const payloadFormat = "collapsed"
 
-// Decode translates one payload, plain, in gzip or in zstd. The result has one profile, of the first of the source's sample types,
-// or samples/count, and shares no memory with payload. Equal stacks are one sample. The payload has no times.
+// Decode translates one payload: plain, in gzip or in zstd. The result has one profile. Its sample type is the first one
+// in src.SampleTypes, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
+// format has no times.
 //
-// The error is ErrMalformed or ErrTooLarge, or one of inflating or of src.Reserve.
+// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	common := profilebuilder.Options{Limits: options.Limits}
 	if options.IncludeOriginalPayload {
@@ -89,11 +90,11 @@ type reader struct {
 	*profilebuilder.Builder
 	profile *profilebuilder.Profile
 	period  int64
-	// stack has the locations of a stack, the root first.
+	// stack is the current stack, root first.
 	stack []int32
 }
 
-// add adds a count to the sample of the stack. It fails if the value does not fit.
+// add adds count to the sample of the current stack. It fails if the product of count and period overflows int64.
 func (r *reader) add(count int64) {
 	if r.Err() != nil {
 		return
@@ -106,7 +107,7 @@ func (r *reader) add(count int64) {
 	r.profile.Add(r.Stack(r.stack, true), nil, int64(value))
 }
 
-// push adds a frame to the stack.
+// push appends a frame to the current stack.
 func (r *reader) push(location int32) {
 	if r.CheckDepth(len(r.stack) + 1) {
 		r.stack = profilebuilder.Append(r.Builder, r.stack, location)

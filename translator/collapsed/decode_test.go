@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 var cpu = pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}
 
@@ -32,13 +32,13 @@ func decode(t *testing.T, payload []byte, src pprof.Source, options collapsed.Op
 	return pd, stats
 }
 
-// forms are the golden files. trie and tree hold the same stacks.
+// forms has the golden files. trie and tree contain the same stacks.
 var forms = map[string]collapsed.Form{
 	"groups.txt": collapsed.Groups, "lines.txt": collapsed.Lines, "trie.bin": collapsed.Trie, "tree.bin": collapsed.Tree,
 }
 
-// TestGolden holds what becomes of each form against a text that a person can read. Write them anew with
-// go test ./translator/collapsed -run TestGolden -update.
+// TestGolden compares the profiles of each form with a readable text. To update the files, run go test
+// ./translator/collapsed -run TestGolden -update.
 func TestGolden(t *testing.T) {
 	for name, form := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 			pd, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
 			profiletest.Golden(t, name+".golden", profiletest.Render(pd), *update)
 			again, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
-			assert.Equal(t, marshal(t, pd), marshal(t, again), "the same bytes each time")
+			assert.Equal(t, marshal(t, pd), marshal(t, again), "equal bytes for equal input")
 		})
 	}
 }
@@ -60,7 +60,7 @@ func marshal(t *testing.T, pd pprofile.Profiles) []byte {
 	return bytes
 }
 
-// TestRoundTrip sends the stacks on as a pprof: google/pprof counts the same.
+// TestRoundTrip encodes the stacks as a pprof. google/pprof must get the same counts.
 func TestRoundTrip(t *testing.T) {
 	for name, want := range map[string]int64{"groups.txt": 58, "lines.txt": 4} {
 		pd, stats := decode(t, profiletest.Format(t, name), pprof.Source{}, collapsed.Options{Form: forms[name]})
@@ -75,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDetails are the less usual texts that are accepted.
+// TestDetails decodes unusual texts that are accepted.
 func TestDetails(t *testing.T) {
 	for name, test := range map[string]struct {
 		payload string
@@ -107,7 +107,7 @@ func TestDetails(t *testing.T) {
 	assert.Equal(t, "collapsed", p.OriginalPayloadFormat())
 }
 
-// TestRefusals name the place, the number and the limit.
+// TestRefusals checks that errors have the position, the number and the limit.
 func TestRefusals(t *testing.T) {
 	small := pprof.Limits{
 		Samples: 2, LocationsPerSample: 3, StringBytes: 8, Locations: 5, Functions: 4, Strings: 100, InflatedBytes: 200,
@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded: few bytes of a tree or trie cannot stand for any number of long stacks.
+// TestWorkIsBounded: a small tree or trie cannot contain an unlimited number of long stacks.
 func TestWorkIsBounded(t *testing.T) {
 	limits := pprof.Limits{InflatedBytes: 1 << 20}
 	chain := "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 10_000) + "\x01a\x01\x00"
@@ -169,14 +169,14 @@ func TestWorkIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "bytes of all stacks")
 }
 
-// TestReserve: an error of Reserve is returned as it is.
+// TestReserve: Decode returns an error of Reserve unchanged.
 func TestReserve(t *testing.T) {
 	refused := errors.New("no memory")
 	_, _, err := collapsed.Decode([]byte("a;b 1\n"), pprof.Source{Reserve: func(int64) error { return refused }}, collapsed.Options{})
 	assert.Same(t, refused, err)
 }
 
-// TestIsText recognises folded stacks, and nothing else.
+// TestIsText: IsText accepts only folded stacks.
 func TestIsText(t *testing.T) {
 	for payload, want := range map[string]bool{
 		"a;b 1": true, "a;b 1\nrest": true, "main\t12\r\n": true, "": false, "\na 1": false, "a;b": false, " 1": false, "a 1.5": false,

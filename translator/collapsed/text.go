@@ -11,10 +11,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
-// maxShown is how many bytes of the payload an error shows.
+// maxShown limits how many bytes of the payload an error quotes.
 const maxShown = 64
 
-// readText reads a stack from each line. Empty lines are skipped.
+// readText reads one stack from each line. It skips empty lines.
 func (r *reader) readText(text []byte, counted bool) {
 	for number := 1; len(text) > 0 && r.Err() == nil; number++ {
 		var line []byte
@@ -24,7 +24,7 @@ func (r *reader) readText(text []byte, counted bool) {
 		}
 		r.readLine(line, counted)
 		if r.Err() != nil {
-			r.Locate("line %d", number)
+			r.AddPosition("line %d", number)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (r *reader) readLine(line []byte, counted bool) {
 	r.add(count)
 }
 
-// readStack fills stack from a text.
+// readStack sets the current stack to the frames in text.
 func (r *reader) readStack(text []byte) {
 	r.stack = r.stack[:0]
 	column := 1
@@ -69,7 +69,7 @@ func (r *reader) readStack(text []byte) {
 	}
 }
 
-// controlAt returns the place of the first character that shows that what is read is no text, -1 if there is none.
+// controlAt returns the index of the first control character, or -1. Text has none.
 func controlAt(text []byte) int {
 	for i, c := range text {
 		if c < ' ' && c != '\t' {
@@ -79,14 +79,14 @@ func controlAt(text []byte) int {
 	return -1
 }
 
-// parseCount reads decimal digits.
+// parseCount parses decimal digits.
 func parseCount(digits []byte) (int64, error) {
 	n, err := strconv.ParseUint(string(digits), 10, 63)
 	return int64(n), err
 }
 
-// IsText tells whether a payload without compression looks like [Groups]: whether its first line is text that ends with a space
-// and a count. No protobuf message does.
+// IsText reports whether a decompressed payload looks like [Groups]: the first line is text, and ends with a space and a
+// count. No protobuf message looks like this.
 func IsText(payload []byte) bool {
 	const longest = 1 << 20
 	line, _, _ := bytes.Cut(payload[:min(len(payload), longest)], []byte("\n"))

@@ -10,35 +10,35 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors that [Decode] returns; test with errors.Is.
+// The classes of errors that [Decode] returns. Test for them with errors.Is.
 var (
-	// ErrMalformed says that the payload breaks the format. The text names the line.
+	// ErrMalformed reports that the payload violates the format. The text has the line.
 	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge says that a limit was exceeded. The text names it.
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 	ErrTooLarge = profilebuilder.ErrTooLarge
 )
 
-// Options say how a payload is read. The zero value is the default.
+// Options configure [Decode]. The zero value is the default.
 type Options struct {
 	Limits pprof.Limits
-	// IncludeOriginalPayload copies the payload as it was given to Decode into each profile.
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
 	IncludeOriginalPayload bool
 }
 
 // payloadFormat is the original_payload_format.
 const payloadFormat = "perf_script"
 
-// Decode translates the output of one perf script, plain, in gzip or in zstd. Each event becomes a profile with its name as
-// profile.name. The result shares no memory with payload. Samples that differ in nothing but time are one.
+// Decode translates the output of one perf script: plain, in gzip or in zstd. Each event becomes a profile, with the
+// event as profile.name. The result shares no memory with payload. Samples that differ only in their time become one.
 //
-// The value of a sample is its period: how often the event happened since the one before. For cpu-clock and task-clock that is
-// processor time, the type is cpu in nanoseconds; for other events the type is the name of the event. Where perf printed no
-// period, samples count 1 each.
+// The value of a sample is its period: how often the event has occurred since the previous sample. For cpu-clock and
+// task-clock this is CPU time, with the type cpu and the unit nanoseconds. For other events the type is the name of the
+// event. If perf printed no periods, each sample counts 1.
 //
-// By default the times of perf count from the start of the machine. Then the profile has a duration, but no time. Times since
-// 2000 are taken for wall clock time, which perf record -k CLOCK_REALTIME writes: then each sample has its times.
+// By default, the times of perf count from the boot of the machine. Then the profile has a duration, but no time. Times
+// after the year 2000 are wall-clock times, as perf record -k CLOCK_REALTIME writes them. Then samples have timestamps.
 //
-// The error is ErrMalformed or ErrTooLarge, or one of inflating or of src.Reserve.
+// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	common := profilebuilder.Options{Limits: options.Limits}
 	if options.IncludeOriginalPayload {

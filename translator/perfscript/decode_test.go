@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 func decode(t *testing.T, payload []byte) pprofile.Profiles {
 	t.Helper()
@@ -29,16 +29,16 @@ func decode(t *testing.T, payload []byte) pprofile.Profiles {
 	return pd
 }
 
-// outputs are the golden files, which perf 6.1 printed: of two events with call graphs, in times since the start of the machine;
-// of one event in wall clock times; and without call graphs. The sums are those of the periods in them.
+// outputs has the golden files, which perf 6.1 printed: two events with call graphs, with times since boot; one event
+// with wall-clock times; and one without call graphs. The values are the sums of the periods in the files.
 var outputs = map[string]map[string]int64{
 	"perf_boot.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
 	"perf_wall.txt": {"cpu/nanoseconds": 3 * 20_408_163},
 	"perf_flat.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
 }
 
-// TestGolden holds what becomes of each output against a text that a person can read. Write them anew with
-// go test ./translator/perfscript -run TestGolden -update.
+// TestGolden compares the profiles of each output with a readable text. To update the files, run go test
+// ./translator/perfscript -run TestGolden -update.
 func TestGolden(t *testing.T) {
 	for name, want := range outputs {
 		pd := decode(t, profiletest.Format(t, name))
@@ -49,18 +49,18 @@ func TestGolden(t *testing.T) {
 			require.NoError(t, err)
 			profiletest.PprofSums(t, got, encoded.Pprof)
 		}
-		assert.Equal(t, want, got, "google/pprof counts the same")
+		assert.Equal(t, want, got, "google/pprof gets the same sums")
 	}
 }
 
-// render returns the profiles of a text, without the lines before them.
+// render returns the profiles as text, without the lines before them.
 func render(t *testing.T, text string) string {
 	t.Helper()
 	_, profiles, _ := strings.Cut(profiletest.Render(decode(t, []byte(text))), "\n\n")
 	return profiles
 }
 
-// TestHeaders reads what may stand in the first line of a sample.
+// TestHeaders parses first lines of samples.
 func TestHeaders(t *testing.T) {
 	const none = "    []\n"
 	for line, want := range map[string]string{
@@ -81,13 +81,13 @@ func TestHeaders(t *testing.T) {
 `,
 	} {
 		if strings.Contains(line, "/P:") {
-			want = strings.ReplaceAll(want, "cycles/\"", "cycles/P\"") // the letter belongs to the event here
+			want = strings.ReplaceAll(want, "cycles/\"", "cycles/P\"") // the letter is a part of the event
 		}
 		assert.Equal(t, want+none, render(t, line+"\n"), line)
 	}
 }
 
-// TestFrames reads what may stand in the lines of a stack.
+// TestFrames parses lines of stacks.
 func TestFrames(t *testing.T) {
 	const header = "a 1 2.5: cycles:\n"
 	const native = ` {profile.frame.type=native(Str)}`
@@ -109,7 +109,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestTimes: only wall clock times become times.
+// TestTimes: only wall-clock times become timestamps.
 func TestTimes(t *testing.T) {
 	wall := "a 1 1795369073.5: 3 e:\n\t1 f\n\na 1 1795369073.25: 4 e:\n\t1 f\n\nb 1 1795369074.000000001: 5 e:\n\t1 f\n"
 	assert.Equal(t, `profile "e"/"count", period 0 ""/"", time 1795369073250000000, duration 750000002 {profile.name=e(Str)}
@@ -127,12 +127,12 @@ func TestTimes(t *testing.T) {
 `, render(t, boot))
 }
 
-// TestComments of perf script --header are skipped.
+// TestComments: the comments that perf script --header prints are skipped.
 func TestComments(t *testing.T) {
 	assert.Contains(t, render(t, "# ========\n# hostname : vm\n#\na 1 2.5: e:\n"), "profile.name=e")
 }
 
-// TestRefusals name the line, the number and the limit.
+// TestRefusals checks that errors have the line, the number and the limit.
 func TestRefusals(t *testing.T) {
 	limits := pprof.Limits{Samples: 2, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 12, InflatedBytes: 500, Mappings: 1, LinesPerLocation: 2}
 	const header = "a 1 2.5: e:\n"
@@ -174,14 +174,14 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReserve: an error of Reserve is returned as it is.
+// TestReserve: Decode returns an error of Reserve unchanged.
 func TestReserve(t *testing.T) {
 	refused := errors.New("no memory")
 	_, _, err := perfscript.Decode([]byte("a 1 2.5: e:\n"), pprof.Source{Reserve: func(int64) error { return refused }}, perfscript.Options{})
 	assert.Same(t, refused, err)
 }
 
-// TestLongLines: the work grows with the text, whatever its words.
+// TestLongLines: the time grows linearly with the text, whatever its words are.
 func TestLongLines(t *testing.T) {
 	for _, word := range []string{"1.5: ", "x 1 1.5: ", "( ", ") ", "(", ")", "+0x1"} {
 		line := "a 1 2.5: e:\n\t1 " + strings.Repeat(word, 200_000)
@@ -189,7 +189,7 @@ func TestLongLines(t *testing.T) {
 		if err != nil {
 			require.ErrorIs(t, err, perfscript.ErrTooLarge, "%q", word)
 		}
-		// As the header of a sample, most of them are refused.
+		// Most of them are refused as headers of samples.
 		_, _, _ = perfscript.Decode([]byte(line[13:]), pprof.Source{}, perfscript.Options{})
 	}
 }

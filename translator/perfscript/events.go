@@ -10,25 +10,25 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// firstWallClock is the time from which on times are taken for wall clock time: the year 2000. A machine would have to run for
-// thirty years to count as far from its start.
+// firstWallClock is the year 2000. Times from then on are wall-clock times: a machine would need an uptime of thirty
+// years to reach it.
 const firstWallClock = 946_684_800e9
 
-// eventKey names a profile. perf prints the periods of some events only.
+// eventKey identifies a profile. perf prints the periods of some events only.
 type eventKey struct {
 	event     string
 	hasPeriod bool
 }
 
-// eventProfile is the profile of an event.
+// eventProfile is the profile of one event.
 type eventProfile struct {
 	*profilebuilder.Profile
 	first, last uint64
-	// period is that of all samples so far, 0 if they differ.
+	// period is the period that all samples so far have, or 0 if they differ.
 	period int64
 }
 
-// addSample adds a sample with the attributes of the reader.
+// addSample adds a sample with the current attributes of the reader.
 func (r *reader) addSample(h *header, stack int32) {
 	if r.samples == 0 {
 		r.wallClock = h.time >= firstWallClock
@@ -68,7 +68,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 	return p
 }
 
-// describeEvents sets what is known of profiles at their end: durations, and periods that all samples have.
+// describeEvents sets what is only known after the last sample: durations, and periods that all samples share.
 func (r *reader) describeEvents() {
 	for _, p := range r.events {
 		p.Duration = p.last - p.first
@@ -91,7 +91,8 @@ func typeOf(h *header) pprof.ValueType {
 	}
 }
 
-// withoutModifiers removes the letters behind the name of an event that say where it was counted, and how exactly.
+// withoutModifiers removes the modifiers after the colon of an event name. They say where events are counted and with
+// what precision.
 func withoutModifiers(event []byte) []byte {
 	colon := bytes.LastIndexByte(event, ':')
 	if colon <= 0 || len(bytes.Trim(event[colon+1:], "ukhIGHpPSDWebR")) > 0 {

@@ -13,26 +13,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// frame is a line of a stack: address symbol+offset (dso).
+// frame is one line of a stack: address symbol+offset (dso).
 type frame struct {
 	address     uint64
 	symbol, dso []byte
 }
 
-// What perf prints for what it does not know, and as the file of a function that is inlined into that of the next line.
+// What perf prints for unknown values, and as the file of a function that is inlined into the function of the next line.
 const (
 	unknown = "[unknown]"
 	inlined = "inlined"
 )
 
-// What a frame's attribute profile.frame.type says.
+// Values of the attribute profile.frame.type.
 const (
 	locationFrameType = "profile.frame.type"
 	frameTypeKernel   = "kernel"
 	frameTypeNative   = "native"
 )
 
-// parseFrame reads a line. The symbol may hold spaces and parentheses, the file may end with (deleted).
+// parseFrame parses a line. The symbol can contain spaces and parentheses, and the file can end with (deleted).
 func parseFrame(line []byte) (f frame, ok bool) {
 	word, rest := cutFirst(line)
 	if len(word) == 0 {
@@ -57,7 +57,7 @@ func parseFrame(line []byte) (f frame, ok bool) {
 	return f, true
 }
 
-// fileStart returns the place of the parenthesis that the last one closes, -1 if there is none with a space before it.
+// fileStart returns the index of the parenthesis that the last one closes, or -1 if there is none after a space.
 func fileStart(text []byte) int {
 	if !bytes.HasSuffix(text, []byte(")")) {
 		return -1
@@ -80,7 +80,7 @@ func fileStart(text []byte) int {
 	return -1
 }
 
-// withoutOffset removes the offset in a function from its symbol: the address says the same.
+// withoutOffset removes the offset from a symbol, since the address has the same information.
 func withoutOffset(symbol []byte) []byte {
 	plus := bytes.LastIndex(symbol, []byte("+0x"))
 	if plus < 0 {
@@ -92,7 +92,8 @@ func withoutOffset(symbol []byte) []byte {
 	return symbol[:plus]
 }
 
-// isKernel tells whether a frame is one of the kernel or of its modules: by its file, or its half of the address space.
+// isKernel reports whether a frame is in the kernel or one of its modules, by its file or by its half of the address
+// space.
 func (f *frame) isKernel() bool {
 	switch {
 	case bytes.HasPrefix(f.dso, []byte("[kernel")), bytes.HasPrefix(f.dso, []byte("[guest.kernel")):
@@ -104,14 +105,14 @@ func (f *frame) isKernel() bool {
 	}
 }
 
-// isGenerated tells whether the file of a frame is a list of functions that a runtime generated.
+// isGenerated reports whether the file is a map of generated code, which JIT compilers write.
 func (f *frame) isGenerated() bool {
 	name := f.dso[bytes.LastIndexByte(f.dso, '/')+1:]
 	return bytes.HasPrefix(name, []byte("perf-")) && bytes.HasSuffix(name, []byte(".map"))
 }
 
-// addFrame adds a frame to the stack of the sample. Functions that are inlined stand before the one that they are inlined into,
-// with its address: they become lines of one location.
+// addFrame adds a frame to the stack of the sample. Inlined functions precede the function that they are inlined into,
+// and have its address. They become lines of one location.
 func (r *reader) addFrame(f *frame) {
 	if len(r.lines) > 0 && r.address != f.address {
 		r.addLocation(&frame{address: r.address})
@@ -127,7 +128,7 @@ func (r *reader) addFrame(f *frame) {
 	r.addLocation(f)
 }
 
-// addLocation adds a location with the lines before it.
+// addLocation adds a location with the lines that were collected.
 func (r *reader) addLocation(f *frame) {
 	location := dictionary.Location{Address: f.address}
 	if len(f.dso) > 0 {

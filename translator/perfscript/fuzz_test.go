@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// FuzzDecode reads any bytes. What comes out keeps the rules; what is refused has a class.
+// FuzzDecode decodes any bytes. A message follows OTLP's rules, and an error has a class.
 func FuzzDecode(f *testing.F) {
 	for name := range outputs {
 		f.Add(profiletest.Format(f, name))

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// header is the first line of a sample: comm pid/tid [cpu] time: period event: rest. What perf did not print is negative, or
-// false.
+// header is the first line of a sample: comm pid/tid [cpu] time: period event: rest. Missing numbers are negative,
+// missing flags false.
 type header struct {
 	comm, event, rest []byte
 	pid, tid, cpu     int64
@@ -20,8 +20,9 @@ type header struct {
 	hasPeriod bool
 }
 
-// parseHeader reads a line. The name of a thread may hold spaces and anything else, so that the time is found first: it is the
-// first word of this form that a thread and perhaps a processor stand before, and an event behind.
+// parseHeader parses a line. The name of a thread can contain anything, spaces included. So the parser searches for the
+// time first: the first word with the form of a time that has a thread, and optionally a CPU, before it, and an event
+// after it.
 func parseHeader(line []byte) (h header, ok bool) {
 	for at := 0; at < len(line); {
 		start := at + spaces(line[at:])
@@ -35,7 +36,7 @@ func parseHeader(line []byte) (h header, ok bool) {
 	return header{}, false
 }
 
-// parseTime reads seconds with a fraction and a colon.
+// parseTime parses seconds with a fraction, followed by a colon.
 func parseTime(word []byte) (nanoseconds uint64, ok bool) {
 	seconds, fraction, found := bytes.Cut(word, []byte("."))
 	fraction, ends := bytes.CutSuffix(fraction, []byte(":"))
@@ -53,7 +54,7 @@ func parseTime(word []byte) (nanoseconds uint64, ok bool) {
 	return whole*1e9 + part, true
 }
 
-// parseThread reads what stands before the time. A number alone is that of the thread.
+// parseThread parses the text before the time. A single number is the thread id.
 func (h *header) parseThread(text []byte) bool {
 	rest, word := cutLast(text)
 	h.cpu = -1
@@ -79,7 +80,7 @@ func (h *header) parseThread(text []byte) bool {
 	return ok
 }
 
-// parseEvent reads what stands behind the time.
+// parseEvent parses the text after the time.
 func (h *header) parseEvent(text []byte) bool {
 	word, rest := cutFirst(text)
 	h.period, h.hasPeriod = parseNumber(word)
@@ -91,7 +92,7 @@ func (h *header) parseEvent(text []byte) bool {
 	return ok && len(event) > 0
 }
 
-// parseID reads the number of a process or thread. perf prints -1 for one that it does not know.
+// parseID parses the id of a process or thread. perf prints -1 for an unknown id.
 func parseID(word []byte) (int64, bool) {
 	if string(word) == "-1" {
 		return -1, true
@@ -101,7 +102,7 @@ func parseID(word []byte) (int64, bool) {
 
 func parseNumber(word []byte) (int64, bool) {
 	if len(word) == 0 || word[0] > '9' {
-		return 0, false // An error of strconv costs memory.
+		return 0, false // Errors of strconv allocate memory.
 	}
 	number, err := strconv.ParseUint(string(word), 10, 63)
 	return int64(number), err == nil
@@ -123,14 +124,14 @@ func wordLength(text []byte) (n int) {
 	return n
 }
 
-// cutFirst returns the first word and what is behind it.
+// cutFirst returns the first word and the rest.
 func cutFirst(text []byte) (word, rest []byte) {
 	text = text[spaces(text):]
 	n := wordLength(text)
 	return text[:n], text[n:]
 }
 
-// cutLast returns the last word and what is before it.
+// cutLast returns the last word and the rest.
 func cutLast(text []byte) (rest, word []byte) {
 	end := len(text)
 	for end > 0 && isSpace(text[end-1]) {

@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
-// Attributes of a sample, of the semantic conventions.
+// Attributes of samples, from the semantic conventions.
 const (
 	attributePID        = "process.pid"
 	attributeThreadID   = "thread.id"
@@ -18,7 +18,7 @@ const (
 	attributeCPU        = "cpu.logical_number"
 )
 
-// maxShown is how many bytes of the payload an error shows.
+// maxShown limits how many bytes of the payload an error quotes.
 const maxShown = 64
 
 // reader reads one payload.
@@ -26,33 +26,33 @@ type reader struct {
 	*profilebuilder.Builder
 	byEvent map[eventKey]*eventProfile
 	events  []*eventProfile
-	// samples counts those that were read. wallClock is set by the first.
+	// samples counts the samples that were read. The first one sets wallClock.
 	samples   int
 	wallClock bool
 
-	// sample is the header of the sample that is being read, if inSample. Its stack has the leaf first.
+	// sample is the header of the current sample, if inSample is true. Its stack is leaf first.
 	sample   header
 	inSample bool
 	stack    []int32
-	// lines are those of functions that are inlined at address, until the function that they are inlined into.
+	// lines are the inlined functions at address, until the function that they are inlined into.
 	lines      []dictionary.Line
 	address    uint64
 	attributes []int32
 }
 
-// readText reads all samples. An empty line, or the next header, ends a sample.
+// readText reads all samples. An empty line or the next header ends a sample.
 func (r *reader) readText(text []byte) {
 	number := 1
 	for ; len(text) > 0 && r.Err() == nil; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
 		if r.readLine(bytes.TrimRight(line, " \t\r")); r.Err() != nil {
-			r.Locate("line %d", number)
+			r.AddPosition("line %d", number)
 			return
 		}
 	}
 	if r.endSample(); r.Err() != nil {
-		r.Locate("line %d", number-1)
+		r.AddPosition("line %d", number-1)
 	}
 	if r.samples == 0 {
 		r.Fail(profilebuilder.Malformed("there is no sample"))
@@ -85,8 +85,8 @@ func (r *reader) readLine(line []byte) {
 	}
 }
 
-// beginSample begins a sample. Without call graphs, its one frame is in the same line. Behind the name of a tracepoint there are
-// its fields, which are left out.
+// beginSample starts a sample. Without call graphs, its only frame is on the same line. For a tracepoint, its fields
+// follow the event name; they are ignored.
 func (r *reader) beginSample(h *header) {
 	r.sample, r.inSample = *h, true
 	r.stack, r.lines = r.stack[:0], r.lines[:0]
@@ -115,7 +115,7 @@ func (r *reader) endSample() {
 	r.addSample(h, r.Stack(r.stack, false))
 }
 
-// addNumber adds an attribute, unless its value is not known.
+// addNumber adds an attribute, unless the value is unknown.
 func (r *reader) addNumber(key string, value int64) {
 	if value >= 0 {
 		r.attributes = append(r.attributes, r.IntAttribute(key, value))

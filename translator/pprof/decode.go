@@ -14,64 +14,65 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// ValueType names a sample type and its unit, such as cpu and nanoseconds.
+// ValueType is a sample type or period type: a name and a unit, such as cpu and nanoseconds.
 type ValueType struct {
 	Type string
 	Unit string
 }
 
-// Source says what the transport knows of a payload.
+// Source describes the source of a payload, as far as the transport knows it.
 type Source struct {
-	// Resource is copied to the resource of the result. The zero Map means none.
+	// Resource is copied to the resource of the result. The zero Map means no attributes.
 	Resource pcommon.Map
 	// ScopeName and ScopeVersion become the instrumentation scope.
 	ScopeName    string
 	ScopeVersion string
-	// ProfileName becomes the profile attribute profile.name, when set: the name that the client shows.
+	// ProfileName, if set, becomes the profile attribute profile.name: the name that the client displays.
 	ProfileName string
-	// SampleTypes stand in for those of a payload that names none.
+	// SampleTypes are used if the payload has no sample types.
 	SampleTypes []ValueType
-	// Reserve, when set, is asked before memory is taken for the payload, with all bytes that it then takes: its form after
-	// decompression, the tables of the translation, and the message. The number never falls. An error ends the
-	// translation and is returned as it is.
+	// Reserve, if set, is called before memory is allocated for the payload. bytes is the total that the payload then
+	// uses: its decompressed form, the tables of the translation, and the message. The total never decreases. An error
+	// stops the translation and is returned unchanged.
 	Reserve func(bytes int64) error
 }
 
-// DecodeStats tell what was read and what was repaired on the way.
+// DecodeStats describe a payload, its translation and its repairs.
 type DecodeStats struct {
-	// InflatedBytes is the size of the pprof after decompression. Where that failed, it is about the size up to there.
+	// InflatedBytes is the decompressed size of the pprof. If decompression failed, it is about the size up to the
+	// failure.
 	InflatedBytes int
-	// MessageBytes is about what the message takes in memory. It is more than its size on the wire.
+	// MessageBytes is the approximate size of the message in memory. It is larger than the marshalled message.
 	MessageBytes int64
-	// Samples is the number of samples of the pprof, OTLPSamples that of the samples made.
+	// Samples counts the samples of the pprof, OTLPSamples the samples of the message.
 	Samples     int
 	OTLPSamples int
-	// Repairs counts what was tolerated, by kind.
+	// Repairs counts the faults that were repaired, by kind.
 	Repairs Repairs
 }
 
-// Repairs counts what a [Decoder] tolerated in a payload. None of it is an error; all of it is unusual.
+// Repairs counts faults in a payload that a [Decoder] repairs or ignores instead of returning an error.
 type Repairs struct {
-	// UnknownFields were skipped.
+	// UnknownFields counts fields that were skipped.
 	UnknownFields int
 	// InvalidUTF8 counts strings whose invalid bytes were replaced by U+FFFD.
 	InvalidUTF8 int
-	// NoSampleType counts payloads without any sample type, NoValues samples without any value: they get 0.
+	// NoSampleType counts payloads without sample types. NoValues counts samples without values; their values are 0.
 	NoSampleType int
 	NoValues     int
-	// RepeatedEntries counts functions, locations and mappings that are given twice with equal content.
+	// RepeatedEntries counts functions, locations and mappings that occur twice with equal content.
 	RepeatedEntries int
-	// UnknownMappings counts locations in a mapping that does not exist: they get none.
+	// UnknownMappings counts locations whose mapping does not exist; they get none.
 	UnknownMappings int
 	// NoFunction counts lines without a function.
 	NoFunction int
-	// NegativeTimes counts times and durations below zero: they become 0.
+	// NegativeTimes counts negative times and durations; they become 0.
 	NegativeTimes int
 	// FirstString counts payloads whose string table does not begin with the empty string.
 	FirstString int
 }
 
-// Decoder translates pprof payloads to OTLP profiles. Safe for concurrent use.
+// Decoder translates pprof payloads to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   DecodeOptions
 	memory scratch.Keeper[decoding]
@@ -86,11 +87,12 @@ func NewDecoder(opts DecodeOptions) *Decoder {
 	return &Decoder{opts: opts}
 }
 
-// Decode translates one payload: profile.proto bytes, plain, in gzip or in zstd, nested too. The result has one
-// resource, one scope and one profile per sample type, the default sample type first, and shares no memory with payload.
-// Equal payloads of equal sources have equal profile ids.
+// Decode translates one payload: profile.proto, plain or in gzip or zstd, also nested. The result has one resource, one
+// scope and one profile for each sample type; the default sample type comes first. It shares no memory with payload.
+// Equal payloads with equal sources get equal profile ids.
 //
-// The error is ErrMalformed, ErrTooLarge, ErrNotPprof or ErrRecording, see errors.Is; the result is then empty but for InflatedBytes.
+// The error is [ErrMalformed], [ErrTooLarge], [ErrNotPprof], [ErrRecording], or an error that src.Reserve returned. The
+// result is then empty, except for InflatedBytes.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -109,7 +111,7 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	}
 	limits := d.opts.Limits.wire()
 	if src.Reserve != nil {
-		limits.Reserve = func(bytes int64) error { return t.reserved.ask(t.reserved.inflated + bytes) }
+		limits.Reserve = func(bytes int64) error { return t.reserved.reserveTotal(t.reserved.inflated + bytes) }
 	}
 	if err := t.wire.Read(raw, limits); err != nil {
 		switch {
@@ -125,10 +127,10 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	return pd, t.stats, err
 }
 
-// recordingMagic is what a JFR recording begins with. No pprof begins so: the first byte has a wire type that does not exist.
+// recordingMagic begins every JFR recording. No pprof begins with it: the wire type of the first byte does not exist.
 const recordingMagic = "FLR\x00"
 
-// inflate returns the plain form of the payload.
+// inflate returns the decompressed payload.
 func (t *decoding) inflate(payload []byte) ([]byte, error) {
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
@@ -140,7 +142,7 @@ func (t *decoding) inflate(payload []byte) ([]byte, error) {
 	var err error
 	t.inflated, err = inflate.AppendReserving(t.inflated[:0], payload, limit, func(bytes int) error {
 		t.reserved.inflated = max(t.reserved.inflated, int64(bytes))
-		return t.reserved.ask(t.reserved.inflated)
+		return t.reserved.reserveTotal(t.reserved.inflated)
 	})
 	if err != nil && t.reserved.err == nil {
 		err = inflateError(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// rules translate the entries of a pprof as they are.
+// rules translate the entries of a pprof without changes.
 type rules struct{ *decoding }
 
 var _ tables.Rules = rules{}

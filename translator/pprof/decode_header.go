@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
-// addProfiles makes the resource, the scope and a profile without samples for each sample type.
+// addProfiles adds the resource, the scope and, for each sample type, a profile without samples.
 func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	resource := pd.ResourceProfiles().AppendEmpty()
 	resource.SetSchemaUrl(semconv.SchemaURL)
@@ -50,7 +50,7 @@ func (t *decoding) addProfiles(pd pprofile.Profiles, payload []byte) {
 	}
 }
 
-// profileIDs returns the ids of the profiles, which follow from the payload and its resource.
+// profileIDs returns the ids of the profiles. They depend on the payload and its resource.
 func (t *decoding) profileIDs(payload []byte) profileid.IDs {
 	h := profileid.NewHash()
 	h.Bytes(payload)
@@ -78,7 +78,7 @@ func (t *decoding) describeScope(scope pcommon.InstrumentationScope) {
 	}
 }
 
-// describeProfile writes what all profiles of the payload share and the profile's type.
+// describeProfile sets the type of a profile, and what all profiles of the payload share.
 func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
 	w := &t.wire
 	profile.SampleType().SetTypeStrindex(t.dict.String(v.Type))
@@ -92,7 +92,7 @@ func (t *decoding) describeProfile(profile pprofile.Profile, v ValueType) {
 	profile.SetDurationNano(uint64(max(w.DurationNanos, 0)))
 }
 
-// commonAttributes returns the attributes that all profiles of the payload have.
+// commonAttributes returns the attributes that all profiles of the payload share.
 func (t *decoding) commonAttributes() []int32 {
 	w := &t.wire
 	var common []int32
@@ -106,7 +106,7 @@ func (t *decoding) commonAttributes() []int32 {
 	return common
 }
 
-// appendText appends an attribute of a string of the payload, if that is set and not empty.
+// appendText appends an attribute with a string of the payload, unless it is unset or empty.
 func (t *decoding) appendText(attributes []int32, key string, value uint32) []int32 {
 	if value == 0 {
 		return attributes
@@ -117,7 +117,7 @@ func (t *decoding) appendText(attributes []int32, key string, value uint32) []in
 	return append(attributes, t.textAttribute(t.dict.String(key), value))
 }
 
-// addComments adds the comments as one attribute, an array.
+// addComments adds the comments as one attribute: an array of strings.
 func (t *decoding) addComments() {
 	if len(t.wire.Comments) == 0 {
 		return

@@ -15,38 +15,39 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// labelTranslation is the working memory for the labels of one sample, and what is known of the payload's keys.
+// labelTranslation has the memory for translating the labels of one sample, and the keys of the payload.
 type labelTranslation struct {
-	// keys are the distinct keys of the payload in the order of their first use, byName and ofString find them: ofString
-	// by string of the payload, plus one, 0 says nothing yet.
+	// keys are the distinct label keys of the payload, in the order of first use. byName maps names to indices of keys.
+	// ofString maps strings of the payload to these indices plus one; 0 means not known yet.
 	keys     []labelKey
 	byName   map[string]int32
 	ofString []int32
-	// links holds the keys that were seen for each pair of link labels, -1 for those that were not.
+	// links has the keys of each pair of link labels, or -1 for keys that have not occurred.
 	links []linkKeys
-	// anyLink tells whether one of the keys names a trace.
+	// anyLink is true if a key of a trace id has occurred.
 	anyLink bool
-	// times are the keys of timestamps, anyTime tells whether the payload has one of them, timestamp is the time of the sample.
+	// times are the keys of timestamps. anyTime is true if one of them has occurred. timestamp is the time of the current
+	// sample.
 	times     []timeKey
 	anyTime   bool
 	timestamp uint64
-	// threads tells whether the labels of threads get the names of the conventions.
+	// threads is true if the labels of threads get the names of the semantic conventions.
 	threads bool
 	refs    []labelRef
 }
 
-// labelKey is a key and its index in the dictionary, which it gets on its first use in an attribute, plus one.
+// labelKey is a label key. index is its index in the dictionary plus one; 0 means not added yet.
 type labelKey struct {
 	name  string
 	index int32
-	// conventionalIndex is that of the name that the conventions have for it, if there is one.
+	// conventionalIndex is the same for conventional, the name in the semantic conventions, if there is one.
 	conventionalIndex int32
 	conventional      string
 }
 
 type linkKeys struct{ trace, span int32 }
 
-// labelRef is a label of the sample and the position of its key.
+// labelRef is a label of the sample and the index of its key in keys.
 type labelRef struct {
 	key   int32
 	label *pprofwire.Label
@@ -71,10 +72,10 @@ func (l *labelTranslation) reset(numStrings, numLinks int, times []TimestampLabe
 	}
 }
 
-// fewLabels is the number up to which comparing each with each is cheaper than sorting.
+// fewLabels is the number up to which comparing all pairs is faster than sorting.
 const fewLabels = 16
 
-// translateLabels appends the attributes of a sample to t.attributes, sorted, and returns its link.
+// translateLabels appends the attributes of a sample to t.attributes, sorted, and returns the link of the sample.
 func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
 	refs := t.labels.refs[:0]
 	for i := range labels {
@@ -84,10 +85,10 @@ func (t *decoding) translateLabels(labels []pprofwire.Label) (link int32) {
 		slices.SortStableFunc(refs, func(a, b labelRef) int { return cmp.Compare(a.key, b.key) })
 	}
 	if t.labels.anyLink {
-		refs, link = t.takeLink(refs)
+		refs, link = t.extractLink(refs)
 	}
 	if t.labels.anyTime {
-		refs, t.labels.timestamp = t.takeTimestamp(refs)
+		refs, t.labels.timestamp = t.extractTimestamp(refs)
 	}
 	for start := 0; start < len(refs); {
 		end := start + 1
@@ -114,11 +115,11 @@ func anyKeyTwice(refs []labelRef) bool {
 	return false
 }
 
-// keyBytes is what a key takes, but for its text.
+// keyBytes is the memory of a key without its text.
 const keyBytes = 320
 
-// labelKey returns the position of a key and notes whether it is part of a link. Unlike all other references, a key of 0
-// means string 0 where that is not empty: Splunk's Python agent writes such tables.
+// labelKey returns the index of a key in keys, which it adds if it is new. A key of 0 means string 0 if that is not
+// empty, unlike in all other references: Splunk's Python agent writes such tables.
 func (t *decoding) labelKey(i uint32) int32 {
 	l := &t.labels
 	if key := l.ofString[i]; key != 0 {
@@ -129,22 +130,22 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if !known {
 		key = int32(len(l.keys))
 		name := string(text)
-		t.reserved.need(keyBytes)
+		t.reserved.ensure(keyBytes)
 		t.reserved.grown += keyBytes
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
 		if l.threads {
 			l.keys[key].conventional = conventionalName(name)
 		}
-		t.noteKey(name, key)
+		t.registerKey(name, key)
 	}
 	l.ofString[i] = key + 1
 	return key
 }
 
-// noteKey notes which pairs of link labels a key is part of, and whether it is one of timestamps. The empty key is part of none,
-// a pair may lack its span.
-func (t *decoding) noteKey(name string, key int32) {
+// registerKey stores a new key as a key of link labels and of timestamps. The empty key is neither: it would match pairs
+// without a span.
+func (t *decoding) registerKey(name string, key int32) {
 	if name == "" {
 		return
 	}
@@ -164,7 +165,7 @@ func (t *decoding) noteKey(name string, key int32) {
 	}
 }
 
-// attributeKey returns the index of the key of an attribute in the dictionary, which labels of one key become.
+// attributeKey returns the dictionary index of the key of the attribute that replaces these labels.
 func (t *decoding) attributeKey(refs []labelRef) int32 {
 	k := &t.labels.keys[refs[0].key]
 	index, name := &k.index, k.name
@@ -177,7 +178,7 @@ func (t *decoding) attributeKey(refs []labelRef) int32 {
 	return *index - 1
 }
 
-// labelAttribute makes one attribute of all labels of one key: of its only value, or of an array of them, in order.
+// labelAttribute returns the attribute for all labels of one key: a single value, or an array of values in their order.
 func (t *decoding) labelAttribute(refs []labelRef) int32 {
 	key := t.attributeKey(refs)
 	if len(refs) == 1 {
@@ -191,25 +192,25 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 }
 
 func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
-	if !t.needAttribute(0, false) {
+	if !t.reserveAttribute(0, false) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)
-	t.noteAttribute(before, 0, false)
+	t.countAttribute(before, 0, false)
 	return attribute
 }
 
-// listAttribute makes one attribute of several labels of one key: an array of their values.
+// listAttribute returns the attribute for several labels of one key: an array of their values.
 func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 	unit, oneUnit := t.commonUnit(refs)
 	text, items := 0, int64(listItemBytes*len(refs))
 	for _, ref := range refs {
-		t.spendLong(ref.label.Str, ref.label.NumUnit)
+		t.countLongTexts(ref.label.Str, ref.label.NumUnit)
 		text += len(t.wire.String(ref.label.Str)) + len(t.wire.String(ref.label.NumUnit))
 	}
-	t.reserved.need(items)
-	if !t.needAttribute(text, false) {
+	t.reserved.ensure(items)
+	if !t.reserveAttribute(text, false) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
@@ -231,23 +232,23 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 		}
 	}
 	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
-	if t.noteAttribute(before, text, false) {
+	if t.countAttribute(before, text, false) {
 		t.reserved.grown += items
 		t.message += items
 	}
 	return attribute
 }
 
-// listItemBytes is what an item of an array takes, but for its text.
+// listItemBytes is the memory of an item of an array without its text.
 const listItemBytes = 200
 
-// kvValue and kvUnit are the keys of an array's items where the units of one label differ.
+// kvValue and kvUnit are the keys of array items if the labels of one key have different units.
 const (
 	kvValue = "value"
 	kvUnit  = "unit"
 )
 
-// commonUnit returns the unit of all numbers among the labels; ok is false when they differ.
+// commonUnit returns the unit of all numbers among the labels. ok is false if their units differ.
 func (t *decoding) commonUnit(refs []labelRef) (unit uint32, ok bool) {
 	found := false
 	for _, ref := range refs {
@@ -266,11 +267,11 @@ func (t *decoding) equalUnits(a, b uint32) bool {
 	if a == b {
 		return true
 	}
-	t.spendLong(a)
+	t.countLongTexts(a)
 	return t.reserved.err == nil && bytes.Equal(t.unitText(a), t.unitText(b))
 }
 
-// unitText is text for a unit, where 0 says that there is none.
+// unitText returns the text of a unit, or nil if there is none.
 func (t *decoding) unitText(i uint32) []byte {
 	if i == 0 {
 		return nil

@@ -12,9 +12,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
-// takeLink makes a link of the first pair of labels that names one. Labels that say no more than the link are taken out
-// of refs.
-func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
+// extractLink returns the link from the first pair of link labels that has one. It removes labels from refs if the link
+// contains all their information.
+func (t *decoding) extractLink(refs []labelRef) (rest []labelRef, link int32) {
 	for pair, keys := range t.labels.links {
 		names := t.opts.LinkLabels[pair]
 		traceLabel := onlyLabel(refs, keys.trace)
@@ -27,7 +27,7 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 		if !ok {
 			continue
 		}
-		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.saidAgain(refs, found) {
+		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.otherLabelsHave(refs, found) {
 			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})
@@ -38,7 +38,7 @@ func (t *decoding) takeLink(refs []labelRef) (rest []labelRef, link int32) {
 }
 
 func (t *decoding) addLink(link dictionary.Link) int32 {
-	t.reserved.need(dictionary.LinkBytes)
+	t.reserved.ensure(dictionary.LinkBytes)
 	before := t.dict.NumLinks()
 	index := t.dict.Link(link)
 	if t.dict.NumLinks() > before {
@@ -47,15 +47,15 @@ func (t *decoding) addLink(link dictionary.Link) int32 {
 	return index
 }
 
-// maxIDText is more than any id has.
+// maxIDText is longer than any id.
 const maxIDText = 64
 
-// otherLinkLabels are those in which an Encoder finds a link beside the default ones.
+// otherLinkLabels are the pairs, apart from the default names, in which an Encoder recognizes a link.
 var otherLinkLabels = DefaultLinkLabels()[1:]
 
-// saidAgain tells whether other labels say the same link. Without its own labels it would seem on the way back that those
-// were all there were.
-func (t *decoding) saidAgain(refs []labelRef, link dictionary.Link) bool {
+// otherLabelsHave reports whether other labels have the same link. Then an Encoder would not restore the labels of the
+// default names if they were removed.
+func (t *decoding) otherLabelsHave(refs []labelRef, link dictionary.Link) bool {
 	for i := range otherLinkLabels {
 		names := otherLinkLabels[i]
 		traceLabel := onlyLabel(refs, t.labels.find(names.Trace))
@@ -63,15 +63,15 @@ func (t *decoding) saidAgain(refs []labelRef, link dictionary.Link) bool {
 			continue
 		}
 		spanLabel := onlyLabel(refs, t.labels.find(names.Span))
-		said, ok := spanlink.Parse(t.idText(traceLabel, names), t.idText(spanLabel, names), names.Decimal)
-		if ok && said == link {
+		parsed, ok := spanlink.Parse(t.idText(traceLabel, names), t.idText(spanLabel, names), names.Decimal)
+		if ok && parsed == link {
 			return true
 		}
 	}
 	return false
 }
 
-// find returns the position of a key, -1 if the payload does not have it so far.
+// find returns the index of a key, or -1 if it has not occurred.
 func (l *labelTranslation) find(name string) int32 {
 	if key, known := l.byName[name]; known && name != "" {
 		return key
@@ -79,7 +79,7 @@ func (l *labelTranslation) find(name string) int32 {
 	return -1
 }
 
-// onlyLabel returns the label of this key, or nil if there is none or more than one.
+// onlyLabel returns the label with this key, or nil if there is none or more than one.
 func onlyLabel(refs []labelRef, key int32) *pprofwire.Label {
 	var only *pprofwire.Label
 	for _, ref := range refs {
@@ -94,7 +94,7 @@ func onlyLabel(refs []labelRef, key int32) *pprofwire.Label {
 	return only
 }
 
-// idText returns the text of an id; a number is one only where ids are decimal.
+// idText returns the text of an id. Numbers are ids only if names.Decimal is set.
 func (t *decoding) idText(l *pprofwire.Label, names LinkLabels) string {
 	switch {
 	case l == nil:

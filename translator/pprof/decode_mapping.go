@@ -10,29 +10,29 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// appendMainMapping appends the attribute that says which mapping is the main binary, unless it is the only one that samples
-// reach. OTLP wants no entry that nothing refers to, and the order of a dictionary has no meaning: when messages are joined,
-// the mapping of another one may come first.
+// appendMainMapping appends the attribute that identifies the main binary, unless its mapping is the only one that
+// samples refer to. OTLP requires that something refers to each entry, and the order of a dictionary has no meaning:
+// after messages are joined, a mapping of another message can come first.
 func (t *decoding) appendMainMapping(attributes []int32) []int32 {
 	mapping, alone := t.tables.MainMapping()
 	if mapping == nil || alone {
 		return attributes
 	}
 	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(semconv.NumMainKeys*listItemBytes)
-	t.reserved.need(items)
-	if !t.needAttribute(text, false) {
+	t.reserved.ensure(items)
+	if !t.reserveAttribute(text, false) {
 		return attributes
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
-	if t.noteAttribute(before, text, false) {
+	if t.countAttribute(before, text, false) {
 		t.reserved.grown += items
 		t.message += items
 	}
 	return append(attributes, attribute)
 }
 
-// mappingValue is a mapping as a map of the fields that are set.
+// mappingValue returns a map with the fields of a mapping that are set.
 func (t *decoding) mappingValue(m *pprofwire.Mapping) pcommon.Value {
 	value := pcommon.NewValueMap()
 	fields := value.Map()

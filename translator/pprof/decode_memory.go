@@ -8,52 +8,54 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// reservation is the memory that a translation has asked for.
+// reservation counts the memory that a translation has reserved, in bytes.
 type reservation struct {
 	// reserve is Source.Reserve.
 	reserve func(bytes int64) error
-	// inflated is the form of the payload after decompression, planned all that follows from the sizes of its tables, grown
-	// what comes entry by entry: attributes, links and repaired strings.
+	// inflated is the size of the decompressed payload. planned is what the sizes of the tables require. grown is what
+	// was added entry by entry: attributes, links and repaired strings. requested is the largest total that reserve was
+	// called with.
 	inflated, planned, grown int64
-	asked                    int64
-	// err is the first refusal. What is translated after it is not handed out.
+	requested                int64
+	// err is the first error. The message is discarded if it is set.
 	err error
 }
 
-// ask asks for so many bytes in all.
-func (c *reservation) ask(bytes int64) error {
-	if c.reserve == nil || c.err != nil || bytes <= c.asked {
+// reserveTotal reserves memory up to a total of this many bytes.
+func (c *reservation) reserveTotal(bytes int64) error {
+	if c.reserve == nil || c.err != nil || bytes <= c.requested {
 		return c.err
 	}
-	c.asked = bytes
+	c.requested = bytes
 	c.err = c.reserve(bytes)
 	return c.err
 }
 
-// need asks for so many bytes more than what has grown, before they are taken.
-func (c *reservation) need(bytes int64) {
-	// Where entries come one by one, memory is asked for in steps.
-	if total := c.inflated + c.planned + c.grown + bytes; total > c.asked && c.reserve != nil {
-		_ = c.ask(total + 16<<10 + total/16) // c keeps the error.
+// ensure reserves this many bytes in addition to everything that was counted. Call it before allocating them.
+func (c *reservation) ensure(bytes int64) {
+	// Entries are added one by one. Reserve memory in larger steps.
+	if total := c.inflated + c.planned + c.grown + bytes; total > c.requested && c.reserve != nil {
+		_ = c.reserveTotal(total + 16<<10 + total/16) // The error is in c.err.
 	}
 }
 
-// fail ends the translation with err.
+// fail sets the error, unless there is one.
 func (c *reservation) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// What a sample takes in the message: an object, the pointer to it, a value, and what a list of attributes is rounded up by.
+// The size of a sample in the message: the object, its pointer and a value; of an attribute index; and of the overhead of
+// a list of them.
 const (
 	sampleBytes          = 8 + 96 + 8
 	sampleAttributeBytes = 4
 	attributeListBytes   = 12
 )
 
-// plan asks for the memory of all that the sizes of the tables tell.
-func (t *decoding) plan(payload []byte) error {
+// reserveTables reserves the memory that the sizes of the tables require.
+func (t *decoding) reserveTables(payload []byte) error {
 	w := &t.wire
 	sizes := dictionary.Sizes{
 		Strings:   w.NumStrings(),
@@ -69,7 +71,7 @@ func (t *decoding) plan(payload []byte) error {
 		comments += int64(len(w.String(c)))
 	}
 	if comments > 0 {
-		t.spendText(int(comments))
+		t.countText(int(comments))
 	}
 	t.message = t.samplesBytes + 2*commentBytes*int64(len(w.Comments)) + messageBytes
 	if t.opts.IncludeOriginalPayload {
@@ -77,18 +79,18 @@ func (t *decoding) plan(payload []byte) error {
 	}
 	t.reserved.planned = w.Bytes() + tables.Bytes(w) + texts + sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text + comments + t.message +
 		translationBytes
-	return t.reserved.ask(t.reserved.inflated + t.reserved.planned)
+	return t.reserved.reserveTotal(t.reserved.inflated + t.reserved.planned)
 }
 
 const (
-	// commentBytes is what a comment takes but for its text.
+	// commentBytes is the memory of a comment without its text.
 	commentBytes = 40
-	// messageBytes is what the smallest message takes, translationBytes the same for its translation.
+	// messageBytes is the size of the smallest message, translationBytes the memory for translating it.
 	messageBytes     = 2 << 10
 	translationBytes = 48 << 10
 )
 
-// kept is the memory that is used again by the next translation.
+// kept returns the memory that the next translation reuses, in bytes.
 func (t *decoding) kept() int64 {
 	l := &t.labels
 	bytes := int64(cap(t.inflated)) + t.wire.Kept() + t.tables.Kept() + 8*int64(cap(t.texts)) +

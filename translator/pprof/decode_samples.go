@@ -5,7 +5,7 @@ package pprof
 
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
-// addSamples adds every sample to the profiles of those types for which it has a value.
+// addSamples adds each sample to the profiles of the types for which it has a value.
 func (t *decoding) addSamples() {
 	w := &t.wire
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels), t.opts.TimestampLabels)
@@ -22,41 +22,41 @@ func (t *decoding) addSamples() {
 		if labels < s.LabelsEnd {
 			link = t.translateLabels(w.Labels[labels:s.LabelsEnd])
 		}
-		t.addValues(stack, link, t.orZeros(w.Values[values:s.ValuesEnd]))
+		t.addValues(stack, link, t.valuesOrZeros(w.Values[values:s.ValuesEnd]))
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 }
 
-// orZeros returns the values of a sample, zeros where it has none at all.
-func (t *decoding) orZeros(values []int64) []int64 {
+// valuesOrZeros returns the values of a sample, or zeros if it has none.
+func (t *decoding) valuesOrZeros(values []int64) []int64 {
 	if len(values) == 0 {
 		return t.zeros
 	}
 	return values
 }
 
-// addValues adds one sample to each profile for which there is a value. A zero says nothing next to another value; a
-// sample of zeros alone stands in the first profile.
+// addValues adds one sample to each profile for which there is a value. A zero is left out if the sample has another
+// value. A sample with only zeros is added to the first profile.
 func (t *decoding) addValues(stack, link int32, values []int64) {
-	carried := false
+	added := false
 	for i, v := range values {
 		if v != 0 || t.opts.KeepZeroValues {
 			t.addValue(i, stack, link, v)
-			carried = true
+			added = true
 		}
 	}
-	if !carried {
+	if !added {
 		t.addValue(t.order[0], stack, link, 0)
 	}
 }
 
-// addValue adds a value of a type.
+// addValue adds a value for a sample type.
 func (t *decoding) addValue(typ int, stack, link int32, value int64) {
 	if at := t.labels.timestamp; at != 0 {
 		t.addEvent(typ, stack, link, value, at)
 		return
 	}
-	// Space is made first, since appending to nothing takes it in a slower way.
+	// EnsureCapacity first: appending to an empty slice allocates more.
 	values := t.newSample(typ, stack, link).Values()
 	values.EnsureCapacity(1)
 	values.Append(value)

@@ -15,10 +15,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// decoding is the working memory of one translation, used again by the next.
+// decoding is the memory of one translation. The next one reuses it.
 //
-// The order of work: read the wire, find out which entries the samples reach, put those into the dictionary table by
-// table, then the samples with their stacks, attributes and links.
+// The order of work: read the pprof, find the entries that samples refer to, add these to the dictionary table by table,
+// then add the samples with their stacks, attributes and links.
 type decoding struct {
 	opts  *DecodeOptions
 	src   Source
@@ -29,11 +29,11 @@ type decoding struct {
 	dict     *dictionary.Builder
 
 	tables tables.Tables
-	// repaired holds the strings whose invalid bytes were replaced.
+	// repaired has the strings whose invalid bytes were replaced.
 	repaired map[uint32][]byte
-	// names holds the strings of their own that were made of strings of the payload.
+	// names has the Go strings that were made of strings of the payload.
 	names map[uint32]string
-	// texts holds for each string the attribute that it was the value of last; long ones stand in longTexts.
+	// texts has, for each string, the attribute that last had it as its value. Long strings are in longTexts.
 	texts     []textAttribute
 	longTexts map[textKey]int32
 
@@ -48,16 +48,17 @@ type decoding struct {
 	events events
 
 	reserved reservation
-	// samplesBytes is what the samples of the message take, message all of it but for the dictionary.
+	// samplesBytes is the size of the samples of the message. message is the size of the whole message without its
+	// dictionary.
 	samplesBytes, message int64
 	// textBytes is the text in attributes so far.
 	textBytes int64
 }
 
-// manyKeys is the number of label keys from which on their map is not used again.
+// manyKeys is the number of label keys above which their map is not reused.
 const manyKeys = 1000
 
-// release drops what refers to the caller's data and returns the size of the memory.
+// release drops all references to the caller's data and returns the size of the memory that is kept.
 func (t *decoding) release() (bytes int) {
 	t.src, t.reserved, t.events = Source{}, reservation{}, events{}
 	t.wire.Reset()
@@ -86,7 +87,7 @@ func (t *decoding) begin(opts *DecodeOptions, src Source) {
 	}
 }
 
-// translate turns the payload that was read into profiles. payload is what the caller gave, for the profile ids.
+// translate translates the pprof that was read. payload is the caller's, for the profile ids.
 func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	w := &t.wire
 	t.stats.Repairs.UnknownFields = w.UnknownFields
@@ -105,7 +106,7 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	if err := t.countSamples(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	if err := t.plan(payload); err != nil {
+	if err := t.reserveTables(payload); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
@@ -138,11 +139,11 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	return pd, nil
 }
 
-// repairedBytes is the most that noting a repaired string takes, but for its text. That is up to three times as long, and there
-// may be two copies.
+// repairedBytes is the most memory for storing a repaired string, without its text. The text is up to three times as long
+// as the original, and there can be two copies.
 const repairedBytes = 128
 
-// text returns string i of the payload as valid UTF-8. It may be borrowed from the payload.
+// text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
 func (t *decoding) text(i uint32) []byte {
 	s := t.wire.String(i)
 	if utf8.Valid(s) {
@@ -155,7 +156,7 @@ func (t *decoding) text(i uint32) []byte {
 		t.repaired = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
-	t.reserved.need(int64(6*len(s)) + repairedBytes)
+	t.reserved.ensure(int64(6*len(s)) + repairedBytes)
 	if t.reserved.err != nil {
 		return nil
 	}

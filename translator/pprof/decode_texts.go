@@ -8,7 +8,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// textAttribute is an attribute plus one, and its key in the dictionary.
+// textAttribute is a key in the dictionary, and an attribute plus one.
 type textAttribute struct{ key, attribute int32 }
 
 // textKey is a key in the dictionary and a string of the payload.
@@ -17,10 +17,11 @@ type textKey struct {
 	text uint32
 }
 
-// longText is the length from which on a text is not compared again and again: few bytes of payload can repeat it often.
+// longText is the length above which a text is found by its index, not by its content: a small payload can repeat it
+// often.
 const longText = 256
 
-// textAttribute returns the attribute of a key and string i of the payload.
+// textAttribute returns the attribute with this key and string i of the payload.
 func (t *decoding) textAttribute(key int32, i uint32) int32 {
 	last := &t.texts[i]
 	if last.attribute != 0 && last.key == key {
@@ -33,12 +34,12 @@ func (t *decoding) textAttribute(key int32, i uint32) int32 {
 		}
 	}
 	text := t.text(i)
-	if !t.needAttribute(len(text), long) {
+	if !t.reserveAttribute(len(text), long) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.StringBytesAttribute(key, 0, text)
-	t.noteAttribute(before, len(text), long)
+	t.countAttribute(before, len(text), long)
 	*last = textAttribute{key, attribute + 1}
 	if long {
 		if t.longTexts == nil {
@@ -49,41 +50,41 @@ func (t *decoding) textAttribute(key int32, i uint32) int32 {
 	return attribute
 }
 
-// needAttribute tells whether there may be another attribute with so much text. Long text counts whether it is new or not,
-// since it takes time to find out.
-func (t *decoding) needAttribute(text int, long bool) bool {
+// reserveAttribute reports whether an attribute with a text of this length can be added. A long text counts toward the
+// limit even if its attribute exists, since comparing it takes time.
+func (t *decoding) reserveAttribute(text int, long bool) bool {
 	if long {
-		t.spendText(text)
+		t.countText(text)
 	}
-	t.reserved.need(dictionary.AttributeBytes + 2*int64(text) + longTextBytes)
+	t.reserved.ensure(dictionary.AttributeBytes + 2*int64(text) + longTextBytes)
 	return t.reserved.err == nil
 }
 
-// longTextBytes is what an entry of longTexts takes.
+// longTextBytes is the memory of an entry of longTexts.
 const longTextBytes = 64
 
-// noteAttribute counts an attribute, if there are more than before.
-func (t *decoding) noteAttribute(before, text int, long bool) (added bool) {
+// countAttribute counts the memory of the last attribute if it is new.
+func (t *decoding) countAttribute(before, text int, long bool) (added bool) {
 	if t.dict.NumAttributes() == before {
 		return false
 	}
 	t.reserved.grown += dictionary.AttributeBytes + 2*int64(text) + longTextBytes
 	if !long {
-		t.spendText(text)
+		t.countText(text)
 	}
 	return true
 }
 
-// spendText counts text in attributes, which is as much as the payload may have after decompression: a string that stands
-// there once may be the value of many keys.
-func (t *decoding) spendText(bytes int) {
+// countText counts text in attributes. The limit is the one of the decompressed payload: a string can be the value of
+// many keys.
+func (t *decoding) countText(bytes int) {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) {
 		t.reserved.fail(pprofwire.TooLarge("bytes of text in attributes", int(t.textBytes), limit))
 	}
 }
 
-// name returns string i of the payload as a string of its own.
+// name returns string i of the payload as a Go string, which does not refer to memory of the payload.
 func (t *decoding) name(i uint32) string {
 	if i == 0 {
 		return ""
@@ -98,11 +99,11 @@ func (t *decoding) name(i uint32) string {
 	return t.names[i]
 }
 
-// spendLong counts strings that are looked at whole each time, if they are long.
-func (t *decoding) spendLong(strings ...uint32) {
+// countLongTexts counts long strings that must be compared as a whole, each time.
+func (t *decoding) countLongTexts(strings ...uint32) {
 	for _, i := range strings {
 		if n := len(t.wire.String(i)); n > longText {
-			t.spendText(n)
+			t.countText(n)
 		}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// The labels in which Datadog's profilers name a thread.
+// The labels with which Datadog's profilers identify a thread.
 const (
 	labelThreadID   = "thread id"
 	labelThreadName = "thread name"
 )
 
-// usesThreadLabels tells whether the payload has labels of Datadog's for threads, which then get the names of the conventions.
-// Where it has those as well, it would not be known on the way back which label an attribute was.
+// usesThreadLabels reports whether the payload has Datadog's thread labels, so that they get the names of the semantic
+// conventions. If it also has labels with these names, an Encoder could not restore both; then all labels stay.
 func (t *decoding) usesThreadLabels() bool {
 	if t.opts.KeepThreadLabels || len(t.wire.Labels) == 0 {
 		return false
@@ -28,7 +28,7 @@ func (t *decoding) usesThreadLabels() bool {
 	return false
 }
 
-// hasThreadLabels looks at the keys of all labels.
+// hasThreadLabels checks the keys of all labels.
 func (t *decoding) hasThreadLabels() (found bool) {
 	for i := range t.wire.Labels {
 		switch string(t.wire.String(t.wire.Labels[i].Key)) {
@@ -41,7 +41,7 @@ func (t *decoding) hasThreadLabels() (found bool) {
 	return found
 }
 
-// conventionalName returns the name of the conventions for a label of Datadog's, or "".
+// conventionalName returns the name that the semantic conventions have for a label of Datadog's, or "".
 func conventionalName(label string) string {
 	switch label {
 	case labelThreadID:
@@ -53,8 +53,8 @@ func conventionalName(label string) string {
 	}
 }
 
-// isConventional tells whether a label has the kind that the conventions want: an id is a number, a name a text. Ruby's and
-// .NET's profilers write texts for ids.
+// isConventional reports whether a label has the type that the semantic conventions require: a number for an id, a string
+// for a name. The profilers of Ruby and .NET write ids as strings.
 func (k *labelKey) isConventional(l *pprofwire.Label) bool {
 	return k.conventional != "" && (k.conventional == semconv.ThreadID) == (l.Str == 0)
 }

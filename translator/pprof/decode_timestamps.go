@@ -13,16 +13,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// timeKey is a key of the payload whose labels are times, and its unit in nanoseconds. The key is -1 until it is seen.
+// timeKey is a label key whose values are times, and their unit in nanoseconds. key is -1 until the key occurs.
 type timeKey struct {
 	key  int32
 	unit int64
 }
 
-// events combines the samples that have a timestamp. Each sample type has a table of its own.
+// events combines samples that have timestamps. Each sample type has its own table.
 type events struct {
 	ofType []typeEvents
-	// first and last are the earliest and the latest timestamp, 0 without any.
+	// first and last are the earliest and the latest timestamp, or 0.
 	first, last uint64
 }
 
@@ -32,11 +32,12 @@ type typeEvents struct {
 	samples    []pprofile.Sample
 }
 
-// eventBytes is what an event takes beside the sample that it was: its identity, and its timestamp.
+// eventBytes is the memory of an event in addition to its sample: its identity and its timestamp.
 const eventBytes = 160
 
-// takeTimestamp takes the label out of refs that is the time of the sample, and returns the time, 0 without one.
-func (t *decoding) takeTimestamp(refs []labelRef) (rest []labelRef, at uint64) {
+// extractTimestamp removes the label with the time of the sample from refs, and returns the time in nanoseconds since
+// 1970, or 0.
+func (t *decoding) extractTimestamp(refs []labelRef) (rest []labelRef, at uint64) {
 	for _, time := range t.labels.times {
 		l := onlyLabel(refs, time.key)
 		if l == nil || l.Str != 0 || l.Num <= 0 || l.Num > math.MaxInt64/time.unit {
@@ -48,11 +49,11 @@ func (t *decoding) takeTimestamp(refs []labelRef) (rest []labelRef, at uint64) {
 	return refs, 0
 }
 
-// addEvent adds the value of a sample that has a timestamp to the sample of its identity.
+// addEvent adds a value with a timestamp to the sample with the same identity.
 func (t *decoding) addEvent(typ int, stack, link int32, value int64, at uint64) {
 	e := &t.events
 	bytes := eventBytes + 2*int64(len(t.attributes))*sampleAttributeBytes
-	t.reserved.need(bytes)
+	t.reserved.ensure(bytes)
 	if t.reserved.err != nil {
 		return
 	}
@@ -70,7 +71,7 @@ func (t *decoding) addEvent(typ int, stack, link int32, value int64, at uint64) 
 	of.samples[number].TimestampsUnixNano().Append(at)
 }
 
-// finishEvents widens the time of the profiles so that it has all timestamps, and counts the samples that were made.
+// finishEvents extends the time range of the profiles to all timestamps, and counts the samples.
 func (t *decoding) finishEvents(profiles pprofile.ProfilesSlice) {
 	e := &t.events
 	if e.first == 0 {

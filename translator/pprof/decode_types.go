@@ -11,14 +11,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// nameTypes finds out the sample types and the order in which OTLP shows them: the default one first, the others as they
-// stand. The default is what default_sample_type names, else the last.
+// nameTypes sets the sample types and their order in OTLP: the default one first, then the others as in the pprof. The
+// default is default_sample_type, or the last type.
 func (t *decoding) nameTypes() error {
 	w := &t.wire
 	t.types = t.types[:0]
 	for _, v := range w.SampleTypes {
 		// Each is hashed for the id of its profile.
-		t.spendLong(v.Type, v.Unit)
+		t.countLongTexts(v.Type, v.Unit)
 		if t.reserved.err != nil {
 			return t.reserved.err
 		}
@@ -63,8 +63,8 @@ func (t *decoding) widestSample() int {
 	return widest
 }
 
-// countSamples checks the number of values of each sample and counts the OTLP samples of each type, so that their memory is
-// taken once and not above the limit.
+// countSamples checks the number of values of each sample, and counts the OTLP samples of each type. So their memory can
+// be reserved, and the limit checked, before they are added.
 func (t *decoding) countSamples() error {
 	w := &t.wire
 	t.counts = scratch.Zeroed(t.counts, len(t.types))
@@ -100,7 +100,7 @@ func (t *decoding) countSamples() error {
 	return nil
 }
 
-// countValues returns the number of OTLP samples that a sample becomes.
+// countValues returns the number of OTLP samples for one sample of the pprof.
 func (t *decoding) countValues(values []int64) (carried int) {
 	for i, v := range values {
 		if v != 0 || t.opts.KeepZeroValues {

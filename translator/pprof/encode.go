@@ -16,25 +16,26 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Payload is one pprof that was made of one group of profiles.
+// Payload is one pprof, encoded from one group of profiles.
 type Payload struct {
-	// Pprof is profile.proto, not compressed. Valid until the iteration goes on.
+	// Pprof is an uncompressed profile.proto. It is valid until the next iteration.
 	Pprof []byte
-	// Resource and Scope are those of the profiles; do not change them.
+	// Resource and Scope are those of the profiles. They must not be modified.
 	Resource pcommon.Resource
 	Scope    pcommon.InstrumentationScope
-	// ProfileType is the profile's name (attribute profile.name) where a client gave one, else the default sample type.
+	// ProfileType is the attribute profile.name, or the default sample type if there is no such attribute.
 	ProfileType string
-	// ProfileID is that of the group's first profile.
+	// ProfileID is the id of the first profile of the group.
 	ProfileID pprofile.ProfileID
 	Time      pcommon.Timestamp
-	// DurationNano is the length of the profile in nanoseconds.
+	// DurationNano is in nanoseconds.
 	DurationNano uint64
-	// ResourceIndex, ScopeIndex and Positions are where the profiles are in the message: Positions holds the index of each
-	// in its scope.
+	// ResourceIndex, ScopeIndex and Positions locate the profiles in the message. Positions has their indices in the
+	// scope.
 	ResourceIndex, ScopeIndex int
 	Positions                 []int
-	// Profiles counts the OTLP profiles of the group, Samples the pprof samples written, OTLPSamples those read.
+	// Profiles counts the OTLP profiles of the group. Samples counts the samples of the pprof, OTLPSamples those of the
+	// profiles.
 	Profiles    int
 	Samples     int
 	OTLPSamples int
@@ -42,18 +43,17 @@ type Payload struct {
 	Lost Losses
 }
 
-// Losses count the parts of profiles that pprof cannot represent.
+// Losses counts parts of profiles that pprof cannot represent.
 type Losses struct {
-	// Attributes of locations and mappings, such as profile.frame.type.
+	// Attributes counts attributes of locations and mappings, such as profile.frame.type.
 	Attributes int
-	// Timestamps of samples, when they are not written as labels.
+	// Timestamps counts timestamps of samples that are not written as labels.
 	Timestamps int
 }
 
-// ProfileError tells which profile of a message could not be written, and why. It is permanent: the same input fails
-// again.
+// ProfileError reports a profile that cannot be encoded. It is permanent, unless it wraps [ErrNotReserved].
 type ProfileError struct {
-	// Resource, Scope and Profile are the positions of the profile in the message.
+	// Resource, Scope and Profile are the indices of the profile in the message.
 	Resource, Scope, Profile int
 	ProfileID                pprofile.ProfileID
 	Err                      error
@@ -65,7 +65,7 @@ func (e *ProfileError) Error() string {
 
 func (e *ProfileError) Unwrap() error { return e.Err }
 
-// Encoder translates OTLP profiles to pprof. Safe for concurrent use.
+// Encoder translates OTLP profiles to pprof. It is safe for concurrent use.
 type Encoder struct {
 	opts   EncodeOptions
 	memory scratch.Keeper[encoding]
@@ -82,15 +82,15 @@ func NewEncoder(opts EncodeOptions) *Encoder {
 	return &Encoder{opts: opts}
 }
 
-// All yields one payload per group of profiles: profiles of one scope with equal time, duration, period and attributes,
-// and different sample types. A profile that cannot be written yields a *[ProfileError] and costs only itself; the
-// iteration goes on. pd is only read.
+// All yields one payload for each group of profiles: profiles of one scope with equal time, duration, period and
+// attributes, and with different sample types. For a profile that cannot be encoded it yields a *[ProfileError] and
+// continues with the others. It does not modify pd.
 func (e *Encoder) All(pd pprofile.Profiles) iter.Seq2[Payload, error] { return e.AllReserving(pd, nil) }
 
-// AllReserving is [Encoder.All] that asks reserve before it takes memory, with all bytes that the message then takes: the
-// working memory and the pprof. The number never falls. Where the error of reserve is [ErrTooLarge], the profiles that
-// need the memory are refused. Any other error ends the iteration with a *[ProfileError] of the first profile that was not
-// written. It is [ErrNotReserved], and that of reserve.
+// AllReserving is like [Encoder.All], but calls reserve before it allocates memory, with the total number of bytes for
+// the message: working memory and pprof. The total never decreases. If reserve returns [ErrTooLarge], the profiles that
+// need the memory are refused, and the iteration continues. Any other error ends the iteration with a *[ProfileError] for
+// the first profile that was not encoded; it wraps [ErrNotReserved] and the error of reserve.
 func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) error) iter.Seq2[Payload, error] {
 	return func(yield func(Payload, error) bool) {
 		t := e.memory.Get()
@@ -106,7 +106,7 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 	}
 }
 
-// refuseAll yields an error for each profile, or one where nothing more is to be tried.
+// refuseAll yields err for each profile, or only once if it is ErrNotReserved.
 func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
 		for j, scope := range resource.ScopeProfiles().All() {
@@ -120,7 +120,7 @@ func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool)
 	}
 }
 
-// encode yields the groups of each scope, until yield wants no more.
+// encode yields the groups of each scope until yield returns false.
 func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
 		resourceErr := attributevalue.Check(resource.Resource().Attributes())
@@ -141,7 +141,7 @@ func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool)
 	}
 }
 
-// encodeScope yields the groups of one scope that was sorted, and the faults of its profiles.
+// encodeScope yields the groups of one scope and the errors of its profiles. It returns false if the iteration ends.
 func (t *encoding) encodeScope(
 	resource pcommon.Resource, scope pcommon.InstrumentationScope, yield func(Payload, *ProfileError) bool,
 ) bool {
@@ -171,7 +171,7 @@ func (t *encoding) encodeScope(
 	return true
 }
 
-// encodeGroup joins and writes a group. The profiles that cannot be written are taken out of it.
+// encodeGroup joins the samples of a group and encodes it. It removes profiles that cannot be encoded from the group.
 func (t *encoding) encodeGroup(
 	g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope,
 ) (payload Payload, faults []ProfileError) {
@@ -188,7 +188,7 @@ func (t *encoding) encodeGroup(
 	return payload, faults
 }
 
-// faults are those of all profiles of a group that cannot be written.
+// faults returns err as the error of each profile of the group.
 func (g *group) faults(err error) []ProfileError {
 	faults := make([]ProfileError, 0, len(g.profiles))
 	for _, p := range g.profiles {

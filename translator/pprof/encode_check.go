@@ -12,8 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// sourceTables are the tables of the message being written, with what is known of their entries. Index 0 is the zero
-// value in any case, whatever a producer put there. Each entry is checked once, on its first use.
+// sourceTables are the tables of the message, and the results of checking their entries. Index 0 always means the zero
+// value, whatever the message has there. Each entry is checked once, on first use.
 type sourceTables struct {
 	importer  *dictionary.Importer
 	stacks    pprofile.StackSlice
@@ -26,7 +26,7 @@ type sourceTables struct {
 	mappingChecks  checks
 }
 
-// checks notes which entries of a table are good, and why the others are not.
+// checks has the results for one table: valid entries, and the errors of the others.
 type checks struct {
 	table string
 	good  []bool
@@ -39,20 +39,20 @@ func (c *checks) reset(table string, n int) {
 	clear(c.bad)
 }
 
-// known tells whether entry i was checked before and is good.
+// known reports whether entry i is already known to be valid.
 func (c *checks) known(i int32) bool {
 	return i == 0 || uint(i) < uint(len(c.good)) && c.good[i]
 }
 
-// check checks entry i, which is not known, with look.
-func (c *checks) check(i int32, look func(i int) error) error {
+// check checks entry i with validate, and stores the result.
+func (c *checks) check(i int32, validate func(i int) error) error {
 	if i < 0 || int(i) >= len(c.good) {
 		return &dictionary.IndexError{Table: c.table, Index: i, Len: len(c.good)}
 	}
 	if err, found := c.bad[i]; found {
 		return err
 	}
-	if err := look(int(i)); err != nil {
+	if err := validate(int(i)); err != nil {
 		if c.bad == nil {
 			c.bad = map[int32]error{}
 		}
@@ -73,31 +73,31 @@ func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dicti
 	s.mappingChecks.reset("mapping", s.mappings.Len())
 }
 
-// release lets go of the message.
+// release drops all references to the message.
 func (s *sourceTables) release() {
 	s.stacks, s.locations = pprofile.StackSlice{}, pprofile.LocationSlice{}
 	s.functions, s.mappings = pprofile.FunctionSlice{}, pprofile.MappingSlice{}
 }
 
-// checkLocation checks a location and all that it reaches.
+// checkLocation checks a location and everything that it refers to.
 func (s *sourceTables) checkLocation(i int32) error {
 	if s.locationChecks.known(i) {
 		return nil
 	}
-	return s.locationChecks.check(i, s.lookAtLocation)
+	return s.locationChecks.check(i, s.validateLocation)
 }
 
-func (s *sourceTables) lookAtLocation(i int) error {
+func (s *sourceTables) validateLocation(i int) error {
 	location := s.locations.At(i)
 	if mapping := location.MappingIndex(); !s.mappingChecks.known(mapping) {
-		if err := s.mappingChecks.check(mapping, s.lookAtMapping); err != nil {
+		if err := s.mappingChecks.check(mapping, s.validateMapping); err != nil {
 			return err
 		}
 	}
 	lines := location.Lines()
 	for j := range lines.Len() {
 		if function := lines.At(j).FunctionIndex(); !s.functionChecks.known(function) {
-			if err := s.functionChecks.check(function, s.lookAtFunction); err != nil {
+			if err := s.functionChecks.check(function, s.validateFunction); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func (s *sourceTables) lookAtLocation(i int) error {
 	return err
 }
 
-func (s *sourceTables) lookAtFunction(i int) error {
+func (s *sourceTables) validateFunction(i int) error {
 	function := s.functions.At(i)
 	for _, index := range []int32{function.NameStrindex(), function.SystemNameStrindex(), function.FilenameStrindex()} {
 		if _, err := s.importer.String(index); err != nil {
@@ -119,7 +119,7 @@ func (s *sourceTables) lookAtFunction(i int) error {
 	return nil
 }
 
-func (s *sourceTables) lookAtMapping(i int) error {
+func (s *sourceTables) validateMapping(i int) error {
 	mapping := s.mappings.At(i)
 	if _, err := s.importer.String(mapping.FilenameStrindex()); err != nil {
 		return err

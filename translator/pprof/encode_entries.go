@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// The most that entries take in a pprof.
+// The most bytes that an entry needs in a pprof.
 const (
 	maxMappingBytes  = 3 + 6 + 3*11 + 6 + 6 + 4*2
 	maxLocationBytes = 6 + 6 + 6 + 11 + 2
@@ -20,11 +20,11 @@ const (
 	maxFunctionBytes = 2 + 6 + 3*6 + 11
 )
 
-// writeEntries writes the locations, functions and mappings that were reached to the tail, and returns how many of their
-// attributes pprof cannot represent.
+// writeEntries appends the locations, functions and mappings that samples refer to to the tail. It returns how many of
+// their attributes pprof cannot represent.
 func (t *encoding) writeEntries(g *group) (lost int, err error) {
-	// Mappings first, though they are reached through locations: their ids follow their order in the table, since pprof
-	// takes the first for the main binary.
+	// Mappings come first, although locations refer to them: their ids follow the order of their table, since pprof takes
+	// the first mapping for the main binary.
 	locations := t.locals.locations.list
 	for _, l := range locations {
 		if l != 0 {
@@ -50,7 +50,7 @@ func (t *encoding) writeEntries(g *group) (lost int, err error) {
 	return lost, nil
 }
 
-// growTail makes space for so many bytes in the tail, if it can be large enough to hold them.
+// growTail ensures capacity for this many bytes in the tail, unless it would exceed the limit.
 func (t *encoding) growTail(bytes int) (err error) {
 	if cap(t.tail)-len(t.tail) >= bytes {
 		return nil
@@ -58,11 +58,11 @@ func (t *encoding) growTail(bytes int) (err error) {
 	if err := t.fits(t.joining.size + len(t.tail)); err != nil {
 		return err
 	}
-	t.tail, err = grown(&t.memory, t.tail, bytes)
+	t.tail, err = growSlice(&t.memory, t.tail, bytes)
 	return err
 }
 
-// writeLocation writes a location; location 0 is one that says nothing.
+// writeLocation appends a location. Location 0 is empty.
 func (t *encoding) writeLocation(l int32, id uint64) (lost int, err error) {
 	wire := pprofwire.Location{ID: id}
 	t.wireLines = t.wireLines[:0]
@@ -101,7 +101,7 @@ func (t *encoding) isFolded(attributes pcommon.Int32Slice) (folded bool, lost in
 	return folded, lost
 }
 
-// writeFunction writes a function; function 0 is one without a name.
+// writeFunction appends a function. Function 0 has no name.
 func (t *encoding) writeFunction(f int32, id uint64) {
 	wire := pprofwire.Function{ID: id}
 	if f != 0 {
@@ -114,13 +114,13 @@ func (t *encoding) writeFunction(f int32, id uint64) {
 	t.tail = pprofwire.AppendFunction(t.tail, wire)
 }
 
-// sourceString returns the pprof's index of string i of the message, which was checked.
+// sourceString returns the index in the pprof of string i of the message, which has been checked.
 func (t *encoding) sourceString(i int32) uint32 {
 	index, _ := t.importer.String(i)
 	return t.locals.string(index)
 }
 
-// attribute returns attribute i of the message, which was checked.
+// attribute returns attribute i of the message, which has been checked.
 func (t *encoding) attribute(i int32) dictionary.Attribute {
 	index, _ := t.importer.Attribute(i)
 	return t.dict.AttributeAt(index)

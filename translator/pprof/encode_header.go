@@ -17,14 +17,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// The most that the header takes without its comments, and that a comment and a type take.
+// The most bytes that the header needs without comments, and that a comment and a type need.
 const (
 	maxHeaderBytes  = 4*6 + 3*11 + 6
 	maxCommentBytes = 5
 	maxTypeBytes    = 2 + 6 + 6
 )
 
-// writeHeader writes all that is not a table to the tail. Only what the group says counts, never another profile's.
+// writeHeader appends everything except tables to the tail. It only uses attributes that are in this group's profiles.
 func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) error {
 	periodType := t.valueType(g.key.periodType)
 	h := pprofwire.Header{
@@ -37,7 +37,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 	}
 	for _, p := range g.profiles {
 		for _, a := range t.sets.At(p.comments) {
-			if err := t.labels.takeItems(t.dict.AttributeAt(a)); err != nil {
+			if err := t.labels.reserveItems(t.dict.AttributeAt(a)); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,7 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 		case semconv.ProfileDocURL:
 			h.DocURL = text(attribute.AsString())
 		case semconv.ProfileName:
-			// The destination shows it.
+			// Backends display it.
 		default:
 			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
 		}
@@ -81,13 +81,14 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 
 func (t *encoding) localText(s string) uint32 { return t.locals.string(t.dict.String(s)) }
 
-// isComment tells whether an attribute is a comment: in today's form or, with a number behind it, in the older one.
+// isComment reports whether an attribute is a comment, in the current form or in the older one, which has a number in its
+// key.
 func isComment(key string) bool {
 	rest, found := strings.CutPrefix(key, semconv.ProfileComment)
 	return found && (rest == "" || rest[0] == '.')
 }
 
-// comments returns the comments of a profile in their order: those of the older form have it in their keys.
+// comments returns the comments of a profile in their order. In the older form, their keys have the order.
 func (t *encoding) comments(set int32) []uint32 {
 	attributes := slices.Clone(t.sets.At(set))
 	slices.SortStableFunc(attributes, func(a, b int32) int {
@@ -107,7 +108,7 @@ func (t *encoding) comments(set int32) []uint32 {
 	return comments
 }
 
-// commentNumber returns the number behind the key of a comment, -1 where there is none.
+// commentNumber returns the number in the key of a comment, or -1.
 func (t *encoding) commentNumber(a int32) int {
 	rest := strings.TrimPrefix(t.dict.StringAt(t.dict.AttributeAt(a).Key), semconv.ProfileComment)
 	n, err := strconv.Atoi(strings.TrimPrefix(rest, "."))

@@ -15,59 +15,58 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// encoding is the working memory of one translation, used again by the next.
+// encoding is the memory of one translation. The next one reuses it.
 //
-// The order of work: profiles are put into groups; the samples of a group are joined, and each entry that they reach is
-// checked and gets its pprof id on its first use. All of that takes memory in proportion to the message: a stack, and
-// what an attribute becomes, stand there once, however many samples have them. Then the size of the pprof is known, and it
-// is written if it fits.
+// The order of work: group the profiles; join the samples of a group, and check each entry and assign its pprof id on
+// first use. Up to here, memory is proportional to the message: stacks and the labels of attributes are stored once,
+// however many samples have them. Then the size of the pprof is known, and it is written if it fits.
 //
-// Strings, attributes and links are imported into dict, which joins what is equal by value. Stacks and what they are
-// made of are told apart by their index, which makes no difference where each stands in its table once.
+// Strings, attributes and links are imported into dict, so that equal ones are identical. Stacks and their entries are
+// identified by their index in the message: in a valid message, each occurs once.
 type encoding struct {
 	opts     *EncodeOptions
-	memory   allowance
+	memory   encodeReservation
 	dict     *dictionary.Builder
 	importer dictionary.Importer
 	source   sourceTables
 
 	groups  []group
 	open    map[groupKey]int
-	turns   map[typeKey]int
+	counts  map[typeKey]int
 	sets    dictionary.ListTable
 	faults  []ProfileError
 	joining joining
-	// mostProfiles is the length of the longest scope since the maps were made.
-	mostProfiles int
+	// maxProfiles is the number of profiles in the largest scope since the maps were created.
+	maxProfiles int
 
-	// written is the size of the pprofs of the message so far, wasted that of the work on those that were refused.
+	// written is the size of the pprofs of the message so far. wasted is the size of the work on refused ones.
 	written, wasted int
 
-	// out is the pprof, tail what follows its samples up to the strings.
-	out, tail []byte
-	outTaken  int
-	locals    locals
-	labels    labelWriter
-	wireLines []pprofwire.Line
+	// out is the pprof. tail is the part after its samples and before its strings.
+	out, tail   []byte
+	outReserved int
+	locals      locals
+	labels      labelWriter
+	wireLines   []pprofwire.Line
 }
 
-// group is what becomes one pprof.
+// group is a set of profiles that become one pprof.
 type group struct {
 	key      groupKey
 	profiles []groupedProfile
 }
 
-// groupKey holds what the profiles of a group have in common. attributes is the number of a set in encoding.sets.
-// Profiles of equal type cannot share a group: turn counts the groups that are alike in all else.
+// groupKey has what the profiles of a group share. attributes is the number of a set in encoding.sets. A group has at
+// most one profile of each sample type: repetition numbers the groups that are otherwise equal.
 type groupKey struct {
 	time, duration uint64
 	period         int64
 	periodType     typeIndices
 	attributes     int32
-	turn           int
+	repetition     int
 }
 
-// typeKey is a sample type among the profiles that are alike in all else.
+// typeKey is a sample type in the groups that are otherwise equal.
 type typeKey struct {
 	group      groupKey
 	sampleType typeIndices
@@ -79,21 +78,21 @@ type groupedProfile struct {
 	source     pprofile.Profile
 	sampleType typeIndices
 	comments   int32
-	// position is that of the profile in its scope.
+	// position is the index of the profile in its scope.
 	position int
 }
 
 func newEncoding() *encoding {
-	return &encoding{dict: dictionary.New(), open: map[groupKey]int{}, turns: map[typeKey]int{}}
+	return &encoding{dict: dictionary.New(), open: map[groupKey]int{}, counts: map[typeKey]int{}}
 }
 
-// begin prepares for another message. Its error is that of reserve.
+// begin prepares for a message. The error is the one of reserve.
 func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error) error {
 	t.opts = opts
-	t.memory = allowance{reserve: reserve}
+	t.memory = encodeReservation{reserve: reserve}
 	t.written, t.wasted = 0, 0
-	t.outTaken, t.joining.rowsTaken, t.joining.attributesTaken, t.labels.itemsTaken = 0, 0, 0, 0
-	if err := t.memory.take(max(t.kept(), tablesMemory(pd))); err != nil {
+	t.outReserved, t.joining.rowsReserved, t.joining.attributesReserved, t.labels.itemsReserved = 0, 0, 0, 0
+	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}
 	source := pd.Dictionary()
@@ -108,26 +107,26 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 	return nil
 }
 
-// release drops what refers to the caller's data and returns the size of the memory.
+// release drops all references to the caller's data and returns the size of the memory that is kept.
 func (t *encoding) release() (bytes int) {
 	clear(t.groups[:cap(t.groups)])
 	clear(t.faults[:cap(t.faults)])
-	t.memory = allowance{}
+	t.memory = encodeReservation{}
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()
 	return t.kept()
 }
 
-// groupProfiles sorts the profiles of one scope into groups, in the order of their first profiles. scopeErr is what is wrong
-// with the attributes of the scope or of its resource: then it is a fault of each profile.
-// Where the scope's order of sample types is that of all its profiles, they were one pprof, even if it names a type twice.
+// groupProfiles groups the profiles of one scope, in the order of their first profiles. scopeErr is an error in the
+// attributes of the scope or resource; it applies to every profile. If the scope has the order of sample types of all its
+// profiles, they come from one pprof, even if a type occurs twice.
 func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pprofile.ProfilesSlice, scopeErr error) {
-	_, wasOne := originalOrder(scope, profiles.Len())
+	_, fromOnePprof := originalOrder(scope, profiles.Len())
 	clear(t.open)
-	clear(t.turns)
+	clear(t.counts)
 	t.sets.Reset(0)
-	t.mostProfiles = max(t.mostProfiles, profiles.Len())
+	t.maxProfiles = max(t.maxProfiles, profiles.Len())
 	t.groups, t.faults = t.groups[:0], t.faults[:0]
 	for i, profile := range profiles.All() {
 		key, imported, err := t.importHeader(profile)
@@ -136,21 +135,21 @@ func (t *encoding) groupProfiles(scope pcommon.InstrumentationScope, profiles pp
 			t.faults = append(t.faults, ProfileError{Profile: i, ProfileID: profile.ProfileID(), Err: err})
 			continue
 		}
-		if !wasOne {
-			key.turn = t.turn(key, imported.sampleType)
+		if !fromOnePprof {
+			key.repetition = t.repetition(key, imported.sampleType)
 		}
 		t.addToGroup(key, imported)
 	}
 }
 
-// turn returns how many profiles there were with this key and sample type: no two of them share a group.
-func (t *encoding) turn(key groupKey, sampleType typeIndices) int {
+// repetition returns how many earlier profiles have this key and sample type.
+func (t *encoding) repetition(key groupKey, sampleType typeIndices) int {
 	ofType := typeKey{key, sampleType}
-	t.turns[ofType]++
-	return t.turns[ofType] - 1
+	t.counts[ofType]++
+	return t.counts[ofType] - 1
 }
 
-// addToGroup adds a profile to the group of its key.
+// addToGroup adds a profile to the group with its key.
 func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	g, found := t.open[key]
 	if !found {
@@ -161,7 +160,7 @@ func (t *encoding) addToGroup(key groupKey, profile groupedProfile) {
 	t.groups[g].profiles = append(t.groups[g].profiles, profile)
 }
 
-// importHeader imports what a profile says beside its samples.
+// importHeader imports everything of a profile except its samples.
 func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, imported groupedProfile, err error) {
 	imported.source = profile
 	key.time, key.duration, key.period = uint64(profile.Time()), profile.DurationNano(), profile.Period()
@@ -179,18 +178,18 @@ func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, importe
 	return key, imported, nil
 }
 
-// splitComments parts the comments from the other attributes, since only one profile of a group has them. Both
-// are returned as numbers in t.sets.
+// splitComments separates the comments from the other attributes, since only one profile of a group has comments. Both
+// results are numbers of sets in t.sets.
 func (t *encoding) splitComments(attributes []int32) (others, comments int32) {
-	var kept, taken []int32
+	var otherSet, commentSet []int32
 	for _, a := range attributes {
 		if isComment(t.dict.StringAt(t.dict.AttributeAt(a).Key)) {
-			taken = append(taken, a)
+			commentSet = append(commentSet, a)
 		} else {
-			kept = append(kept, a)
+			otherSet = append(otherSet, a)
 		}
 	}
-	return t.sets.Index(kept), t.sets.Index(taken)
+	return t.sets.Index(otherSet), t.sets.Index(commentSet)
 }
 
 func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err error) {
@@ -201,10 +200,10 @@ func (t *encoding) importType(v pprofile.ValueType) (indices typeIndices, err er
 	return indices, err
 }
 
-// nanos turns an unsigned time into pprof's signed one; what is too far in the future becomes the last moment.
+// nanos converts an unsigned time to the signed time of pprof. Larger values become the maximum.
 func nanos(t uint64) int64 { return int64(min(t, math.MaxInt64)) }
 
-// resourceComments are the attributes of a resource as comments.
+// resourceComments returns the attributes of a resource as comments.
 func resourceComments(attributes pcommon.Map) []string {
 	comments := make([]string, 0, attributes.Len())
 	for key, value := range attributes.All() {

@@ -13,40 +13,39 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// joining brings the samples of a group's profiles together by their identity. Row i has one value per profile of the
-// group.
+// joining joins the samples of a group's profiles by identity. Row i has one value for each profile of the group.
 type joining struct {
 	rows   dictionary.SampleTable
 	width  int
 	values []int64
-	// order is the profile of the group for each pprof sample type.
+	// order maps the sample types of the pprof to the profiles of the group.
 	order []int
-	// packed holds the packed ids of the locations of stacks, in these ranges.
+	// packed has the encoded location ids of stacks, in these ranges.
 	packed []byte
 	stacks byteRanges
-	// size is the most that the samples take in the pprof, without their values.
+	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
-	// rowBytes is the memory of the rows. rowsTaken and attributesTaken are the bytes that were asked for.
-	rowBytes, rowsTaken, attributesTaken int
-	// lostTimestamps counts the timestamps that are summed away.
+	// rowBytes is the memory of the rows. rowsReserved and attributesReserved are the reserved bytes.
+	rowBytes, rowsReserved, attributesReserved int
+	// lostTimestamps counts the timestamps whose values are summed.
 	lostTimestamps int
 
 	attributes []int32
 	event      []int32
 }
 
-// maxWaste bounds the work on profiles that are refused for their size, in multiples of what may be written. Beyond it all
-// further profiles of the message are refused at once.
+// maxWaste limits the work on profiles that are refused for their size, in multiples of PprofBytes. Above it, all further
+// profiles of the message are refused without trying.
 const maxWaste = 16
 
-// joinGroup joins the samples of a group. Profiles that cannot be written are taken out of the group and returned as
-// faults.
+// joinGroup joins the samples of a group. It removes the profiles that cannot be encoded from the group, and returns
+// their errors.
 func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faults []ProfileError) {
 	err := t.tryJoin(g, scope)
 	if err == nil {
 		return nil
 	}
-	// One profile at least is broken. Find all that are, each tried alone, and join the others anew.
+	// At least one profile is invalid. Try each alone to find all of them, and join the others again.
 	all := g.profiles
 	g.profiles = nil
 	var good []groupedProfile
@@ -62,7 +61,7 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 	if len(good) == 0 {
 		return faults
 	}
-	// Each was joined, so it is together that they are too large, if they are.
+	// Each profile is valid on its own. If there is an error, they are too large together.
 	if len(good) < len(all) {
 		err = t.tryJoin(g, scope)
 	}
@@ -85,7 +84,7 @@ func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
 	return err
 }
 
-// work returns how much was done for a pprof that is not written, in bytes.
+// work returns the amount of work, in bytes, that was done for a pprof that is not written.
 func (t *encoding) work() int {
 	j := &t.joining
 	return len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
@@ -98,7 +97,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 		most = max(most, g.profiles[i].source.Samples().Len())
 	}
 	j.rowBytes = rowMemory / 4 * most // the index
-	if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes); err != nil {
+	if err := t.memory.growTo(&j.rowsReserved, j.rowBytes); err != nil {
 		return err
 	}
 	j.rows.Reset(most)
@@ -110,7 +109,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	t.labels.beginPayload(t.dict.Len().Attributes, scope)
 	j.order = sampleTypeOrder(scope, len(g.profiles))
 	for _, position := range j.order {
-		t.valueType(g.profiles[position].sampleType) // they have the first strings
+		t.valueType(g.profiles[position].sampleType) // they are the first strings
 	}
 	for column := range g.profiles {
 		if err := t.joinProfile(g, column); err != nil {
@@ -130,7 +129,7 @@ func (t *encoding) joinProfile(g *group, column int) error {
 	return nil
 }
 
-// joinSample adds a sample to its row. A timestamp without a value counts 1, whatever the period is: the protocol says so.
+// joinSample adds a sample to its row. By OTLP's rules, a timestamp without a value counts 1, whatever the period is.
 func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 	j := &t.joining
 	values, timestamps := sample.Values(), sample.TimestampsUnixNano().Len()
@@ -165,12 +164,12 @@ func (t *encoding) joinSample(sample pprofile.Sample, column int) (err error) {
 	return t.addToRow(id, j.attributes, column, total)
 }
 
-// joinEvents adds each event of a sample as a sample of its own, with its time as a label.
+// joinEvents adds each event of a sample as a sample with its time as a label.
 func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdentity, column int) error {
 	j := &t.joining
 	values := sample.Values()
 	attributes := t.dict.Len().Attributes + sample.TimestampsUnixNano().Len()
-	if err := t.memory.takeUpTo(&j.attributesTaken, attributeMemory*attributes); err != nil {
+	if err := t.memory.growTo(&j.attributesReserved, attributeMemory*attributes); err != nil {
 		return err
 	}
 	for i, at := range sample.TimestampsUnixNano().All() {

@@ -14,20 +14,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
-// labelWriter turns the attributes and the link of samples into labels. What an attribute becomes is kept for the
-// samples that have it too.
+// labelWriter converts the attributes and the link of samples to labels. It stores the labels of an attribute for other
+// samples that have it.
 type labelWriter struct {
 	t *encoding
-	// links are the pairs of labels in which a sample may say its link already, with the indices of their keys.
+	// links are the pairs of labels in which a sample may already have its link, with the indices of their keys.
 	links []attributeLink
-	// encoded holds labels as written, in the ranges of their attributes.
+	// encoded has the labels of attributes, in their ranges.
 	encoded []byte
 	ranges  byteRanges
 	sample  []byte
-	// threads tells that thread.id and thread.name were labels of Datadog's.
+	// threads is true if thread.id and thread.name replace labels of Datadog's.
 	threads bool
-	// items counts those of the arrays that the pprof has.
-	items, itemsTaken int
+	// items counts the items of the arrays in the pprof.
+	items, itemsReserved int
 }
 
 type attributeLink struct {
@@ -35,7 +35,7 @@ type attributeLink struct {
 	trace, span int32
 }
 
-// begin prepares for another message.
+// begin prepares for a message.
 func (w *labelWriter) begin(t *encoding) {
 	w.t = t
 	w.links = w.links[:0]
@@ -44,7 +44,7 @@ func (w *labelWriter) begin(t *encoding) {
 	}
 }
 
-// beginPayload prepares for another pprof, whose strings have other indices.
+// beginPayload prepares for a pprof. String indices differ between pprofs.
 func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
 	w.encoded, w.items = w.encoded[:0], 0
 	threads, found := scope.Attributes().Get(semconv.ScopeThreadLabels)
@@ -52,7 +52,7 @@ func (w *labelWriter) beginPayload(attributes int, scope pcommon.Instrumentation
 	w.ranges.begin(attributes)
 }
 
-// size returns the number of bytes that the labels of attributes take.
+// size returns the number of bytes of the labels of these attributes.
 func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	for _, a := range attributes {
 		at, known := w.ranges.find(a)
@@ -66,10 +66,10 @@ func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 	return bytes, nil
 }
 
-// encode writes the label of an attribute and returns its range.
+// encode encodes the labels of an attribute and returns their range.
 func (w *labelWriter) encode(a int32) (byteRange, error) {
 	attribute := w.t.dict.AttributeAt(a)
-	if err := w.takeItems(attribute); err != nil {
+	if err := w.reserveItems(attribute); err != nil {
 		return byteRange{}, err
 	}
 	start := len(w.encoded)
@@ -77,23 +77,24 @@ func (w *labelWriter) encode(a int32) (byteRange, error) {
 	return w.ranges.set(a, start, len(w.encoded)), nil
 }
 
-// takeItems takes the memory of the texts of an array's items.
-func (w *labelWriter) takeItems(a dictionary.Attribute) error {
+// reserveItems reserves memory for the texts of the items of an array.
+func (w *labelWriter) reserveItems(a dictionary.Attribute) error {
 	if a.Kind != pcommon.ValueTypeSlice {
 		return nil
 	}
 	w.items += a.Value.Slice().Len()
-	return w.t.memory.takeUpTo(&w.itemsTaken, itemMemory*w.items)
+	return w.t.memory.growTo(&w.itemsReserved, itemMemory*w.items)
 }
 
 const (
-	// maxLabelBytes is the most that a label with a string takes.
+	// maxLabelBytes is the most bytes that a label with a string needs.
 	maxLabelBytes = 2 + 6 + 6
-	// maxLinkBytes is the most that a link becomes: two labels and their strings.
+	// maxLinkBytes is the most bytes that a link needs: two labels and their strings.
 	maxLinkBytes = 2*maxLabelBytes + 2 + 32 + 2 + 16
 )
 
-// write returns the labels of a sample of which size was asked, valid until the next call.
+// write returns the labels of a sample. size must have been called for its attributes. The result is valid until the next
+// call.
 func (w *labelWriter) write(link int32, attributes []int32) []byte {
 	w.sample = w.sample[:0]
 	for _, a := range attributes {
@@ -106,9 +107,9 @@ func (w *labelWriter) write(link int32, attributes []int32) []byte {
 	return w.sample
 }
 
-// appendLink writes a link as two labels, unless the sample's attributes say the same.
+// appendLink appends a link as two labels, unless attributes of the sample have the same link.
 func (w *labelWriter) appendLink(link dictionary.Link, attributes []int32) {
-	if w.saysLink(link, attributes) {
+	if w.hasLink(link, attributes) {
 		return
 	}
 	names := w.t.opts.LinkLabels
@@ -124,7 +125,7 @@ func (w *labelWriter) appendText(dst []byte, key, value string) []byte {
 	return pprofwire.AppendLabel(dst, pprofwire.Label{Key: w.t.localText(key), Str: w.t.localText(value)})
 }
 
-func (w *labelWriter) saysLink(link dictionary.Link, attributes []int32) bool {
+func (w *labelWriter) hasLink(link dictionary.Link, attributes []int32) bool {
 	for _, pair := range w.links {
 		trace, span := "", ""
 		for _, a := range attributes {
@@ -139,14 +140,14 @@ func (w *labelWriter) saysLink(link dictionary.Link, attributes []int32) bool {
 		if trace == "" {
 			continue
 		}
-		if said, ok := spanlink.Parse(trace, span, pair.names.Decimal); ok && said == link {
+		if parsed, ok := spanlink.Parse(trace, span, pair.names.Decimal); ok && parsed == link {
 			return true
 		}
 	}
 	return false
 }
 
-// idText returns the text of an id in an attribute; a number is one only where ids are decimal.
+// idText returns the text of an id. Numbers are ids only if names.Decimal is set.
 func idText(a dictionary.Attribute, names LinkLabels) string {
 	switch {
 	case a.Kind == pcommon.ValueTypeStr:
@@ -158,7 +159,7 @@ func idText(a dictionary.Attribute, names LinkLabels) string {
 	}
 }
 
-// key returns the key of the label that an attribute becomes.
+// key returns the label key of an attribute.
 func (w *labelWriter) key(a dictionary.Attribute) uint32 {
 	if w.threads {
 		switch key := w.t.dict.StringAt(a.Key); {
@@ -171,8 +172,8 @@ func (w *labelWriter) key(a dictionary.Attribute) uint32 {
 	return w.t.locals.string(a.Key)
 }
 
-// appendAttribute writes what an attribute becomes: a label for a string or int, several for an array of those, and the
-// text of everything else.
+// appendAttribute appends the labels of an attribute: one for a string or int, one for each item of an array of these,
+// and one with the value as text for everything else.
 func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
 	key, unit := w.key(a), w.t.locals.string(a.Unit)
 	switch a.Kind {
@@ -200,7 +201,7 @@ func (w *labelWriter) appendStr(key uint32, value string) {
 	w.encoded = pprofwire.AppendLabel(w.encoded, pprofwire.Label{Key: key, Str: str})
 }
 
-// appendItem writes one item of an array that isLabelArray accepted.
+// appendItem appends one item of an array that isLabelArray accepted.
 func (w *labelWriter) appendItem(key, unit uint32, item pcommon.Value) {
 	switch item.Type() {
 	case pcommon.ValueTypeInt:
@@ -216,8 +217,8 @@ func (w *labelWriter) appendItem(key, unit uint32, item pcommon.Value) {
 	}
 }
 
-// isLabelArray tells whether all items are what several labels of one key become: strings, ints, or either with a unit
-// of its own.
+// isLabelArray reports whether an array can have come from several labels of one key: its items are strings or ints, some
+// with a unit.
 func isLabelArray(items pcommon.Slice) bool {
 	for _, item := range items.All() {
 		if item.Type() == pcommon.ValueTypeMap {
@@ -234,7 +235,7 @@ func isLabelArray(items pcommon.Slice) bool {
 	return items.Len() > 0
 }
 
-// unitPair returns the value of a map that has a value and perhaps a unit, a string, and nothing else.
+// unitPair returns the value of a map that has a value, optionally a unit that is a string, and nothing else.
 func unitPair(m pcommon.Map) (pcommon.Value, bool) {
 	value, found := m.Get(kvValue)
 	if !found {

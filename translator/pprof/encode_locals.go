@@ -11,20 +11,20 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// locals gives the entries that one pprof reaches their ids in it, in the order of first use. Strings are those of the
-// encoding's dictionary, all else stands in the tables of the message.
+// locals assigns ids in one pprof to entries of the message, in the order of first use. Strings are entries of
+// encoding.dict, all others are entries of the tables of the message.
 type locals struct {
 	strings   numbering
 	functions numbering
 	locations numbering
 	mappings  numbering
-	// emptyString is the string index of a second empty string, 0 if there is none: index 0 says that a label has no
-	// string, so a label that is the empty string needs another one.
+	// emptyString is the index of a second empty string, or 0. Index 0 means that a label has no string, so labels with
+	// an empty string need it.
 	emptyString uint32
 }
 
-// numbering numbers entries of a table of the dictionary from 1. What it knows of earlier pprofs is told apart by their
-// generation, so that beginning anew costs nothing.
+// numbering numbers the entries of a table from 1. Numbers of earlier pprofs have another generation, so that a reset
+// takes no time.
 type numbering struct {
 	generation uint32
 	numbers    []stampedNumber
@@ -44,7 +44,7 @@ func (l *locals) begin(t *encoding) {
 func (n *numbering) begin(size int) {
 	n.list = n.list[:0]
 	n.generation++
-	if n.generation == 0 { // all generations were used
+	if n.generation == 0 { // the generation has overflowed
 		clear(n.numbers)
 		n.generation = 1
 	}
@@ -57,7 +57,7 @@ func (n *numbering) grow(size int) {
 	}
 }
 
-// local returns the number of an entry.
+// local returns the number of an entry, which it assigns on first use.
 func (n *numbering) local(entry int32) uint32 {
 	if int(entry) >= len(n.numbers) {
 		n.grow(2 * int(entry+1))
@@ -70,8 +70,8 @@ func (n *numbering) local(entry int32) uint32 {
 	return at.number
 }
 
-// packKnown writes the numbers of entries from i on to ids[size:], until one has none, and returns where it ended. Most of the
-// time for a deep stack is spent here.
+// packKnown appends the numbers of entries[i:] to ids[:size], up to the first entry without a number, and returns the new
+// size and index. With deep stacks, most of the encoding time is spent here.
 func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, i int) (end, next int) {
 	numbers, generation := n.numbers, n.generation
 	for length := entries.Len(); i < length; i++ {
@@ -84,7 +84,7 @@ func (n *numbering) packKnown(ids []byte, size int, entries pcommon.Int32Slice, 
 	return size, i
 }
 
-// string returns the index of a string of the dictionary in the pprof's string table, where 0 is the empty string.
+// string returns the index in the pprof of a string of the dictionary. The empty string is 0.
 func (l *locals) string(entry int32) uint32 {
 	if entry == 0 {
 		return 0
@@ -92,7 +92,7 @@ func (l *locals) string(entry int32) uint32 {
 	return l.strings.local(entry)
 }
 
-// labelString is string for the value of a label, where 0 would say that there is none.
+// labelString is like string for the value of a label, where 0 would mean that there is no string.
 func (l *locals) labelString(entry int32) uint32 {
 	if entry != 0 {
 		return l.strings.local(entry)
@@ -104,21 +104,21 @@ func (l *locals) labelString(entry int32) uint32 {
 	return l.emptyString
 }
 
-// stringList returns the string table: entries of the dictionary.
+// stringList returns the string table as entries of the dictionary.
 func (l *locals) stringList() []int32 {
 	l.strings.list = slices.Insert(l.strings.list, 0, 0)
 	return l.strings.list
 }
 
-// markMapping notes that a mapping is reached; 0 is none.
+// markMapping adds a mapping to the pprof; 0 means none.
 func (l *locals) markMapping(entry int32) {
 	if entry != 0 {
 		l.mappings.local(entry)
 	}
 }
 
-// numberMappings gives all mappings that were marked their final ids, those behind last, and returns them: first, unless that
-// is 0, then the others in the order of their table.
+// numberMappings assigns the final ids of all mappings that were marked, starting after last, and returns them: first,
+// unless it is 0, then the others in the order of their table.
 func (l *locals) numberMappings(first int32, last uint32) []int32 {
 	list := l.mappings.list
 	slices.Sort(list)

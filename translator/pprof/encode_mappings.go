@@ -13,11 +13,12 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// buildIDs are the attributes that the build id of a mapping is taken from, the best one first.
+// buildIDs are the attributes with the build id of a mapping, in the order of preference.
 var buildIDs = []string{semconv.MappingBuildID, semconv.MappingBuildIDGo, semconv.MappingBuildIDHTLHash}
 
-// writeMappings writes the mappings that were reached, and returns how many of their attributes pprof cannot represent. The
-// main binary comes first, reached or not, if the profiles of the group name it.
+// writeMappings appends the mappings that samples refer to, and returns how many of their attributes pprof cannot
+// represent. If the profiles of the group have an attribute with the main binary, it comes first, even if no sample
+// refers to it.
 func (t *encoding) writeMappings(g *group) (lost int, err error) {
 	main, named := t.mainMapping(g)
 	first := int32(0)
@@ -43,7 +44,7 @@ func (t *encoding) writeMappings(g *group) (lost int, err error) {
 	return lost, nil
 }
 
-// findMapping returns the mapping that was reached and has this content, 0 if there is none.
+// findMapping returns the mapping with this content that was marked, or 0.
 func (t *encoding) findMapping(wanted *pprofwire.Mapping) int32 {
 	for _, m := range t.locals.mappings.list {
 		if mapping, _ := t.mapping(m); mapping == *wanted {
@@ -53,7 +54,7 @@ func (t *encoding) findMapping(wanted *pprofwire.Mapping) int32 {
 	return 0
 }
 
-// mapping returns a mapping without an id, and how many of its attributes pprof cannot represent.
+// mapping returns a mapping without id, and how many of its attributes pprof cannot represent.
 func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int) {
 	mapping := t.source.mappings.At(int(m))
 	wire = pprofwire.Mapping{
@@ -87,7 +88,7 @@ func (t *encoding) mapping(m int32) (wire pprofwire.Mapping, lost int) {
 	return wire, lost
 }
 
-// setMappingFlag sets the flag that an attribute stands for, if there is one.
+// setMappingFlag sets the flag that an attribute represents, if there is one.
 func setMappingFlag(m *pprofwire.Mapping, key string, a dictionary.Attribute) bool {
 	if a.Kind != pcommon.ValueTypeBool {
 		return false
@@ -107,7 +108,7 @@ func setMappingFlag(m *pprofwire.Mapping, key string, a dictionary.Attribute) bo
 	return true
 }
 
-// mainMapping returns the mapping that the profiles of a group name as the main binary, without an id.
+// mainMapping returns the main binary that the profiles of a group name, as a mapping without id.
 func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
 	for _, i := range t.sets.At(g.key.attributes) {
 		if a := t.dict.AttributeAt(i); t.isMainMapping(a) {
@@ -117,13 +118,13 @@ func (t *encoding) mainMapping(g *group) (main pprofwire.Mapping, named bool) {
 	return main, false
 }
 
-// isMainMapping tells whether an attribute is one that names the main binary. A larger map is not one that we wrote.
+// isMainMapping reports whether an attribute has the main binary. A map with other keys was not written by this package.
 func (t *encoding) isMainMapping(a dictionary.Attribute) bool {
 	return a.Kind == pcommon.ValueTypeMap && a.Value.Map().Len() <= semconv.NumMainKeys &&
 		t.dict.StringAt(a.Key) == semconv.ProfileMainMapping
 }
 
-// mappingOf returns the mapping that a map stands for. What it does not know is passed over.
+// mappingOf returns the mapping that a map represents. Unknown keys are ignored.
 func (t *encoding) mappingOf(fields pcommon.Map) (m pprofwire.Mapping) {
 	for key, value := range fields.All() {
 		switch key {

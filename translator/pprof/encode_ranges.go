@@ -3,8 +3,8 @@
 
 package pprof
 
-// byteRanges has the ranges of bytes that are written once for a pprof and used again, by entry. As in [numbering], ranges
-// of earlier pprofs have another generation.
+// byteRanges maps entries to ranges of bytes that are written once for a pprof and reused. Ranges of earlier pprofs have
+// another generation, as in [numbering].
 type byteRanges struct {
 	generation uint32
 	list       []byteRange
@@ -14,7 +14,7 @@ type byteRange struct{ generation, start, end uint32 }
 
 func (p *byteRanges) begin(size int) {
 	p.generation++
-	if p.generation == 0 { // all generations were used
+	if p.generation == 0 { // the generation has overflowed
 		clear(p.list)
 		p.generation = 1
 	}
@@ -27,7 +27,7 @@ func (p *byteRanges) grow(size int) {
 	}
 }
 
-// find returns the range of an entry, if it has one already.
+// find returns the range of an entry. known is false if there is none.
 func (p *byteRanges) find(entry int32) (at byteRange, known bool) {
 	if int(entry) >= len(p.list) {
 		return byteRange{}, false

@@ -10,13 +10,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// maxSampleBytes is the most that a sample takes beside its locations, values and labels: three tags and lengths.
+// maxSampleBytes is the most bytes that a sample needs without its locations, values and labels: three tags and lengths.
 const maxSampleBytes = 3 * (1 + 5)
 
-// rowsAhead is the number of rows that memory is asked for at once.
+// rowsAhead is the number of rows for which memory is reserved at once.
 const rowsAhead = 64
 
-// beginRow checks what a new row refers to and adds its size, and makes space for its values.
+// beginRow checks the entries that a new row refers to, adds its size, and adds space for its values.
 func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) error {
 	j := &t.joining
 	stack, err := t.packStack(id.Stack)
@@ -38,13 +38,13 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 		return err
 	}
 	j.rowBytes += rowMemory + indexMemory*len(attributes)
-	if j.rowBytes > j.rowsTaken {
-		if err := t.memory.takeUpTo(&j.rowsTaken, j.rowBytes+rowsAhead*rowMemory); err != nil {
+	if j.rowBytes > j.rowsReserved {
+		if err := t.memory.growTo(&j.rowsReserved, j.rowBytes+rowsAhead*rowMemory); err != nil {
 			return err
 		}
 	}
 	n := len(j.values)
-	if j.values, err = grown(&t.memory, j.values, j.width); err != nil {
+	if j.values, err = growSlice(&t.memory, j.values, j.width); err != nil {
 		return err
 	}
 	j.values = j.values[:n+j.width]
@@ -52,7 +52,7 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 	return nil
 }
 
-// fits tells whether a pprof of so many bytes fits beside those of the message that were written.
+// fits returns an error if a pprof of this many bytes exceeds the limit, together with those that were written.
 func (t *encoding) fits(bytes int) error {
 	if size := t.written + bytes; size > t.opts.PprofBytes {
 		return pprofwire.TooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
@@ -60,8 +60,8 @@ func (t *encoding) fits(bytes int) error {
 	return nil
 }
 
-// packStack returns the range of the packed ids of a stack's locations. On its first use it checks the stack and all that
-// it reaches.
+// packStack returns the range of the encoded location ids of a stack. On first use, it checks the stack and everything
+// that it refers to.
 func (t *encoding) packStack(stack int32) (byteRange, error) {
 	j := &t.joining
 	if at, known := j.stacks.find(max(stack, 0)); known || stack == 0 {
@@ -76,7 +76,7 @@ func (t *encoding) packStack(stack int32) (byteRange, error) {
 	if err != nil {
 		return byteRange{}, err
 	}
-	packed, err := grown(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
+	packed, err := growSlice(&t.memory, j.packed, pprofwire.MaxIDBytes*n)
 	if err != nil {
 		return byteRange{}, err
 	}

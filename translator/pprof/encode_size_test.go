@@ -42,10 +42,10 @@ func FuzzEncodeSize(f *testing.F) {
 			if err != nil {
 				return true
 			}
-			require.LessOrEqual(t, len(payload.Pprof), x.outTaken)
-			require.LessOrEqual(t, x.outTaken, 8*len(payload.Pprof)+256)
+			require.LessOrEqual(t, len(payload.Pprof), x.outReserved)
+			require.LessOrEqual(t, x.outReserved, 8*len(payload.Pprof)+256)
 			total += len(payload.Pprof)
-			x.out, x.outTaken = nil, 0 // so that the next one is asked for anew
+			x.out, x.outReserved = nil, 0 // so that the next one is asked for anew
 			return true
 		})
 		require.LessOrEqual(t, total, limit)

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// writeGroup writes a group whose samples were joined as one pprof.
+// writeGroup writes a group, whose samples were joined, as one pprof.
 func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (Payload, error) {
 	first := g.profiles[0].source
 	payload := Payload{
@@ -45,7 +45,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	return payload, nil
 }
 
-// write writes a group to out, once it is known how much that is, and returns how many attributes are lost.
+// write writes a group to t.out after checking its size. It returns how many attributes are lost.
 func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.InstrumentationScope) (lost int, err error) {
 	if lost, err = t.writeEntries(g); err != nil {
 		return 0, err
@@ -58,7 +58,7 @@ func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.Inst
 		return 0, err
 	}
 	if cap(t.out) < size {
-		if err := t.memory.takeUpTo(&t.outTaken, size); err != nil {
+		if err := t.memory.growTo(&t.outReserved, size); err != nil {
 			return 0, err
 		}
 		t.out = make([]byte, 0, size)
@@ -73,8 +73,8 @@ func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.Inst
 	return lost, nil
 }
 
-// size returns the most that the group takes whose tail is written. Only the strings of links, which joining.size has, do
-// not have their numbers yet.
+// size returns the most bytes that the group needs. t.tail must be complete. Only the strings of links have no numbers
+// yet; joining.size includes them.
 func (t *encoding) size() int {
 	j, names := &t.joining, t.opts.LinkLabels
 	size := j.size + maxTypeBytes*j.width + len(t.tail)
@@ -89,11 +89,11 @@ func (t *encoding) size() int {
 	return size
 }
 
-// maxStringBytes is the most that a string takes beside its text.
+// maxStringBytes is the most bytes that a string needs without its text.
 const maxStringBytes = 1 + 5
 
-// writeSampleTypes writes the sample types in pprof's order. A lone type without a name that has no sample stands for a
-// pprof that had none.
+// writeSampleTypes appends the sample types in pprof's order. A single type without a name and without samples represents
+// a pprof without sample types.
 func (t *encoding) writeSampleTypes(g *group) {
 	order := t.joining.order
 	if len(order) == 1 && t.joining.rows.Len() == 0 && g.profiles[0].sampleType == (typeIndices{}) {
@@ -104,7 +104,7 @@ func (t *encoding) writeSampleTypes(g *group) {
 	}
 }
 
-// writeSamples writes the joined samples with their values in pprof's order.
+// writeSamples appends the joined samples with their values in pprof's order.
 func (t *encoding) writeSamples() {
 	j := &t.joining
 	inOrder := make([]int64, j.width)
@@ -119,7 +119,7 @@ func (t *encoding) writeSamples() {
 	}
 }
 
-// profileType is the name that a client gave the profile, else the default sample type: OTLP's first.
+// profileType returns the attribute profile.name, or the default sample type, which is OTLP's first.
 func (t *encoding) profileType(g *group) string {
 	for _, a := range t.sets.At(g.key.attributes) {
 		attribute := t.dict.AttributeAt(a)
@@ -130,7 +130,7 @@ func (t *encoding) profileType(g *group) string {
 	return t.dict.StringAt(g.profiles[0].sampleType.name)
 }
 
-// original writes the payload that the group was made of to out, where it is wanted and at hand.
+// original writes the original payload of the group to t.out, if the option is set and the payload is a pprof.
 func (t *encoding) original(g *group) (found bool, err error) {
 	if !t.opts.PreferOriginalPayload {
 		return false, nil
@@ -141,11 +141,11 @@ func (t *encoding) original(g *group) (found bool, err error) {
 			continue
 		}
 		payload := p.source.OriginalPayload()
-		take := func(bytes int) error { return t.memory.takeUpTo(&t.outTaken, payload.Len()+bytes) }
-		if err := take(0); err != nil {
+		reserve := func(bytes int) error { return t.memory.growTo(&t.outReserved, payload.Len()+bytes) }
+		if err := reserve(0); err != nil {
 			return false, err
 		}
-		t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, take)
+		t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, reserve)
 		if t.memory.err != nil {
 			return false, err
 		}
@@ -156,14 +156,14 @@ func (t *encoding) original(g *group) (found bool, err error) {
 	return false, nil
 }
 
-// isPprof tells whether a payload is one in truth, not by its name only.
+// isPprof reports whether a payload is a pprof by its content.
 func isPprof(raw []byte) bool {
 	var wire pprofwire.Profile
 	return wire.Read(raw, DefaultLimits().wire()) == nil
 }
 
-// sampleTypeOrder returns for each pprof sample type the profile of the group that holds it: as the scope tells, if that
-// fits the group, else the first OTLP profile goes last, where pprof has its default.
+// sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the
+// order if it fits the group. Otherwise the first OTLP profile is last, where pprof has the default.
 func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
 	order, fits := originalOrder(scope, n)
 	for i := range order {
@@ -174,14 +174,14 @@ func sampleTypeOrder(scope pcommon.InstrumentationScope, n int) []int {
 	return order
 }
 
-// originalOrder returns the order of the sample types of the pprof that n profiles were made of, if the scope tells it.
+// originalOrder returns the order of the sample types in the original pprof, if the scope has it for n profiles.
 func originalOrder(scope pcommon.InstrumentationScope, n int) (order []int, fits bool) {
 	order = make([]int, n)
 	attribute, found := scope.Attributes().Get(semconv.ScopeSampleTypeOrder)
 	return order, found && fillOrder(order, attribute)
 }
 
-// fillOrder inverts the original positions of the profiles; it reports false when they are no permutation.
+// fillOrder inverts the original positions of the profiles. It returns false if they are not a permutation.
 func fillOrder(order []int, originals pcommon.Value) bool {
 	if originals.Type() != pcommon.ValueTypeSlice || originals.Slice().Len() != len(order) {
 		return false

@@ -11,23 +11,23 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// The classes of errors that [Decoder.Decode] returns; test with errors.Is. All but ErrNotReserved are permanent: the same
-// payload fails again.
+// The classes of errors that [Decoder.Decode] and [Encoder.All] return. Test for them with errors.Is. All except
+// ErrNotReserved are permanent.
 var (
-	// ErrMalformed says that the payload breaks the format. The text names the field and the number that is wrong.
+	// ErrMalformed reports that the payload violates the format. The text names the field and the invalid number.
 	ErrMalformed = pprofwire.ErrMalformed
-	// ErrTooLarge says that a limit was exceeded. The text names the limit, its value and what was found.
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 	ErrTooLarge = pprofwire.ErrTooLarge
-	// ErrNotReserved says that the memory that a message needs was not to be had. It is of [Encoder.AllReserving], and is the
-	// only class that is not permanent.
+	// ErrNotReserved reports that memory for a message could not be reserved. Only [Encoder.AllReserving] returns it. It
+	// is the only class that is retryable.
 	ErrNotReserved = errors.New("memory not reserved")
-	// ErrNotPprof says that the payload is something else: one of the older text or binary formats of profiles.
+	// ErrNotPprof reports that the payload has another format: one of the older text or binary formats of profiles.
 	ErrNotPprof = errors.New("not a pprof in profile.proto form")
-	// ErrRecording says that the payload is a recording of JDK Flight Recorder, which translator/jfr reads.
+	// ErrRecording reports that the payload is a recording of JDK Flight Recorder, which translator/jfr decodes.
 	ErrRecording = errors.New("not a pprof but a JFR recording")
 )
 
-// inflateError gives an error of decompression its class.
+// inflateError adds the class to an error of decompression.
 func inflateError(err error) error {
 	if errors.Is(err, inflate.ErrTooLarge) {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)

@@ -11,13 +11,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// defaultGzipLevel is that of gzip itself.
+// defaultGzipLevel is the default level of gzip.
 const defaultGzipLevel = 6
 
-// gzipWriterBytes is about what a writer takes.
+// gzipWriterBytes is the approximate memory of a writer.
 const gzipWriterBytes = 1200 << 10
 
-// gzipWriters holds writers by level.
+// gzipWriters has writers by level.
 var gzipWriters [gzip.BestCompression + 1]scratch.Keeper[gzipWriter]
 
 // gzipWriter compresses to out.
@@ -27,14 +27,14 @@ type gzipWriter struct {
 	zip     *gzip.Writer
 }
 
-// AppendGzip appends the gzip form of pprof to dst. level is 1 (fastest) to 9 (smallest), 0 means the default, 6.
-// Writers are pooled. Safe for concurrent use.
+// AppendGzip appends pprof in gzip to dst. level is 1 (fastest) to 9 (smallest); 0 means the default, 6. It is safe for
+// concurrent use, and pools its writers.
 func AppendGzip(dst, pprof []byte, level int) ([]byte, error) {
 	return AppendGzipReserving(dst, pprof, level, nil)
 }
 
-// AppendGzipReserving is [AppendGzip] that asks reserve before it takes memory, with all bytes that it then has taken, dst
-// among them. An error of reserve ends the work, and is part of the error returned.
+// AppendGzipReserving is like [AppendGzip], but calls reserve before it allocates memory, with the total number of bytes,
+// dst included. If reserve returns an error, it stops and returns an error that wraps it.
 func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64) error) ([]byte, error) {
 	if level == 0 {
 		level = defaultGzipLevel
@@ -48,7 +48,7 @@ func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64)
 		w.zip, _ = gzip.NewWriterLevel(w, level) // the level was checked
 	}
 	w.out, w.reserve = dst, reserve
-	err := w.ask(cap(dst))
+	err := w.reserveOutput(cap(dst))
 	if err == nil {
 		w.zip.Reset(w)
 		_, err = w.zip.Write(pprof)
@@ -65,19 +65,19 @@ func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64)
 	return dst, nil
 }
 
-// ask asks for the memory of the writer and so many bytes of output.
-func (w *gzipWriter) ask(bytes int) error {
+// reserveOutput reserves memory for the writer and this many bytes of output.
+func (w *gzipWriter) reserveOutput(bytes int) error {
 	if w.reserve == nil {
 		return nil
 	}
 	return w.reserve(gzipWriterBytes + int64(bytes))
 }
 
-// Write takes a piece of the compressed form.
+// Write appends compressed bytes to the output.
 func (w *gzipWriter) Write(piece []byte) (int, error) {
 	if free := cap(w.out) - len(w.out); free < len(piece) {
 		size := max(2*cap(w.out), len(w.out)+len(piece), smallestGzip)
-		if err := w.ask(cap(w.out) + size); err != nil {
+		if err := w.reserveOutput(cap(w.out) + size); err != nil {
 			return 0, err
 		}
 		grown := make([]byte, len(w.out), size)
@@ -88,5 +88,5 @@ func (w *gzipWriter) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// smallestGzip is the least capacity of the output.
+// smallestGzip is the smallest capacity of the output.
 const smallestGzip = 4 << 10

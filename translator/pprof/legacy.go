@@ -8,8 +8,8 @@ import (
 	"encoding/binary"
 )
 
-// textBegins are the first words of the text formats that google/pprof still reads; those of Go name themselves in
-// their first line, as in "goroutine profile: total 7".
+// textBegins has the first words of the text formats that google/pprof still reads. Go's formats have their name in the
+// first line, as in "goroutine profile: total 7".
 var textBegins = [][]byte{
 	[]byte("heapz "),
 	[]byte("growthz "),
@@ -25,8 +25,8 @@ var textBegins = [][]byte{
 	[]byte("cycles/second"),
 }
 
-// IsLegacy tells whether a payload without compression is one of the older formats of profiles: the text forms of heap,
-// growth, contention, thread and counting profiles, or the binary form of CPU profiles. It looks at the beginning only.
+// IsLegacy reports whether a decompressed payload looks like one of the older formats: the text formats of heap, growth,
+// contention, thread and counting profiles, or the binary CPU profile. It only checks the beginning.
 func IsLegacy(payload []byte) bool {
 	text := bytes.TrimLeft(payload[:min(len(payload), 512)], " \t\r\n")
 	for _, begin := range textBegins {
@@ -38,8 +38,8 @@ func IsLegacy(payload []byte) bool {
 	return bytes.Contains(line, []byte(" profile: ")) || isBinaryCPU(payload)
 }
 
-// isBinaryCPU recognises the header of a binary CPU profile: the words 0 and 3 and a version of 0 or 1, of 32 or 64 bits
-// in either order of bytes.
+// isBinaryCPU recognizes the header of a binary CPU profile: the words 0 and 3, and a version of 0 or 1. Words have 32 or
+// 64 bits in either byte order.
 func isBinaryCPU(payload []byte) bool {
 	if len(payload) < 24 {
 		return false

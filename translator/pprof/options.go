@@ -9,21 +9,21 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// Limits bound what one payload may cost. Each is checked before the memory that it bounds is taken. Zero or less
-// means the default of [DefaultLimits].
+// Limits limits one payload. Each limit is checked before the memory is allocated. A value of 0 or less means the default
+// of [DefaultLimits].
 type Limits struct {
-	// InflatedBytes is the size of the payload after all of its compression, nested compression included. The text of
-	// attributes that labels, mappings and comments make of the strings has the same bound, however often they repeat them.
+	// InflatedBytes is the size of the decompressed payload, of each layer if compression is nested. The text of the
+	// attributes for labels, mappings and comments has the same limit, even if they repeat the same strings.
 	InflatedBytes int
-	// SampleTypes is the number of sample types, that is of OTLP profiles.
+	// SampleTypes is the number of sample types, and so of OTLP profiles.
 	SampleTypes int
-	// Samples is the number of OTLP samples made: a pprof sample counts once per sample type that carries a value.
+	// Samples is the number of OTLP samples: a pprof sample counts once for each sample type for which it has a value.
 	Samples int
 	// LocationsPerSample is the depth of one stack.
 	LocationsPerSample int
-	// LabelsPerSample is the number of labels on one sample.
+	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int
-	// StringBytes is the length of one string of the string table.
+	// StringBytes is the length of one string in bytes.
 	StringBytes int
 	// LinesPerLocation is the number of lines of one location.
 	LinesPerLocation int
@@ -37,7 +37,7 @@ type Limits struct {
 	Comments  int
 }
 
-// DefaultLimits are generous for every known profiler and bound a hostile payload.
+// DefaultLimits returns limits that are above the payloads of all known profilers, and low enough for hostile payloads.
 func DefaultLimits() Limits {
 	return Limits{
 		InflatedBytes:      64 << 20,
@@ -45,7 +45,7 @@ func DefaultLimits() Limits {
 		Samples:            1_000_000,
 		LocationsPerSample: 16_384,
 		LabelsPerSample:    1_024,
-		StringBytes:        1 << 20, // below the 4 MB of a message that servers of gRPC take
+		StringBytes:        1 << 20, // below 4 MB, the limit of gRPC servers for a message
 		LinesPerLocation:   4_096,
 		Labels:             4_000_000,
 		Mappings:           65_536,
@@ -99,18 +99,20 @@ func (l Limits) wire() pprofwire.Limits {
 	}
 }
 
-// LinkLabels names the two labels that tie a sample to a span. Span may be empty: the trace alone makes the link.
+// LinkLabels are the names of the two labels that link a sample to a span. Span can be empty: then the trace alone makes
+// the link.
 type LinkLabels struct {
 	Trace string
 	Span  string
-	// Decimal says that ids are decimal numbers, unless a trace id has 32 digits: then it is hex.
+	// Decimal means that ids are decimal numbers. A trace id with 32 digits is always hex.
 	Decimal bool
 }
 
-// defaultLinkNames are the labels that a link becomes, and those whose canonical form needs no attribute beside the link.
+// defaultLinkNames are the default labels of a link. Labels in the canonical form need no attributes in addition to the
+// link.
 var defaultLinkNames = LinkLabels{Trace: "trace_id", Span: "span_id"}
 
-// DefaultLinkLabels are those of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
+// DefaultLinkLabels returns the labels of Splunk and the Grafana SDKs, of Datadog, and of Polar Signals, in this order.
 func DefaultLinkLabels() []LinkLabels {
 	return []LinkLabels{
 		defaultLinkNames,
@@ -119,34 +121,35 @@ func DefaultLinkLabels() []LinkLabels {
 	}
 }
 
-// TimestampLabel names a label with a number that is the time of an event.
+// TimestampLabel is a numeric label with the time of an event since 1970.
 type TimestampLabel struct {
 	Label string
-	// Unit is how long 1 is.
+	// Unit is the unit of the number.
 	Unit time.Duration
 }
 
-// EncoderTimestampLabel is the label that an [Encoder] writes with [EncodeOptions.TimestampLabels].
+// EncoderTimestampLabel returns the label that an [Encoder] writes with [EncodeOptions.TimestampLabels].
 func EncoderTimestampLabel() TimestampLabel { return TimestampLabel{timestampLabel, time.Nanosecond} }
 
 // DecodeOptions configure a [Decoder]. The zero value is the default.
 type DecodeOptions struct {
 	Limits Limits
-	// LinkLabels are tried in order, the first pair found makes the link. Nil means [DefaultLinkLabels]; an empty
-	// slice that is not nil makes no links.
+	// LinkLabels are tried in order. The first pair that is found makes the link. Nil means [DefaultLinkLabels]; an empty
+	// slice means that labels make no links.
 	LinkLabels []LinkLabels
-	// KeepThreadLabels leaves the labels "thread id", a number, and "thread name" of Datadog's profilers as they are. Without it
-	// they become the attributes thread.id and thread.name, and an Encoder makes labels of the old names of them.
+	// KeepThreadLabels keeps the labels "thread id" (a number) and "thread name" of Datadog's profilers. By default they
+	// become the attributes thread.id and thread.name, and an Encoder restores the labels.
 	KeepThreadLabels bool
-	// TimestampLabels become timestamps of samples, the first one that a sample has once and that is above 0. Samples that then
-	// differ in nothing else are one. The time of the profiles is widened so that it has all timestamps.
+	// TimestampLabels become timestamps of samples. The first label counts that a sample has exactly once and that is
+	// above 0. Samples that then differ in nothing else become one. The time range of the profiles is extended to all
+	// timestamps.
 	TimestampLabels []TimestampLabel
-	// KeepZeroValues carries the zero values of payloads with several sample types too, so that all profiles of a
-	// payload have equally many samples. Without it a zero is left out where the sample has another value.
+	// KeepZeroValues keeps the zero values of payloads with several sample types, so that all profiles of a payload have
+	// the same number of samples. By default a zero is left out if the sample has another value.
 	KeepZeroValues bool
-	// KeepUnreferencedMappings carries mappings that no sample reaches.
+	// KeepUnreferencedMappings keeps mappings that no sample refers to.
 	KeepUnreferencedMappings bool
-	// IncludeOriginalPayload copies the payload as it was given to Decode into each profile.
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
 	IncludeOriginalPayload bool
 }
 
@@ -155,19 +158,18 @@ const DefaultPprofBytes = 64 << 20
 
 // EncodeOptions configure an [Encoder]. The zero value is the default.
 type EncodeOptions struct {
-	// PprofBytes bounds all pprofs of one message together, before compression. In a message a long stack stands once, in
-	// a pprof with each of its samples, and a name once, in each pprof again, so that a small message can stand for huge
-	// pprofs. A pprof that does not fit beside those before it is refused before it is written, and so is one whose values
-	// alone take as much with 8 bytes each. Zero or less means DefaultPprofBytes.
+	// PprofBytes limits the total size of the pprofs of one message, before compression. A small message can expand to
+	// large pprofs: a stack is stored once in the message, but in every sample of a pprof, and a string once in the
+	// message, but in each pprof. A pprof that would exceed the limit is refused before it is written. The values of a
+	// pprof have the same limit, with 8 bytes each. A value of 0 or less means DefaultPprofBytes.
 	PprofBytes int
-	// TimestampLabels writes one sample per timestamp, with the num label "timestamp" in nanoseconds. Without it the
-	// values of a sample are summed and its timestamps left out.
+	// TimestampLabels writes one sample for each timestamp, with the numeric label "timestamp" in nanoseconds. By default
+	// the values of a sample are summed, and its timestamps are lost.
 	TimestampLabels bool
-	// LinkLabels names the labels that a link becomes. The zero value means trace_id and span_id.
+	// LinkLabels are the names of the labels for a link. The zero value means trace_id and span_id.
 	LinkLabels LinkLabels
-	// ResourceComments writes the resource's attributes as comments "resource:key=value".
+	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
 	ResourceComments bool
-	// PreferOriginalPayload hands on original_payload where it holds a pprof, byte for byte without its compression, instead
-	// of writing the profile anew.
+	// PreferOriginalPayload returns original_payload, decompressed, if it is a pprof, instead of encoding the profile.
 	PreferOriginalPayload bool
 }

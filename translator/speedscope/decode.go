@@ -11,32 +11,33 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The classes of errors that [Decode] returns; test with errors.Is.
+// The classes of errors that [Decode] returns. Test for them with errors.Is.
 var (
-	// ErrMalformed says that the payload breaks the format. The text names the profile and event, or the byte.
+	// ErrMalformed reports that the payload violates the format. The text has the profile and event, or the byte offset.
 	ErrMalformed = profilebuilder.ErrMalformed
-	// ErrTooLarge says that a limit was exceeded. The text names it.
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 	ErrTooLarge = profilebuilder.ErrTooLarge
 )
 
-// Options say how a payload is read. The zero value is the default.
+// Options configure [Decode]. The zero value is the default.
 type Options struct {
 	Limits pprof.Limits
-	// IncludeOriginalPayload copies the payload as it was given to Decode into each profile.
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
 	IncludeOriginalPayload bool
 }
 
 // payloadFormat is the original_payload_format.
 const payloadFormat = "speedscope"
 
-// Decode translates one file, plain, in gzip or in zstd. Each of its profiles becomes one, with its name as profile.name; the
-// name of the source is for profiles without one. The result shares no memory with payload. Equal stacks of a profile are one
-// sample.
+// Decode translates one file: plain, in gzip or in zstd. Each profile of the file becomes a profile, with its name as
+// profile.name; src.ProfileName is for profiles without a name. The result shares no memory with payload. Equal stacks of
+// a profile become one sample.
 //
-// Values in a unit of time become nanoseconds, of the type wall; bytes are of the type space, and those without a unit are counts
-// of samples. The first of the source's sample types stands in for that if it has the same unit. The file tells no time of day.
+// Values in a unit of time become nanoseconds, with the type wall. Bytes have the type space. Values without a unit are
+// counts of samples. If the first of src.SampleTypes has the same unit, it replaces the type. The format has no absolute
+// times.
 //
-// The error is ErrMalformed or ErrTooLarge, or one of inflating or of src.Reserve.
+// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	common := profilebuilder.Options{Limits: options.Limits}
 	if options.IncludeOriginalPayload {

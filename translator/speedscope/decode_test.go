@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/speedscope"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats) {
 	t.Helper()
@@ -30,14 +30,14 @@ func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, 
 	return pd, stats
 }
 
-// TestGolden holds what becomes of a file against a text that a person can read. Write it anew with
-// go test ./translator/speedscope -run TestGolden -update.
+// TestGolden compares the profiles of a file with a readable text. To update the file, run go test
+// ./translator/speedscope -run TestGolden -update.
 func TestGolden(t *testing.T) {
 	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{ScopeName: "scope", ProfileName: "for those without a name"})
 	profiletest.Golden(t, "speedscope.json.golden", profiletest.Render(pd), *update)
 }
 
-// TestRoundTrip sends the profiles on as pprofs: google/pprof counts the same.
+// TestRoundTrip encodes the profiles as pprofs. google/pprof must get the same sums.
 func TestRoundTrip(t *testing.T) {
 	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{})
 	got := map[string]int64{}
@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		profiletest.PprofSums(t, got, encoded.Pprof)
 	}
-	// The first profile has 9.5 ms of open frames, the second 300 ms.
+	// The first profile has open frames for 9.5 ms, the second for 300 ms.
 	assert.Equal(t, map[string]int64{"wall/nanoseconds": 9_500_000 + 300_000_000, "space/bytes": 96, "samples/count": 3}, got)
 	assert.Equal(t, profiletest.ValueSums(pd), got)
 }
@@ -55,7 +55,7 @@ func file(profiles ...string) []byte {
 	return fmt.Appendf(nil, `{"profiles":[%s],"shared":{"frames":[{"name":"a"},{"name":"b"}]}}`, strings.Join(profiles, ","))
 }
 
-// sampled returns a profile in which each weight stands for a stack of its own.
+// sampled returns a profile with one stack for each weight.
 func sampled(unit, weights string) string {
 	stacks := make([]string, strings.Count(weights, ",")+1)
 	for i := range stacks {
@@ -77,7 +77,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 	assert.Equal(t, profiletest.Render(first), profiletest.Render(last))
 }
 
-// TestUnits: times become nanoseconds, exactly where they are whole.
+// TestUnits: times become nanoseconds, without rounding errors for whole values.
 func TestUnits(t *testing.T) {
 	for name, test := range map[string]struct {
 		profile string
@@ -96,10 +96,10 @@ func TestUnits(t *testing.T) {
 		assert.Equal(t, test.want, profiletest.ValueSums(pd), name)
 	}
 	pd, _ := decode(t, file(sampled("seconds", "1"), sampled("bytes", "1")), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
-	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 1e9, "space/bytes": 1}, profiletest.ValueSums(pd), "a type stands in where the unit is the same")
+	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 1e9, "space/bytes": 1}, profiletest.ValueSums(pd), "the type of the source replaces one with the same unit")
 }
 
-// TestRefusals name the place, the number and the limit.
+// TestRefusals checks that errors have the position, the number and the limit.
 func TestRefusals(t *testing.T) {
 	limits := pprof.Limits{Samples: 3, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 30, InflatedBytes: 2000, Locations: 2}
 	frames := func(frames string) string {
@@ -135,7 +135,7 @@ func TestRefusals(t *testing.T) {
 		"frame":             {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), speedscope.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
 		"frame below 0":     {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), speedscope.ErrMalformed, "frame -1 does not exist"},
 		"times":             {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), speedscope.ErrMalformed, "endValue is below startValue"},
-		"event backwards":   {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: it comes before"},
+		"event backwards":   {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
 		"other frame":       {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
 		"closed twice":      {string(file(evented(`{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 0"},
 		"not closed":        {string(file(evented(`{"type":"O","at":2,"frame":1}`))), speedscope.ErrMalformed, "frame 1 is not closed"},
@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestWorkIsBounded: few events cannot stand for any number of long stacks.
+// TestWorkIsBounded: few events cannot describe an unlimited number of long stacks.
 func TestWorkIsBounded(t *testing.T) {
 	var events []string
 	for i := range 2000 {
@@ -173,7 +173,7 @@ func TestWorkIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "locations of all samples")
 }
 
-// TestReserve: an error of Reserve is returned as it is.
+// TestReserve: Decode returns an error of Reserve unchanged.
 func TestReserve(t *testing.T) {
 	refused := errors.New("no memory")
 	_, _, err := speedscope.Decode(file(sampled("none", "1")), pprof.Source{Reserve: func(int64) error { return refused }}, speedscope.Options{})

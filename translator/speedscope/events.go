@@ -9,22 +9,22 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
-// event is a frame that opens or closes.
+// event opens or closes a frame.
 type event struct {
 	kind  []byte
 	at    int64
 	frame int
-	// hasAt and hasFrame tell whether these fields were there. A kind that was not is none.
+	// hasAt and hasFrame report whether the event has these fields. kind is empty if the field is missing.
 	hasAt, hasFrame bool
 }
 
-// readEvents reads events. The time from one to the next is a value of the frames that are open between them; where none is
-// open, there is no sample.
+// readEvents reads events. The time between two events is a value of the stack of frames that are open. If none is open,
+// there is no sample.
 func (r *reader) readEvents(profile *profilebuilder.Profile, of unit) error {
 	var last int64
 	number := 0
 	field := func(key []byte) error { return r.readEventField(key, of) }
-	var open []int // frames, the root first
+	var open []int // root first
 	err := r.Array(func() error {
 		r.event = event{}
 		err := r.Object(field)
@@ -39,7 +39,7 @@ func (r *reader) readEvents(profile *profilebuilder.Profile, of unit) error {
 		}
 		last = r.event.at
 		if r.Err() != nil {
-			r.Locate("event %d", number)
+			r.AddPosition("event %d", number)
 		}
 		number++
 		return r.Err()
@@ -72,12 +72,12 @@ func (r *reader) apply(profile *profilebuilder.Profile, open []int, last int64) 
 	e := &r.event
 	switch {
 	case !e.hasAt || !e.hasFrame:
-		return open, profilebuilder.Malformed("it must have type, at and frame")
+		return open, profilebuilder.Malformed("the event must have type, at and frame")
 	case e.at < last:
-		return open, profilebuilder.Malformed("it comes before the event in front of it")
+		return open, profilebuilder.Malformed("the event is earlier than the previous one")
 	case len(open) > 0 && e.at > last:
 		if e.at-last < 0 {
-			return open, profilebuilder.Malformed("it comes too long after the event in front of it")
+			return open, profilebuilder.Malformed("the event is too long after the previous one")
 		}
 		if err := r.fillStack(open); err != nil {
 			return open, err
@@ -100,7 +100,7 @@ func (r *reader) apply(profile *profilebuilder.Profile, open []int, last int64) 
 	return open, nil
 }
 
-// fillStack makes stack the locations of frames.
+// fillStack sets the stack to the locations of frames.
 func (r *reader) fillStack(frames []int) error {
 	r.stack = r.stack[:0]
 	for _, number := range frames {

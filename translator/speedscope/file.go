@@ -12,26 +12,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// schema is the value of $schema, if a file has it.
+// schema is the expected value of the optional field $schema.
 const schema = "https://www.speedscope.app/file-format-schema.json"
 
-// anonymous is the name of a function that has none.
+// anonymous is the name of functions without a name.
 const anonymous = "(anonymous)"
 
-// reader reads one file. The scanner goes back: the fields of an object may come in any order.
+// reader reads one file. It can seek: the fields of an object come in any order.
 type reader struct {
 	*profilebuilder.Builder
 	jsonscan.Scanner
 	types  []pprof.ValueType
 	frames []frame
-	// stack has the locations of a sample, the root first.
+	// stack is the stack of the current sample, root first.
 	stack   []int32
 	weights []int64
 	event   event
 }
 
-// readFile reads the file: in one pass where the frames come before the profiles, as the application writes them. An error of
-// the builder may be the same.
+// readFile reads the file. It needs one pass if the frames come before the profiles, as the application writes them. It can
+// return an error that the builder already has.
 func (r *reader) readFile() error {
 	var shared bool
 	var profiles, later int
@@ -78,13 +78,13 @@ func (r *reader) readFile() error {
 	return err
 }
 
-// mark keeps the place of a value, and skips it.
+// mark stores the position of a value, and skips the value.
 func (r *reader) mark(place *int) error {
 	*place = r.At
 	return r.Skip()
 }
 
-// markArray keeps the place of an array, counts its values and skips it.
+// markArray stores the position of an array, counts its values and skips it.
 func (r *reader) markArray(place, count *int) error {
 	*place, *count = r.At, 0
 	return r.Array(func() error {
@@ -101,7 +101,8 @@ func (r *reader) readSchema() error {
 	return err
 }
 
-// frame is a frame of the file: its place there, and its location. That is added to the dictionary when a stack has it.
+// frame is a frame of the file: its position, and its location. The location is added to the dictionary when the first
+// stack refers to it.
 type frame struct {
 	at       int
 	location int32
@@ -141,12 +142,12 @@ func (r *reader) location(number int) (int32, error) {
 	line := dictionary.Line{Function: r.Function(content.name, content.file), Line: content.line, Column: content.column}
 	f.location, f.added = r.Location(dictionary.Location{}, []dictionary.Line{line}, nil), true
 	if r.Err() != nil {
-		r.Locate("frame %d", number)
+		r.AddPosition("frame %d", number)
 	}
 	return f.location, r.Err()
 }
 
-// frameContent is what is read of a frame.
+// frameContent has the fields of a frame.
 type frameContent struct {
 	name, file   []byte
 	line, column int64

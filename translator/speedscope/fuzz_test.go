@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/speedscope"
 )
 
-// FuzzDecode reads any bytes. What comes out keeps the rules; what is refused has a class.
+// FuzzDecode decodes any bytes. A message follows OTLP's rules, and an error has a class.
 func FuzzDecode(f *testing.F) {
 	f.Add(profiletest.Format(f, "speedscope.json"))
 	f.Add(file(sampled("none", "1,2"), evented(`{"type":"O","at":1,"frame":0},{"type":"C","at":3,"frame":0}`)))

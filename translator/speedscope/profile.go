@@ -10,11 +10,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// unit is a unit of the format: what its values become.
+// unit is the translation of a unit of the format.
 type unit struct {
 	sampleType pprof.ValueType
 	factor     int64
-	// whole says that values have no fraction.
+	// whole is true if values must be whole numbers.
 	whole bool
 }
 
@@ -29,14 +29,14 @@ var units = map[string]unit{
 
 var wall = pprof.ValueType{Type: "wall", Unit: "nanoseconds"}
 
-// header is what is read of a profile first: texts, and the places of what depends on them.
+// header has the fields of a profile that are read first, and the positions of the fields that depend on them.
 type header struct {
 	kind, name, unit                     []byte
 	start, end, events, samples, weights int
 	sampleCount, weightCount             int
 }
 
-// readProfile reads a profile. Errors of the builder say which, too.
+// readProfile reads a profile, and adds its number to errors.
 func (r *reader) readProfile() error {
 	number := len(r.Profiles())
 	err := r.readOneProfile()
@@ -45,7 +45,7 @@ func (r *reader) readProfile() error {
 	}
 	if err != nil {
 		r.Fail(err)
-		r.Locate("profile %d", number)
+		r.AddPosition("profile %d", number)
 	}
 	return r.Err()
 }
@@ -115,7 +115,7 @@ func (r *reader) readHeader() (h header, err error) {
 	return h, err
 }
 
-// duration returns the time from startValue to endValue, 0 if one of them is missing.
+// duration returns the time from startValue to endValue, or 0 if one of them is missing.
 func (r *reader) duration(h *header, of unit) (uint64, error) {
 	if h.start == 0 || h.end == 0 {
 		return 0, nil
@@ -165,7 +165,7 @@ func (r *reader) readSamples(profile *profilebuilder.Profile, of unit, h *header
 		}
 		profile.Add(r.Stack(r.stack, true), nil, r.weights[number])
 		if r.Err() != nil {
-			r.Locate("sample %d", number)
+			r.AddPosition("sample %d", number)
 		}
 		number++
 		return r.Err()

@@ -13,10 +13,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 )
 
-// unescapedBytes is what replacing escapes takes beside the text. An escape is longer than what it stands for.
+// unescapedBytes is the memory for unescaping, without the text. An escape is longer than its character.
 const unescapedBytes = 64
 
-// text reads a string, or null. The result may be a part of the payload.
+// text reads a string, or null. The result may refer to memory of the payload.
 func (r *reader) text() ([]byte, error) {
 	if r.Word("null") {
 		return nil, nil
@@ -25,7 +25,7 @@ func (r *reader) text() ([]byte, error) {
 	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
 		return raw, err
 	}
-	r.Hold(unescapedBytes + 4*int64(len(raw)))
+	r.Keep(unescapedBytes + 4*int64(len(raw)))
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (r *reader) number() ([]byte, error) {
 	return r.Text[start:r.At], nil
 }
 
-// position reads the number of a line or column, or null. What is not set is 0; some exporters write -1 for it.
+// position reads the number of a line or column, or null. A missing number is 0. Some exporters write -1 for it.
 func (r *reader) position() (int64, error) {
 	if r.Word("null") {
 		return 0, nil
@@ -65,7 +65,7 @@ func (r *reader) index() (int, error) {
 	return int(value), err
 }
 
-// value reads a number and multiplies it by factor. It is rounded, or must be whole.
+// value reads a number and multiplies it by factor. The result is rounded, or must be whole.
 func (r *reader) value(factor int64, whole bool) (int64, error) {
 	text, err := r.number()
 	if err != nil {

@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profilebuilder builds the OTLP message of payloads that name their frames: texts and JSON. A reader of a format adds
-// functions, locations and stacks to the dictionary as it finds them, and samples to profiles. The builder checks the limits,
-// reserves the memory, and combines samples that are equal.
+// Package profilebuilder builds the OTLP message for payloads whose frames have names: text formats and JSON. A reader
+// adds functions, locations and stacks to the dictionary as it reads them, and samples to profiles. The builder checks
+// the limits, reserves memory, and combines equal samples.
 package profilebuilder // import "github.com/otelpprof/otelpprof/translator/internal/profilebuilder"
 
 import (
@@ -16,15 +16,16 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Options are those of all formats.
+// Options are the options that all formats share.
 type Options struct {
-	// Limits are those of pprof. Where one is not positive, the default holds.
+	// Limits are the limits of the payload. A value of 0 or less means the default.
 	Limits pprof.Limits
-	// PayloadFormat, when set, says that the payload is copied into each profile, as of this format.
+	// PayloadFormat, if set, makes Finish copy the payload into each profile, with this original_payload_format.
 	PayloadFormat string
 }
 
-// Builder builds one message. Make it with [New]. Its first error stays, and what is added after it is dropped.
+// Builder builds one message. Create it with [New]. It keeps the first error and ignores everything that is added after
+// it.
 type Builder struct {
 	dict     *dictionary.Builder
 	src      pprof.Source
@@ -34,15 +35,15 @@ type Builder struct {
 	profiles []*Profile
 	stats    pprof.DecodeStats
 	reserved reservation
-	// frames is the number of frames of all stacks that were added, however often.
+	// frames counts the frames of all added stacks, repeated stacks included.
 	frames int
 	lines  int
-	// repaired is the last text whose invalid bytes were replaced.
+	// repaired is the last text whose invalid bytes were replaced. Its memory is reused.
 	repaired []byte
 	err      error
 }
 
-// New returns a Builder, and the plain form of payload, which it may be itself.
+// New returns a Builder and the decompressed payload. If the payload is not compressed, this is payload itself.
 func New(payload []byte, src pprof.Source, options Options) (*Builder, []byte, error) {
 	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: withDefaults(options.Limits), payload: payload}
 	b.reserved.reserve = src.Reserve
@@ -61,49 +62,50 @@ func (b *Builder) inflate(payload []byte) ([]byte, error) {
 	}
 	return inflate.AppendReserving(nil, payload, limit, func(bytes int) error {
 		b.reserved.inflated = max(b.reserved.inflated, int64(bytes))
-		return b.reserved.ask(b.reserved.inflated)
+		return b.reserved.reserveTotal(b.reserved.inflated)
 	})
 }
 
 // Err returns the first error.
 func (b *Builder) Err() error { return b.err }
 
-// Fail ends the building with err, unless there was an error before.
+// Fail sets the error of the builder, unless it has one.
 func (b *Builder) Fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// Locate says where the first error was found, if it is one of the payload. It is for when there is one: the arguments cost memory.
-func (b *Builder) Locate(format string, args ...any) {
+// AddPosition prefixes the first error with a position, if the payload caused it. Call it only if there is an error: its
+// arguments allocate memory.
+func (b *Builder) AddPosition(format string, args ...any) {
 	if errors.Is(b.err, ErrMalformed) || errors.Is(b.err, ErrTooLarge) {
 		b.err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), b.err)
 	}
 }
 
-// Stats returns what is known of the payload where it was refused.
+// Stats returns the statistics of a payload that was refused.
 func (b *Builder) Stats() pprof.DecodeStats {
 	return pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
 }
 
-// Limits returns the limits with their defaults.
+// Limits returns the limits, with defaults set.
 func (b *Builder) Limits() *pprof.Limits { return &b.limits }
 
-// replacement stands for a run of invalid bytes.
+// replacement replaces a run of invalid bytes.
 var replacement = []byte("\uFFFD")
 
-// text returns s as valid UTF-8, until the next call, if it is not too long.
+// text returns s as valid UTF-8. The result is valid until the next call. A text longer than the limit is an error.
 func (b *Builder) text(s []byte) []byte {
 	if limit := b.limits.StringBytes; len(s) > limit {
 		b.Fail(TooLarge("bytes of a string", len(s), limit))
 	}
 	if utf8.Valid(s) {
-		b.Need(textFactor * int64(len(s)))
+		b.Reserve(textFactor * int64(len(s)))
 		return s
 	}
 	b.stats.Repairs.InvalidUTF8++
-	b.Need(3 * textFactor * int64(len(s)))
+	b.Reserve(3 * textFactor * int64(len(s)))
 	b.repaired = b.repaired[:0]
 	for run := false; len(s) > 0 && b.err == nil; {
 		r, size := utf8.DecodeRune(s)
@@ -137,7 +139,7 @@ func (b *Builder) String(s []byte) int32 {
 // Function returns the index of the function with this name in this file.
 func (b *Builder) Function(name, file []byte) int32 {
 	f := dictionary.Function{Name: b.String(name), Filename: b.String(file)}
-	b.Need(entryBytes)
+	b.Reserve(entryBytes)
 	if b.err != nil {
 		return 0
 	}
@@ -148,12 +150,12 @@ func (b *Builder) Function(name, file []byte) int32 {
 	return i
 }
 
-// Location returns the index of the location with these lines and sorted attributes.
+// Location returns the index of the location with these lines and attributes. The attributes must be sorted.
 func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
 	if limit := b.limits.LinesPerLocation; len(lines) > limit {
 		b.Fail(TooLarge("lines of a location", len(lines), limit))
 	}
-	b.Need(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
+	b.Reserve(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
 	}
@@ -171,15 +173,15 @@ func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attri
 	return i
 }
 
-// NamedLocation returns the index of a location that is known by the name of its function only.
+// NamedLocation returns the index of a location of which only the function name is known.
 func (b *Builder) NamedLocation(name []byte) int32 {
 	return b.Location(dictionary.Location{}, []dictionary.Line{{Function: b.Function(name, nil)}}, nil)
 }
 
-// Mapping returns the index of a mapping of which only the file is known, with sorted attributes.
+// Mapping returns the index of a mapping of which only the file is known. The attributes must be sorted.
 func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
 	m := dictionary.Mapping{Filename: b.String(file)}
-	b.Need(entryBytes + listItemBytes*int64(len(attributes)))
+	b.Reserve(entryBytes + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
 	}
@@ -190,7 +192,8 @@ func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
 	return i
 }
 
-// CheckDepth refuses a stack that has more frames than are allowed. It is for readers that hold a stack before they add it.
+// CheckDepth reports whether a stack may have this number of frames. If not, it sets the error. Readers that collect a
+// stack before they add it must call it.
 func (b *Builder) CheckDepth(frames int) bool {
 	if limit := b.limits.LocationsPerSample; frames > limit {
 		b.Fail(TooLarge("locations of a sample", frames, limit))
@@ -198,14 +201,14 @@ func (b *Builder) CheckDepth(frames int) bool {
 	return b.err == nil
 }
 
-// Stack returns the index of the stack of these locations, the leaf first, or if rootFirst, the root.
+// Stack returns the index of the stack with these locations. They are leaf first, or root first if rootFirst is true.
 func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 	b.frames += len(locations)
-	// Few bytes of a tree or of events can stand for long stacks, each of which is copied and hashed.
+	// A small tree or event list can contain many long stacks, and each is copied and hashed. Limit the total.
 	if limit := b.limits.InflatedBytes; b.frames > limit {
 		b.Fail(TooLarge("locations of all samples", b.frames, limit))
 	}
-	b.Need(entryBytes + frameBytes*int64(len(locations)))
+	b.Reserve(entryBytes + frameBytes*int64(len(locations)))
 	if !b.CheckDepth(len(locations)) {
 		return 0
 	}
@@ -219,28 +222,28 @@ func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 	return b.dict.AddNextStack(len(stack))
 }
 
-// StringAttribute returns the index of an attribute with a text.
+// StringAttribute returns the index of an attribute with a string value.
 func (b *Builder) StringAttribute(key string, value []byte) int32 {
 	value = b.text(value)
-	b.Need(dictionary.AttributeBytes + int64(len(key)))
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
 	if b.err != nil {
 		return 0
 	}
 	return b.dict.StringBytesAttribute(b.dict.String(key), 0, value)
 }
 
-// IntAttribute returns the index of an attribute with a number.
+// IntAttribute returns the index of an attribute with an int value.
 func (b *Builder) IntAttribute(key string, value int64) int32 {
-	b.Need(dictionary.AttributeBytes + int64(len(key)))
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
 	if b.err != nil {
 		return 0
 	}
 	return b.dict.IntAttribute(b.dict.String(key), 0, value)
 }
 
-// TrueAttribute returns the index of an attribute that is true.
+// TrueAttribute returns the index of an attribute with the value true.
 func (b *Builder) TrueAttribute(key string) int32 {
-	b.Need(dictionary.AttributeBytes + int64(len(key)))
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
 	if b.err != nil {
 		return 0
 	}

@@ -9,18 +9,18 @@ import (
 )
 
 var (
-	// ErrMalformed says that the payload breaks its format. The text says where.
+	// ErrMalformed reports that the payload violates its format. The text has the position.
 	ErrMalformed = errors.New("malformed profile")
-	// ErrTooLarge says that a limit was exceeded. The text names it.
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 	ErrTooLarge = errors.New("profile exceeds a limit")
 )
 
-// Malformed returns an [ErrMalformed] that says what is wrong.
+// Malformed returns an [ErrMalformed] with a description of the fault.
 func Malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// TooLarge returns an [ErrTooLarge] that names the limit.
+// TooLarge returns an [ErrTooLarge] for a limit that is exceeded.
 func TooLarge(what string, got, limit int) error {
 	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
 }

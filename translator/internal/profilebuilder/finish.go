@@ -12,11 +12,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Finish returns the message: one resource, one scope, and the profiles in the order in which they were added. Equal payloads of
-// equal sources have equal profile ids. On an error the message is empty.
+// Finish returns the message: one resource, one scope, and the profiles in the order of AddProfile. Equal payloads with
+// equal sources get equal profile ids. On an error, the message is empty.
 func (b *Builder) Finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 	pd := pprofile.NewProfiles()
-	b.Need(0)
+	b.Reserve(0)
 	if b.err == nil {
 		b.write(pd)
 	}

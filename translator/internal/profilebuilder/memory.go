@@ -10,25 +10,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// reservation is the memory that was asked for.
+// reservation counts the memory that the builder has reserved, in bytes.
 type reservation struct {
 	reserve func(bytes int64) error
-	// inflated is what the plain form of the payload takes, message the message without its dictionary, and working what readers
-	// and profiles take.
-	inflated, message, working, asked int64
+	// inflated is the size of the decompressed payload. message is the size of the message without its dictionary.
+	// working is the size of the memory of readers and profiles. requested is the largest total that reserve was called
+	// with.
+	inflated, message, working, requested int64
 }
 
-// ask asks for so many bytes in all.
-func (r *reservation) ask(total int64) error {
-	if r.reserve == nil || total <= r.asked {
+// reserveTotal reserves memory up to a total of this many bytes.
+func (r *reservation) reserveTotal(total int64) error {
+	if r.reserve == nil || total <= r.requested {
 		return nil
 	}
-	r.asked = total
+	r.requested = total
 	return r.reserve(total)
 }
 
-// What entries take beside the dictionary's own account of them, at most, before they are added: in the Builder while its
-// tables grow, and in the message.
+// Upper bounds, in bytes, for what one new entry adds to the builder and the message before the dictionary counts it.
+// They include the growth of tables.
 const (
 	entryBytes    = 512
 	lineBytes     = 192
@@ -37,32 +38,35 @@ const (
 	textFactor    = 4
 )
 
-// growth is how many times its size the dictionary may take while its tables grow.
+// growth is the factor by which the memory of the dictionary can exceed its size while its tables grow.
 const growth = 2
 
-// Need asks for so many bytes more than all that was added and held, before they are taken.
-func (b *Builder) Need(bytes int64) {
+// Reserve reserves this many bytes in addition to all memory that was added and kept. Call it before allocating the
+// memory.
+func (b *Builder) Reserve(bytes int64) {
 	r := &b.reserved
 	if r.reserve == nil || b.err != nil {
 		return
 	}
-	if total := baseBytes + r.inflated + r.message + r.working + growth*b.dict.Bytes() + bytes; total > r.asked {
-		// Memory is asked for in steps: entries come one by one.
-		b.Fail(r.ask(total + 16<<10 + total/16))
+	if total := baseBytes + r.inflated + r.message + r.working + growth*b.dict.Bytes() + bytes; total > r.requested {
+		// Entries are added one by one. Reserve memory in larger steps.
+		b.Fail(r.reserveTotal(total + 16<<10 + total/16))
 	}
 }
 
-// Hold asks for so many bytes, which a reader uses in addition to its lists, or leaves behind as garbage.
-func (b *Builder) Hold(bytes int64) { b.hold(0, bytes) }
+// Keep reserves this many bytes until Finish. A reader calls it for memory that it uses in addition to its lists, and for
+// garbage that it leaves.
+func (b *Builder) Keep(bytes int64) { b.keep(0, bytes) }
 
-// hold asks for so many bytes of the message, and of the memory for building it, that are used until the end.
-func (b *Builder) hold(message, working int64) {
-	b.Need(message + working)
+// keep reserves bytes of the message, and working memory of the builder, until Finish.
+func (b *Builder) keep(message, working int64) {
+	b.Reserve(message + working)
 	b.reserved.message += message
 	b.reserved.working += working
 }
 
-// Append appends items to a list that a reader keeps. It asks for the memory before.
+// Append appends items to a list that a reader keeps, and reserves the memory first. On an error it returns the list
+// unchanged.
 func Append[T any](b *Builder, list []T, items ...T) []T {
 	if free := cap(list) - len(list); free < len(items) {
 		if list = Grow(b, list, max(len(items), len(list), 16)); b.err != nil {
@@ -72,21 +76,22 @@ func Append[T any](b *Builder, list []T, items ...T) []T {
 	return append(list, items...)
 }
 
-// Grow grows a list so that it takes so many items more. It asks for the memory before; the list stays as it is if there is none.
+// Grow increases the capacity of a list by so many items, and reserves the memory first. On an error it returns the list
+// unchanged.
 func Grow[T any](b *Builder, list []T, more int) []T {
 	if cap(list)-len(list) >= more {
 		return list
 	}
-	// The list is copied to a larger one, whose size is rounded up.
-	b.hold(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
+	// The list is copied to a larger one. Size classes round it up.
+	b.keep(0, int64(more)*int64(unsafe.Sizeof(*new(T)))*5/2)
 	if b.err != nil {
 		return list
 	}
 	return slices.Grow(list, more)
 }
 
-// What the smallest message and its building take; what a profile takes; and what a sample, an attribute of it and an event
-// take in the message, and in the tables of a profile while they grow.
+// Sizes in bytes: of an empty message with its builder, of a profile, and of a sample, its attributes and its events. The
+// Table sizes are for the tables of a profile while they grow.
 const (
 	baseBytes         = 8 << 10
 	profileBytes      = 512

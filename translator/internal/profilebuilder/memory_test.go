@@ -39,7 +39,7 @@ func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.De
 	return perfscript.Decode(payload, src, perfscript.Options{})
 }
 
-// repeated writes n pieces.
+// repeated returns n pieces.
 func repeated(n int, format string, args func(i int) []any) []byte {
 	var b bytes.Buffer
 	for i := range n {
@@ -50,7 +50,7 @@ func repeated(n int, format string, args func(i int) []any) []byte {
 
 func number(i int) []any { return []any{i} }
 
-// shaped are payloads that make much of one kind.
+// shaped has payloads with many entries of one kind.
 func shaped() map[string]struct {
 	decode  decode
 	payload []byte
@@ -83,12 +83,13 @@ func shaped() map[string]struct {
 	}
 }
 
-// TestMemory: what is asked for is at least what is taken, garbage included, and the message is not larger than said.
+// TestMemory: at least the memory that is used is reserved, garbage included. The message is not larger than
+// MessageBytes.
 func TestMemory(t *testing.T) {
 	for name, test := range shaped() {
 		t.Run(name, func(t *testing.T) {
 			defer debug.SetGCPercent(debug.SetGCPercent(-1))
-			_, _, _ = test.decode([]byte("a;b 1"), pprof.Source{}) // so that what all of them share is there
+			_, _, _ = test.decode([]byte("a;b 1"), pprof.Source{}) // allocates what all payloads share
 			var before, after runtime.MemStats
 			asked := int64(0)
 			runtime.GC()

@@ -12,25 +12,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Profile is one profile of the message, and its samples so far. Its exported fields may be set until [Builder.Finish].
+// Profile is one profile of the message with its samples. Its exported fields can be set until [Builder.Finish] is
+// called.
 type Profile struct {
-	// Name becomes the attribute profile.name, unless it is empty.
+	// Name is the value of the attribute profile.name. If it is empty, the name of the source is used.
 	Name string
 	Type pprof.ValueType
-	// PeriodType is that of Period. Without one, Period is 0.
+	// PeriodType is the type of Period. Without a type, the profile has no period.
 	PeriodType pprof.ValueType
 	Period     int64
-	// Duration is in nanoseconds. Events with times override it.
+	// Duration is in nanoseconds. It is ignored if the profile has events.
 	Duration uint64
 
 	builder *Builder
 	table   dictionary.SampleTable
-	// sums are the values of the samples, those of events left out.
+	// sums has the value of each sample, without events.
 	sums   []int64
 	events []event
 }
 
-// event is one event of a sample, at its time.
+// event is one event of a sample. time is in nanoseconds since 1970.
 type event struct {
 	sample int
 	value  int64
@@ -39,9 +40,9 @@ type event struct {
 
 // AddProfile adds a profile without samples.
 func (b *Builder) AddProfile(p Profile) *Profile {
-	b.hold(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
+	b.keep(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
 	if b.options.PayloadFormat != "" {
-		b.hold(int64(len(b.payload)), 0)
+		b.keep(int64(len(b.payload)), 0)
 	}
 	if limit := b.limits.SampleTypes; len(b.profiles) >= limit {
 		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, limit))
@@ -54,10 +55,10 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 	return &p
 }
 
-// Profiles returns the profiles that were added.
+// Profiles returns the profiles in the order of AddProfile.
 func (b *Builder) Profiles() []*Profile { return b.profiles }
 
-// Add adds a value to the sample of this stack and these sorted attributes.
+// Add adds a value to the sample with this stack and these attributes. The attributes must be sorted.
 func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 	sample, ok := p.sample(stack, attributes)
 	if !ok {
@@ -71,19 +72,19 @@ func (p *Profile) Add(stack int32, attributes []int32, value int64) {
 	p.sums[sample] = sum
 }
 
-// AddEvent adds an event at a time, in nanoseconds since 1970. A profile has either only events, or none.
+// AddEvent adds an event. time is in nanoseconds since 1970. A profile must have only events, or none.
 func (p *Profile) AddEvent(stack int32, attributes []int32, value int64, time uint64) {
-	p.builder.hold(eventBytes, eventTableBytes)
+	p.builder.keep(eventBytes, eventTableBytes)
 	if sample, ok := p.sample(stack, attributes); ok {
 		p.events = append(p.events, event{sample, value, time})
 	}
 }
 
-// sample returns the number of a sample.
+// sample returns the number of a sample, which it adds if it is new. ok is false after an error.
 func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) {
 	b := p.builder
 	message, table := sampleBytes+attributeBytes*int64(len(attributes)), sampleTableBytes+attributeTableBytes*int64(len(attributes))
-	b.Need(message + table)
+	b.Reserve(message + table)
 	if b.err != nil {
 		return 0, false
 	}
@@ -100,14 +101,14 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	return number, b.err == nil
 }
 
-// sortEvents puts the events of each sample together, in the order of their times.
+// sortEvents sorts the events by sample, then by time.
 func (p *Profile) sortEvents() {
 	slices.SortStableFunc(p.events, func(a, b event) int {
 		return cmp.Or(cmp.Compare(a.sample, b.sample), cmp.Compare(a.time, b.time))
 	})
 }
 
-// span returns the time of the first event, and the duration that covers the last.
+// span returns the time range of the events, or the duration of a profile without events.
 func (p *Profile) span() (start, duration uint64) {
 	if len(p.events) == 0 {
 		return 0, p.Duration

@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profileid makes the ids of profiles: the same for the same payload, resource and sample type, so that what was
-// sent twice can be recognised.
+// Package profileid computes profile ids. Equal payloads with equal resources and sample types get equal ids, so that a
+// profile that is sent twice can be recognized.
 package profileid // import "github.com/otelpprof/otelpprof/translator/internal/profileid"
 
 import (
@@ -20,35 +20,35 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// Hash collects what the ids depend on. Make it with [NewHash].
+// Hash collects the content that the ids depend on. Create it with [NewHash].
 type Hash struct{ state *state }
 
-// state holds back what is short: a call of the hash function for each number takes longer than all of the hashing.
+// state collects short writes: one call of the hash function for each number would take longer than the hashing itself.
 type state struct {
 	hash    hash.Hash
 	pending []byte
 }
 
-// pendingBytes is how much is held back, and the size from which on nothing is.
+// pendingBytes is the size of the buffer for short writes. Longer writes go directly to the hash.
 const pendingBytes = 512
 
-// NewHash returns a Hash of nothing.
+// NewHash returns an empty Hash.
 func NewHash() Hash { return Hash{&state{sha256.New(), make([]byte, 0, pendingBytes)}} }
 
-// Bytes adds bytes, which are apart from those before and after them.
+// Bytes adds bytes, prefixed with their length.
 func (h Hash) Bytes(b []byte) {
 	h.Number(uint64(len(b)))
-	if h.makeRoom(len(b)) {
+	if h.makeSpace(len(b)) {
 		h.state.pending = append(h.state.pending, b...)
 	} else {
 		h.state.hash.Write(b)
 	}
 }
 
-// Text is Bytes for a string.
+// Text adds a string, prefixed with its length.
 func (h Hash) Text(s string) {
 	h.Number(uint64(len(s)))
-	if h.makeRoom(len(s)) {
+	if h.makeSpace(len(s)) {
 		h.state.pending = append(h.state.pending, s...)
 	} else {
 		_, _ = io.WriteString(h.state.hash, s) // never fails
@@ -57,12 +57,13 @@ func (h Hash) Text(s string) {
 
 // Number adds a number.
 func (h Hash) Number(n uint64) {
-	h.makeRoom(8)
+	h.makeSpace(8)
 	h.state.pending = binary.BigEndian.AppendUint64(h.state.pending, n)
 }
 
-// makeRoom tells whether n bytes may be held back, too.
-func (h Hash) makeRoom(n int) bool {
+// makeSpace writes the buffer to the hash if n more bytes do not fit. It reports whether n bytes fit into the empty
+// buffer.
+func (h Hash) makeSpace(n int) bool {
 	if n > cap(h.state.pending)-len(h.state.pending) {
 		h.state.hash.Write(h.state.pending)
 		h.state.pending = h.state.pending[:0]
@@ -70,13 +71,14 @@ func (h Hash) makeRoom(n int) bool {
 	return n <= cap(h.state.pending)
 }
 
-// sum appends the hash of all that was added.
+// sum appends the hash of everything that was added.
 func (h Hash) sum(dst []byte) []byte {
-	h.makeRoom(pendingBytes)
+	h.makeSpace(pendingBytes)
 	return h.state.hash.Sum(dst)
 }
 
-// Attributes adds attributes, whatever their order. Their values must not be too deep, see [attributevalue.Check].
+// Attributes adds attributes; their order does not matter. Their nesting must have been checked with
+// [attributevalue.Check].
 func (h Hash) Attributes(m pcommon.Map) {
 	type pair struct {
 		key   string
@@ -94,7 +96,7 @@ func (h Hash) Attributes(m pcommon.Map) {
 	}
 }
 
-// value adds a value and its type.
+// value adds the type and the content of a value.
 func (h Hash) value(v pcommon.Value) {
 	h.Number(uint64(v.Type()))
 	switch v.Type() {
@@ -108,28 +110,28 @@ func (h Hash) value(v pcommon.Value) {
 	case pcommon.ValueTypeStr:
 		h.Text(v.Str())
 	default:
-		var room [64]byte
-		h.Bytes(attributevalue.AppendText(room[:0], v, math.MaxInt)) // what was cut would make different values equal
+		var buffer [64]byte
+		h.Bytes(attributevalue.AppendText(buffer[:0], v, math.MaxInt)) // without a limit: a shortened value could equal another one
 	}
 }
 
-// IDs returns the ids that follow from what was added.
+// IDs returns the ids for the content that was added.
 func (h Hash) IDs() IDs {
 	var ids IDs
 	h.sum(ids.origin[:0])
 	return ids
 }
 
-// IDs are the ids of the profiles of one payload, one after the other.
+// IDs generates the ids of the profiles of one payload.
 type IDs struct {
 	origin [sha256.Size]byte
 	n      uint64
 }
 
-// Next returns the id of the next profile, whose sample type this is.
+// Next returns the id of the next profile. Its sample type is part of the id.
 func (ids *IDs) Next(sampleType, unit string) pprofile.ProfileID {
-	var room [128]byte
-	b := append(room[:0], ids.origin[:]...)
+	var buffer [128]byte
+	b := append(buffer[:0], ids.origin[:]...)
 	b = binary.BigEndian.AppendUint64(b, ids.n)
 	for _, text := range []string{sampleType, unit} {
 		b = binary.BigEndian.AppendUint64(b, uint64(len(text)))

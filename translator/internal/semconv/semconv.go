@@ -1,14 +1,15 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package semconv names what a pprof says in an OTLP message: names of the OpenTelemetry semantic conventions, version 1.41,
-// and those that this project adds for what the conventions have no name for.
+// Package semconv defines the names of attributes that represent pprof data in OTLP: those of the OpenTelemetry semantic
+// conventions, version 1.41, and for data that these do not cover, names of this project.
 package semconv // import "github.com/otelpprof/otelpprof/translator/internal/semconv"
 
-// SchemaURL is that of the semantic conventions.
+// SchemaURL is the URL of the semantic conventions.
 const SchemaURL = "https://opentelemetry.io/schemas/1.41.0"
 
-// Attributes of a scope. ScopeThreadLabels tells that the attributes ThreadID and ThreadName were the labels of Datadog's profilers.
+// Attributes of a scope. ScopeThreadLabels is true if the attributes ThreadID and ThreadName replace the labels of
+// Datadog's profilers.
 const (
 	ScopeSampleTypeOrder   = "pprof.scope.sample_type_order"
 	ScopeDefaultSampleType = "pprof.scope.default_sample_type"
@@ -21,8 +22,8 @@ const (
 	ThreadName = "thread.name"
 )
 
-// Attributes of a profile. ProfileName is the name that the client shows for it, such as mutex or block. ProfileMainMapping
-// is a map of the fields of the mapping that a pprof has first.
+// Attributes of a profile. ProfileName is the name that the client displays, such as mutex or block. ProfileMainMapping
+// is a map with the fields of the first mapping of a pprof.
 const (
 	ProfileComment     = "pprof.profile.comment"
 	ProfileDropFrames  = "pprof.profile.drop_frames"
@@ -32,7 +33,7 @@ const (
 	ProfileName        = "profile.name"
 )
 
-// Keys of the map that ProfileMainMapping is. A flag is there if it is true.
+// Keys of the map ProfileMainMapping. A flag is present only if it is true.
 const (
 	MainFilename        = "filename"
 	MainBuildID         = "build_id"
@@ -43,7 +44,7 @@ const (
 	MainHasFilenames    = "has_filenames"
 	MainHasLineNumbers  = "has_line_numbers"
 	MainHasInlineFrames = "has_inline_frames"
-	// NumMainKeys is how many there are.
+	// NumMainKeys is the number of these keys.
 	NumMainKeys = 9
 )
 
@@ -61,5 +62,5 @@ const (
 	MappingHasInlineFrames = "pprof.mapping.has_inline_frames"
 )
 
-// OriginalPayloadFormat names pprof in the original_payload_format of a profile.
+// OriginalPayloadFormat is the original_payload_format of a profile with a pprof.
 const OriginalPayloadFormat = "pprof"

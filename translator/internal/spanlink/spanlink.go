@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spanlink reads the ids of a trace and a span in the forms that profilers write them.
+// Package spanlink parses trace ids and span ids in the forms that profilers write.
 package spanlink // import "github.com/otelpprof/otelpprof/translator/internal/spanlink"
 
 import (
@@ -18,8 +18,8 @@ const (
 	spanDigits  = 2 * len(pcommon.SpanID{})
 )
 
-// Canonical tells whether both ids are written as this project writes them: lower-case hex of full length. Only then does
-// the link say all that the labels say.
+// Canonical reports whether both ids have the form that this project writes: lower-case hex of full length. Only then can
+// the labels be restored from the link.
 func Canonical(trace, span string) bool {
 	return len(trace) == traceDigits && len(span) == spanDigits && isLowerHex(trace) && isLowerHex(span)
 }
@@ -33,8 +33,9 @@ func isLowerHex(s string) bool {
 	return true
 }
 
-// Parse reads a trace id and a span id: hex digits of either case, unpadded or with 0x before them, or decimal numbers. ok
-// is false when they make no link: the trace id is missing, zero or no id. A span id that is no id counts as missing.
+// Parse parses a trace id and a span id. They are hex digits of either case, with or without padding and 0x, or decimal
+// numbers. ok is false if there is no link: the trace id is missing, zero or invalid. An invalid span id counts as
+// missing.
 func Parse(trace, span string, decimal bool) (link dictionary.Link, ok bool) {
 	if !parseID(link.TraceID[:], trace, decimal) || link.TraceID.IsEmpty() {
 		return dictionary.Link{}, false
@@ -45,7 +46,8 @@ func Parse(trace, span string, decimal bool) (link dictionary.Link, ok bool) {
 	return link, true
 }
 
-// parseID reads an id into all of id, the last digit last. A trace id of full length is hex even where ids are decimal.
+// parseID parses an id into id, big-endian and right-aligned. A trace id of full length is hex even where ids are
+// decimal.
 func parseID(id []byte, s string, decimal bool) bool {
 	if decimal && len(s) != traceDigits {
 		return parseDecimal(id, s)
@@ -70,7 +72,7 @@ func parseID(id []byte, s string, decimal bool) bool {
 
 const noDigit = 0xff
 
-// hexDigits holds the value of each hexadecimal digit, noDigit for all other bytes.
+// hexDigits maps each byte to the value of the hex digit, or to noDigit.
 var hexDigits = func() (table [256]byte) {
 	for i := range table {
 		table[i] = noDigit
@@ -84,7 +86,7 @@ var hexDigits = func() (table [256]byte) {
 	return table
 }()
 
-// parseDecimal reads a decimal number of at most 128 bits into all of id, big end first.
+// parseDecimal parses a decimal number of at most 128 bits into id, big-endian and right-aligned.
 func parseDecimal(id []byte, s string) bool {
 	if s == "" || len(s) > 39 {
 		return false

@@ -12,8 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// Fill puts the mappings, functions and locations that samples reach into the dictionary, table by table, so that mappings
-// keep their order: by convention the first is the main binary. allMappings says that each mapping is to be there.
+// Fill adds the mappings, functions and locations that samples refer to, table by table, to the dictionary. So mappings
+// keep their order: by convention the first is the main binary. If allMappings is true, Fill adds every mapping.
 func (t *Tables) Fill(allMappings bool) {
 	w := t.wire
 	t.functions = scratch.Zeroed(t.functions, len(w.Functions))
@@ -44,11 +44,11 @@ func (t *Tables) fillMappings(all bool) {
 	}
 }
 
-// MainMapping returns the first mapping with any content, the main binary, or nil without one. alone tells whether it is the
-// only one that samples reach, those of equal content counting as one. It comes after Fill.
+// MainMapping returns the first mapping with any content, which is the main binary, or nil. alone reports whether samples
+// refer to no other mapping; mappings with equal content count as one. Call it after Fill.
 func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
 	var reached *pprofwire.Mapping
-	var only int32 // what the reached one is in the dictionary
+	var only int32 // the index of reached in the dictionary
 	several := false
 	for i := range t.wire.Mappings {
 		m := &t.wire.Mappings[i]
@@ -66,7 +66,7 @@ func (t *Tables) MainMapping() (main *pprofwire.Mapping, alone bool) {
 	return main, reached != nil && !several && t.equalMappings(main, reached)
 }
 
-// equalMappings compares mappings by all but their ids.
+// equalMappings compares mappings without their ids.
 func (t *Tables) equalMappings(a, b *pprofwire.Mapping) bool {
 	x, y := *a, *b
 	x.ID, x.Filename, x.BuildID = 0, 0, 0
@@ -128,7 +128,7 @@ func (t *Tables) addLocation(i int) int32 {
 	return t.dict.Location(location, t.lines, t.attributes)
 }
 
-// readLines fills lines with those of a location, and returns the function of the first.
+// readLines sets t.lines to the lines of a location, and returns the function of the first line.
 func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 	t.lines = t.lines[:0]
 	lines := t.wire.LinesAt(location)
@@ -147,7 +147,7 @@ func (t *Tables) readLines(location int) (leaf *pprofwire.Function) {
 	return leaf
 }
 
-// addFunction puts the function at a position of the payload into the dictionary.
+// addFunction adds the function at a position of the payload to the dictionary.
 func (t *Tables) addFunction(position int) int32 {
 	if index := t.functions[position]; index != 0 {
 		return index - 1

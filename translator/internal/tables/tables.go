@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tables puts the strings, mappings, functions and locations of a pprof into the dictionary of an OTLP message.
+// Package tables adds the strings, mappings, functions and locations of a pprof to the dictionary of an OTLP message.
 package tables // import "github.com/otelpprof/otelpprof/translator/internal/tables"
 
 import (
@@ -11,54 +11,55 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Rules are what translations differ in.
+// Rules is the part of the translation that depends on the source of the pprof.
 type Rules interface {
-	// Text returns string i of the payload as valid UTF-8. It may be borrowed from the payload.
+	// Text returns string i of the payload as valid UTF-8. The result may refer to memory of the payload.
 	Text(i uint32) []byte
-	// TextAttribute returns the attribute of a key and of string i of the payload, which is not empty.
+	// TextAttribute returns the index of the attribute with this key and string i of the payload, which is not empty.
 	TextAttribute(key int32, i uint32) int32
-	// Function translates a function. Its strings come from [Tables.String].
+	// Function translates a function. It gets its strings from [Tables.String].
 	Function(from *pprofwire.Function) dictionary.Function
-	// Line translates a line of a function that is in the dictionary already.
+	// Line translates a line. function is the index of its function in the dictionary.
 	Line(from *pprofwire.Line, function int32) dictionary.Line
-	// LocationAttributes appends attributes to those of a location. leaf is the function of its first line, nil without one.
+	// LocationAttributes appends attributes to those of a location. leaf is the function of its first line, or nil if
+	// there is none.
 	LocationAttributes(attributes []int32, leaf *pprofwire.Function) []int32
 }
 
-// Tables translates the tables of one payload. The zero value is ready for use; the memory is used again by the next payload.
+// Tables translates the tables of one payload. The zero value is ready for use. The next payload reuses its memory.
 type Tables struct {
-	// Locations are the dictionary's locations by the position of those of the payload.
+	// Locations maps positions in the payload to locations of the dictionary.
 	Locations []int32
-	// UnknownMappings and NoFunction count locations in a mapping that does not exist, and lines without a function.
+	// UnknownMappings counts locations whose mapping does not exist, NoFunction counts lines without a function.
 	UnknownMappings, NoFunction int
 
 	wire  *pprofwire.Profile
 	dict  *dictionary.Builder
 	rules Rules
 	refs  references.Resolver
-	// What a position of the wire became in the dictionary, plus one; 0 says nothing yet.
+	// Indices of the dictionary plus one, by position in the payload; 0 means not added yet.
 	strings, functions, mappings []int32
-	// reached tells of each mapping whether a location has it that a sample has.
+	// reached marks the mappings that samples refer to.
 	reached    []bool
 	lines      []dictionary.Line
 	attributes []int32
 }
 
-// Resolve begins with a payload: it follows all references. What stands in wire.LocationIDs are positions of locations then.
-// repeated counts the entries that are given twice. The error is pprofwire.ErrMalformed.
+// Resolve starts a payload and resolves all its references: afterwards, wire.LocationIDs has positions of locations.
+// repeated is the number of entries that occur twice. The error is pprofwire.ErrMalformed.
 func (t *Tables) Resolve(wire *pprofwire.Profile, dict *dictionary.Builder, rules Rules) (repeated int, err error) {
 	t.wire, t.dict, t.rules = wire, dict, rules
 	t.UnknownMappings, t.NoFunction = 0, 0
 	return t.refs.Resolve(wire)
 }
 
-// Release drops what refers to the payload.
+// Release drops all references to the payload.
 func (t *Tables) Release() { t.wire, t.dict, t.rules = nil, nil, nil }
 
-// Begin empties what is known of strings. It comes after the dictionary was reset, and before String.
+// Begin resets the strings. Call it after resetting the dictionary, and before String.
 func (t *Tables) Begin() { t.strings = scratch.Zeroed(t.strings, t.wire.NumStrings()) }
 
-// String puts string i of the payload into the dictionary. A reference to string 0 is one that is not set.
+// String adds string i of the payload to the dictionary. By pprof's rules, 0 means that no string is set.
 func (t *Tables) String(i uint32) int32 {
 	if i == 0 {
 		return 0
@@ -71,7 +72,7 @@ func (t *Tables) String(i uint32) int32 {
 	return index
 }
 
-// AddStack puts the stack of the locations at these positions into the dictionary.
+// AddStack adds the stack of the locations at these positions to the dictionary.
 func (t *Tables) AddStack(positions []uint64) int32 {
 	stack, locations := t.dict.NextStack(len(positions)), t.Locations
 	for i, position := range positions {
@@ -80,12 +81,12 @@ func (t *Tables) AddStack(positions []uint64) int32 {
 	return t.dict.AddNextStack(len(stack))
 }
 
-// Bytes is the most that the tables take for wire, beside what it takes itself and what the dictionary does.
+// Bytes returns the most memory that the tables use for wire, without wire itself and the dictionary.
 func Bytes(wire *pprofwire.Profile) int64 {
 	return references.Bytes(wire) + 4*int64(wire.NumStrings()+len(wire.Functions)+len(wire.Locations)) + 5*int64(len(wire.Mappings))
 }
 
-// Kept is the memory that is used again by the next payload.
+// Kept returns the memory that the next payload reuses, in bytes.
 func (t *Tables) Kept() int64 {
 	return t.refs.Kept() + int64(scratch.Bytes(t.strings)+scratch.Bytes(t.functions)+scratch.Bytes(t.mappings)+scratch.Bytes(t.Locations)+
 		scratch.Bytes(t.reached)+scratch.Bytes(t.lines)+scratch.Bytes(t.attributes))
