@@ -176,7 +176,7 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
 	@$(GO) test -c -o _build/bench-merge.test ./exporter/profileviewexporter/internal/merge
 	@$(GO) test -c -o _build/bench-pages.test ./exporter/profileviewexporter
-	@$(GO) test -c -o _build/bench-splunk.test ./translator/splunk
+	@for format in splunk jfr collapsed speedscope perfscript; do $(GO) test -c -o _build/bench-$$format.test ./translator/$$format || exit 1; done
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@# One processor: who makes garbage pays for its collection.
 	@for round in $$(seq $(BENCHCOUNT)); do \
@@ -185,7 +185,7 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 		$(call measure,exporter/profileviewexporter/internal/merge,merge,.,$(BENCHTIME)); \
 		$(call measure,exporter/profileviewexporter,pages,^BenchmarkServerPages$$,$(BENCHTIME)); \
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
-		$(call measure,translator/splunk,splunk,.,$(BENCHTIME)); \
+		for format in splunk jfr collapsed speedscope perfscript; do $(call measure,translator/$$format,$$format,.,$(BENCHTIME)); done; \
 	done | tee _build/bench.txt
 	@$(call tool,benchtable) -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(call tool,sizetable) >>_build/performance.md

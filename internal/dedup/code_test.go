@@ -14,7 +14,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // withCode is a message with one sample, whose location has a line of each function.
@@ -117,24 +116,6 @@ func TestMendedCodeOfAnyMessage(t *testing.T) {
 		assert.False(t, stats.Changed)
 		require.Equal(t, wire(t, after), wire(t, again))
 	})
-}
-
-// TestCorpusForStrictReaders: what real profilers write leaves as strict readers take it.
-func TestCorpusForStrictReaders(t *testing.T) {
-	d := dedup.New(dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true})
-	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	cleared := 0
-	for _, file := range profiletest.CorpusPprofs(t, "real", "scrapes-of-one-app") {
-		pd, _, err := decoder.Decode(file.Bytes(t), pprof.Source{})
-		if err != nil {
-			continue // not a pprof
-		}
-		after, stats, err := d.Deduplicate(pd)
-		require.NoError(t, err, file.Name)
-		require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(after), file.Name)
-		cleared += stats.ClearedLines
-	}
-	assert.Positive(t, cleared, "Julia writes start lines of -1")
 }
 
 // TestSeveralValuesWithoutTimestamps become their sum, in a sample that is the only one of its stack too.

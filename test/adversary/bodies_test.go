@@ -48,7 +48,7 @@ func (b body) ownProcess() bool { return b.alone || b.settings != "" || b.away }
 
 // bodies are all of them, by intake.
 func bodies() []body {
-	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), pushBodies(), parcaBodies(),
+	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), jfrBodies(), pushBodies(), parcaBodies(),
 		datadogBodies(), otlpTables(), otlpSizes(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies())
 }
 

@@ -7,6 +7,7 @@ package jfr
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -72,11 +73,19 @@ func TestMemory(t *testing.T) {
 				r.Classes = append(r.Classes, jfrtest.Class{ID: 1000 + i, Name: "n" + string(rune('a'+i)), Fields: class(r, jfrtest.ClassMalloc).Fields})
 			}
 		},
+		"fields": func(r *jfrtest.Recording) {
+			fields := slices.Repeat([]jfrtest.Field{{Name: "field", Class: jfrtest.ClassLong}}, 250)
+			for i := range 400 {
+				r.Classes = append(r.Classes, jfrtest.Class{ID: 1000 + i, Name: "n" + string(rune('a'+i)), Fields: fields})
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := jfrtest.Example()
 			change(r)
-			checkMemory(t, r.Bytes(), nil)
+			recording := r.Bytes()
+			checkMemory(t, recording, nil)
+			checkRefusal(t, recording)
 		})
 	}
 	t.Run("chunks", func(t *testing.T) { checkMemory(t, bytes.Repeat(jfrtest.Example().Bytes(), 500), nil) })
@@ -104,6 +113,32 @@ func checkMemory(tb testing.TB, recording, labels []byte) {
 	// Some things are allocated whatever the recording has, before anything is known of it.
 	if allocated > uint64(reserved)+fixedBytes {
 		tb.Fatalf("allocated %d bytes, reserved %d", allocated, reserved)
+	}
+}
+
+// checkRefusal holds that memory is reserved before it is allocated, wherever a refusal comes.
+func checkRefusal(tb testing.TB, recording []byte) {
+	tb.Helper()
+	refused := errors.New("refused")
+	for limit := int64(1 << 20); ; limit *= 2 {
+		var err error
+		allocated := allocations(func() {
+			_, _, err = NewDecoder(Options{}).Decode(recording, Source{Reserve: func(bytes int64) error {
+				if bytes > limit {
+					return refused
+				}
+				return nil
+			}})
+		})
+		if allocated > uint64(limit)+fixedBytes {
+			tb.Fatalf("allocated %d bytes, the limit was %d", allocated, limit)
+		}
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, refused) {
+			tb.Fatal(err)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func TestRender(t *testing.T) {
 	assert.Equal(t, 3, res.count)
 	assert.Equal(t, map[string][]string{
 		"Decode": {"go-cpu-100KB", "deep"}, "Encode": {"go-cpu-100KB", "deep"}, "Batch": {"cpu.pb.gz"},
-		"SplunkRecord": {"java", "js-alloc"}, "SplunkText": {"java", "js"},
+		"SplunkRecord": {"java", "js-alloc"}, "SplunkText": {"java", "js"}, "JFR": {"kafka", "dense"}, "Format": {"folded"},
 	}, res.order)
 
 	got, err := render(res, "make bench", "go1.26.0")

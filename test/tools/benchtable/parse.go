@@ -29,7 +29,7 @@ type results struct {
 
 // measurement collects what -count repeated.
 type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond, perMessage, memoryRatio []float64
+	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio []float64
 }
 
 // processors is the suffix that a benchmark's name gets from GOMAXPROCS, unless that is 1.
@@ -96,6 +96,8 @@ func (res *results) add(name string, pairs []string) error {
 			m.allocations = append(m.allocations, value)
 		case "MB/s":
 			m.megabytesPerSecond = append(m.megabytesPerSecond, value)
+		case "samples/s":
+			m.samplesPerSecond = append(m.samplesPerSecond, value)
 		case "ns/message":
 			m.perMessage = append(m.perMessage, value)
 		case "memory-ratio":

@@ -41,6 +41,7 @@ var comparisons = []comparison{
 	{group: "Window", title: "time ÷ Merge", ours: "otelpprof", reference: "google", value: nanoseconds, anyTarget: 1},
 	{group: "Window", title: "time ÷ reading, Merge and writing", ours: "otelpprof", reference: "google-held", value: nanoseconds, anyTarget: 0.5},
 	{group: "SplunkRecord", title: "time ÷ limit", ours: "otelpprof", reference: "limit", value: nanoseconds, anyTarget: 2},
+	{group: "JFR", title: "time ÷ parser", ours: "otelpprof", reference: "parser", value: nanoseconds, anyTarget: 1.3},
 	{group: "Merge", title: "time ÷ MergeTo", ours: "otelpprof", reference: "mergeto", value: nanoseconds, anyTarget: 0.33},
 }
 
@@ -64,6 +65,7 @@ func render(res *results, command, goVersion string) (string, error) {
 		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which leaves samples apart."},
 		{"Window", "A window of 100 profiles into one", "What profile_view does for a request. `otelpprof` begins with what is held, compressed, and ends with the bytes of the sum. `google` is google/pprof's `profile.Merge` alone, of profiles that were read before. `google-held` is the same with reading and writing; what comes out is not compressed in either."},
 		{"SplunkRecord", "Splunk's log records to OTLP profiles", "`otelpprof` is `Decoder.Decode` of a log record with a pprof, from base64 on. `limit` is inflating the same pprof and pdata's unmarshalling of the OTLP message that comes out. Where a thousand events become a dozen samples, as in `js-alloc`, there is hardly a message to unmarshal, and the limit is low."},
+		{"JFR", "JFR to OTLP", "`otelpprof` is `Decoder.Decode` of the recording without compression. `parser` is github.com/grafana/jfr-parser alone on the same recording, which makes nothing of the events. The recordings with names of hosts are of async-profiler, from the corpus. Those called dense have 100,000 events and hardly a constant: there the parser has little to do, and each event's sample, time and value have to be found, ordered and written."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
 			continue
@@ -79,6 +81,7 @@ func render(res *results, command, goVersion string) (string, error) {
 	if err := renderTexts(&out, res); err != nil {
 		return "", err
 	}
+	renderFormats(&out, res)
 	if err := renderScale(&out, res); err != nil {
 		return "", err
 	}

@@ -101,14 +101,8 @@ func (r *reader) useStrings(count int) error {
 	return nil
 }
 
-// decodes notes what the parser allocates for a string that it cannot use as it is.
-func (r *reader) decodes(bytes int64) error { return r.uses(bytes) }
-
-// uses notes other memory of the parser.
-func (r *reader) uses(bytes int64) error {
-	r.chunk.tables.other += bytes
-	return nil
-}
+// uses notes other memory of the parser, such as for a string that it cannot use as it is. The next call of reserve asks for it.
+func (r *reader) uses(bytes int64) { r.chunk.tables.other += bytes }
 
 // parserBytes is what the parser takes for all that was read so far. The tables of chunks before the last are garbage, but
 // perhaps not free yet.

@@ -155,9 +155,7 @@ func (r *reader) readElement(pos int, attribute func(key, value string)) (e elem
 		return e, 0, r.fail(pos, "an element has %d attributes, and there are not as many bytes", attributes)
 	}
 	if attribute != nil {
-		if err := r.uses(attributeBytes * int64(attributes)); err != nil {
-			return e, 0, err
-		}
+		r.uses(attributeBytes * int64(attributes))
 	}
 	for range attributes {
 		var key, value string
@@ -211,7 +209,8 @@ func (r *reader) readClass(pos int) (next int, err error) {
 	if len(r.byID) == maxClasses {
 		return 0, TooLarge("classes", maxClasses+1, maxClasses)
 	}
-	if err := r.uses(classBytes + fieldBytes*int64(e.children)); err != nil {
+	r.uses(classBytes + fieldBytes*int64(e.children))
+	if err := r.reserve(0); err != nil {
 		return 0, err
 	}
 	for range e.children {

@@ -168,11 +168,10 @@ func (r *reader) skipString(pos, end int) (next int, err error) {
 	case stringUTF8:
 		return next + int(length), nil
 	case stringLatin1:
-		return next + int(length), r.decodes(latin1Factor * int64(length))
+		r.uses(latin1Factor * int64(length))
+		return next + int(length), nil
 	}
-	if err := r.decodes(utf16Factor * int64(length)); err != nil {
-		return 0, err
-	}
+	r.uses(utf16Factor * int64(length))
 	for range length {
 		if next = skipInt(data, next, maxIntBytes); next < 0 {
 			return 0, r.cut(pos, "a string")
