@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// otepTables repeats the tables of OTEP 0239 for what there is today.
+// otepTables writes the tables of OTEP 0239 for the current formats.
 func otepTables(out *strings.Builder, corpus string) error {
 	out.WriteString(`
 ## The inputs of OTEP 0239
@@ -61,7 +61,7 @@ from finding each stack within another, which the tables of today do not express
 	return nil
 }
 
-// splitByEvent makes as many samples of each as its first value counts, one second apart.
+// splitByEvent splits each sample into as many as its first value says, one second apart.
 func splitByEvent(p *profile.Profile) {
 	var samples []*profile.Sample
 	at := p.TimeNanos / 1e9
@@ -135,7 +135,7 @@ func unmarshal(b []byte) error {
 	return err
 }
 
-// allocated returns what a call allocates.
+// allocated returns how many bytes a call allocates.
 func allocated(do func() error) (objects, size uint64, err error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
