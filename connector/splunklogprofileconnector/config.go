@@ -11,7 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 )
 
-// Config is the configuration of the connector: that of the translation.
+// Config is the configuration of the connector. All its options belong to the translation.
 type Config struct {
 	splunkrecords.Config `mapstructure:",squash"`
 
@@ -24,7 +24,7 @@ var (
 	_ confmap.Validator   = (*Config)(nil)
 )
 
-// Unmarshal reads the configuration and refuses keys that do not exist.
+// Unmarshal reads the configuration. An unknown option is an error.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
 
 // Validate checks the configuration.

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// toProfiles translates the profiling records to profiles. It ignores all others, which toLogs passes on.
+// toProfiles translates profiling records to profiles. It ignores all other records.
 type toProfiles struct {
 	component.ShutdownFunc
 
@@ -30,11 +30,11 @@ func (c *toProfiles) Start(_ context.Context, host component.Host) error {
 	return c.translator.Start(host)
 }
 
-// Capabilities says that logs are only read.
+// Capabilities reports that the logs are not modified.
 func (*toProfiles) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
-// ConsumeLogs passes on the profiles, if there are any. A record that cannot be read is no error: the others of the batch may
-// have other senders.
+// ConsumeLogs passes on the profiles, if there are any. It ignores records that cannot be read: an error would affect the
+// other records of the batch, which can come from other senders.
 func (c *toProfiles) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	return c.translator.Translate(ctx, logs, func(ctx context.Context, profiles pprofile.Profiles, _ *splunk.Result) error {
 		if profiles.ResourceProfiles().Len() == 0 {
@@ -44,7 +44,7 @@ func (c *toProfiles) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	})
 }
 
-// toLogs passes on all records except the profiling records.
+// toLogs passes on all records except profiling records.
 type toLogs struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -53,7 +53,7 @@ type toLogs struct {
 	next      consumer.Logs
 }
 
-// Capabilities says that profiling records are removed from the received logs.
+// Capabilities reports that the logs are modified: profiling records are removed.
 func (*toLogs) Capabilities() consumer.Capabilities { return consumer.Capabilities{MutatesData: true} }
 
 // ConsumeLogs passes on the other records, if there are any.

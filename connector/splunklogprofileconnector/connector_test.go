@@ -25,7 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// running is both halves of a connector between sinks.
+// running has both halves of a connector, each with a sink.
 type running struct {
 	toProfiles, toLogs connector.Logs
 	profiles           *consumertest.ProfilesSink
@@ -60,17 +60,17 @@ func run(t *testing.T, cfg *Config) *running {
 	return r
 }
 
-// send gives each half its own logs, as the Collector does where one of them changes what it gets.
+// send sends each half its own copy of the logs, as the Collector does if a consumer modifies its data.
 func (r *running) send(t *testing.T, logs plog.Logs) {
 	t.Helper()
 	copied := plog.NewLogs()
 	logs.CopyTo(copied)
 	require.NoError(t, r.toProfiles.ConsumeLogs(t.Context(), logs))
-	assert.Equal(t, copied, logs, "logs to profiles only reads")
+	assert.Equal(t, copied, logs, "toProfiles does not modify the logs")
 	require.NoError(t, r.toLogs.ConsumeLogs(t.Context(), copied))
 }
 
-// capture is a request of testdata/splunk.
+// capture reads a request of testdata/splunk.
 func capture(t *testing.T, name string) plog.Logs {
 	t.Helper()
 	body, err := os.ReadFile(profiletest.Testdata(t, "splunk", name))
@@ -80,7 +80,7 @@ func capture(t *testing.T, name string) plog.Logs {
 	return logs
 }
 
-// addOther adds a log record that is no profiling record, in a scope of its own.
+// addOther adds a log record that is no profiling record, in its own scope.
 func addOther(logs plog.Logs, body string) {
 	scope := logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty()
 	scope.Scope().SetName("com.acme.Shop")
@@ -89,7 +89,7 @@ func addOther(logs plog.Logs, body string) {
 
 const python = "splunk-otel-python/cpu-continuous.pb"
 
-func TestMixedLogsArePartedBetweenThePipelines(t *testing.T) {
+func TestMixedLogsAreSplitBetweenThePipelines(t *testing.T) {
 	r := run(t, createDefaultConfig().(*Config))
 	logs := capture(t, python)
 	addOther(logs, "ordinary")
@@ -103,7 +103,7 @@ func TestMixedLogsArePartedBetweenThePipelines(t *testing.T) {
 	assert.Equal(t, "ordinary", r.logs.AllLogs()[0].ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0).Body().Str())
 }
 
-func TestNothingIsSentWhereThereIsNothing(t *testing.T) {
+func TestNoEmptyMessages(t *testing.T) {
 	r := run(t, createDefaultConfig().(*Config))
 	r.send(t, capture(t, python))
 	assert.Empty(t, r.logs.AllLogs(), "profiling records only")
@@ -117,7 +117,7 @@ func TestNothingIsSentWhereThereIsNothing(t *testing.T) {
 	assert.Len(t, r.logs.AllLogs(), 1)
 }
 
-// TestRefusedRecordsAreNoError holds that a batch is not sent back for what one sender did.
+// TestRefusedRecordsAreNoError: a record that cannot be read does not make the sender repeat the batch.
 func TestRefusedRecordsAreNoError(t *testing.T) {
 	r := run(t, createDefaultConfig().(*Config))
 	logs := capture(t, python)
@@ -135,7 +135,8 @@ func TestRefusedRecordsAreNoError(t *testing.T) {
 	}, metricdatatest.IgnoreTimestamp())
 }
 
-// TestErrorsOfTheNextConsumer holds that it is told as it is, so that it stays retryable or permanent.
+// TestErrorsOfTheNextConsumer: an error of the next consumer is returned unchanged, so that it stays retryable or
+// permanent.
 func TestErrorsOfTheNextConsumer(t *testing.T) {
 	for _, failure := range []error{errors.New("queue is full"), consumererror.NewPermanent(errors.New("unreadable"))} {
 		set := connectortest.NewNopSettings(typ)

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector/internal/metadata"
 )
 
-// TestLifecycle holds that each part starts and ends, also without a start, and can be made again.
+// TestLifecycle: each half can be started and shut down, also shut down without a start, and can be created again.
 func TestLifecycle(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)
 	for to, create := range map[string]func() (component.Component, error){
@@ -41,7 +41,7 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestNoOtherPairs holds that the connector stands between pipelines of logs and of profiles only.
+// TestNoOtherPairs: the connector only connects logs to profiles, and logs to logs.
 func TestNoOtherPairs(t *testing.T) {
 	set := connectortest.NewNopSettings(metadata.Type)
 	_, err := NewFactory().CreateTracesToTraces(t.Context(), set, createDefaultConfig(), consumertest.NewNop())

@@ -23,13 +23,13 @@ const (
 	suffixPprof = ".pprof"
 	suffixJFR   = ".jfr"
 
-	// datadogOtherParts is how many parts an upload may have in addition to its profiles.
+	// datadogOtherParts is the number of parts that an upload can have in addition to its profiles.
 	datadogOtherParts = 32
-	// partBytes is the memory of the header of a part when it is parsed.
+	// partBytes is the memory for parsing the header of a part.
 	partBytes = 16 << 10
 )
 
-// datadogNames maps tags to the attributes that OpenTelemetry defines for them.
+// datadogNames maps tags to the attributes of the semantic conventions.
 var datadogNames = map[string]string{
 	"service":    attributeServiceName,
 	"env":        "deployment.environment.name",
@@ -38,10 +38,10 @@ var datadogNames = map[string]string{
 	"runtime-id": "service.instance.id",
 }
 
-// agentNames does the same for the tags that an agent adds. They are for programs that do not set their own.
+// agentNames does the same for the tags that an agent adds. They apply if the program does not set its own.
 var agentNames = map[string]string{"host": "host.name", "default_env": "deployment.environment.name"}
 
-// datadogAPI is what Datadog's profilers send to an agent, and what an agent forwards: a form with several profiles.
+// datadogAPI is the API of the Datadog agent for profilers, and of Datadog for agents: a form with several profiles.
 type datadogAPI bool
 
 func (datadogAPI) newAPI(s *server) *api {
@@ -81,7 +81,7 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	return s.addUpload(ctx, &upload, payloads, source)
 }
 
-// upload is the content of a form. The event describes the profiles, and comes last.
+// upload is the content of a form. The event describes the profiles, and is the last part.
 type upload struct {
 	event    datadog.Event
 	profiles []form.Part
@@ -102,7 +102,7 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 		}
 		switch name := attachmentName(part); {
 		case part.Name == fieldEvent:
-			// Its texts are copied twice at most. One copy stays.
+			// Parsing copies its texts at most twice. One copy stays.
 			if err := m.keep(ctx, 2*int64(len(part.Content))); err != nil {
 				return upload{}, err
 			}
@@ -118,7 +118,7 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 	return u, nil
 }
 
-// attachmentName returns the name of a file. Older profilers put it into the name of the field: data[cpu.pprof].
+// attachmentName returns the name of a file. Older profilers have it in the name of the field: data[cpu.pprof].
 func attachmentName(part form.Part) string {
 	if name, found := strings.CutPrefix(strings.TrimSuffix(part.Name, "]"), "data["); found {
 		return name
@@ -147,7 +147,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 	return nil
 }
 
-// profileNameOf returns the name of the profile in an attachment. The prefix delta- is left out: most profiles are differences.
+// profileNameOf returns the name of the profile in an attachment. It omits the prefix delta-, which most profiles have.
 func profileNameOf(attachment string) string {
 	name := strings.TrimPrefix(strings.TrimSuffix(attachment, suffixPprof), "delta-")
 	if name == "auto" || name == "profile" || len(name) > label.MaxNameBytes {
@@ -156,8 +156,8 @@ func profileNameOf(attachment string) string {
 	return label.ValidText(name)
 }
 
-// setFromAgent sets the attributes that clients and agents send in headers: the container, and tags. Those of the event
-// override them.
+// setFromAgent sets the attributes that clients and agents send in headers: the container id, and tags. Those of the
+// event override them.
 func setFromAgent(source *pprof.Source, header http.Header) (err error) {
 	var tags []label.Label
 	for _, name := range []string{"X-Datadog-Container-Tags", "X-Datadog-Additional-Tags"} {

@@ -58,7 +58,7 @@ var asForm = []string{"Content-Type", multipartType}
 
 const event = `{"start":"2026-11-21T05:54:31Z","end":"2026-11-21T05:54:34Z","tags_profiler":"service:checkout,env:test"}`
 
-// TestDatadogForms takes profiles in every compression, and forms as older clients write them.
+// TestDatadogForms accepts profiles in every compression, and forms of older clients.
 func TestDatadogForms(t *testing.T) {
 	body := plain(t, cpuProfile(2))
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestDatadogForms(t *testing.T) {
 	}
 }
 
-// TestDatadogResource checks that what the program says wins over what the agent says.
+// TestDatadogResource: attributes of the program override those of the agent.
 func TestDatadogResource(t *testing.T) {
 	r := run(t, nil)
 	body := formOf("b", "cpu.pprof", string(plain(t, cpuProfile(1))), "event", event)
@@ -100,7 +100,7 @@ func TestDatadogResource(t *testing.T) {
 	}, r.sink.resource(t))
 }
 
-// TestDatadogTimes gives profiles without a time that of the event.
+// TestDatadogTimes: profiles without a time get the time of the event.
 func TestDatadogTimes(t *testing.T) {
 	r := run(t, nil)
 	p := cpuProfile(1)
@@ -111,7 +111,7 @@ func TestDatadogTimes(t *testing.T) {
 	assert.EqualValues(t, 3_000_000_000, profile.DurationNano())
 }
 
-// TestDatadogPartial takes what is good of an upload, and says what is not.
+// TestDatadogPartial: the valid profiles of an upload are accepted, and the answer names the invalid ones.
 func TestDatadogPartial(t *testing.T) {
 	r := run(t, nil)
 	good := string(plain(t, cpuProfile(2)))
@@ -168,7 +168,7 @@ func TestDatadogRefusals(t *testing.T) {
 	}
 }
 
-// TestRequestLimits meets the limits that hold for all profiles of a request together.
+// TestRequestLimits tests the limits that apply to all profiles of a request together.
 func TestRequestLimits(t *testing.T) {
 	one := string(plain(t, cpuProfile(10)))
 	upload := formOf("b", "a.pprof", one, "b.pprof", one, "c.pprof", one, "event", event)
@@ -183,13 +183,14 @@ func TestRequestLimits(t *testing.T) {
 			assert.Equal(t, want, got.status, "%s %+d: %s", name, extra, got.text)
 			if extra < 0 {
 				assert.Contains(t, got.text, "limits."+name)
-				assert.Empty(t, r.sink.all(), "nothing of a request that is too large is handed on")
+				assert.Empty(t, r.sink.all(), "nothing of a request that is too large is passed on")
 			}
 		}
 	}
 }
 
-// TestOneRefusalForAll hands the profiles of a request on as one: the sender repeats all of them, or none.
+// TestOneRefusalForAll: the profiles of a request are passed on as one message, so that the sender repeats all of them or
+// none.
 func TestOneRefusalForAll(t *testing.T) {
 	r := run(t, nil)
 	r.sink.consume = func(context.Context) error { return errors.New("data refused due to high memory usage") }
@@ -198,5 +199,5 @@ func TestOneRefusalForAll(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, got.status)
 	assert.Equal(t, "5", got.header.Get("Retry-After"))
 	r.assertRefusals(t, map[string]int64{"consumer_unavailable": 1})
-	assert.Empty(t, r.counts("otelcol_receiver_pprof_refused_payloads", "reason"), "the request comes again")
+	assert.Empty(t, r.counts("otelcol_receiver_pprof_refused_payloads", "reason"), "the request is retried")
 }

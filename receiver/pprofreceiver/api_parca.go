@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// labelJob is the label by which Prometheus and related systems name a service.
+	// labelJob is the label with which Prometheus and related systems identify a service.
 	labelJob = "job"
 
 	parcaGatewayPath = "/api/profiles/writeraw"
 )
 
-// parcaAPI is Parca's WriteRaw, by gRPC or Connect, and as JSON at the path of Parca's gateway.
+// parcaAPI is Parca's WriteRaw, over gRPC or Connect, and as JSON at the path of Parca's gateway.
 type parcaAPI bool
 
 func (parcaAPI) newAPI(s *server) *api {
@@ -29,8 +29,8 @@ func (parcaAPI) newAPI(s *server) *api {
 	}
 }
 
-// describeParca uses the label job as the service's name unless another label names it, as OpenTelemetry does for
-// Prometheus.
+// describeParca sets the resource from labels. Without a label for the service name, it uses the label job, as
+// OpenTelemetry does for Prometheus.
 func describeParca(source *pprof.Source, labels []label.Label) {
 	if job := label.Find(labels, labelJob); job != "" {
 		source.Resource.PutStr(attributeServiceName, job)
@@ -38,7 +38,7 @@ func describeParca(source *pprof.Source, labels []label.Label) {
 	setFromLabels(source, labels, pyroscopeNames)
 }
 
-// failParca answers as a gateway to gRPC does.
+// failParca writes an error in the format of gRPC gateways.
 func failParca(w http.ResponseWriter, r *http.Request, f failure) {
 	if r.URL.Path != parcaGatewayPath {
 		failCall(w, r, f)

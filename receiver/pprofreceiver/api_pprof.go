@@ -20,7 +20,7 @@ const (
 	typeForm = "multipart/form-data"
 )
 
-// pprofAPI takes a body that is one profile. The query and headers describe it.
+// pprofAPI accepts a body that is one profile. The query and headers describe it.
 type pprofAPI bool
 
 func (pprofAPI) newAPI(s *server) *api {
@@ -45,7 +45,7 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 	return payloads.add(ctx, payload{format: format, content: body, source: source})
 }
 
-// queryFormat returns the format that the query names. Where the format has no sample type, the query may name that, too.
+// queryFormat returns the format that the query names. If the format has no sample type, the query can name it, too.
 func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
 	name := query.Get(queryFormat)
 	if name == "" || name == formatPprof {

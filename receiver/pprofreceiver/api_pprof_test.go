@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestForms posts one profile in every form that a body may have. What comes out is always the same.
+// TestForms posts one profile in every form of body. The result is always the same.
 func TestForms(t *testing.T) {
 	body := plain(t, cpuProfile(3))
 	want, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(body, pprof.Source{
@@ -71,7 +71,7 @@ func TestPath(t *testing.T) {
 	for _, path := range []string{"/v1/pprof", "/", "/in/here/", "/in/here/below"} {
 		got := r.post(t, path, body)
 		assert.Equal(t, http.StatusNotFound, got.status, path)
-		assert.Contains(t, got.text, "/in/here", "an answer that helps")
+		assert.Contains(t, got.text, "/in/here", "the answer lists the paths")
 	}
 	r.assertRefusals(t, map[string]int64{"unknown_path": 4})
 }
@@ -93,7 +93,7 @@ func TestMethod(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"wrong_method": 3})
 }
 
-// TestResource checks where attributes come from and that the more exact source wins.
+// TestResource checks the sources of attributes and their precedence.
 func TestResource(t *testing.T) {
 	change := func(cfg *Config, s *ServerConfig) {
 		cfg.ResourceAttributes = map[string]any{"service.name": "from-config", "host.name": "from-config", "replicas": 3}
@@ -163,7 +163,7 @@ func TestBadQuery(t *testing.T) {
 	}
 }
 
-// TestLargeQuery meets the limits of what a query and headers may say of the resource.
+// TestLargeQuery tests the limits of the resource in a query and in headers.
 func TestLargeQuery(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
 	for name, c := range map[string]struct {
@@ -221,7 +221,7 @@ func TestClientMetadata(t *testing.T) {
 	assert.Equal(t, "127.0.0.1", info.Addr.String())
 }
 
-// TestConfigReachesTranslator checks one visible consequence of each option of the translator.
+// TestConfigReachesTranslator checks one effect of each option of the translator.
 func TestConfigReachesTranslator(t *testing.T) {
 	p := cpuProfile(1)
 	p.Sample[0].Value = []int64{1, 0}
@@ -258,7 +258,7 @@ func TestConfigReachesTranslator(t *testing.T) {
 	assert.Equal(t, body, first.OriginalPayload().AsRaw())
 }
 
-// TestReplays posts each pprof that a client was seen to send, and compares the sums of its values.
+// TestReplays posts each pprof that a client sent, and compares the sums of its values.
 func TestReplays(t *testing.T) {
 	r := run(t, nil)
 	for _, payload := range profiletest.ClientPayloads(t) {
@@ -282,7 +282,7 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// sums adds up the values of each profile, by type/unit.
+// sums returns the sum of the values of each profile, by type/unit.
 func sums(pd pprofile.Profiles) map[string]int64 {
 	all := map[string]int64{}
 	text := pd.Dictionary().StringTable()

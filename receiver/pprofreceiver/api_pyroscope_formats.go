@@ -13,12 +13,12 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// ingestFormat returns the format of a request. The parameter format or the Content-Type names it. A body without a name is a
-// pprof, unless it looks like folded stacks, which are what Pyroscope assumes.
+// ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is
+// pprof, unless the body looks like collapsed stacks, which are Pyroscope's default.
 func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentType string, body []byte) (payloadFormat, error) {
 	name := query.Get("format")
 	if name == "" {
-		// Pyroscope's own clients named it so before there was the parameter.
+		// Pyroscope's clients used this before the parameter existed.
 		_, name, _ = strings.Cut(contentType, "binary/octet-stream+")
 	}
 	isForm := strings.Contains(strings.ToLower(contentType), typeForm)
@@ -38,8 +38,8 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s are", name, formatPprof, textFormats)
 }
 
-// setFromCounts sets what the query says about the values of a format that does not say so itself. The name of the application
-// may end with the type: then the service is what is before it. period is what a count is worth.
+// setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends
+// with a type, the service is the part before it. period is the value of one count.
 func setFromCounts(source *pprof.Source, format string, query url.Values) (period int64, err error) {
 	_, isCollapsed := collapsedForms[format]
 	if !isCollapsed && format != formatSpeedscope {

@@ -30,16 +30,17 @@ const (
 	fieldPrevious    = "prev_profile"
 	fieldSampleTypes = "sample_type_config"
 	fieldJFR         = "jfr"
-	// maxIngestParts is more than any client sends: the profile, the profile before it, and the sample types.
+	// maxIngestParts is above the number of parts that clients send: the profile, the previous profile, and the sample
+	// types.
 	maxIngestParts = 16
-	// sampleTypesFactor is how many times its length a sample_type_config takes in memory when it is parsed.
+	// sampleTypesFactor is the memory for parsing a sample_type_config, as a multiple of its length.
 	sampleTypesFactor = 32
 )
 
-// pyroscopeNames are the labels of Pyroscope that OpenTelemetry has a name for.
+// pyroscopeNames maps labels of Pyroscope to the attributes of the semantic conventions.
 var pyroscopeNames = map[string]string{labelServiceName: attributeServiceName}
 
-// pyroscopeIngestAPI is Pyroscope's older API: one profile, in a form or as the body, which the query describes.
+// pyroscopeIngestAPI is Pyroscope's older API: one profile, in a form or as the body, described by the query.
 type pyroscopeIngestAPI bool
 
 func (pyroscopeIngestAPI) newAPI(s *server) *api {
@@ -85,8 +86,8 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
 }
 
-// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. A pprof has
-// the information of the other parameters itself.
+// setFromIngestQuery sets the resource from the name of the application, its labels and the name of the profiler. A pprof
+// has the information of the other parameters itself.
 func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	app, labels, err := pyroscope.ParseName(query.Get("name"))
 	if errors.Is(err, label.ErrTooLarge) {
@@ -106,7 +107,7 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	return nil
 }
 
-// ingestTimes returns the times that the query names. A time that cannot be parsed is now.
+// ingestTimes returns the times in the query. A time that cannot be parsed is replaced by the current time.
 func ingestTimes(query url.Values) times {
 	now := time.Now()
 	parse := func(name string) time.Time {
@@ -172,7 +173,7 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *fo
 	return payloads.add(ctx, payload{format: s.pprof, content: profile, source: source, times: ingestTimes(query)})
 }
 
-// malformedUnless returns the class of an error of parsing a request: its own, or else malformed.
+// malformedUnless returns the class of a parse error: its own class, or else malformed.
 func malformedUnless(err error) class {
 	if class := classify(err); class != classInternal {
 		return class
@@ -180,10 +181,11 @@ func malformedUnless(err error) class {
 	return classMalformed
 }
 
-// succeedOK answers 200 without a body: some clients treat 204 as a failure.
+// succeedOK answers 200 without a body. Some clients treat 204 as a failure.
 func succeedOK(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
-// failIngest answers as Pyroscope does: a code and a text, and 422 for profiles that cannot be parsed.
+// failIngest writes an error in Pyroscope's format: a code and a text. The status for profiles that cannot be parsed is
+// 422.
 func failIngest(w http.ResponseWriter, _ *http.Request, f failure) {
 	if f.class == classMalformed {
 		f.status = http.StatusUnprocessableEntity
@@ -195,6 +197,6 @@ func failJSON(w http.ResponseWriter, status int, text any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	// The client may be gone.
+	// The client may have disconnected.
 	_ = json.NewEncoder(w).Encode(text)
 }

@@ -19,7 +19,7 @@ const (
 
 	fieldLabels = "labels"
 
-	// defaultSampleRate is what Pyroscope assumes for a request that names none, in samples per second.
+	// defaultSampleRate is Pyroscope's default, in samples per second.
 	defaultSampleRate = 100
 )
 
@@ -43,10 +43,11 @@ func (s *server) readIngestRecording(
 	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
 }
 
-// recording is what a form has of a recording.
+// recording has the fields of a form with a recording.
 type recording struct{ content, labels []byte }
 
-// addRecording translates a recording. It has its times itself; the query tells the rate of samples if the recording does not.
+// addRecording translates a recording. Its times are in the recording. The query has the sample rate for recordings
+// without one.
 func (s *server) addRecording(ctx context.Context, payloads *batch, r recording, source pprof.Source, query url.Values) error {
 	rate, err := strconv.ParseInt(query.Get("sampleRate"), 10, 64)
 	if err != nil || rate <= 0 || rate > int64(time.Second) {

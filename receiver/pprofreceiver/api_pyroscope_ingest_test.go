@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// TestReplayIngest replays what Pyroscope's clients were seen to send.
+// TestReplayIngest replays requests of Pyroscope's clients.
 func TestReplayIngest(t *testing.T) {
 	goLabels := map[string]any{
 		"service.name": "checkout", "pyroscope_spy": "gospy", "region": "eu-1", "service_git_ref": "abc123",
@@ -66,7 +66,7 @@ func TestReplayIngest(t *testing.T) {
 					assert.Equal(t, name, got)
 				}
 				info := client.FromContext(r.sink.ctx[0])
-				assert.Equal(t, []string{"team-a"}, info.Metadata.Get("X-Scope-OrgID"), "the tenant travels along")
+				assert.Equal(t, []string{"team-a"}, info.Metadata.Get("X-Scope-OrgID"), "the tenant is passed on")
 			}
 		})
 	}
@@ -74,7 +74,7 @@ func TestReplayIngest(t *testing.T) {
 
 const multipartType = "multipart/form-data; boundary=b"
 
-// TestIngestForms sends one profile in every form that is taken, with and without the parameter format.
+// TestIngestForms sends one profile in every accepted form, with and without the parameter format.
 func TestIngestForms(t *testing.T) {
 	body := plain(t, cpuProfile(2))
 	asForm := formOf("b", "profile", string(gz(t, body)))
@@ -106,7 +106,7 @@ func TestIngestForms(t *testing.T) {
 	}
 }
 
-// TestIngestResource checks what of the name becomes the resource, and that it wins over less exact sources.
+// TestIngestResource checks which parts of the name become the resource, and that they override other sources.
 func TestIngestResource(t *testing.T) {
 	r := run(t, func(cfg *Config, s *ServerConfig) {
 		cfg.ResourceAttributes = map[string]any{"service.name": "from-config", "region": "from-config", "zone": "from-config"}
@@ -122,7 +122,7 @@ func TestIngestResource(t *testing.T) {
 	assert.Equal(t, []string{"wall", "wall"}, profileNames(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0)))
 }
 
-// TestIngestTimes gives profiles without a time that of the request.
+// TestIngestTimes: profiles without a time get the time of the request.
 func TestIngestTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		time, duration int64
@@ -157,7 +157,7 @@ func TestIngestTimes(t *testing.T) {
 	assert.WithinRange(t, got, before, time.Now(), "what cannot be read means now")
 }
 
-// TestIngestRefusals checks status, form and text of what is refused.
+// TestIngestRefusals checks status, format and text of refusals.
 func TestIngestRefusals(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	asForm := []string{"Content-Type", multipartType}
@@ -220,7 +220,7 @@ func TestIngestRefusals(t *testing.T) {
 	}
 }
 
-// TestIngestEmptyProfile takes profiles that say that nothing happened: clients send them when they end.
+// TestIngestEmptyProfile accepts profiles without samples: clients send them when they end.
 func TestIngestEmptyProfile(t *testing.T) {
 	r := run(t, nil)
 	withMapping := cpuProfile(0)
@@ -232,7 +232,7 @@ func TestIngestEmptyProfile(t *testing.T) {
 	assert.Equal(t, map[string]int64{"pyroscope_ingest": 2}, r.counts("otelcol_receiver_pprof_empty_profiles", "api"))
 }
 
-// TestIngestLegacy takes an older format where that is allowed.
+// TestIngestLegacy accepts an older format if that is allowed.
 func TestIngestLegacy(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.LegacyFormats = true })
 	got := r.post(t, "/ingest?name=app&format=pprof", []byte(heapText))
@@ -240,7 +240,7 @@ func TestIngestLegacy(t *testing.T) {
 	assert.NotEmpty(t, r.sink.all())
 }
 
-// TestTenant lets the tenant travel along, and nothing else unless that is configured.
+// TestTenant: the tenant is passed on, and nothing else unless configured.
 func TestTenant(t *testing.T) {
 	r := run(t, nil)
 	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1)), "X-Scope-OrgID", "team-b", "Authorization", "secret").status)

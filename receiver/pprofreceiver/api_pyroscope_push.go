@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// pyroscopePushAPI is Pyroscope's newer API, push.v1, by Connect or gRPC.
+// pyroscopePushAPI is Pyroscope's newer API, push.v1, over Connect or gRPC.
 type pyroscopePushAPI bool
 
 func (pyroscopePushAPI) newAPI(s *server) *api {

@@ -28,7 +28,7 @@ const (
 	parcaPath = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
 )
 
-// TestReplayPush replays what a Connect client was seen to send, and what other clients make of the same message.
+// TestReplayPush replays requests of a Connect client, and the same messages in other encodings.
 func TestReplayPush(t *testing.T) {
 	labels := map[string]any{"service.name": "checkout", "namespace": "shop", "pod": "checkout-1"}
 	for _, payload := range payloadsOf(t, "push-v1-connect/") {
@@ -59,7 +59,7 @@ func assertPush(t *testing.T, r *running, payload profiletest.ClientPayload, lab
 	assert.Equal(t, []string{"process_cpu", "process_cpu"}, profileNames(pd.Dictionary(), resource.ScopeProfiles().At(0)))
 }
 
-// TestPushUnderGzip sends the message as the Python, Ruby and Rust SDKs do: gzip around it, a plain profile within.
+// TestPushUnderGzip sends the message like the Python, Ruby and Rust SDKs: a plain profile in a message in gzip.
 func TestPushUnderGzip(t *testing.T) {
 	body := pushRequest(false, map[string]string{"service_name": "rust-app", "__name__": "process_cpu", "process.runtime.name": "ruby"}, plain(t, cpuProfile(3)))
 	for encoding, compress := range map[string]func(testing.TB, []byte) []byte{"gzip": gz, "zstd": zs} {
@@ -70,7 +70,7 @@ func TestPushUnderGzip(t *testing.T) {
 	}
 }
 
-// pushRequest is a message with one series per profile, all with the same labels.
+// pushRequest returns a message with one series for each profile. All have the same labels.
 func pushRequest(parca bool, labels map[string]string, profiles ...[]byte) []byte {
 	field := func(to []byte, number protowire.Number, content []byte) []byte {
 		return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), content)
@@ -90,7 +90,7 @@ func pushRequest(parca bool, labels map[string]string, profiles ...[]byte) []byt
 	return message
 }
 
-// pushJSON is the same for Parca in JSON.
+// parcaJSON returns the same message for Parca in JSON.
 func parcaJSON(t *testing.T, labels map[string]string, profile []byte) []byte {
 	t.Helper()
 	var list []map[string]string
@@ -105,7 +105,7 @@ func parcaJSON(t *testing.T, labels map[string]string, profile []byte) []byte {
 	return message
 }
 
-// TestParca takes WriteRaw in every form but gRPC, which has tests of its own.
+// TestParca sends WriteRaw in every form except gRPC, which has its own tests.
 func TestParca(t *testing.T) {
 	labels := map[string]string{"__name__": "memory", "job": "shop/checkout", "instance": "10.0.0.1:6060"}
 	profile := gz(t, plain(t, cpuProfile(3)))
@@ -131,7 +131,7 @@ func TestParca(t *testing.T) {
 	}
 }
 
-// TestParcaService prefers the label that says what the service is.
+// TestParcaService: the label service_name takes precedence over job.
 func TestParcaService(t *testing.T) {
 	r := run(t, nil)
 	body := pushRequest(true, map[string]string{"service_name": "checkout", "job": "agent"}, plain(t, cpuProfile(1)))
@@ -139,7 +139,7 @@ func TestParcaService(t *testing.T) {
 	assert.Equal(t, map[string]any{"service.name": "checkout", "job": "agent"}, r.sink.resource(t))
 }
 
-// TestPushPartial keeps what is good of a message, as one, and says what is not.
+// TestPushPartial: the valid profiles of a message are accepted as one message, and the answer names the invalid ones.
 func TestPushPartial(t *testing.T) {
 	r := run(t, nil)
 	good := plain(t, cpuProfile(2))
@@ -209,13 +209,13 @@ func TestPushRefusals(t *testing.T) {
 	}
 }
 
-// pushSamples is one series of n samples without a profile.
+// pushSamples returns one series of n samples without a profile.
 func pushSamples(n int) []byte {
 	series := []byte(strings.Repeat("\x12\x00", n))
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), series)
 }
 
-// TestPushRetry tells a client to come back, in the terms that it knows.
+// TestPushRetry: the answer tells the client to retry, in the format of its API.
 func TestPushRetry(t *testing.T) {
 	r := run(t, nil)
 	r.sink.consume = func(context.Context) error { return errors.New("data refused due to high memory usage") }
@@ -225,7 +225,7 @@ func TestPushRetry(t *testing.T) {
 	assert.Equal(t, "unavailable", connectError(t, got).Code)
 }
 
-// TestParcaGatewayError has the form of google.rpc.Status.
+// TestParcaGatewayError: the answer has the format of google.rpc.Status.
 func TestParcaGatewayError(t *testing.T) {
 	r := run(t, nil)
 	got := r.post(t, "/api/profiles/writeraw", []byte("{"), "Content-Type", "application/json")
@@ -241,15 +241,16 @@ func TestParcaGatewayError(t *testing.T) {
 	assert.NotNil(t, answer.Details)
 }
 
-// grpcFrame is a message as gRPC sends it.
+// grpcFrame returns a message with gRPC's prefix.
 func grpcFrame(flag byte, message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{flag}, uint32(len(message))), message...)
 }
 
-// TestManyBombs: small payloads that inflate to much are refused one by one, until they have cost as much as they may.
+// TestManyBombs: small payloads that inflate to much are refused one by one, until their limit is reached. Then the whole
+// request is refused.
 func TestManyBombs(t *testing.T) {
 	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = 1 << 20 })
-	bomb := gz(t, make([]byte, 1<<20)) // as large as it may be, and no pprof
+	bomb := gz(t, make([]byte, 1<<20)) // at the limit, and not a pprof
 	good := gz(t, plain(t, cpuProfile(1)))
 	request := func(bombs int) reply {
 		return r.post(t, pushPath, pushRequest(false, nil, append(slices.Repeat([][]byte{bomb}, bombs), good)...), "Content-Type", "application/proto")

@@ -14,13 +14,13 @@ import (
 // APIsConfig turns the push APIs of the server on and off. Each field is one API: its type creates the API, and its key is
 // the name of the API in the configuration and in the metrics.
 type APIsConfig struct {
-	// Pprof is one profile as the body, at the configured path.
+	// Pprof accepts one profile as the body, at the configured path.
 	Pprof pprofAPI `mapstructure:"pprof"`
 	// PyroscopeIngest is Pyroscope's older API, at /ingest.
 	PyroscopeIngest pyroscopeIngestAPI `mapstructure:"pyroscope_ingest"`
 	// PyroscopePush is Pyroscope's newer API, push.v1.
 	PyroscopePush pyroscopePushAPI `mapstructure:"pyroscope_push"`
-	// Datadog is what Datadog's profilers send to an agent, at /profiling/v1/input.
+	// Datadog is the API of the Datadog agent for profilers, at /profiling/v1/input.
 	Datadog datadogAPI `mapstructure:"datadog"`
 	// Parca is Parca's WriteRaw.
 	Parca parcaAPI `mapstructure:"parca"`
@@ -29,10 +29,9 @@ type APIsConfig struct {
 	_ struct{}
 }
 
-// pushAPI is a field of [APIsConfig]. Its kind is bool, true turns the API on.
+// pushAPI is a field of [APIsConfig]. Its kind is bool: true turns the API on.
 type pushAPI interface {
-	// newAPI returns the API as one server has it, without name and metrics. It must only read the configuration of the
-	// server.
+	// newAPI returns the API for one server, without name and metrics. It must only read the configuration of the server.
 	newAPI(s *server) *api
 }
 
@@ -42,10 +41,10 @@ type api struct {
 	name    string
 	metrics *apiMetrics
 	paths   []string
-	// read adds the payloads of a request to the batch. body is only valid until it returns. An error is for the whole
+	// read adds the payloads of a request to the batch. body is valid until read returns. An error applies to the whole
 	// request.
 	read func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error
-	// succeed and fail write the answer. Headers may have been set before.
+	// succeed and fail write the answer. Headers may already be set.
 	succeed func(w http.ResponseWriter, r *http.Request)
 	fail    func(w http.ResponseWriter, r *http.Request, f failure)
 }

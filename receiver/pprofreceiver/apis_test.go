@@ -19,7 +19,7 @@ var allPaths = []string{
 	"/profiling/v1/input", "/push.v1.PusherService/Push", "/pyroscope/ingest", "/v1/pprof",
 }
 
-// TestUnknownPath is answered with the paths that exist.
+// TestUnknownPath: the answer lists the paths that exist.
 func TestUnknownPath(t *testing.T) {
 	r := run(t, nil)
 	for _, path := range []string{"/", "/ingest/", "/v1development/profiles", "/debug/pprof/heap", "/api"} {
@@ -32,7 +32,7 @@ func TestUnknownPath(t *testing.T) {
 	assert.Equal(t, map[string]int64{"unknown": 5}, r.counts("otelcol_receiver_pprof_refusals", "api"))
 }
 
-// TestAPIsOff switches each API off. Its paths are gone, the others are not.
+// TestAPIsOff turns each API off. Its paths no longer exist, the others do.
 func TestAPIsOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		off   func(*APIsConfig)
@@ -59,7 +59,7 @@ func TestAPIsOff(t *testing.T) {
 	}
 }
 
-// TestMethods refuses anything but POST, on every path.
+// TestMethods: all methods other than POST are refused, on every path.
 func TestMethods(t *testing.T) {
 	r := run(t, nil)
 	for _, path := range allPaths {
@@ -70,7 +70,7 @@ func TestMethods(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"wrong_method": int64(len(allPaths))})
 }
 
-// TestSlowPart gives up on a form that stops in the middle of a part, in the form that the client knows.
+// TestSlowPart: an upload that stops in the middle of a part is refused in the format of its API.
 func TestSlowPart(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 100 * time.Millisecond })
 	whole := string(formOf("b", "profile", string(plain(t, cpuProfile(1)))))
@@ -82,7 +82,7 @@ func TestSlowPart(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"too_slow": 1})
 }
 
-// TestEarlyRefusals has the form of the API also where the Collector's server refuses before the API sees the request.
+// TestEarlyRefusals: a refusal of the Collector's server has the format of the API.
 func TestEarlyRefusals(t *testing.T) {
 	r := run(t, nil)
 	got := r.post(t, "/ingest?name=a", []byte("x"), "Content-Encoding", "br")
@@ -91,7 +91,7 @@ func TestEarlyRefusals(t *testing.T) {
 	assert.Equal(t, map[string]int64{"pyroscope_ingest": 1}, r.counts("otelcol_receiver_pprof_refusals", "api"))
 }
 
-// TestQueryOfEveryAPI has the query say what a profile is of, unless the API itself says it.
+// TestQueryOfEveryAPI: the query describes the profiles, unless the API does.
 func TestQueryOfEveryAPI(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	proto := []string{"Content-Type", "application/proto"}

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// rateGrace is how long a body may arrive at any rate. It is longer than a reservation of memory waits.
+// rateGrace is the time after which the minimum rate applies. It is longer than a reservation of memory waits.
 const rateGrace = 10 * time.Second
 
-// arrivals limits the memory of the bodies that are still arriving, or that wait to be processed, to a part of the memory
-// budget. So slow senders leave the rest to others. Where a body does not fit, those are refused first of which nothing has
-// arrived for longest.
+// arrivals limits the memory of bodies that are still arriving, or waiting to be processed, to a part of the memory
+// budget, so that slow senders leave memory for others. If a body does not fit, the bodies that have stalled longest are
+// refused first.
 type arrivals struct {
 	// limit is in bytes.
 	limit int64
-	// minRate is in bytes per second, 0 is none.
+	// minRate is in bytes per second. 0 means no minimum.
 	minRate int64
 
 	mu   sync.Mutex
 	held int64
-	// incomplete has the bodies that are still arriving. The first is the one of which nothing has arrived for longest.
+	// incomplete has the bodies that are still arriving. The first one has stalled longest.
 	incomplete list.List
 }
 
@@ -39,10 +39,10 @@ type arrival struct {
 	began  time.Time
 	timer  *time.Timer
 
-	// The lock of arrivals guards the rest.
+	// The lock of arrivals protects the fields below.
 	got  int64
 	held int64
-	// element is the body in incomplete. It is nil once the body is complete or refused.
+	// element is the entry in incomplete. It is nil once the body is complete or refused.
 	element *list.Element
 	refusal error
 }
@@ -57,7 +57,7 @@ func (one *arrival) begin() error {
 	return one.refusal
 }
 
-// Read reads from the sender. It fails if the body has been refused meanwhile.
+// Read reads from the sender. It fails if the body has been refused in the meantime.
 func (one *arrival) Read(p []byte) (int, error) {
 	n, err := one.sender.Read(p)
 	one.all.mu.Lock()
@@ -71,8 +71,8 @@ func (one *arrival) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// account adds bytes that have arrived. Each 64 KiB count as progress, and are charged twice: the buffer doubles when it is
-// full. The lock is held.
+// account counts bytes that have arrived. Every 64 KiB count as progress, and are charged twice, since a full buffer is
+// doubled. The caller must hold the lock.
 func (one *arrival) account(bytes int64) {
 	a := one.all
 	before := one.got
@@ -91,8 +91,8 @@ func (one *arrival) account(bytes int64) {
 	one.hold(max(firstBufferBytes, 2*(one.got-one.got%firstBufferBytes)))
 }
 
-// hold charges the body with these bytes and its header. If they do not fit, it refuses others, or this body. The lock is
-// held.
+// hold charges the body with these bytes and its header. If they do not fit, it refuses other bodies, or this one. The
+// caller must hold the lock.
 func (one *arrival) hold(bytes int64) {
 	a := one.all
 	bytes += one.header
@@ -101,7 +101,7 @@ func (one *arrival) hold(bytes int64) {
 	}
 	for one.refusal == nil && a.held+bytes-one.held > a.limit {
 		stalled, _ := a.incomplete.Front().Value.(*arrival)
-		stalled.refuse(refuse(classMemory, "arriving bodies use all the memory that they may, %d bytes, and this one has stalled for longest", a.limit))
+		stalled.refuse(refuse(classMemory, "arriving bodies use all of their memory, %d bytes, and this one has stalled for longest", a.limit))
 	}
 	if one.refusal == nil {
 		a.held += bytes - one.held
@@ -109,7 +109,8 @@ func (one *arrival) hold(bytes int64) {
 	}
 }
 
-// checkRate refuses the body if it arrives too slowly. Else it runs again at the earliest time when that could be so.
+// checkRate refuses the body if it arrives too slowly. Otherwise it schedules the next check for the earliest time at
+// which that is possible.
 func (one *arrival) checkRate() {
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
@@ -124,14 +125,15 @@ func (one *arrival) checkRate() {
 	one.refuse(refuse(classTooSlow, "%d bytes of the body arrived in %s, min_body_rate is %d per second", one.got, allowed, one.all.minRate))
 }
 
-// refuse stops the body from arriving. Its memory becomes free soon; the budget waits for that. The lock is held.
+// refuse stops the body from arriving. Its memory is released soon, and the budget waits for that. The caller must hold
+// the lock.
 func (one *arrival) refuse(why error) {
 	one.refusal = why
 	one.remove()
 	one.expire()
 }
 
-// remove uncharges the body. The lock is held.
+// remove removes the charge of the body. The caller must hold the lock.
 func (one *arrival) remove() {
 	one.removeIncomplete()
 	one.all.held -= one.held
@@ -145,7 +147,7 @@ func (one *arrival) removeIncomplete() {
 	}
 }
 
-// complete says that all of the body has arrived: nothing refuses it from now on. The error says that something did before.
+// complete marks the body as complete, so that it can no longer be refused. It returns an error if it was refused before.
 func (one *arrival) complete() error {
 	one.all.mu.Lock()
 	defer one.all.mu.Unlock()
@@ -153,7 +155,7 @@ func (one *arrival) complete() error {
 	return one.refusal
 }
 
-// end uncharges the body. It must not be read from any more.
+// end removes the charge of the body. The body must not be read afterwards.
 func (one *arrival) end() {
 	if one.timer != nil {
 		one.timer.Stop()

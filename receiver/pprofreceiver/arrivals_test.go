@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// arrive begins an arrival of what is written to the pipe. Ending it early breaks the pipe.
+// arrive begins an arrival of the bytes that are written to the pipe. If the arrival ends early, the pipe is closed.
 func (a *arrivals) arrive(t *testing.T) (*arrival, *io.PipeWriter) {
 	t.Helper()
 	from, to := io.Pipe()
@@ -32,8 +32,8 @@ func (a *arrivals) arrive(t *testing.T) (*arrival, *io.PipeWriter) {
 	return one, to
 }
 
-// TestStalledBodiesGoFirst: when bodies that arrive have all that they may, those that have stalled for longest are
-// refused, however much they sent before, and one that goes on is not.
+// TestStalledBodiesGoFirst: when arriving bodies reach their limit, those that have stalled longest are refused, however
+// much they have sent. A body that makes progress is not refused.
 func TestStalledBodiesGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &arrivals{limit: 10 * firstBufferBytes}
@@ -62,7 +62,7 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		assert.ErrorContains(t, err, "655360 bytes")
 		require.ErrorIs(t, stalled.complete(), err)
 
-		// A single byte is no sign of life; 64 KiB are.
+		// A single byte is no progress, 64 KiB are.
 		send(newcomerSender, 1)
 		require.NoError(t, read(newcomer, 1))
 		send(activeSender, firstBufferBytes)
@@ -70,10 +70,10 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		require.NoError(t, active.complete())
 		another, anotherSender := a.arrive(t)
 		send(anotherSender, 2*firstBufferBytes)
-		require.NoError(t, read(another, 2*firstBufferBytes), "6 parts are of one that is whole, 4 are free")
+		require.NoError(t, read(another, 2*firstBufferBytes), "a complete body holds 6 parts, 4 are free")
 		assert.Equal(t, classMemory, classify(newcomer.complete()))
 
-		// Those that are whole stay. Who comes then is refused.
+		// Complete bodies stay, and new ones are refused.
 		require.NoError(t, another.complete())
 		last, lastSender := a.arrive(t)
 		send(lastSender, 1)
@@ -85,7 +85,7 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 	})
 }
 
-// TestBodyAboveShare: one that alone needs more than all bodies may have is refused for good.
+// TestBodyAboveShare: a body that needs more than the limit of all bodies is rejected permanently.
 func TestBodyAboveShare(t *testing.T) {
 	a := &arrivals{limit: 3 * firstBufferBytes}
 	one, _ := a.arrive(t)
@@ -96,7 +96,7 @@ func TestBodyAboveShare(t *testing.T) {
 	assert.Zero(t, a.held)
 }
 
-// TestBodyRate: what comes too slowly is refused at the moment from which on it is too slow.
+// TestBodyRate: a body that arrives too slowly is refused as soon as that is certain.
 func TestBodyRate(t *testing.T) {
 	for bytesBefore, want := range map[int]time.Duration{1: rateGrace + 10*time.Millisecond, 200: rateGrace + 2*time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,12 +129,12 @@ func TestBodyRate(t *testing.T) {
 		assert.Len(t, got, 100_000)
 		require.NoError(t, one.complete())
 		time.Sleep(time.Hour)
-		require.NoError(t, one.complete(), "it may wait for its place as long as it takes")
+		require.NoError(t, one.complete(), "a complete body can wait to be processed without a limit")
 	})
 }
 
-// TestStallingTenants has 64 connections send 64 kB and stall, each as another tenant, in a budget that they fill. Nobody
-// else waits.
+// TestStallingTenants: 64 connections of different tenants send 64 kB each and stall. They fill their part of the budget,
+// and no other request waits.
 func TestStallingTenants(t *testing.T) {
 	r := runOn(t, withBudget(budget.New(8<<20, 5*time.Second)), func(_ *Config, s *ServerConfig) {
 		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 4, 2, 0
@@ -149,10 +149,10 @@ func TestStallingTenants(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, got.status, got.text)
 	}
 	assert.Less(t, time.Since(begin), 5*time.Second)
-	assert.Positive(t, r.refusals("memory_budget"), "they held all that they may")
+	assert.Positive(t, r.refusals("memory_budget"), "they held their limit")
 }
 
-// TestRefusedArrivalIsAnswered: a client that stalled reads why, by HTTP/1 and by HTTP/2.
+// TestRefusedArrivalIsAnswered: a client that stalled gets the error, over HTTP/1 and HTTP/2.
 func TestRefusedArrivalIsAnswered(t *testing.T) {
 	r := runOn(t, withBudget(budget.New(4*firstBufferBytes, time.Second)), nil)
 	protocols := &http.Protocols{}

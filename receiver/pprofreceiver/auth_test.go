@@ -24,7 +24,7 @@ import (
 
 var guardID = component.MustNewID("guard")
 
-// guard lets in who knows the word, and says who that is.
+// guard is an authenticator with a password. It names the client.
 type guard struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -34,7 +34,7 @@ type knownClient struct{ client.AuthData }
 
 func (guard) Authenticate(ctx context.Context, sources map[string][]string) (context.Context, error) {
 	if word := sources["X-Word"]; len(word) != 1 || word[0] != "sesame" {
-		return ctx, errors.New("not the word")
+		return ctx, errors.New("wrong password")
 	}
 	info := client.FromContext(ctx)
 	info.Auth = knownClient{}
@@ -54,7 +54,7 @@ func TestAuthentication(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	got := r.post(t, "/v1/pprof", body)
 	assert.Equal(t, http.StatusUnauthorized, got.status)
-	assert.Equal(t, "not the word\n", got.text)
+	assert.Equal(t, "wrong password\n", got.text)
 	assert.Empty(t, got.header.Get("Retry-After"))
 	r.assertRefusals(t, map[string]int64{"not_allowed": 1})
 
@@ -74,7 +74,7 @@ func TestMissingAuthenticator(t *testing.T) {
 	require.NoError(t, r.Shutdown(t.Context()))
 }
 
-// TestCompressionAlgorithms allows some encodings only.
+// TestCompressionAlgorithms allows only some encodings.
 func TestCompressionAlgorithms(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })

@@ -17,20 +17,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// maxNamedRefusals is how many refused payloads an answer names. The others are counted.
+// maxNamedRefusals limits the refused payloads that an answer describes. The others are only counted.
 const maxNamedRefusals = 3
 
-// payload is one payload of a request or of a fetch, with the information about it.
+// payload is one payload of a request or fetch, with its description.
 type payload struct {
 	format  payloadFormat
 	content []byte
 	source  pprof.Source
-	// times are used where the payload has none.
+	// times applies if the payload has no times.
 	times times
 }
 
-// batch collects the payloads of one request, or of one fetch. Each is translated by itself. Those that can be translated
-// go to the next consumer as one message. The content of a payload is only read, and not after add.
+// batch collects the payloads of one request or fetch. Each payload is translated on its own. Those that are valid are
+// passed to the next consumer as one message. The content of a payload is not modified, and not used after add.
 type batch struct {
 	in      *intake
 	metrics *apiMetrics
@@ -39,21 +39,21 @@ type batch struct {
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
 	samples  int
-	// inflated is the size of the payloads that were translated, wasted of those that were refused, after decompression.
+	// inflated is the decompressed size of the translated payloads, wasted is that of the refused ones.
 	inflated, wasted int
 	// messageBytes is the memory of the messages.
 	messageBytes int64
 	refused      []error
 }
 
-// consumeFactor is how many times the memory of a message is reserved while the next consumer has it. The second part is for
-// the copies that joining, deduplication and marshalling make.
+// consumeFactor is the memory that is reserved while the next consumer has a message, as a multiple of its size. The
+// second part is for copies that joining, deduplication and marshalling make.
 const consumeFactor = 2
 
-// wasteFactor bounds the work on payloads that are refused: many small ones that inflate to much cost a processor for long.
+// wasteFactor limits the work on refused payloads: many small ones that inflate to much would occupy a CPU for long.
 const wasteFactor = 4
 
-// times is the time range that a request names.
+// times is the time range in a request.
 type times struct {
 	start time.Time
 	end   time.Time
@@ -63,10 +63,10 @@ func (in *intake) newBatch(metrics *apiMetrics, m *memory) *batch {
 	return &batch{in: in, metrics: metrics, memory: m}
 }
 
-// add translates a payload. An error is for the whole batch.
+// add translates a payload. An error applies to the whole batch.
 func (b *batch) add(ctx context.Context, p payload) error {
 	if len(p.content) == 0 {
-		// Clients send an empty payload when nothing happened.
+		// Clients send an empty payload if there was no event.
 		b.stats = append(b.stats, pprof.DecodeStats{})
 		return nil
 	}
@@ -87,8 +87,9 @@ func (b *batch) add(ctx context.Context, p payload) error {
 	return nil
 }
 
-// addOneOf translates one of several payloads. If it cannot be translated, the batch goes on without it and refuses it by
-// this name. The limits on inflated bytes and on samples are for all payloads together. An error is for the whole batch.
+// addOneOf translates one of several payloads. A payload that cannot be translated is refused by its name, and the batch
+// continues without it. The limits on inflated bytes and samples apply to all payloads together. An error applies to the
+// whole batch.
 func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	if count, limit := len(b.stats)+len(b.refused), b.in.limits.Payloads; count == limit {
 		return refuse(classTooLarge, "more than limits.payloads, %d, in one request", limit)
@@ -113,8 +114,8 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	return nil
 }
 
-// deliver passes the translated payloads to the next consumer and returns the number of their samples. The error is a
-// *partialError if some payloads were refused, and another one if all were.
+// deliver passes the translated payloads to the next consumer, and returns the number of their samples. The error is a
+// *partialError if only some payloads were refused.
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
 		if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
@@ -134,8 +135,8 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	return b.samples, b.refusal(ctx)
 }
 
-// compact drops what the profiles do not refer to any more from the dictionaries, after samples were removed. It also drops
-// the original payloads: they hold more than is left.
+// compact removes unused entries from the dictionaries after samples were removed. It also removes the original payloads,
+// which contain the removed samples.
 func (b *batch) compact(ctx context.Context) error {
 	if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (b *batch) compact(ctx context.Context) error {
 	return nil
 }
 
-// refusal returns the error for the payloads that were refused, if there are any, and counts them.
+// refusal counts the refused payloads and returns their error, or nil if there are none.
 func (b *batch) refusal(ctx context.Context) error {
 	if len(b.refused) == 0 {
 		return nil
@@ -180,13 +181,13 @@ func (b *batch) refusal(ctx context.Context) error {
 	return err
 }
 
-// partialError says that some payloads of a request were refused, and the others accepted.
+// partialError reports that some payloads of a request were refused, and the others accepted.
 type partialError struct{ *refusal }
 
 func (p *partialError) Unwrap() error { return p.refusal }
 
-// setMissing sets the time of profiles that have none, or one in 1970: some old clients write microseconds where
-// nanoseconds belong.
+// setMissing sets the time of profiles without a time, or with one in 1970: some old clients write microseconds instead
+// of nanoseconds.
 func (t times) setMissing(profiles pprofile.Profiles) {
 	if t.start.IsZero() {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// combine makes one message of several, with one dictionary. Neighbours of one resource share it; the scope of each
-// payload stays its own, and its samples stay as they are.
+// combine merges messages into one, with one dictionary. Consecutive messages with the same resource share it. Each
+// payload keeps its scope and its samples.
 func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
 	if len(messages) == 1 {
 		return messages[0], nil
@@ -19,15 +19,15 @@ func combine(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles,
 	return rebuild(messages, allMappings)
 }
 
-// rebuild makes one message of some, with a dictionary that holds what they refer to and nothing else, but for mappings
-// if all of them are wanted.
+// rebuild merges messages into one, with a dictionary that has only entries that the messages use. With allMappings it
+// also has all mappings.
 func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles, error) {
 	whole := pprofile.NewProfiles()
 	builder := dictionary.New()
 	importer := &dictionary.Importer{}
 	for _, message := range messages {
 		importer.Reset(builder, message.Dictionary())
-		if err := carryMappings(importer, message, allMappings); err != nil {
+		if err := importMappings(importer, message, allMappings); err != nil {
 			return pprofile.Profiles{}, err
 		}
 		for profile := range walk.Profiles(message) {
@@ -36,15 +36,15 @@ func rebuild(messages []pprofile.Profiles, allMappings bool) (pprofile.Profiles,
 			}
 		}
 		for _, resource := range message.ResourceProfiles().All() {
-			resource.ScopeProfiles().MoveAndAppendTo(place(whole, resource).ScopeProfiles())
+			resource.ScopeProfiles().MoveAndAppendTo(resourceFor(whole, resource).ScopeProfiles())
 		}
 	}
 	builder.WriteTo(whole.Dictionary())
 	return whole, nil
 }
 
-// place returns the last resource of a message if it is the same, else a new one.
-func place(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile.ResourceProfiles {
+// resourceFor returns the last resource of a message if its attributes are equal, or else a new one.
+func resourceFor(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile.ResourceProfiles {
 	all := whole.ResourceProfiles()
 	if n := all.Len(); n > 0 && dictionary.EqualMaps(all.At(n-1).Resource().Attributes(), resource.Resource().Attributes()) {
 		return all.At(n - 1)
@@ -55,9 +55,9 @@ func place(whole pprofile.Profiles, resource pprofile.ResourceProfiles) pprofile
 	return added
 }
 
-// carryMappings carries over the mappings that samples reach before anything else, so that they keep their order: the
-// first one is the program by convention.
-func carryMappings(importer *dictionary.Importer, message pprofile.Profiles, all bool) error {
+// importMappings imports the mappings that samples refer to before everything else, so that they keep their order: by
+// convention, the first one is the main binary.
+func importMappings(importer *dictionary.Importer, message pprofile.Profiles, all bool) error {
 	wanted := make([]bool, message.Dictionary().MappingTable().Len())
 	if !all {
 		markMappings(message, wanted)
@@ -72,7 +72,7 @@ func carryMappings(importer *dictionary.Importer, message pprofile.Profiles, all
 	return nil
 }
 
-// markMappings marks the mappings that samples reach. The message comes from the translator: its indices exist.
+// markMappings marks the mappings that samples refer to. The message comes from the translator, so its indices are valid.
 func markMappings(message pprofile.Profiles, reached []bool) {
 	d := message.Dictionary()
 	seen := make([]bool, d.StackTable().Len())

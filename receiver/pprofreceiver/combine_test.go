@@ -18,8 +18,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestCombine makes one message of all captured profiles. Each comes back out as it went in, labels, links and order of
-// mappings included, and what they have in common stands in the message once.
+// TestCombine combines all captured profiles into one message. Each is unchanged, with labels, links and the order of
+// mappings, and entries that they share occur once.
 func TestCombine(t *testing.T) {
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	var messages []pprofile.Profiles
@@ -57,7 +57,7 @@ func TestCombine(t *testing.T) {
 	assert.Equal(t, len(originals), i)
 }
 
-// TestCombineMappings keeps the order of mappings, and those that nothing reaches where that is wanted.
+// TestCombineMappings keeps the order of mappings, and unused ones if configured.
 func TestCombineMappings(t *testing.T) {
 	message := func(options pprof.DecodeOptions) pprofile.Profiles {
 		p := cpuProfile(1)
@@ -65,7 +65,7 @@ func TestCombineMappings(t *testing.T) {
 			p.Mapping = append(p.Mapping, &profile.Mapping{ID: uint64(i + 1), Start: uint64(i) * 0x1000, Limit: uint64(i+1) * 0x1000, File: file})
 		}
 		first := p.Location[0]
-		first.Mapping = p.Mapping[2] // The one that the stack reaches first stands last.
+		first.Mapping = p.Mapping[2] // The stack's first mapping is the last one of the table.
 		second := &profile.Location{ID: 2, Mapping: p.Mapping[0], Address: 1}
 		p.Location = append(p.Location, second)
 		p.Sample[0].Location = append(p.Sample[0].Location, second)

@@ -15,8 +15,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestConcurrentRequests sends to all APIs at the same time, each request with values of its own. What arrives is what
-// was sent: buffers that are used again do not mix requests up.
+// TestConcurrentRequests sends requests with different values to all APIs at the same time. Each message has the values
+// of its request: reused buffers do not mix requests up.
 func TestConcurrentRequests(t *testing.T) {
 	r := run(t, nil)
 	const senders, rounds = 8, 10

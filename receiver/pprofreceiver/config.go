@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// defaultMaxPayloads is enough for all clients: they send one profile at a time, or the few kinds of one program.
+// defaultMaxPayloads is enough for all known clients: they send one profile at a time, or the few kinds of one program.
 const defaultMaxPayloads = 256
 
 // Config is the configuration of the receiver. The options outside of the sections server, remote, scrape, file and self
@@ -55,23 +55,23 @@ type Config struct {
 	// Limits limits the content of one request.
 	Limits LimitsConfig `mapstructure:"limits"`
 
-	// LinkLabels names the pairs of labels that tie a sample to a span; the first pair found makes the link.
+	// LinkLabels are the pairs of labels that link a sample to a span. The first pair found makes the link.
 	LinkLabels []payloadconfig.LinkLabelsConfig `mapstructure:"link_labels"`
 
-	// TimestampLabels names labels with the time of an event, which become timestamps of samples.
+	// TimestampLabels are labels with the time of an event, which become timestamps of samples.
 	TimestampLabels []payloadconfig.TimestampLabelConfig `mapstructure:"timestamp_labels"`
 
-	// ThreadAttributes makes the labels "thread id" and "thread name" of Datadog's profilers the attributes thread.id and
-	// thread.name.
+	// ThreadAttributes translates the labels "thread id" and "thread name" of Datadog's profilers to the attributes
+	// thread.id and thread.name.
 	ThreadAttributes bool `mapstructure:"thread_attributes"`
 
-	// ZeroValues says whether zero values of payloads with several sample types are kept.
+	// ZeroValues determines whether zero values of payloads with several sample types are kept.
 	ZeroValues ZeroValues `mapstructure:"zero_values"`
 
 	// KeepUnreferencedMappings keeps mappings that no sample refers to.
 	KeepUnreferencedMappings bool `mapstructure:"keep_unreferenced_mappings"`
 
-	// IncludeOriginalPayload copies each payload, as it came, into the profiles made of it.
+	// IncludeOriginalPayload copies each payload, as it was received, into its profiles.
 	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
 
 	// prevent unkeyed literal initialization
@@ -84,7 +84,7 @@ type LimitsConfig struct {
 	Payloads int `mapstructure:"payloads"`
 	// InflatedBytes is the size after all compression, of a request with all its profiles.
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
-	// Samples is the number of samples made of a request: each counts once per sample type that has a value.
+	// Samples is the number of OTLP samples in a request: each counts once for each sample type that has a value.
 	Samples int `mapstructure:"samples"`
 	// SampleTypes is the number of sample types.
 	SampleTypes int `mapstructure:"sample_types"`
@@ -100,17 +100,17 @@ type LimitsConfig struct {
 	_ struct{}
 }
 
-// ZeroValues says whether zero values are kept. Its values are ZeroValuesDrop and ZeroValuesKeep.
+// ZeroValues determines whether zero values are kept. Its values are ZeroValuesDrop and ZeroValuesKeep.
 type ZeroValues string
 
 const (
-	// ZeroValuesDrop drops a zero where the sample has another value. Encoding as pprof restores it.
+	// ZeroValuesDrop drops a zero if the sample has another value. Encoding as pprof restores it.
 	ZeroValuesDrop ZeroValues = "drop"
-	// ZeroValuesKeep keeps every zero, so that all profiles of a payload have equally many samples.
+	// ZeroValuesKeep keeps every zero, so that all profiles of a payload have the same number of samples.
 	ZeroValuesKeep ZeroValues = "keep"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for an unknown value.
 func (z *ZeroValues) UnmarshalText(text []byte) error {
 	return configcheck.Word(z, text, "zero_values", ZeroValuesDrop, ZeroValuesKeep)
 }
@@ -162,7 +162,7 @@ func (cfg *Config) fetches() bool {
 	return cfg.Remote.HasValue() || cfg.Scrape.HasValue() || cfg.File.HasValue() || cfg.Self.HasValue()
 }
 
-// Validate checks the options outside of the sections. These check themselves.
+// Validate checks the options outside of the sections. Sections have their own Validate.
 func (cfg *Config) Validate() error {
 	var errs []error
 	if !cfg.Server.HasValue() && !cfg.fetches() {

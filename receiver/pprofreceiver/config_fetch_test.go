@@ -16,10 +16,10 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 )
 
-// TestLoadContribSections loads what contrib's receiver documents, unchanged.
+// TestLoadContribSections loads the configuration in the documentation of contrib's receiver, unchanged.
 func TestLoadContribSections(t *testing.T) {
 	cfg := loadFile(t, "pprof/contrib_remote")
-	assert.False(t, cfg.Server.HasValue(), "nobody asked for a server")
+	assert.False(t, cfg.Server.HasValue(), "no server unless configured")
 	remote := cfg.Remote.Get()
 	require.NotNil(t, remote)
 	assert.Equal(t, "http://localhost:6060/debug/pprof/profile?seconds=1", remote.HTTP.Endpoint)
@@ -99,8 +99,8 @@ func TestLoadFetchAll(t *testing.T) {
 	assert.Equal(t, 3, cfg.Scrape.Get().MaxConcurrentProfiles)
 }
 
-// creatorConfig does with a configuration what the receiver_creator does: it tries whether there is a key endpoint, and
-// sets it to what it has found unless the configuration sets it.
+// creatorConfig changes a configuration like the receiver_creator: it tests whether there is a key endpoint, and sets it
+// to the discovered endpoint unless it is set.
 func creatorConfig(t *testing.T, template map[string]any) *Config {
 	t.Helper()
 	const found = "10.1.2.3:6060"
@@ -116,7 +116,7 @@ func creatorConfig(t *testing.T, template map[string]any) *Config {
 	return cfg
 }
 
-// TestReceiverCreator loads what the receiver_creator makes of a template, with and without a section of our own.
+// TestReceiverCreator loads the configuration that the receiver_creator makes from a template, with and without sections.
 func TestReceiverCreator(t *testing.T) {
 	for name, section := range map[string]any{"nothing": nil, "scrape": map[string]any{"profiles": []any{"cpu"}}} {
 		cfg := creatorConfig(t, map[string]any{"scrape": section})
@@ -125,7 +125,7 @@ func TestReceiverCreator(t *testing.T) {
 		assert.Equal(t, []TargetConfig{{Endpoint: "10.1.2.3:6060"}}, cfg.Scrape.Get().Targets)
 	}
 	cfg := creatorConfig(t, map[string]any{"scrape": map[string]any{"targets": []any{map[string]any{"endpoint": "http://10.1.2.3:6060/app"}}}})
-	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060/app"}}, cfg.Scrape.Get().Targets, "what is written wins")
+	assert.Equal(t, []TargetConfig{{Endpoint: "http://10.1.2.3:6060/app"}}, cfg.Scrape.Get().Targets, "the configured endpoint takes precedence")
 	for name, values := range map[string]map[string]any{
 		"alone": {"endpoint": "0.0.0.0:4040"}, "beside a server": {"endpoint": "0.0.0.0:4040", "server": map[string]any{"path": "/p"}},
 	} {
@@ -143,7 +143,7 @@ func TestReceiverCreator(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestStartErrors tells of what cannot be started, and stops what was.
+// TestStartErrors: an error of one section is returned, and the sections before it are shut down.
 func TestStartErrors(t *testing.T) {
 	missing := component.MustNewID("missing")
 	for name, change := range map[string]func(*Config){
@@ -172,7 +172,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// TestDefaultsStayTheirOwn changes a loaded configuration, and not the next one.
+// TestDefaultsStayTheirOwn: changing a loaded configuration does not change the defaults.
 func TestDefaultsStayTheirOwn(t *testing.T) {
 	conf, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
 	require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// defaultSettle is longer than most writers take between two writes. A file that changes after it was read is read again.
+// defaultSettle is longer than most writers pause between two writes. A file that changes after it was read is read
+// again.
 const defaultSettle = 2 * time.Second
 
 // FileConfig configures reading files.

@@ -17,7 +17,7 @@ import (
 type RemoteConfig struct {
 	Schedule ScheduleConfig `mapstructure:",squash"`
 
-	// HTTP is what every HTTP client of the Collector has. Its endpoint is the URL of the profile.
+	// HTTP has the options of the Collector's HTTP clients. Its endpoint is the URL of the profile.
 	HTTP confighttp.ClientConfig `mapstructure:",squash"`
 
 	// MaxResponseSize is the largest answer in bytes.

@@ -12,7 +12,8 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 )
 
-// defaultCPUDuration leaves the CPU profiler, of which a process has one, to others for half of the time.
+// defaultCPUDuration is half of the interval: a process has only one CPU profiler, and others can use it for the rest of
+// the time.
 const defaultCPUDuration = 5 * time.Second
 
 // selfProfiles are the profiles that the Collector can capture of itself.
@@ -34,7 +35,7 @@ type SelfConfig struct {
 	// CPUDuration is how long the CPU profiler runs in each interval.
 	CPUDuration time.Duration `mapstructure:"cpu_duration"`
 
-	// Delta says how differences are made of profiles that count from the start of the process: computed or off.
+	// Delta determines how differences of cumulative profiles are computed: computed or off.
 	Delta DeltaMode `mapstructure:"delta"`
 
 	// Timeout is how long the next component may take. 0 is no limit.

@@ -32,8 +32,8 @@ const (
 
 // ServerConfig configures the HTTP server.
 type ServerConfig struct {
-	// HTTP is what every HTTP server of the Collector has: endpoint, TLS, authentication, CORS, timeouts and the size
-	// of request bodies.
+	// HTTP has the options of the Collector's HTTP servers: endpoint, TLS, authentication, CORS, timeouts and the size of
+	// request bodies.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
 
 	// Path is the path of the API pprof.
@@ -42,25 +42,25 @@ type ServerConfig struct {
 	// APIs turns the push APIs on and off.
 	APIs APIsConfig `mapstructure:"apis"`
 
-	// MinBodyRate is the lowest rate at which a body may arrive, in bytes per second. 0 is no limit.
+	// MinBodyRate is the lowest rate at which a body can arrive, in bytes per second. 0 means no limit.
 	MinBodyRate int64 `mapstructure:"min_body_rate" unit:"bytes"`
 
-	// MaxConnections is how many connections the server has at a time. Above it, it closes one without a request.
+	// MaxConnections is the number of connections at a time. Above it, the server closes one without a request.
 	MaxConnections int `mapstructure:"max_connections"`
 
 	// MaxConcurrentRequests is how many requests are processed at a time.
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 
-	// MaxConcurrentRequestsPerTenant is how many of them may be of one tenant, 0 is no limit.
+	// MaxConcurrentRequestsPerTenant is how many of them can be of one tenant. 0 means no limit.
 	MaxConcurrentRequestsPerTenant int `mapstructure:"max_concurrent_requests_per_tenant"`
 
-	// TenantFrom says what requests of one tenant have in common.
+	// TenantFrom determines what identifies the tenant of a request.
 	TenantFrom TenantFrom `mapstructure:"tenant_from"`
 
 	// ConcurrencyWait is how long a request above these limits waits before it is refused.
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
 
-	// RetryAfter is how long a client is told to wait after a retryable refusal.
+	// RetryAfter is the Retry-After of retryable refusals.
 	RetryAfter time.Duration `mapstructure:"retry_after"`
 
 	// LegacyFormats accepts the text and binary formats, older than profile.proto, that google/pprof reads.
@@ -81,7 +81,7 @@ func defaultServerConfig() ServerConfig {
 	http.MaxRequestBodySize = defaultMaxRequestBodySize
 	http.ReadTimeout = defaultReadTimeout
 	http.ReadHeaderTimeout = defaultReadHeaderTimeout
-	// It runs from the end of the header: it must be longer than ReadTimeout, else the answer to a slow client is never sent.
+	// It starts after the header. It must be longer than ReadTimeout, or else a slow client never gets the answer.
 	http.WriteTimeout = defaultWriteTimeout
 	return ServerConfig{
 		HTTP:                  http,
@@ -139,7 +139,7 @@ func (cfg *ServerConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateAPIs returns an error if no API is on, or if two have one path.
+// validateAPIs returns an error if no API is on, or if two have the same path.
 func (cfg *ServerConfig) validateAPIs() error {
 	if cfg.APIs == (APIsConfig{}) {
 		return errors.New("apis: no API is on")

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// TestManyConnections: an honest client is served while another one opens all the connections that there may be.
+// TestManyConnections: an honest client is served while another client opens the maximum number of connections.
 func TestManyConnections(t *testing.T) {
 	const most, hostile = 20, 200
 	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConnections = most })
@@ -31,7 +31,8 @@ func TestManyConnections(t *testing.T) {
 	assert.NotNil(t, metric)
 }
 
-// TestManyStreams: streams of HTTP/2 without a body have a part of the budget, and the oldest ones go first.
+// TestManyStreams: HTTP/2 streams without a body are limited to a part of the budget, and the oldest ones are refused
+// first.
 func TestManyStreams(t *testing.T) {
 	const fit, streams = 20, 100
 	r := runOn(t, withBudget(budget.New(2*fit*(requestBytes+1<<10), 5*time.Second)), nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestCorpus posts every file of the corpus. What google/pprof holds valid is accepted and keeps its sums; all else
-// gets an answer of the table.
+// TestCorpus posts every file of the corpus. Profiles that google/pprof accepts are accepted and keep their sums.
+// Everything else gets one of the defined answers.
 func TestCorpus(t *testing.T) {
 	r := run(t, nil)
 	for _, file := range profiletest.CorpusPprofs(t) {

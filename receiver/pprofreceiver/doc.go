@@ -3,12 +3,12 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package pprofreceiver receives or fetches pprof profiles and passes them on as OTLP profiles.
+// Package pprofreceiver receives or fetches profiles in pprof and other formats, and passes them on as OTLP profiles.
 //
-// Each section of the configuration is a component of its own: server, remote, scrape, file and self. All of them add
-// payloads to a batch, one for each request or fetch. The batch translates the payloads and passes them to the next
-// consumer as one message; the intake is what all batches share.
+// Each section of the configuration is a component of its own: server, remote, scrape, file and self. They add payloads
+// to a batch, one for each request or fetch. The batch translates the payloads and passes them to the next consumer as
+// one message. All batches share the intake.
 //
-// A push API of the server is one file with its type, and one line, the field of this type in [APIsConfig]. A format of
-// payloads is one file with a payloadFormat, which the APIs that accept the format name in [payload].
+// To add a push API, add a file with its type, and a field of this type in [APIsConfig]. To add a payload format, add a
+// file with a payloadFormat, and set it in the [payload] of the APIs that accept it.
 package pprofreceiver // import "github.com/otelpprof/otelpprof/receiver/pprofreceiver"

@@ -19,13 +19,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// encodings are the known values of Content-Encoding, by their name in compression_algorithms.
+// encodings maps the names in compression_algorithms to values of Content-Encoding.
 var encodings = map[string][]string{
 	"": {"identity"}, "gzip": {"gzip", "x-gzip"}, "zstd": {"zstd"},
 	"zlib": {"zlib"}, "deflate": {"deflate"}, "lz4": {"lz4"}, "snappy": {"snappy"}, "x-snappy-framed": {"x-snappy-framed"},
 }
 
-// decoderBytes is the memory of a decoder without its result. lz4 has two blocks of up to 8 MiB at a time.
+// decoderBytes is the memory of a decoder without its result. lz4 uses two blocks of up to 8 MiB.
 const (
 	decoderBytes    = 256 << 10
 	lz4DecoderBytes = 16 << 20
@@ -33,8 +33,7 @@ const (
 
 const snappyFrames = "\xff\x06\x00\x00sNaPpY"
 
-// decoders makes confighttp pass bodies of the allowed encodings on without decoding them. decode does it, which reserves the
-// memory before.
+// decoders makes confighttp accept the allowed encodings without decoding them: decode reserves the memory first.
 func (s *server) decoders() []confighttp.ToServerOption {
 	notDecoded := func(io.ReadCloser) (io.ReadCloser, error) { return nil, nil }
 	var options []confighttp.ToServerOption
@@ -49,8 +48,8 @@ func (s *server) decoders() []confighttp.ToServerOption {
 	return options
 }
 
-// foldEncodings makes Content-Encoding one name in lower case, before anything compares it: names differ in case, and may come
-// as a list with identity in it. A list of several encodings stays one, and is refused.
+// foldEncodings normalizes Content-Encoding to one lower-case name, before anything compares it. Names are
+// case-insensitive, and a list can contain identity. A list of several other encodings is refused later.
 func foldEncodings(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if values := r.Header.Values("Content-Encoding"); len(values) > 0 {
@@ -73,11 +72,11 @@ func foldEncoding(values []string) string {
 	return strings.Join(names, ", ")
 }
 
-// decode undoes the Content-Encoding of a body, unless it is gzip or zstd: these the APIs undo, under one limit with the
-// compression of the payload itself. The result has the same limit as bodies, and is kept.
+// decode decodes a body, unless its Content-Encoding is gzip or zstd. The APIs decode these two, under one limit with the
+// compression of the payload. The result has the same limit as bodies, and its memory is kept.
 func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []byte) (decoded []byte, err error) {
 	defer func() {
-		// Not all of the decoders are made for untrusted input.
+		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
 			err = refuse(classMalformed, "cannot read the body: %v", cause)
 		}
@@ -141,15 +140,15 @@ func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, b
 	return decoded, nil
 }
 
-// undecodable returns the error for one of a decoder, or of reserving memory for it.
+// undecodable returns the error for an error of a decoder, or of reserving its memory.
 func undecodable(err error) error {
 	return refuse(malformedUnless(err), "cannot read the body: %w", err)
 }
 
-// checkEncoding refuses a body that does not have the Content-Encoding that the header names.
+// checkEncoding refuses a body that does not have the Content-Encoding of the header.
 func checkEncoding(r *http.Request, body []byte) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" && inflate.Plain(body) {
-		return refuse(classMalformed, "Content-Encoding is %.16q, but the body begins otherwise", encoding)
+		return refuse(classMalformed, "Content-Encoding is %.16q, but the body does not have it", encoding)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// encoders are the encodings that the APIs themselves do not know.
+// encoders are the encodings that the APIs do not decode themselves.
 var encoders = map[string]func(tb testing.TB, content []byte) []byte{
 	"zlib":            zlibOf,
 	"deflate":         zlibOf,
@@ -44,8 +44,8 @@ func snappyFramed(tb testing.TB, content []byte) []byte {
 	return out.Bytes()
 }
 
-// TestEncodings takes each, and refuses what is broken, ends early, is empty, or becomes too large; the last within the
-// memory that is reserved.
+// TestEncodings accepts each encoding, and refuses bodies that are invalid, truncated, empty or too large, within the
+// reserved memory.
 func TestEncodings(t *testing.T) {
 	profile := plain(t, cpuProfile(5))
 	const size = 64 << 20
@@ -78,7 +78,7 @@ func TestEncodings(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, got.status, "older Collectors mean the frames: %s", got.text)
 }
 
-// TestEncodingNotAllowed refuses encodings that are switched off.
+// TestEncodingNotAllowed: encodings that are turned off are refused.
 func TestEncodingNotAllowed(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
 	body := plain(t, cpuProfile(1))
@@ -88,7 +88,7 @@ func TestEncodingNotAllowed(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", zs(t, body), "Content-Encoding", "zstd").status)
 }
 
-// TestEncodingsWithoutCase: names of encodings are compared without case, also in lists.
+// TestEncodingsWithoutCase: encodings are case-insensitive, also in lists.
 func TestEncodingsWithoutCase(t *testing.T) {
 	body := plain(t, cpuProfile(2))
 	zipped := gz(t, body)
@@ -125,10 +125,10 @@ func TestEncodingsWithoutCase(t *testing.T) {
 		assert.Equal(t, status, got.status, "%s: %s", encoding, got.text)
 	}
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.CompressionAlgorithms = []string{"", "zstd"} })
-	assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", zipped, "Content-Encoding", "GZIP").status, "it is switched off")
+	assert.Equal(t, http.StatusUnsupportedMediaType, r.post(t, "/v1/pprof", zipped, "Content-Encoding", "GZIP").status, "it is turned off")
 }
 
-// FuzzDecode decodes any bytes by any encoding. The memory that is held is that of the result at least.
+// FuzzDecode decodes any bytes with any encoding. The reserved memory is at least the size of the result.
 func FuzzDecode(f *testing.F) {
 	for encoding, encode := range encoders {
 		f.Add(encode(f, []byte("content")), encoding)

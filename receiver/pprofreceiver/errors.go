@@ -23,7 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// class is the kind of an error. It decides on the answer and the reason in the metrics.
+// class is the class of an error. It determines the answer and the reason in the metrics.
 type class int
 
 const (
@@ -47,18 +47,18 @@ const (
 	classCount
 )
 
-// answer is how a class is answered and counted.
+// answer is how errors of a class are answered and counted.
 type answer struct {
 	status int
 	// reason is the value of the attribute of receiver_pprof_refusals.
 	reason string
 	// code is the status in Connect and gRPC.
 	code code
-	// retryable: the same request may succeed later. The answer carries Retry-After.
+	// retryable means that the same request may succeed later. The answer has Retry-After.
 	retryable bool
 }
 
-// answers has the answer of each class. An API whose clients expect another status changes a copy of it.
+// answers has the answer for each class. An API whose clients expect another status modifies a copy.
 var answers = [classCount]answer{
 	classInternal:            {status: http.StatusInternalServerError, reason: "internal", code: codeInternal},
 	classMalformed:           {status: http.StatusBadRequest, reason: "malformed", code: codeInvalidArgument},
@@ -85,7 +85,7 @@ type refusal struct {
 	err   error
 }
 
-// refuse returns an error of the class. format and args are those of fmt.Errorf.
+// refuse returns an error of a class. format and args are those of fmt.Errorf.
 func refuse(c class, format string, args ...any) error {
 	return &refusal{class: c, err: fmt.Errorf(format, args...)}
 }
@@ -94,7 +94,7 @@ func (r *refusal) Error() string { return r.err.Error() }
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// classify returns the class of an error, or of one that it wraps.
+// classify returns the class of an error, or of an error that it wraps.
 func classify(err error) class {
 	if own, ok := errors.AsType[*refusal](err); ok {
 		return own.class
@@ -117,7 +117,7 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
-// bodyError returns the error for one of reading the body of a request, with its class.
+// bodyError returns the error, with its class, for an error of reading a body.
 func bodyError(err error) error {
 	if tooMany, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return bodyTooLarge(tooMany.Limit)
@@ -134,7 +134,7 @@ func bodyError(err error) error {
 	case network, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.Canceled):
 		return refuse(classAborted, "the body ended early: %w", err)
 	default:
-		// The other errors are those of the chunked transfer coding.
+		// All other errors come from the chunked transfer coding.
 		return refuse(classMalformed, "cannot read the body: %w", err)
 	}
 }
@@ -143,7 +143,7 @@ func bodyTooLarge(limit int64) error {
 	return refuse(classTooLarge, "the body is larger than max_request_body_size, %d bytes", limit)
 }
 
-// consumerError returns the error for one of the next consumer, with its class.
+// consumerError returns the error, with its class, for an error of the next consumer.
 func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -25,7 +25,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestClassify is the one test of the one table: what an error means to the sender and to the metrics.
+// TestClassify checks the class of errors, which determines the answer and the reason in the metrics.
 func TestClassify(t *testing.T) {
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -56,7 +56,7 @@ func TestClassify(t *testing.T) {
 		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
-		{name: "sender gone meanwhile", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
+		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
 		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestClassify(t *testing.T) {
 // apiNames are all values of the attribute api.
 var apiNames = []string{"pprof", "pyroscope_ingest", "pyroscope_push", "datadog", "parca", nameUnknown, nameRemote, nameScrape, nameFile, nameSelf}
 
-// TestAnswersAreComplete holds the table against the names that metadata.yaml promises.
+// TestAnswersAreComplete compares the answers with the reasons in metadata.yaml.
 func TestAnswersAreComplete(t *testing.T) {
 	var reasons, kinds []string
 	for class, answer := range answers {

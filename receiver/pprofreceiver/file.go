@@ -22,9 +22,9 @@ import (
 const (
 	attributeFilePath = "file.path"
 
-	// saveEvery is how many files are read before the state is stored in the middle of a round.
+	// saveEvery is the number of files after which the state is saved within a round.
 	saveEvery = 100
-	// maxMoveNames bounds the search for a name that is free.
+	// maxMoveNames limits the search for an unused name.
 	maxMoveNames = 10_000
 )
 
@@ -37,9 +37,10 @@ type files struct {
 	queue  *fileQueue
 	health *health
 	state  *fileState
-	// settling has the files that had changed too recently to be read: their state then, and since when.
+	// settling has the files that changed too recently to be read: their marks, and the time since when these are
+	// unchanged.
 	settling map[string]settlingFile
-	// unsaved counts the files that were read since the state was stored.
+	// unsaved counts the files that were read since the state was saved.
 	unsaved int
 }
 
@@ -80,7 +81,7 @@ func (f *files) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops the schedule, waits for a round in progress, and stores the state.
+// Shutdown stops the schedule, waits for a round in progress, and saves the state.
 func (f *files) Shutdown(ctx context.Context) error {
 	if err := f.rounds.stop(ctx); err != nil || f.state == nil {
 		return err
@@ -97,7 +98,7 @@ func (f *files) isMoved(path string) bool {
 func (f *files) process(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		// It has been deleted, is not a regular file, or is still empty: some profilers write at the end only.
+		// The file was deleted, is not a regular file, or is still empty: some profilers write only at the end.
 		return nil
 	}
 	mark := markOf(info)
@@ -114,7 +115,7 @@ func (f *files) process(ctx context.Context, path string) error {
 		if !isAboutContent(err) {
 			return err
 		}
-		// It is not tried again unless it changes.
+		// Retry only after the file changes.
 		f.state.remember(path, mark)
 		return nil
 	}
@@ -129,7 +130,7 @@ func (f *files) process(ctx context.Context, path string) error {
 	return nil
 }
 
-// isAboutContent reports whether the content of a file is the cause of an error, not the reading or the next consumer.
+// isAboutContent reports whether the content of the file caused the error, and not reading it or the next consumer.
 func isAboutContent(err error) bool {
 	switch classify(err) {
 	case classMalformed, classNotPprof, classUnknownFormat, classTooLarge, classConsumerRejected:
@@ -139,8 +140,8 @@ func isAboutContent(err error) bool {
 	}
 }
 
-// settled reports whether a file has not changed for long enough: by its modification time, or since it was seen first in
-// this state, where that time is wrong.
+// settled reports whether a file has not changed for the time settle: by its modification time, or, if that is in the
+// future, since this mark was first seen.
 func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
 	now := time.Now()
 	seen, known := f.settling[path]
@@ -188,7 +189,7 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	return f.deliver(ctx, content, source, m)
 }
 
-// deleteOrMove deletes or moves a file that the next consumer has accepted, as configured.
+// deleteOrMove deletes or moves a file that the next consumer has accepted, if configured.
 func (f *files) deleteOrMove(path string) error {
 	switch {
 	case f.cfg.DeleteAfterRead:
@@ -200,7 +201,7 @@ func (f *files) deleteOrMove(path string) error {
 	}
 }
 
-// moveTo moves a file into a directory of the same file system, where it never replaces another.
+// moveTo moves a file to a directory of the same file system. It never replaces a file.
 func moveTo(directory, path string) error {
 	base := filepath.Join(directory, filepath.Base(path))
 	name := base

@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
-// round reads the files that are new.
+// round reads all new files.
 func (f *files) round(ctx context.Context) {
 	paths, err := doublestar.FilepathGlob(f.cfg.Include)
 	if err != nil {
@@ -34,7 +34,7 @@ func (f *files) round(ctx context.Context) {
 			}
 			if err := f.process(ctx, path); err != nil {
 				failed = err
-				// The others would fail for the same reason. The next round tries all of them again.
+				// The other files would fail for the same reason. The next round retries all of them.
 				stopped = stopped || ctx.Err() != nil || outcomeOf(err) == answers[classConsumerUnavailable].reason
 			}
 		})
@@ -46,7 +46,7 @@ func (f *files) round(ctx context.Context) {
 	f.health.set(f.cfg.Include, errors.Join(failed, f.state.save(context.WithoutCancel(ctx))))
 }
 
-// forget drops the state of files that do not exist any more.
+// forget drops the state of files that no longer exist.
 func (f *files) forget(present map[string]bool) {
 	f.state.forget(present)
 	for path := range f.settling {
@@ -56,10 +56,10 @@ func (f *files) forget(present map[string]bool) {
 	}
 }
 
-// maxWaitingFiles is how many files may be processed or wait for their results at a time.
+// maxWaitingFiles is the number of files that are processed or waiting for results at a time.
 const maxWaitingFiles = 64
 
-// fileQueue processes one file at a time. While a file only waits for its result, the next one is processed.
+// fileQueue processes one file at a time. While a file only waits for its result, it processes the next one.
 type fileQueue struct {
 	processing sync.Mutex
 	files      sync.WaitGroup
@@ -69,7 +69,7 @@ type fileQueue struct {
 
 func newFileQueue() *fileQueue { return &fileQueue{unfinished: make(chan struct{}, maxWaitingFiles)} }
 
-// run waits until no other file is processed, and starts process. It does not wait for its end.
+// run waits until no file is being processed, then starts process. It does not wait until process returns.
 func (q *fileQueue) run(process func()) {
 	q.unfinished <- struct{}{}
 	q.processing.Lock()
@@ -82,8 +82,8 @@ func (q *fileQueue) run(process func()) {
 	})
 }
 
-// unlockWhileWaiting makes a call within process. As soon as the call only waits for its result, the next file may be
-// processed. When unlockWhileWaiting returns, no other file is processed.
+// unlockWhileWaiting calls call within process. While call only waits for its result, the next file can be processed.
+// When unlockWhileWaiting returns, no other file is being processed.
 func (q *fileQueue) unlockWhileWaiting(ctx context.Context, call func(context.Context) error) error {
 	var once sync.Once
 	unlocked := false
@@ -93,7 +93,7 @@ func (q *fileQueue) unlockWhileWaiting(ctx context.Context, call func(context.Co
 			q.processing.Unlock()
 		})
 	}))
-	once.Do(func() {}) // From here on nothing unlocks it.
+	once.Do(func() {}) // It must not be unlocked from here on.
 	if unlocked {
 		q.processing.Lock()
 	}

@@ -16,7 +16,7 @@ import (
 // stateKey is the key of the state in the storage.
 const stateKey = "files"
 
-// fileMark distinguishes the states of a file.
+// fileMark identifies a version of a file.
 type fileMark struct {
 	Size    int64 `json:"size"`
 	ModTime int64 `json:"mod_time_unix_nano"`
@@ -26,14 +26,14 @@ func markOf(info fs.FileInfo) fileMark {
 	return fileMark{Size: info.Size(), ModTime: info.ModTime().UnixNano()}
 }
 
-// fileState remembers which files were read, as they were then, by path.
+// fileState stores the marks of the files that were read, by path.
 type fileState struct {
 	client  storage.Client
 	read    map[string]fileMark
 	changed bool
 }
 
-// openFileState restores the state of an earlier run, if there is a storage.
+// openFileState restores the state of an earlier run, if a storage is configured.
 func openFileState(ctx context.Context, host component.Host, id component.ID, extension *component.ID) (*fileState, error) {
 	s := &fileState{read: map[string]fileMark{}}
 	if extension == nil {
@@ -70,7 +70,7 @@ func (s *fileState) remember(path string, mark fileMark) {
 	s.read[path], s.changed = mark, true
 }
 
-// forget drops the files that do not exist any more.
+// forget drops the files that no longer exist.
 func (s *fileState) forget(present map[string]bool) {
 	for path := range s.read {
 		if !present[path] {
@@ -80,7 +80,7 @@ func (s *fileState) forget(present map[string]bool) {
 	}
 }
 
-// save stores the state, if it has changed.
+// save saves the state, if it has changed.
 func (s *fileState) save(ctx context.Context) error {
 	if !s.changed || s.client == nil {
 		return nil

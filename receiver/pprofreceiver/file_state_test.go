@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// storedMemory is a storage that outlives receivers.
+// storedMemory is a storage that survives restarts of the receiver.
 type storedMemory struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -57,7 +57,7 @@ func (c *memoryClient) Close(context.Context) error {
 	return nil
 }
 
-// TestFileState remembers over a restart what was read.
+// TestFileState: a restarted receiver knows which files were read.
 func TestFileState(t *testing.T) {
 	directory := t.TempDir()
 	body := plain(t, cpuProfile(1))
@@ -80,7 +80,7 @@ func TestFileState(t *testing.T) {
 	assert.Equal(t, []string{b}, r.sink.paths(t), "a was read before")
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
 	for _, state := range keeper.values {
-		assert.NotContains(t, string(state), "gone.pb.gz", "what is gone is forgotten")
+		assert.NotContains(t, string(state), "gone.pb.gz", "files that no longer exist are forgotten")
 		assert.Contains(t, string(state), "b.pb.gz")
 	}
 

@@ -23,12 +23,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
-// onceAnHour is a schedule for tests that run the rounds themselves.
+// onceAnHour is a schedule for tests that call round themselves.
 func onceAnHour() ScheduleConfig {
 	return ScheduleConfig{CollectionInterval: time.Hour, InitialDelay: time.Hour}
 }
 
-// runFiles reads files below a directory, with the change. Its rounds are those that the test runs.
+// runFiles reads files below a directory. change changes the configuration. Only the test starts rounds.
 func runFiles(t *testing.T, host component.Host, directory string, change func(*FileConfig)) *running {
 	t.Helper()
 	cfg := fetchConfig()
@@ -41,19 +41,19 @@ func runFiles(t *testing.T, host component.Host, directory string, change func(*
 	return runConfig(t, host, cfg)
 }
 
-// round looks at the files once, and returns how many messages there are.
+// round runs one round, and returns the number of messages so far.
 func (r *running) round(t *testing.T) int {
 	t.Helper()
 	r.receiver.sections[0].(*files).round(t.Context())
 	return len(r.sink.wait(t, 0))
 }
 
-// fetches returns how often files were taken, by what became of it.
+// fetches returns the number of files by outcome.
 func (r *running) fetches() map[string]int64 {
 	return r.counts("otelcol_receiver_pprof_fetches", "outcome")
 }
 
-// put writes a file as a program does that takes care: whole, by its name.
+// put writes a file atomically: to another name, which it then renames.
 func put(t *testing.T, content []byte, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -63,7 +63,7 @@ func put(t *testing.T, content []byte, path ...string) string {
 	return name
 }
 
-// paths returns the files that the messages came from, in order.
+// paths returns the files of the messages, in order.
 func (s *sink) paths(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -75,7 +75,7 @@ func (s *sink) paths(t *testing.T) []string {
 	return all
 }
 
-// TestFileOnce reads each file once, wherever the pattern finds it, and again when it has changed.
+// TestFileOnce reads each file once, also if the pattern matches it several times, and again after a change.
 func TestFileOnce(t *testing.T) {
 	directory := t.TempDir()
 	body := gz(t, plain(t, cpuProfile(2)))
@@ -97,14 +97,14 @@ func TestFileOnce(t *testing.T) {
 	assert.Equal(t, []string{first, second, first}, r.sink.paths(t))
 	assert.Equal(t, map[string]int64{"samples/count": 6, "cpu/nanoseconds": 60_000_000}, sums(r.sink.all()[2]))
 
-	// The same size at another time is another content, too.
+	// The same size with another time is a change, too.
 	require.NoError(t, os.Chtimes(second, time.Now(), time.Now().Add(-time.Hour)))
 	require.Equal(t, 4, r.round(t))
 	assert.Equal(t, map[string]int64{"file": 4}, r.counts("otelcol_receiver_pprof_payloads", "api"))
 	assert.Equal(t, map[string]int64{"ok": 4}, r.fetches())
 }
 
-// TestFileRounds reads files by itself, as its schedule says.
+// TestFileRounds runs rounds on schedule.
 func TestFileRounds(t *testing.T) {
 	directory := t.TempDir()
 	body := plain(t, cpuProfile(1))
@@ -117,7 +117,7 @@ func TestFileRounds(t *testing.T) {
 	host.waitFor(t, componentstatus.StatusOK)
 }
 
-// TestFileBeingWritten leaves a file alone until it has not changed for a while, and then reads all of it.
+// TestFileBeingWritten: a file is read completely after it has not changed for the time settle, and not before.
 func TestFileBeingWritten(t *testing.T) {
 	directory := t.TempDir()
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.Settle = time.Hour })
@@ -137,7 +137,7 @@ func TestFileBeingWritten(t *testing.T) {
 	assert.Equal(t, map[string]int64{"ok": 1}, r.fetches(), "no half of it was tried")
 }
 
-// TestFileEmpty leaves a file alone that was made and not yet written into, however long that takes.
+// TestFileEmpty: an empty file is not read, however long it stays empty.
 func TestFileEmpty(t *testing.T) {
 	directory := t.TempDir()
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.DeleteAfterRead = true })
@@ -149,7 +149,7 @@ func TestFileEmpty(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestFileFromTheFuture is read, although its time says that it has just changed: it was seen for long enough.
+// TestFileFromTheFuture: a file with a modification time in the future is read after it was seen for the time settle.
 func TestFileFromTheFuture(t *testing.T) {
 	directory := t.TempDir()
 	path := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
@@ -164,7 +164,7 @@ func TestFileFromTheFuture(t *testing.T) {
 	assert.Empty(t, settling)
 }
 
-// TestFileDeleted deletes what was handed on, and nothing else.
+// TestFileDeleted: only files that were accepted are deleted.
 func TestFileDeleted(t *testing.T) {
 	body := plain(t, cpuProfile(1))
 	directory := t.TempDir()
@@ -176,12 +176,12 @@ func TestFileDeleted(t *testing.T) {
 	assert.FileExists(t, bad)
 	put(t, body, directory, "good.pb.gz")
 	require.Equal(t, 2, r.round(t))
-	assert.Equal(t, map[string]int64{"ok": 2, "malformed": 1}, r.fetches(), "what is bad is tried once")
+	assert.Equal(t, map[string]int64{"ok": 2, "malformed": 1}, r.fetches(), "an invalid file is tried once")
 	put(t, body, directory, "bad.pb.gz")
 	assert.Equal(t, 3, r.round(t))
 }
 
-// TestFileMoved moves what was handed on, and nothing else.
+// TestFileMoved: only files that were accepted are moved.
 func TestFileMoved(t *testing.T) {
 	directory := t.TempDir()
 	done := filepath.Join(directory, "done")
@@ -191,7 +191,7 @@ func TestFileMoved(t *testing.T) {
 		require.Equal(t, i+1, r.round(t))
 	}
 	bad := put(t, []byte("garbage"), directory, "bad.pb.gz")
-	assert.Equal(t, 3, r.round(t), "what was moved is not read again, although the pattern finds it")
+	assert.Equal(t, 3, r.round(t), "moved files are not read again, although the pattern matches them")
 	assert.FileExists(t, bad)
 	assert.Equal(t, []string{"x.pb.gz", "x.pb.gz.1", "x.pb.gz.2"}, names(t, done))
 }
@@ -206,7 +206,7 @@ func names(t *testing.T, directory string) (all []string) {
 	return all
 }
 
-// TestFilesWaitTogether: while files only wait for their results, others are read, but not all that there are.
+// TestFilesWaitTogether: while files only wait for their results, others are read, up to a limit.
 func TestFilesWaitTogether(t *testing.T) {
 	directory := t.TempDir()
 	for i := range maxWaitingFiles + 3 {
@@ -239,7 +239,7 @@ func TestFilesWaitTogether(t *testing.T) {
 	assert.Equal(t, map[string]int64{"ok": maxWaitingFiles + 3}, r.fetches())
 }
 
-// TestFileLater keeps a file for later while the next component refuses it.
+// TestFileLater: a file is retried while the next consumer refuses it with a retryable error.
 func TestFileLater(t *testing.T) {
 	directory := t.TempDir()
 	put(t, plain(t, cpuProfile(1)), directory, "a.pb.gz")
@@ -249,7 +249,7 @@ func TestFileLater(t *testing.T) {
 	r.sink.set(func(context.Context) error { return errors.New("data refused due to high memory usage") })
 	r.round(t)
 	require.Zero(t, r.round(t))
-	assert.Equal(t, map[string]int64{"consumer_unavailable": 2}, r.fetches(), "the next file would fare the same")
+	assert.Equal(t, map[string]int64{"consumer_unavailable": 2}, r.fetches(), "the next file would fail for the same reason")
 	require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "high memory usage")
 	assert.Len(t, names(t, directory), 2)
 	r.sink.set(nil)
@@ -258,7 +258,7 @@ func TestFileLater(t *testing.T) {
 	assert.Empty(t, names(t, directory))
 }
 
-// TestFileLimits refuses a file that is too large before it is read, and one that grows so inside.
+// TestFileLimits: a file above the limit is refused before reading, and one whose content inflates above it, too.
 func TestFileLimits(t *testing.T) {
 	directory := t.TempDir()
 	put(t, make([]byte, 5000), directory, "large.pb.gz")
@@ -273,7 +273,7 @@ func TestFileLimits(t *testing.T) {
 	assert.Equal(t, map[string]int64{"too_large": 2}, r.fetches())
 }
 
-// TestFileLegacy reads the older formats, unless told otherwise.
+// TestFileLegacy: the older formats are read by default.
 func TestFileLegacy(t *testing.T) {
 	directory := t.TempDir()
 	put(t, []byte(heapText), directory, "x.pb.gz")
@@ -285,7 +285,7 @@ func TestFileLegacy(t *testing.T) {
 	assert.Equal(t, map[string]int64{"not_pprof": 1}, r.fetches())
 }
 
-// TestFileSymlinks reads what a link leads to, and is not confused by one that leads nowhere.
+// TestFileSymlinks: links to files are read, and links to nothing are ignored.
 func TestFileSymlinks(t *testing.T) {
 	directory, elsewhere := t.TempDir(), t.TempDir()
 	file := put(t, plain(t, cpuProfile(1)), elsewhere, "real")

@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// payloadFormat translates payloads of one format of profiles to OTLP profiles. What reads a request or a file names the
+// payloadFormat translates payloads of one format to OTLP profiles. The code that reads a request or a file sets the
 // format of each payload that it adds to a batch.
 type payloadFormat interface {
 	// Decode translates one payload. It calls source.Reserve before it allocates memory. The result must not refer to the

@@ -7,7 +7,7 @@ import (
 	"bytes"
 )
 
-// foreignBegins are the first bytes of formats that are known, but not translated. What is sent instead ends the error.
+// foreignBegins has the first bytes of known formats that are not supported. instead is appended to the error.
 var foreignBegins = []struct{ begin, format, instead string }{
 	{"PERFILE2", "perf.data", ": send the output of perf script as format " + formatPerfScript},
 	{"2ELIFREP", "perf.data", ": send the output of perf script as format " + formatPerfScript},
@@ -15,7 +15,7 @@ var foreignBegins = []struct{ begin, format, instead string }{
 	{"# callgrind format", "callgrind", ""},
 }
 
-// refuseForeign returns the error for a payload that could not be translated: one that names its format, if that is known.
+// refuseForeign returns the error for a payload that cannot be translated. If the format is known, the error names it.
 func refuseForeign(payload []byte, err error) error {
 	if class := classify(err); class != classMalformed && class != classNotPprof {
 		return err
@@ -31,7 +31,7 @@ func refuseForeign(payload []byte, err error) error {
 	return err
 }
 
-// isCallgrind recognises the header of older versions, whose first line is optional.
+// isCallgrind recognizes the header of older versions, in which the first line is optional.
 func isCallgrind(payload []byte) bool {
 	header := payload[:min(len(payload), 512)]
 	return bytes.HasPrefix(header, []byte("version: 1")) && bytes.Contains(header, []byte("\ncreator: callgrind"))

@@ -12,13 +12,13 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// jfrFormat is a recording of JDK Flight Recorder, of the JDK or of a profiler. It may be in a container.
+// jfrFormat is a recording of JDK Flight Recorder, from the JDK or a profiler, optionally in a container.
 type jfrFormat struct {
 	decoder   *jfr.Decoder
 	container jfrContainer
 	// labels is the labels snapshot of Pyroscope's agents, or nil.
 	labels []byte
-	// period is the time between two samples where the recording does not tell it, or 0.
+	// period is the time between two samples if the recording does not have it, or 0.
 	period time.Duration
 }
 
@@ -29,7 +29,7 @@ func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 	}
 }
 
-// Decode translates a recording. It names its profiles itself.
+// Decode translates a recording. The profiles get their names from the recording.
 func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	reserve := source.Reserve
 	unpacked, working, err := f.container.open(payload, reserve)

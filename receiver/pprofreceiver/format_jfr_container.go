@@ -15,32 +15,32 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// The containers of recordings, by what they begin with. Datadog's agent writes lz4 and zip.
+// The first bytes of containers of recordings. Datadog's agent writes lz4 and zip.
 const (
 	lz4Magic = "\x04\x22\x4d\x18"
 	zipMagic = "PK\x03\x04"
 )
 
 const (
-	// zipFactor is how many times its size the directory of a zip takes in memory.
+	// zipFactor is the memory for the directory of a zip, as a multiple of the size of the zip.
 	zipFactor = 16
-	// zipDecoderBytes is the memory of the decompressor of a zip.
+	// zipDecoderBytes is the memory of the zip decompressor.
 	zipDecoderBytes = 64 << 10
-	// firstUnpackedBytes is the first size of the buffer for what is unpacked.
+	// firstUnpackedBytes is the initial size of the buffer.
 	firstUnpackedBytes = 64 << 10
 )
 
 // jfrContainer unpacks recordings.
 type jfrContainer struct {
-	// limit is the most bytes of a recording.
+	// limit is the maximum size of a recording in bytes.
 	limit int
 }
 
-// open returns the recording in a payload, which may still be in gzip or in zstd. working is the memory that it takes: reserve
-// is called with all bytes that are in use before they are allocated.
+// open returns the recording in a payload. It can still be in gzip or zstd. working is the memory that open has used.
+// Before allocating, open calls reserve with the total number of bytes.
 func (c jfrContainer) open(payload []byte, reserve func(bytes int64) error) (recording []byte, working int64, err error) {
 	defer func() {
-		// Not all of the decoders are made for untrusted input.
+		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
 			recording, err = nil, refuse(classMalformed, "cannot unpack the recording: %v", cause)
 		}
@@ -91,7 +91,7 @@ func (c jfrContainer) openZip(payload []byte, reserve func(bytes int64) error) (
 
 // read reads all of a recording into a buffer that grows.
 func (c jfrContainer) read(from io.Reader, working int64, reserve func(bytes int64) error) ([]byte, int64, error) {
-	// One more byte tells whether there is more than the limit.
+	// One more byte shows that the recording exceeds the limit.
 	from = io.LimitReader(from, int64(c.limit)+1)
 	var content []byte
 	for {
@@ -100,7 +100,7 @@ func (c jfrContainer) read(from io.Reader, working int64, reserve func(bytes int
 			if len(content) > c.limit {
 				return nil, working, refuse(classTooLarge, "%w: the recording is larger than limits.inflated_bytes, %d", inflate.ErrTooLarge, c.limit)
 			}
-			// The old buffer is garbage, but not free yet.
+			// The old buffer is garbage, but not collected yet.
 			working += int64(capacity)
 			if err := reserve(working); err != nil {
 				return nil, working, err

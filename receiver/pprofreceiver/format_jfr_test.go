@@ -31,7 +31,7 @@ func lz4Of(tb testing.TB, r io.Reader) []byte {
 	return out.Bytes()
 }
 
-// zipOf returns a zip of files with these names, all of one content.
+// zipOf returns a zip with files of these names and the same content.
 func zipOf(tb testing.TB, content func() io.Reader, names ...string) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -61,14 +61,14 @@ func recordingProfiles(pd pprofile.Profiles) (values map[string]int, links int) 
 	return values, links
 }
 
-// exampleValues are the values of [jfrtest.Example]. Two profiles have contentions and delay.
+// exampleValues has the values of [jfrtest.Example]. Two profiles have contentions and delay.
 var exampleValues = map[string]int{
 	"cpu": 5, "wall": 1, "alloc_in_new_tlab_objects": 2, "alloc_in_new_tlab_bytes": 2, "alloc_outside_tlab_objects": 1,
 	"alloc_outside_tlab_bytes": 1, "alloc_sample_objects": 1, "alloc_sample_bytes": 1, "live": 1, "malloc_objects": 1, "malloc_bytes": 1,
 	"contentions": 2, "delay": 2,
 }
 
-// TestRecordings holds every way in which a recording may come.
+// TestRecordings sends a recording in every accepted form.
 func TestRecordings(t *testing.T) {
 	recording, labels := jfrtest.Example().Bytes(), jfrtest.Labels()
 	text := func(b []byte) string { return string(b) }
@@ -116,7 +116,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingRate holds that the query tells the time between two samples where the recording does not.
+// TestRecordingRate: the query has the sample rate for recordings without one.
 func TestRecordingRate(t *testing.T) {
 	for query, period := range map[string]int64{"": 1e7, "&sampleRate=50": 2e7, "&sampleRate=0": 1e7, "&sampleRate=x": 1e7} {
 		recording := jfrtest.New()
@@ -130,7 +130,7 @@ func TestRecordingRate(t *testing.T) {
 	}
 }
 
-// TestRecordingFile holds that the section file reads recordings.
+// TestRecordingFile: the section file reads recordings.
 func TestRecordingFile(t *testing.T) {
 	directory := t.TempDir()
 	put(t, jfrtest.Example().Bytes(), directory, "a.pb.gz")
@@ -140,7 +140,7 @@ func TestRecordingFile(t *testing.T) {
 	assert.Equal(t, exampleValues, values)
 }
 
-// TestRecordingRefusals holds the answers for recordings that cannot be taken.
+// TestRecordingRefusals checks the answers for invalid recordings.
 func TestRecordingRefusals(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	reader := func() io.Reader { return bytes.NewReader(recording) }
@@ -191,7 +191,7 @@ func TestRecordingRefusals(t *testing.T) {
 	}
 }
 
-// TestRecordingMemory holds that memory is reserved before it is allocated, also for containers.
+// TestRecordingMemory: memory is reserved before it is allocated, also for containers.
 func TestRecordingMemory(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	format := jfrFormat{decoder: jfr.NewDecoder(jfr.Options{}), container: jfrContainer{limit: 1 << 20}}
@@ -205,7 +205,7 @@ func TestRecordingMemory(t *testing.T) {
 			calls = 0
 			last := int64(0)
 			_, _, err := format.Decode(payload, pprof.Source{Reserve: func(bytes int64) error {
-				assert.Greater(t, bytes, last, "the number never falls")
+				assert.Greater(t, bytes, last, "the total never decreases")
 				last = bytes
 				if calls++; calls > allowed {
 					return refused

@@ -11,8 +11,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// pprofFormat is profile.proto and, where they are allowed, the formats that came before it. It is also the format of payloads
-// of which nothing else is known, so that it passes recordings on to theirs.
+// pprofFormat is profile.proto and, if allowed, the older formats. It is also the format of payloads whose format is
+// unknown: it passes recordings on to their own format.
 type pprofFormat struct {
 	decoder   *pprof.Decoder
 	legacy    legacyFormats

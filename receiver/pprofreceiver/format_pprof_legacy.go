@@ -11,18 +11,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// maxLegacyBytes limits payloads in the older formats. Their parser builds objects of many times their size.
+// maxLegacyBytes limits payloads in the older formats. Their parser allocates objects of many times their size.
 const maxLegacyBytes = 16 << 20
 
-// legacyFactor is how many times the size of a payload in an older format its objects take.
+// legacyFactor is the memory of these objects, as a multiple of the size of the payload.
 const legacyFactor = 40
 
-// legacyFormats are the text and binary formats that came before profile.proto. google/pprof reads them.
+// legacyFormats are the text and binary formats that are older than profile.proto. google/pprof parses them.
 type legacyFormats struct {
 	allowed bool
-	// hint names the option that allows them. It ends the error where they are not allowed.
+	// hint names the option that allows these formats. It is appended to the error if they are not allowed.
 	hint string
-	// limit is the most that a payload may have, in bytes.
+	// limit is the maximum size of a payload in bytes.
 	limit int
 }
 
@@ -30,8 +30,8 @@ func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormat
 	return legacyFormats{allowed: allowed, hint: hint, limit: min(inflatedBytes, maxLegacyBytes)}
 }
 
-// convert returns payload as profile.proto, and its size without compression. It calls reserve with all bytes that it uses,
-// before it uses them.
+// convert returns the payload as profile.proto, and its decompressed size. Before allocating, it calls reserve with the
+// total number of bytes.
 func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) (converted []byte, size int, err error) {
 	plain, err := inflate.AppendReserving(nil, payload, f.limit, func(bytes int) error { return reserve(int64(bytes)) })
 	if err != nil {
@@ -51,7 +51,7 @@ func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) 
 	return out.Bytes(), len(plain), reserve(int64(out.Cap()))
 }
 
-// parseLegacy recovers from panics: the parsers of google/pprof expect files that their user trusts.
+// parseLegacy recovers from panics: the parsers of google/pprof are made for trusted files.
 func parseLegacy(plain []byte) (parsed *profile.Profile, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -57,7 +57,7 @@ func TestLegacyRefused(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"malformed": 1, "too_large": 1})
 }
 
-// TestLegacyCorpus takes every older file of the corpus that google/pprof reads.
+// TestLegacyCorpus accepts every file of the corpus in an older format that google/pprof reads.
 func TestLegacyCorpus(t *testing.T) {
 	count := 0
 	for _, file := range profiletest.CorpusPprofs(t) {

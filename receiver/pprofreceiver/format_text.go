@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/speedscope"
 )
 
-// The formats that a request can name, beside formatPprof.
+// The formats that a request can name, in addition to formatPprof.
 const (
 	formatFolded     = "folded"
 	formatGroups     = "groups" // Pyroscope's name of formatFolded
@@ -24,21 +24,21 @@ const (
 	formatSpeedscope = "speedscope"
 	formatPerfScript = "perf_script"
 
-	// textFormats names them all, in errors.
+	// textFormats has all of them, for errors.
 	textFormats = formatFolded + ", " + formatGroups + ", " + formatLines + ", " + formatTrie + ", " + formatTree + ", " +
 		formatSpeedscope + ", " + formatPerfScript
 )
 
-// collapsedForms are the formats that are collapsed stacks.
+// collapsedForms are the formats with collapsed stacks.
 var collapsedForms = map[string]collapsed.Form{
 	formatFolded: collapsed.Groups, formatGroups: collapsed.Groups, formatLines: collapsed.Lines,
 	formatTrie: collapsed.Trie, formatTree: collapsed.Tree,
 }
 
-// textFormat is a format whose frames are names.
+// textFormat is a format whose frames have names.
 type textFormat func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
 
-// Decode translates a payload. The translators of these formats have their classes of errors in common.
+// Decode translates a payload. The translators of these formats share their error classes.
 func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f(payload, source)
 	switch {
@@ -50,7 +50,8 @@ func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profil
 	return profiles, stats, err
 }
 
-// textFormat returns a format by its name, nil if there is none. period is what a count of collapsed stacks is worth.
+// textFormat returns the format with a name, or nil if there is none. period is the value of one count of collapsed
+// stacks.
 func (in *intake) textFormat(name string, period int64) payloadFormat {
 	if form, found := collapsedForms[name]; found {
 		options := collapsed.Options{Form: form, Period: period, Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}

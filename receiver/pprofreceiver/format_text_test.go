@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestIngestFormats posts each format as Pyroscope's clients name it.
+// TestIngestFormats posts each format with the names that Pyroscope's clients use.
 func TestIngestFormats(t *testing.T) {
 	const span = "&from=1700000000&until=1700000010"
 	groups := profiletest.Format(t, "groups.txt")
@@ -73,7 +73,7 @@ func profileName(pd pprofile.Profiles, profile pprofile.Profile) string {
 	return ""
 }
 
-// TestQueryFormats posts each format to the API of raw profiles.
+// TestQueryFormats posts each format to the API for raw profiles.
 func TestQueryFormats(t *testing.T) {
 	for name, test := range map[string]struct {
 		query, file string
@@ -109,7 +109,7 @@ func TestQueryFormats(t *testing.T) {
 	}
 }
 
-// TestFormatRefusals: what is not taken is refused with its name.
+// TestFormatRefusals: the error for a format that is not supported names it.
 func TestFormatRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		target, body string
@@ -141,7 +141,7 @@ func TestFormatRefusals(t *testing.T) {
 	}
 }
 
-// TestFormatMemory: a budget that is too small is answered like that of any other format.
+// TestFormatMemory: without memory the answer is the same as for a pprof.
 func TestFormatMemory(t *testing.T) {
 	r := runOn(t, withBudget(budget.New(4<<20, 0)), nil)
 	var text strings.Builder

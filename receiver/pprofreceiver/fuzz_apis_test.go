@@ -19,8 +19,8 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
-// fuzzAPI sends requests to the path. Whatever they hold, what is handed on conforms to the rules, the answer is a
-// success or one of the table, and nothing is handed on twice.
+// fuzzAPI sends requests to the path. Messages conform to OTLP, the answer is a success or a defined error, and nothing
+// is passed on twice.
 func fuzzAPI(f *testing.F, path string) {
 	f.Helper()
 	cfg := createDefaultConfig().(*Config)
@@ -52,7 +52,7 @@ func fuzzAPI(f *testing.F, path string) {
 	})
 }
 
-// addCaptures seeds a target with the captures of a client, and with a part of each.
+// addCaptures adds the captures of a client to the seeds, and a part of each.
 func addCaptures(f *testing.F, client string) {
 	f.Helper()
 	for _, c := range profiletest.Captures(f) {
@@ -67,7 +67,7 @@ func addCaptures(f *testing.F, client string) {
 	}
 }
 
-// addFormats seeds a target with a payload of each format. query ends with the name of the parameter.
+// addFormats adds a payload of each format to the seeds. query ends with the name of the parameter.
 func addFormats(f *testing.F, query string) {
 	f.Helper()
 	for file, name := range map[string]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
-// FuzzHandler sends a body with a query, a Content-Encoding and a header to the handler. Whatever they are, the answer
-// is 204 with one conforming message handed on, or one of the table with none.
+// FuzzHandler sends a body with a query, a Content-Encoding and a header to the handler. The answer is either 204, with
+// one conforming message, or a defined error, without a message.
 func FuzzHandler(f *testing.F) {
 	valid := plain(f, cpuProfile(2))
 	for _, body := range [][]byte{

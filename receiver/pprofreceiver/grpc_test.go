@@ -27,7 +27,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// bytesCodec sends messages that are written already.
+// bytesCodec sends messages that are already marshalled.
 type bytesCodec struct{}
 
 func (bytesCodec) Marshal(v any) ([]byte, error) { return v.([]byte), nil }
@@ -39,7 +39,7 @@ func (bytesCodec) Unmarshal(data []byte, v any) error {
 
 func (bytesCodec) Name() string { return "proto" }
 
-// dial makes a client of gRPC.
+// dial returns a gRPC client.
 func (r *running) dial(t *testing.T, how credentials.TransportCredentials) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient(r.address, grpc.WithTransportCredentials(how), grpc.WithDefaultCallOptions(grpc.ForceCodec(bytesCodec{})))
@@ -48,7 +48,7 @@ func (r *running) dial(t *testing.T, how credentials.TransportCredentials) *grpc
 	return conn
 }
 
-// TestGRPC calls both procedures by a client of gRPC, on the port that HTTP/1 has, too.
+// TestGRPC calls both procedures with a gRPC client, on the same port as HTTP/1.
 func TestGRPC(t *testing.T) {
 	profile := gz(t, plain(t, cpuProfile(3)))
 	for path, parca := range map[string]bool{pushPath: false, parcaPath: true} {
@@ -95,7 +95,7 @@ func TestGRPCErrors(t *testing.T) {
 	}
 }
 
-// TestGRPCFrames sends what a client would not.
+// TestGRPCFrames sends invalid frames.
 func TestGRPCFrames(t *testing.T) {
 	r := run(t, nil)
 	message := pushRequest(false, nil, plain(t, cpuProfile(1)))
@@ -142,7 +142,7 @@ func TestGRPCFrames(t *testing.T) {
 	}
 }
 
-// TestGRPCOverTLS shares the port, too.
+// TestGRPCOverTLS uses the same port with TLS.
 func TestGRPCOverTLS(t *testing.T) {
 	certificate, key := selfSigned(t)
 	r := runOn(t, componenttest.NewNopHost(), func(_ *Config, s *ServerConfig) {

@@ -21,10 +21,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// shutdownGrace is how long a request may still arrive once the server is shutting down.
+// shutdownGrace is how long requests can still arrive after the shutdown begins.
 const shutdownGrace = time.Second
 
-// obsFormat is the format that the standard metrics and spans of a receiver name.
+// obsFormat is the format in the standard metrics and spans of a receiver.
 const obsFormat = "pprof"
 
 // handler routes requests to the APIs.
@@ -96,11 +96,11 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return payloads.deliver(ctx)
 }
 
-// receive reads the body of a request. When all of it has arrived, it waits until the request may be processed; the caller
-// must call release when it has been.
+// receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
+// caller must call release after processing it.
 func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
 	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), expire: func() {
-		// On an error the connection does not support deadlines. Then the request has none.
+		// An error means that the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	}}
 	defer arriving.end()
@@ -124,10 +124,10 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return body, release, err
 }
 
-// requestBytes is what a request takes that has only begun: a goroutine, buffers, a stream of HTTP/2.
+// requestBytes is the memory of a request that has only begun: a goroutine, buffers, an HTTP/2 stream.
 const requestBytes = 24 << 10
 
-// headerBytes estimates the memory of a request without its body: the texts of the header, and the parsed query.
+// headerBytes estimates the memory of a request without its body: the header and the parsed query.
 func headerBytes(r *http.Request) int64 {
 	bytes := 2 * len(r.RequestURI)
 	for name, values := range r.Header {
@@ -139,8 +139,7 @@ func headerBytes(r *http.Request) int64 {
 	return requestBytes + 2*int64(bytes)
 }
 
-// newSource returns what the configuration, headers and query say about the profiles of a request. The API itself overrides
-// it.
+// newSource returns the source of the profiles, from the configuration, headers and query. The API can override it.
 func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	source := s.intake.newSource()
 	err := setFromHeaders(source.Resource, r.Header, s.headers)
@@ -150,13 +149,13 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 	return source, err
 }
 
-// limitReadOnShutdown sets a short deadline for reading the request when the server shuts down. So an idle client cannot
-// delay the shutdown. stop undoes it. The handler must call stop before it returns: net/http does not allow the use of w later.
+// limitReadOnShutdown sets a short deadline for reading the request when the server shuts down, so that an idle client
+// cannot delay the shutdown. The handler must call stop before it returns: net/http does not allow using w later.
 func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
 	limited := make(chan struct{})
 	cancel := context.AfterFunc(s.stopping, func() {
 		defer close(limited)
-		// On an error the connection does not support deadlines. Then the request has none.
+		// An error means that the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(shutdownGrace))
 	})
 	return func() {
@@ -166,8 +165,8 @@ func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
 	}
 }
 
-// shutdownError returns a retryable error if the shutdown has caused err. The read deadline of the shutdown also cancels the
-// context of requests that have arrived: net/http keeps reading the connection to notice that the client has gone.
+// shutdownError returns a retryable error if the shutdown caused err. The read deadline also cancels the context of
+// requests that have arrived completely: net/http keeps reading the connection to detect that the client disconnects.
 func (s *server) shutdownError(err error) error {
 	if err == nil || s.stopping.Err() == nil {
 		return err
@@ -187,19 +186,19 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
-	// A client that is still writing when the connection closes may never see the answer.
+	// A client that is still writing when the connection closes may not get the answer.
 	_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
 	one.fail(w, r, f)
 }
 
-// drainedBytes is how much of a refused body is still read. The read timeout limits how long that may take; drainTime limits
-// it for a body that was refused while it arrived.
+// drainedBytes limits how much of a refused body is read. The read timeout limits the time, or drainTime for a body that
+// was refused while it arrived.
 const (
 	drainedBytes = 2 << 20
 	drainTime    = 2 * time.Second
 )
 
-// seconds rounds up: a client that comes back too early would be refused again.
+// seconds rounds up: a client that retries too early would be refused again.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
@@ -208,8 +207,8 @@ func succeedEmpty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.S
 
 func failText(w http.ResponseWriter, _ *http.Request, f failure) { http.Error(w, f.text, f.status) }
 
-// refuseEarly answers the requests that confighttp refuses: failed authentication, and encodings that are unknown or broken
-// at their start. It only gets a text and a status.
+// refuseEarly answers requests that confighttp refuses: failed authentication, and unknown encodings. It only gets a text
+// and a status.
 func (s *server) refuseEarly(w http.ResponseWriter, r *http.Request, text string, status int) {
 	class := classMalformed
 	switch {

@@ -25,10 +25,10 @@ func (discard) Capabilities() consumer.Capabilities { return consumer.Capabiliti
 
 func (discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { return nil }
 
-// BenchmarkHandler measures what a request costs beside the translation (op=decode), without sockets. Bytes are those
-// on the wire.
+// BenchmarkHandler measures a request without sockets, and the translation alone (op=decode). Bytes are those on the
+// wire.
 //
-//	go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver
+// go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver
 func BenchmarkHandler(b *testing.B) {
 	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{})
 	require.NoError(b, err)

@@ -16,10 +16,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxNamedTargets is how many failing targets the error of a status names. Its attributes have all targets.
+// maxNamedTargets limits the failing targets in the error of a status. The attributes of the status have all targets.
 const maxNamedTargets = 5
 
-// health reports the status of the component: which targets work, and which do not.
+// health reports the component status: the targets that work, and those that fail.
 type health struct {
 	host component.Host
 	log  *zap.Logger
@@ -32,7 +32,7 @@ func newHealth(host component.Host, log *zap.Logger) *health {
 	return &health{host: host, log: log, states: map[string]error{}}
 }
 
-// set sets the state of a target. Only a change is reported and logged.
+// set sets the state of a target. It reports and logs only changes.
 func (h *health) set(target string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

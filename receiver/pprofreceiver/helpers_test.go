@@ -32,7 +32,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 )
 
-// running is a receiver that listens, and what it gave to the next consumer.
+// running is a receiver that is started, and the messages that it has passed on.
 type running struct {
 	url       string
 	address   string
@@ -42,7 +42,7 @@ type running struct {
 	client    *http.Client
 }
 
-// run starts a receiver on a free port. It ends with the test.
+// run starts a receiver on a free port. It is shut down when the test ends.
 func run(tb testing.TB, change func(*Config, *ServerConfig)) *running {
 	tb.Helper()
 	return runOn(tb, componenttest.NewNopHost(), change)
@@ -62,13 +62,13 @@ func runOn(tb testing.TB, host component.Host, change func(*Config, *ServerConfi
 	return r
 }
 
-// runConfig starts a receiver with any configuration. It ends with the test.
+// runConfig starts a receiver with any configuration. It is shut down when the test ends.
 func runConfig(tb testing.TB, host component.Host, cfg *Config) *running {
 	tb.Helper()
 	return runInto(tb, host, cfg, &sink{})
 }
 
-// runInto does so with a sink that was told beforehand what to do.
+// runInto is runConfig with a prepared sink.
 func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink) *running {
 	tb.Helper()
 	r := &running{sink: next, telemetry: componenttest.NewTelemetry(), client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
@@ -90,7 +90,7 @@ func runInto(tb testing.TB, host component.Host, cfg *Config, next *sink) *runni
 
 func nopSettings() receiver.Settings { return receivertest.NewNopSettings(metadata.Type) }
 
-// reply is an answer, read whole.
+// reply is an answer with its whole body.
 type reply struct {
 	status int
 	header http.Header
@@ -103,7 +103,7 @@ func (r *running) post(tb testing.TB, target string, body []byte, headers ...str
 	return r.do(tb, http.MethodPost, target, bytes.NewReader(body), headers...)
 }
 
-// postLater posts while the test goes on.
+// postLater posts in the background.
 func (r *running) postLater(t *testing.T, target string, body []byte, headers ...string) <-chan reply {
 	t.Helper()
 	got := make(chan reply, 1)
@@ -139,7 +139,7 @@ func (r *running) send(ctx context.Context, method, target string, body io.Reade
 	return reply{status: response.StatusCode, header: response.Header, text: string(text)}, err
 }
 
-// assertRefusals compares the counts of refusals by reason, of all APIs.
+// assertRefusals compares the counts of refusals by reason over all APIs.
 func (r *running) assertRefusals(t *testing.T, want map[string]int64) {
 	t.Helper()
 	if len(want) == 0 {
@@ -148,12 +148,12 @@ func (r *running) assertRefusals(t *testing.T, want map[string]int64) {
 	assert.Equal(t, want, r.counts("otelcol_receiver_pprof_refusals", "reason"))
 }
 
-// refusals returns how many requests were refused for this reason. The counting may come after the answer.
+// refusals returns the number of requests that were refused with this reason. They can be counted after the answer.
 func (r *running) refusals(reason string) int64 {
 	return r.counts("otelcol_receiver_pprof_refusals", "reason")[reason]
 }
 
-// counts sums a metric by an attribute. What was never counted has no sum.
+// counts returns the sums of a metric by attribute, without zeros.
 func (r *running) counts(name, key string) map[string]int64 {
 	sums := map[string]int64{}
 	metric, err := r.telemetry.GetMetric(name)
@@ -167,7 +167,7 @@ func (r *running) counts(name, key string) map[string]int64 {
 	return sums
 }
 
-// points are those of the API for raw pprof.
+// points returns data points of the API for raw pprof.
 func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
 	var all []metricdata.DataPoint[int64]
 	for value, count := range values {
@@ -178,7 +178,7 @@ func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
 
 var apiPprof = attribute.String("api", "pprof")
 
-// sink keeps what it is given, or does what it is told.
+// sink stores messages, or calls consume.
 type sink struct {
 	mu      sync.Mutex
 	got     []pprofile.Profiles
@@ -204,7 +204,7 @@ func (s *sink) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error 
 	return nil
 }
 
-// set changes what the sink does while it is in use.
+// set changes consume while the sink is in use.
 func (s *sink) set(consume func(context.Context) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *sink) all() []pprofile.Profiles {
 	return s.got
 }
 
-// wait returns the messages once there are n, and checks them against the rules.
+// wait waits for n messages, and checks them against OTLP's rules.
 func (s *sink) wait(tb testing.TB, n int) []pprofile.Profiles {
 	tb.Helper()
 	require.Eventually(tb, func() bool { return len(s.all()) >= n }, 20*time.Second, 2*time.Millisecond)
@@ -228,7 +228,7 @@ func (s *sink) wait(tb testing.TB, n int) []pprofile.Profiles {
 	return all
 }
 
-// one returns the only message and checks it against the rules.
+// one returns the only message, and checks it against OTLP's rules.
 func (s *sink) one(tb testing.TB) pprofile.Profiles {
 	tb.Helper()
 	all := s.all()
@@ -243,7 +243,7 @@ func (s *sink) resource(tb testing.TB) map[string]any {
 	return s.one(tb).ResourceProfiles().At(0).Resource().Attributes().AsRaw()
 }
 
-// cpuProfile is a small profile of two sample types and n samples.
+// cpuProfile returns a small profile with two sample types and n samples.
 func cpuProfile(n int) *profile.Profile {
 	function := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
 	location := &profile.Location{ID: 1, Address: 0x1000, Line: []profile.Line{{Function: function, Line: 7}}}
@@ -266,7 +266,7 @@ func cpuProfile(n int) *profile.Profile {
 	return p
 }
 
-// plain returns a profile in its uncompressed form.
+// plain returns an uncompressed profile.
 func plain(tb testing.TB, p *profile.Profile) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -315,5 +315,5 @@ func zlibOf(tb testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// asInPprof are the rules but for what pprof allows and is kept as it is.
+// asInPprof has the rules of OTLP, without those that valid pprofs can violate.
 var asInPprof = profiletest.CheckOptions{AllowNegativeLines: true, AllowNamelessFunctions: true}

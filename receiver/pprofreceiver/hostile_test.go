@@ -28,7 +28,7 @@ func (zeroReader) Read(p []byte) (int, error) {
 
 func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
 
-// TestBombs sends 1 GiB of zeros in every disguise. Each is answered with 413, and memory stays low.
+// TestBombs sends 1 GiB of zeros in every compression. Each is answered with 413, and memory stays low.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compresses several GiB")
@@ -71,7 +71,7 @@ func TestBombs(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"too_large": int64(len(bombs))})
 }
 
-// TestLimits meets each limit of one payload with a profile that exceeds it and one that does not.
+// TestLimits tests each limit of a payload with a profile above it and one at it.
 func TestLimits(t *testing.T) {
 	p := cpuProfile(10) // 10 samples of 2 types, 1 label, 1 location, strings of up to 11 bytes
 	body := plain(t, p)
@@ -100,7 +100,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWireBytes meets max_request_body_size, with and without an announced length, and behind a Content-Encoding.
+// TestWireBytes tests max_request_body_size, with and without an announced length, and with a Content-Encoding.
 func TestWireBytes(t *testing.T) {
 	body := plain(t, cpuProfile(10))
 	limit := int64(len(body))
@@ -115,7 +115,7 @@ func TestWireBytes(t *testing.T) {
 		"snappy":      r.post(t, "/v1/pprof", snappy.Encode(nil, longer), "Content-Encoding", "snappy"),
 	} {
 		assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, name)
-		assert.Empty(t, got.header.Get("Retry-After"), "it will not get smaller")
+		assert.Empty(t, got.header.Get("Retry-After"), "a retry cannot succeed")
 		if name != "snappy" {
 			assert.Contains(t, got.text, fmt.Sprintf("max_request_body_size, %d bytes", limit), name)
 		}
@@ -123,7 +123,7 @@ func TestWireBytes(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"too_large": 4})
 }
 
-// TestGarbage sends what is no profile. It is refused with a reason, and nothing goes on.
+// TestGarbage sends bodies that are not profiles. They are refused with a reason, and nothing is passed on.
 func TestGarbage(t *testing.T) {
 	body := plain(t, cpuProfile(5))
 	for _, c := range []struct {
@@ -201,7 +201,7 @@ func TestAbortedUpload(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return r.refusals("aborted") == 4 }, 10*time.Second, 5*time.Millisecond)
 	assert.Empty(t, r.sink.all())
-	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "no place stayed taken")
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status, "the limiter was released")
 }
 
 func TestBrokenChunks(t *testing.T) {
@@ -213,8 +213,7 @@ func TestBrokenChunks(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 }
 
-// TestAnnouncedLengthIsNotTrusted announces 20 MB and sends little more than a body has room for at first, many times
-// over.
+// TestAnnouncedLengthIsNotTrusted announces 20 MB and sends slightly more than the first buffer, many times.
 func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	r := run(t, nil)
 	var before, after runtime.MemStats
@@ -228,7 +227,7 @@ func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(senders<<20), "20 MB each were announced")
 }
 
-// waitArriving waits until n bodies arrive, and of them so many bytes have come.
+// waitArriving waits until n bodies are arriving, and this many bytes of them have arrived.
 func (r *running) waitArriving(t *testing.T, n int, bytes int64) {
 	t.Helper()
 	arriving := r.receiver.sections[0].(*server).arrivals
@@ -243,7 +242,7 @@ func (r *running) waitArriving(t *testing.T, n int, bytes int64) {
 	}, 10*time.Second, 5*time.Millisecond)
 }
 
-// unfinished is a request that announces a length and sends less.
+// unfinished returns a request that announces a length and sends less.
 func unfinished(announced, sent int) string {
 	return fmt.Sprintf("POST /v1/pprof HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", announced, strings.Repeat("x", sent))
 }

@@ -20,20 +20,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// intake is what all sections of the receiver share: it translates payloads, counts them and passes them to the next
+// intake is shared by all sections of the receiver. It translates payloads, counts them, and passes them to the next
 // consumer.
 type intake struct {
 	decoder *pprof.Decoder
-	// recordings translates those of JDK Flight Recorder.
+	// recordings translates recordings of JDK Flight Recorder.
 	recordings *jfr.Decoder
 	limits     LimitsConfig
 	next       xconsumer.Profiles
 	metrics    *metadata.TelemetryBuilder
 	// options are those of the translators.
 	options pprof.DecodeOptions
-	// allMappings says that mappings which no sample refers to are kept.
+	// allMappings keeps mappings that no sample refers to.
 	allMappings bool
-	// resource has the attributes of the configuration. It is only read.
+	// resource has the configured attributes. It must not be modified.
 	resource pcommon.Map
 	version  string
 	// budget is the memory budget of the process. It is nil until the receiver is started.
@@ -63,7 +63,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	}, nil
 }
 
-// pprofFormat returns the format pprof. hint ends the error for an older format where these are not allowed.
+// pprofFormat returns the format pprof. hint is appended to the error for older formats if they are not allowed.
 func (in *intake) pprofFormat(legacyAllowed bool, hint string) payloadFormat {
 	return pprofFormat{
 		decoder:   in.decoder,
@@ -102,5 +102,5 @@ func (in *intake) consume(ctx context.Context, profiles pprofile.Profiles) error
 	return nil
 }
 
-// close makes consume refuse everything.
+// close makes consume refuse everything from now on.
 func (in *intake) close() { in.closed.Store(true) }

@@ -51,7 +51,7 @@ func TestPortTaken(t *testing.T) {
 	require.NoError(t, second.Shutdown(t.Context()))
 }
 
-// TestShutdownDrains lets a request that is being served end well.
+// TestShutdownDrains: a request in progress is completed.
 func TestShutdownDrains(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, nil)
@@ -75,7 +75,7 @@ func TestShutdownDrains(t *testing.T) {
 	assert.Len(t, r.sink.all(), 1)
 }
 
-// TestShutdownIsBounded cuts off what does not end in time, and hands nothing on afterwards.
+// TestShutdownIsBounded: requests that do not end in time are canceled, and nothing is passed on afterwards.
 func TestShutdownIsBounded(t *testing.T) {
 	r := run(t, nil)
 	conn := r.raw(t, unfinished(1_000_000, 100_000))
@@ -95,8 +95,8 @@ func TestShutdownIsBounded(t *testing.T) {
 	assert.Empty(t, r.sink.all())
 }
 
-// TestShutdownHurriesSenders ends, without a deadline of its own, soon after the shutdown: senders that have stopped in
-// the middle do not keep it until read_timeout.
+// TestShutdownHurriesSenders: without a deadline, the shutdown soon refuses senders that have stalled. It does not wait
+// for read_timeout.
 func TestShutdownHurriesSenders(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = time.Hour })
 	var conns []net.Conn
@@ -114,7 +114,7 @@ func TestShutdownHurriesSenders(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"busy": 3})
 }
 
-// statusHost keeps the status that is reported to it.
+// statusHost stores the reported status.
 type statusHost struct {
 	component.Host
 	events chan *componentstatus.Event
@@ -134,14 +134,14 @@ func TestServerFailureIsReported(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusFatalError, event.Status())
 	require.Error(t, event.Err())
 
-	// A regular end is no failure.
+	// A shutdown is no failure.
 	require.NoError(t, s.Shutdown(t.Context()))
 	broken.http = s.http
 	broken.serve(listener, host)
 	assert.Empty(t, host.events)
 }
 
-// TestConsumerErrors sees what the next consumer says in the answer of the server.
+// TestConsumerErrors: the answer of the server has the error of the next consumer.
 func TestConsumerErrors(t *testing.T) {
 	later := errors.New("data refused due to high memory usage")
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestConsumerErrors(t *testing.T) {
 	}
 }
 
-// TestImpatientSender goes away while the next consumer is at work.
+// TestImpatientSender: the client disconnects while the next consumer is working.
 func TestImpatientSender(t *testing.T) {
 	entered := make(chan struct{})
 	r := run(t, nil)

@@ -13,19 +13,19 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// firstBufferBytes is the size of the buffer that content is read into first. Most profiles are not longer.
+// firstBufferBytes is the size of the first buffer for content. Most profiles fit.
 const firstBufferBytes = 64 << 10
 
 // firstBuffers is the pool of these buffers.
 var firstBuffers scratch.Keeper[[firstBufferBytes]byte]
 
-// memory accounts for the memory of one request, or of one fetch, in the memory budget. All numbers are bytes.
+// memory reserves the memory of one request or fetch in the memory budget. All numbers are bytes.
 type memory struct {
-	// reservation is nil before the receiver is started; then there is no limit.
+	// reservation is nil before the receiver is started. Then there is no limit.
 	reservation *budget.Reservation
-	// kept is reserved for what is used until the end: the body, labels, translated payloads.
+	// kept is the reserved memory that is in use until the end: the body, labels, translated payloads.
 	kept int64
-	// buffers are in use, and go back to firstBuffers.
+	// buffers are in use. They will be returned to firstBuffers.
 	buffers []*[firstBufferBytes]byte
 }
 
@@ -38,12 +38,12 @@ func (in *intake) newMemory(ctx context.Context) *memory {
 	return m
 }
 
-// grow reserves bytes in addition to those that are kept. The caller calls it before it allocates them.
+// grow reserves bytes in addition to those that are kept. It must be called before they are allocated.
 func (m *memory) grow(ctx context.Context, bytes int64) error {
 	return m.reserve(ctx, m.kept+bytes)
 }
 
-// keep reserves bytes until the end.
+// keep reserves bytes until release or replace.
 func (m *memory) keep(ctx context.Context, bytes int64) error {
 	err := m.grow(ctx, bytes)
 	if err == nil {
@@ -52,7 +52,7 @@ func (m *memory) keep(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// replace reserves and keeps exactly these bytes, in place of all before. The caller must not use what was read any more.
+// replace keeps exactly this many bytes instead of everything before. Content that was read must not be used afterwards.
 func (m *memory) replace(ctx context.Context, bytes int64) error {
 	m.recycle()
 	err := m.reserve(ctx, bytes)
@@ -75,13 +75,13 @@ func (m *memory) reserve(ctx context.Context, bytes int64) error {
 	return canceled(ctx)
 }
 
-// release gives everything back.
+// release releases all memory.
 func (m *memory) release() {
 	m.recycle()
 	m.reservation.Release()
 }
 
-// recycle gives the buffers back to the pool.
+// recycle returns the buffers to the pool.
 func (m *memory) recycle() {
 	for _, buffer := range m.buffers {
 		firstBuffers.Put(buffer, firstBufferBytes)
@@ -89,10 +89,10 @@ func (m *memory) recycle() {
 	m.buffers = nil
 }
 
-// read reads r to its end, into memory that grows with the content. announced is the length that r is said to have; above 0,
-// it only limits that growth. The result is kept until replace or release. If r is empty, the error is io.EOF.
+// read reads r to its end. The memory grows with the content. announced is the announced length of r; if it is above 0,
+// it only limits the growth. The result is valid until replace or release. If r is empty, the error is io.EOF.
 func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte, error) {
-	var first [1]byte // Until it has arrived, no other memory is used.
+	var first [1]byte // Until it has arrived, no other memory is allocated.
 	if _, err := io.ReadFull(r, first[:]); err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 	}
 }
 
-// double copies content to a buffer of twice its capacity, or of the announced length if that is less.
+// double copies content to a buffer with twice its capacity, or with the announced length if that is less.
 func (m *memory) double(ctx context.Context, content []byte, announced int64) ([]byte, error) {
 	capacity := 2 * int64(cap(content))
 	if announced >= int64(len(content)) {
-		capacity = min(capacity, announced+1) // One more, so that the end is seen without growing.
+		capacity = min(capacity, announced+1) // One more byte, so that the end is found without growing.
 	}
 	if err := m.grow(ctx, capacity); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (m *memory) double(ctx context.Context, content []byte, announced int64) ([
 	return moved, nil
 }
 
-// inflate decompresses a body that holds profiles within something else. The result is kept.
+// inflate decompresses a body that contains profiles. The memory of the result is kept.
 func (m *memory) inflate(ctx context.Context, body []byte, limit int) ([]byte, error) {
 	if inflate.Plain(body) {
 		return body, nil

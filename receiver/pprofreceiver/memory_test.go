@@ -50,7 +50,7 @@ func used(b *budget.Budget) int64 {
 	return bytes
 }
 
-// TestRead reads contents of many lengths, announced and not. What is reserved follows what has come.
+// TestRead reads contents of many lengths, announced and not. The reservation follows the bytes that have arrived.
 func TestRead(t *testing.T) {
 	b := budget.New(1<<30, 0)
 	in := &intake{budget: b}
@@ -77,7 +77,7 @@ func TestRead(t *testing.T) {
 	assert.Zero(t, used(b))
 }
 
-// TestReadAboveBudget ends when the budget does, not behind it.
+// TestReadAboveBudget: reading stops at the limit of the budget.
 func TestReadAboveBudget(t *testing.T) {
 	b := budget.New(1<<20, 0)
 	m := (&intake{budget: b}).newMemory(t.Context())
@@ -89,7 +89,7 @@ func TestReadAboveBudget(t *testing.T) {
 	assert.Zero(t, used(b))
 }
 
-// TestReserveWhileGone: a sender that leaves while its request waits is not told that there is no memory.
+// TestReserveWhileGone: the error for a client that disconnects while its request waits is not about memory.
 func TestReserveWhileGone(t *testing.T) {
 	b := budget.New(100, time.Minute)
 	other, err := b.Reserve(t.Context(), 100)
@@ -101,7 +101,8 @@ func TestReserveWhileGone(t *testing.T) {
 	assert.Equal(t, classAborted, classify(m.grow(ctx, 1)))
 }
 
-// TestScrapedMemory: fetched profiles reserve as requests do. What is remembered to be subtracted is held until the end.
+// TestScrapedMemory: fetched profiles reserve memory like requests. The counters of a delta are reserved until the
+// shutdown.
 func TestScrapedMemory(t *testing.T) {
 	b := budget.New(64<<20, 0)
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(10)))))
@@ -122,7 +123,7 @@ func TestScrapedMemory(t *testing.T) {
 	assert.Zero(t, used(b))
 }
 
-// TestScrapedMemoryExhausted: a profile for which there is no memory is left out, and counted.
+// TestScrapedMemoryExhausted: a profile whose memory cannot be reserved is dropped and counted.
 func TestScrapedMemoryExhausted(t *testing.T) {
 	b := budget.New(1<<20, time.Millisecond)
 	others, err := b.Reserve(t.Context(), 1<<20)
@@ -138,7 +139,7 @@ func TestScrapedMemoryExhausted(t *testing.T) {
 	r.waitOutcome(t, outcomeOK, 1)
 }
 
-// requests are one small profile by every API and in every envelope.
+// requests has one small profile over every API and in every compression.
 func requests(t *testing.T) map[string]func(r *running) reply {
 	t.Helper()
 	profile := plain(t, cpuProfile(1))
@@ -165,8 +166,8 @@ func requests(t *testing.T) map[string]func(r *running) reply {
 	}
 }
 
-// TestMemoryIsHeld: while the next consumer is at work, a request holds what its message takes, twice, and the consumer
-// can take it over. Afterwards nothing is held, whatever became of it.
+// TestMemoryIsHeld: while the next consumer has a message, twice its size is reserved, and the consumer can take over the
+// reservation. Afterwards nothing is reserved, whatever the result.
 func TestMemoryIsHeld(t *testing.T) {
 	for name, send := range requests(t) {
 		t.Run(name, func(t *testing.T) {
@@ -189,8 +190,8 @@ func TestMemoryIsHeld(t *testing.T) {
 	}
 }
 
-// TestMemoryExhausted: while others have the memory, a request is told to come again, in every API; also one whose body
-// still fits, and that finds no memory for its profiles.
+// TestMemoryExhausted: while other requests use the memory, a request is refused with a retryable error, over every API.
+// This includes requests whose body fits, but not their profiles.
 func TestMemoryExhausted(t *testing.T) {
 	const size = 1 << 20
 	for name, send := range requests(t) {
@@ -214,7 +215,7 @@ func TestMemoryExhausted(t *testing.T) {
 	}
 }
 
-// TestMemoryTooLarge: what can never have its memory is refused for good, with the numbers.
+// TestMemoryTooLarge: a request above the whole budget is rejected permanently, with the numbers.
 func TestMemoryTooLarge(t *testing.T) {
 	large := cpuProfile(1)
 	for i := range 9_000 {
@@ -230,7 +231,7 @@ func TestMemoryTooLarge(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"too_large": 2})
 }
 
-// TestConsumerWithoutMemory: what the next consumer says of memory is answered as if it were said here.
+// TestConsumerWithoutMemory: an error of the next consumer about memory gets the same answer as one of the receiver.
 func TestConsumerWithoutMemory(t *testing.T) {
 	for want, err := range map[int]error{
 		http.StatusRequestEntityTooLarge: budget.ErrTooLarge, http.StatusServiceUnavailable: budget.ErrExhausted,
@@ -241,8 +242,8 @@ func TestConsumerWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestWaitingAtShutdown: a request that waits for its turn while the receiver is shut down is told to come again. Its
-// sender is still there.
+// TestWaitingAtShutdown: a request that waits to be processed during a shutdown is refused with a retryable error. Its
+// client is still connected.
 func TestWaitingAtShutdown(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	body := plain(t, cpuProfile(1))
@@ -260,7 +261,7 @@ func TestWaitingAtShutdown(t *testing.T) {
 		arriving.mu.Lock()
 		defer arriving.mu.Unlock()
 		return arriving.held > 0 && arriving.incomplete.Len() == 0
-	}, time.Minute, time.Millisecond, "it is whole, and waits for a place")
+	}, time.Minute, time.Millisecond, "it is complete, and waits to be processed")
 	ended := make(chan error)
 	go func() { ended <- r.receiver.Shutdown(context.WithoutCancel(t.Context())) }()
 	got := <-second

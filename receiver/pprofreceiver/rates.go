@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// profilerRates are the rates of the process for mutex and block profiles. Several receivers may set them. When the last of
-// them stops, the rates are what they were before the first.
+// profilerRates has the process-wide rates of mutex and block profiles. Several receivers can set them. After the last
+// one stops, the rates are the original ones.
 var profilerRates rates
 
 type rates struct {
@@ -19,7 +19,7 @@ type rates struct {
 	blocks bool
 }
 
-// set sets the rates. A rate of 0 or less leaves the current one. Each call must be followed by one of restore.
+// set sets the rates. A rate of 0 or less leaves the current one. Each call must be followed by a call of restore.
 func (r *rates) set(block, mutex int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *rates) set(block, mutex int) {
 	}
 }
 
-// restore restores the rates. The runtime does not tell the rate for blocking; without set, it is 0.
+// restore restores the rates. The runtime does not report the rate of block profiles; it becomes 0.
 func (r *rates) restore() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -47,7 +47,7 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryOption looks for each key of the configuration, with its default where that is a number or text.
+// TestReadmeNamesEveryOption: the README has each option, with its default if that is a number or text.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)
 	cfg := createDefaultConfig().(*Config)
@@ -78,7 +78,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryAnswer looks for the row of each class.
+// TestReadmeNamesEveryAnswer: the table of answers has a row for each class.
 func TestReadmeNamesEveryAnswer(t *testing.T) {
 	text := readme(t)
 	for _, answer := range answers {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// pprofReceiver starts and stops the sections that are configured. Each of them is a component.
+// pprofReceiver starts and stops the configured sections. Each of them is a component.
 type pprofReceiver struct {
 	intake   *intake
 	sections []component.Component
@@ -51,7 +51,7 @@ func addSection[C any, S component.Component](r *pprofReceiver, set receiver.Set
 	return err
 }
 
-// Start starts the sections. If one fails, those before it are shut down.
+// Start starts the sections. If one fails, the others are shut down.
 func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
 	var err error
 	if r.intake.budget, err = budget.Of(host); err != nil {
@@ -65,7 +65,7 @@ func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops the sections and waits, until ctx ends, for the requests and fetches in progress. It may be called without
+// Shutdown stops the sections, and waits for requests and fetches in progress until ctx ends. It can be called without
 // Start, and more than once.
 func (r *pprofReceiver) Shutdown(ctx context.Context) error {
 	var errs []error

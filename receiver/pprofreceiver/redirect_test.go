@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/config/configopaque"
 )
 
-// TestFetchRedirect follows a target to another path of its own. To another host or port it would take its headers along.
+// TestFetchRedirect follows redirects within a target. A redirect to another host or port would disclose the headers.
 func TestFetchRedirect(t *testing.T) {
 	stranger := newTarget(t, serve(gz(t, plain(t, cpuProfile(1)))))
 	elsewhere := strings.Replace(stranger.URL, "127.0.0.1", "localhost", 1) + "/there"

@@ -81,7 +81,7 @@ func (r *remote) round(ctx context.Context, from *fetcher) error {
 // Shutdown stops the schedule and waits for a fetch in progress.
 func (r *remote) Shutdown(ctx context.Context) error { return r.rounds.stop(ctx) }
 
-// setFromTarget sets the attributes of the server that profiles were fetched from.
+// setFromTarget sets the attributes that identify the server of the profiles.
 func setFromTarget(resource pcommon.Map, target *url.URL) {
 	resource.PutStr(attributeServerAddress, label.ValidText(target.Hostname()))
 	if port, err := strconv.ParseInt(target.Port(), 10, 32); err == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// runRemote fetches from a target, with the change.
+// runRemote fetches from a target. change changes the configuration.
 func runRemote(t *testing.T, host *watchingHost, endpoint string, change func(*Config, *RemoteConfig)) *running {
 	t.Helper()
 	cfg := fetchConfig()
@@ -34,7 +34,7 @@ func runRemote(t *testing.T, host *watchingHost, endpoint string, change func(*C
 	return runConfig(t, host, cfg)
 }
 
-// TestRemoteReplay fetches what Go's own endpoints were seen to answer.
+// TestRemoteReplay fetches recorded answers of Go's endpoints.
 func TestRemoteReplay(t *testing.T) {
 	payloads := map[string]profiletest.ClientPayload{}
 	for _, payload := range payloadsOf(t, "std-net-http-pprof/") {
@@ -86,7 +86,7 @@ func portOf(t *testing.T, text string) int64 {
 	return port
 }
 
-// TestRemoteRounds fetches again and again, and counts it.
+// TestRemoteRounds fetches repeatedly, and counts the fetches.
 func TestRemoteRounds(t *testing.T) {
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(2)))))
 	host := &watchingHost{}
@@ -114,7 +114,7 @@ func keysOf(counts map[string]int64) (keys []string) {
 	return keys
 }
 
-// TestRemoteFailures says what is wrong, as status of the component, and goes on when it is right again.
+// TestRemoteFailures: the component status has the error, and recovers.
 func TestRemoteFailures(t *testing.T) {
 	good := serve(gz(t, plain(t, cpuProfile(1))))
 	for name, c := range map[string]struct {
@@ -165,7 +165,7 @@ func TestRemoteFailures(t *testing.T) {
 			r.sink.wait(t, 1)
 		})
 	}
-	t.Run("nobody there", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		host := &watchingHost{}
 		r := runRemote(t, host, "http://127.0.0.1:1/debug/pprof/heap", nil)
 		r.waitOutcome(t, "unreachable", 1)
@@ -173,7 +173,7 @@ func TestRemoteFailures(t *testing.T) {
 	})
 }
 
-// TestRemoteConsumer reports a next component that refuses, and does not stop.
+// TestRemoteConsumer: an error of the next consumer is reported, and fetching continues.
 func TestRemoteConsumer(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	host := &watchingHost{}
@@ -186,7 +186,7 @@ func TestRemoteConsumer(t *testing.T) {
 	r.sink.wait(t, 1)
 }
 
-// TestRemoteBodyIsClosed uses one connection for all rounds: that of an answer that was read and closed is free again.
+// TestRemoteBodyIsClosed: all rounds use one connection, since answers are read completely and closed.
 func TestRemoteBodyIsClosed(t *testing.T) {
 	to := newTarget(t, serve(gz(t, plain(t, cpuProfile(1)))))
 	connections := map[string]bool{}
@@ -200,7 +200,7 @@ func TestRemoteBodyIsClosed(t *testing.T) {
 	assert.Len(t, connections, 1)
 }
 
-// TestRemoteShutdown ends a fetch that is under way and would never end by itself.
+// TestRemoteShutdown: the shutdown cancels a fetch that would not end.
 func TestRemoteShutdown(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	to := newTarget(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -210,10 +210,10 @@ func TestRemoteShutdown(t *testing.T) {
 	r := runRemote(t, &watchingHost{}, to.URL, nil)
 	<-asked
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
-	assert.Empty(t, r.counts("otelcol_receiver_pprof_fetches", "outcome"), "what is cut off is no failure")
+	assert.Empty(t, r.counts("otelcol_receiver_pprof_fetches", "outcome"), "a canceled fetch is no failure")
 }
 
-// TestRemoteTimeout gives an answer the time that its URL asks for, where no timeout is configured.
+// TestRemoteTimeout: without a configured timeout, it includes the seconds in the URL.
 func TestRemoteTimeout(t *testing.T) {
 	for query, want := range map[string]time.Duration{
 		"": 0, "?seconds=30": 30 * time.Second, "?seconds=0.5": 500 * time.Millisecond, "?seconds=-1": 0, "?seconds=x": 0, "?seconds=1e300": 0, "?a=b&seconds=2": 2 * time.Second,
@@ -224,7 +224,7 @@ func TestRemoteTimeout(t *testing.T) {
 	}
 }
 
-// TestLateShutdown does not wait longer than it is allowed to.
+// TestLateShutdown: the shutdown does not wait beyond its deadline.
 func TestLateShutdown(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	entered, release := make(chan struct{}), make(chan struct{})

@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// capture is a request as it stood on the wire.
+// capture returns the recorded bytes of a request.
 func capture(tb testing.TB, name string) []byte {
 	tb.Helper()
 	head, err := os.ReadFile(profiletest.Testdata(tb, "clients", name+".headers.txt"))
@@ -32,7 +32,7 @@ func capture(tb testing.TB, name string) []byte {
 	return append([]byte(lines), body...)
 }
 
-// replay sends the bytes of a request over a connection of its own.
+// replay sends the bytes of a request over a new connection.
 func (r *running) replay(tb testing.TB, request []byte) reply {
 	tb.Helper()
 	conn, err := net.Dial("tcp", r.address)
@@ -49,7 +49,7 @@ func (r *running) replay(tb testing.TB, request []byte) reply {
 	return reply{status: response.StatusCode, header: response.Header, text: string(text)}
 }
 
-// payloadsOf are the pprofs of the captures whose name begins so, by name and part.
+// payloadsOf returns the pprofs of the captures with this prefix, by name and part.
 func payloadsOf(tb testing.TB, prefix string) []profiletest.ClientPayload {
 	tb.Helper()
 	var all []profiletest.ClientPayload
@@ -62,7 +62,7 @@ func payloadsOf(tb testing.TB, prefix string) []profiletest.ClientPayload {
 	return all
 }
 
-// assertPayload compares what came of a payload with what is known of it.
+// assertPayload compares the profiles of a payload with the known facts about it.
 func assertPayload(t *testing.T, want profiletest.ClientPayload, dictionary pprofile.ProfilesDictionary, scope pprofile.ScopeProfiles) {
 	t.Helper()
 	sumsWanted := map[string]int64{}
@@ -77,7 +77,7 @@ func assertPayload(t *testing.T, want profiletest.ClientPayload, dictionary ppro
 	}
 }
 
-// sumsOf adds up the values of each profile, by type/unit.
+// sumsOf returns the sum of the values of each profile, by type/unit.
 func sumsOf(dictionary pprofile.ProfilesDictionary, scope pprofile.ScopeProfiles) map[string]int64 {
 	all := map[string]int64{}
 	text := dictionary.StringTable()
@@ -109,7 +109,7 @@ func profileNames(dictionary pprofile.ProfilesDictionary, scope pprofile.ScopePr
 	return names
 }
 
-// formOf is a form with these fields: names, and contents.
+// formOf returns a form with these fields: names and contents.
 func formOf(boundary string, fields ...string) []byte {
 	var body bytes.Buffer
 	for i := 0; i < len(fields); i += 2 {

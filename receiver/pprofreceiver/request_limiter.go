@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// requestLimiter limits how many requests are processed at a time, of all tenants and of one.
+// requestLimiter limits how many requests are processed at a time, in total and for each tenant.
 type requestLimiter struct {
-	// total is the limit of all requests, perTenant that of one tenant. 0 is no limit per tenant.
+	// total is the limit for all requests, perTenant the limit for one tenant. 0 means no limit per tenant.
 	total, perTenant int
 	// wait is how long a request above a limit waits.
 	wait time.Duration
 	all  *semaphore.Weighted
 
 	mu sync.Mutex
-	// tenants has the tenants that have requests.
+	// tenants has the tenants with requests.
 	tenants map[string]*tenantLimiter
 }
 
 // tenantLimiter limits the requests of one tenant.
 type tenantLimiter struct {
 	*semaphore.Weighted
-	// requests counts the requests that are processed or wait. The lock of requestLimiter guards it.
+	// requests counts the requests that are processed or waiting. The lock of requestLimiter protects it.
 	requests int
 }
 
@@ -38,8 +38,8 @@ func newRequestLimiter(total, perTenant int, wait time.Duration) *requestLimiter
 	}
 }
 
-// acquire waits until a request of a tenant may be processed. The caller must call release when it has been. A request that
-// waits for the limit of its tenant does not count for the limit of all.
+// acquire waits until a request can be processed. The caller must call release afterwards. A request that waits for the
+// limit of its tenant does not count toward the total limit.
 func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, l.wait)
 	defer cancel()
@@ -60,7 +60,7 @@ func (l *requestLimiter) acquire(ctx context.Context, tenant string) (release fu
 	}, nil
 }
 
-// acquireTenant waits for the limit of the tenant only.
+// acquireTenant waits for the limit of the tenant.
 func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant string) (release func(), err error) {
 	if l.perTenant == 0 {
 		return func() {}, nil
@@ -80,7 +80,7 @@ func (l *requestLimiter) acquireTenant(ctx, waiting context.Context, tenant stri
 	}, nil
 }
 
-// addRequest returns the limiter of a tenant. The caller must call removeRequest when the request is done.
+// addRequest returns the limiter of a tenant. The caller must call removeRequest after the request.
 func (l *requestLimiter) addRequest(tenant string) *tenantLimiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 	return s.TryAcquire(1) || s.Acquire(ctx, 1) == nil
 }
 
-// canceled is the error of a request whose client stopped waiting.
+// canceled returns the error for a request whose client stopped waiting.
 func canceled(ctx context.Context) error {
 	return refuse(classAborted, "the client canceled the request while it waited: %w", ctx.Err())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
-// TestBusy refuses a request above the limit, and tells the client to come back.
+// TestBusy: a request above the limit is refused with a retryable error.
 func TestBusy(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {
@@ -41,7 +41,7 @@ func TestBusy(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, (<-first).status)
 }
 
-// TestWaitForLimit lets a request above the limit wait.
+// TestWaitForLimit: a request above the limit waits.
 func TestWaitForLimit(t *testing.T) {
 	entered, release := make(chan struct{}, 2), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, time.Minute })
@@ -58,8 +58,8 @@ func TestWaitForLimit(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, (<-second).status)
 }
 
-// TestSlowSendersHoldNoPlace opens requests whose body does not begin, or does not get far. Others are served meanwhile.
-func TestSlowSendersHoldNoPlace(t *testing.T) {
+// TestSlowSendersDoNotCount: requests whose body has not arrived do not count. Others are served in the meantime.
+func TestSlowSendersDoNotCount(t *testing.T) {
 	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = 1, 0 })
 	for range 5 {
 		r.raw(t, unfinished(1_000_000, 0))
@@ -70,7 +70,7 @@ func TestSlowSendersHoldNoPlace(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, got.status, got.text)
 }
 
-// TestWaitingRequestsDoNotCount: requests that only wait for their result do not count for the limits.
+// TestWaitingRequestsDoNotCount: requests that only wait for their result do not count toward the limits.
 func TestWaitingRequestsDoNotCount(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {
@@ -97,7 +97,7 @@ func TestWaitingRequestsDoNotCount(t *testing.T) {
 	requests = append(requests, r.postLater(t, "/v1/pprof", body))
 	<-entered
 	got := r.post(t, "/v1/pprof", body)
-	assert.Equal(t, http.StatusTooManyRequests, got.status, "work counts as ever")
+	assert.Equal(t, http.StatusTooManyRequests, got.status, "requests in progress count")
 	close(release)
 	for _, request := range requests {
 		assert.Equal(t, http.StatusNoContent, (<-request).status)
@@ -121,7 +121,7 @@ func TestGivingUpWaiting(t *testing.T) {
 	}
 }
 
-// TestGreedyTenant reaches the limit of one tenant, whose further requests are refused. Another tenant is served.
+// TestGreedyTenant: further requests of a tenant at its limit are refused. Another tenant is served.
 func TestGreedyTenant(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {

@@ -21,11 +21,11 @@ const (
 	queryServiceName    = "service.name"
 	queryProfileName    = "profile.name"
 
-	// nameLabel is the label that Prometheus and related systems use for the name of a metric.
+	// nameLabel is the label with which Prometheus and related systems name a metric.
 	nameLabel = "__name__"
 )
 
-// headerAttribute is a header and the attribute that it sets.
+// headerAttribute is a header and the attribute for it.
 type headerAttribute struct {
 	header    string
 	attribute string
@@ -40,7 +40,7 @@ func headerAttributes(configured map[string]string) []headerAttribute {
 	return sorted
 }
 
-// setFromHeaders sets attributes from headers of the request. An empty header sets nothing. Only the first value of a header
+// setFromHeaders sets attributes from headers of the request. Empty headers are ignored. Only the first value of a header
 // counts.
 func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttribute) error {
 	for _, name := range named {
@@ -56,9 +56,8 @@ func setFromHeaders(resource pcommon.Map, header http.Header, named []headerAttr
 	return nil
 }
 
-// setFromQuery sets attributes of the resource from resource.<key>=<value> and service.name=<value>, and the name of the
-// profile from profile.name=<value>. The last parameter of a key counts. Empty values set nothing, and other parameters are
-// ignored.
+// setFromQuery sets resource attributes from resource.<key>=<value> and service.name=<value>, and the name of the profile
+// from profile.name=<value>. The last parameter of a key counts. Empty values and other parameters are ignored.
 func setFromQuery(source *pprof.Source, query string) error {
 	var attributes []label.Label
 	for parameter := range strings.SplitSeq(query, "&") {
@@ -106,7 +105,8 @@ func unescape(parameter string) (name, value string, err error) {
 }
 
 // setFromLabels sets the labels that a client sends with its profiles as resource attributes. names maps labels to the
-// attributes that OpenTelemetry defines for them. Labels for the server are left out; one of them is the name of the profile.
+// attributes of the semantic conventions. Labels for the server are left out, except the one with the name of the
+// profile.
 func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]string) {
 	for _, l := range labels {
 		switch name, known := names[l.Name]; {

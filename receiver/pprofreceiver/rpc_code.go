@@ -3,13 +3,13 @@
 
 package pprofreceiver
 
-// code is a status of gRPC and of Connect, as number and as name.
+// code is a status code of gRPC and Connect: its number and its name.
 type code struct {
 	number int
 	name   string
 }
 
-// The codes that this server uses.
+// The codes that this server returns.
 var (
 	codeCanceled          = code{1, "canceled"}
 	codeInvalidArgument   = code{3, "invalid_argument"}

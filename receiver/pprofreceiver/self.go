@@ -53,7 +53,7 @@ func (s *self) Start(_ context.Context, host component.Host) error {
 			}
 			s.metrics.fetched(ctx, outcome)
 			if outcome == outcomeProfilerBusy {
-				// Another profiler is running. This is no failure, the next round tries again.
+				// Another profiler is running. The next round tries again.
 				s.log.Debug("Skipped a CPU profile", zap.Error(err))
 				return
 			}
@@ -78,7 +78,7 @@ func (s *self) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// round captures one profile. If differences is not nil, the difference from the profile before is passed on.
+// round captures one profile. If differences is not nil, it passes on the difference from the previous profile.
 func (s *self) round(ctx context.Context, name string, differences *tracker) (outcome string, err error) {
 	var profile bytes.Buffer
 	if name == profileCPU {
@@ -101,7 +101,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 	}
 	source := s.in.newSource()
 	source.ProfileName = name
-	// resource_attributes override the resource of the Collector itself.
+	// resource_attributes override the resource of the Collector.
 	for key, value := range s.resource.All() {
 		if _, set := source.Resource.Get(key); !set {
 			value.CopyTo(source.Resource.PutEmpty(key))
@@ -114,7 +114,7 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 	return outcomeOf(err), err
 }
 
-// measureCPU runs the CPU profiler for the configured time, unless it is running already.
+// measureCPU runs the CPU profiler for the configured duration, unless it is already running.
 func (s *self) measureCPU(ctx context.Context, profile *bytes.Buffer) error {
 	if err := pprof.StartCPUProfile(profile); err != nil {
 		return failFetch(outcomeProfilerBusy, "%w", err)

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
-// runSelf profiles the process of the test, with the change.
+// runSelf profiles the test process. change changes the configuration.
 func runSelf(t *testing.T, host *watchingHost, change func(*SelfConfig)) *running {
 	t.Helper()
 	cfg := fetchConfig()
@@ -32,7 +32,7 @@ func runSelf(t *testing.T, host *watchingHost, change func(*SelfConfig)) *runnin
 	return runConfig(t, host, cfg)
 }
 
-// TestSelf makes every profile, each with its name.
+// TestSelf captures every profile, with its name.
 func TestSelf(t *testing.T) {
 	host := &watchingHost{}
 	r := runSelf(t, host, nil)
@@ -53,7 +53,7 @@ func TestSelf(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
 }
 
-// contend makes something to see in a mutex and a block profile.
+// contend causes entries in mutex and block profiles.
 func contend() {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -67,7 +67,7 @@ func contend() {
 	all.Wait()
 }
 
-// TestSelfRates sets the rates of the process while a receiver runs, and restores them when the last one ends.
+// TestSelfRates: the rates of the process are set while a receiver runs, and restored after the last one.
 func TestSelfRates(t *testing.T) {
 	before := runtime.SetMutexProfileFraction(7)
 	defer runtime.SetMutexProfileFraction(before)
@@ -96,7 +96,7 @@ func TestSelfRates(t *testing.T) {
 	assert.Equal(t, count, blocked(), "blocking is not recorded any more")
 }
 
-// TestSelfRatesLeftAlone touches no rate that is not asked for, and makes no profile of it.
+// TestSelfRatesLeftAlone: rates that are not configured stay unchanged, and their profiles are not captured.
 func TestSelfRatesLeftAlone(t *testing.T) {
 	before := runtime.SetMutexProfileFraction(7)
 	defer runtime.SetMutexProfileFraction(before)
@@ -110,7 +110,7 @@ func TestSelfRatesLeftAlone(t *testing.T) {
 	}
 }
 
-// TestSelfCPUBusy skips its profile while someone else measures, and does not disturb that.
+// TestSelfCPUBusy: the CPU profile is skipped while another profiler runs, which is not disturbed.
 func TestSelfCPUBusy(t *testing.T) {
 	var other bytes.Buffer
 	require.NoError(t, pprof.StartCPUProfile(&other))
@@ -118,13 +118,13 @@ func TestSelfCPUBusy(t *testing.T) {
 	r := runSelf(t, host, func(cfg *SelfConfig) { cfg.Profiles = []string{profileCPU} })
 	r.waitOutcome(t, "profiler_busy", 2)
 	assert.Empty(t, r.sink.all())
-	assert.Nil(t, host.last(), "that is no fault")
+	assert.Nil(t, host.last(), "a skipped profile is no failure")
 	pprof.StopCPUProfile()
 	assert.NotEmpty(t, other.Bytes())
 	r.sink.wait(t, 1)
 }
 
-// TestSelfDeltaOff hands on the counters as they are, from the first round on.
+// TestSelfDeltaOff: the counters are passed on unchanged, from the first round on.
 func TestSelfDeltaOff(t *testing.T) {
 	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) {
 		cfg.Profiles, cfg.Delta = []string{profileAllocs}, DeltaOff
@@ -136,7 +136,7 @@ func TestSelfDeltaOff(t *testing.T) {
 	assert.Zero(t, r.counts("otelcol_receiver_pprof_fetches", "outcome")["baseline"])
 }
 
-// TestSelfResource is what the Collector says of itself, and the configuration says better.
+// TestSelfResource: the resource is the Collector's, and resource_attributes override it.
 func TestSelfResource(t *testing.T) {
 	set := receivertest.NewNopSettings(metadata.Type)
 	set.Resource.Attributes().PutStr("service.name", "otelcol-pprof")
@@ -154,7 +154,7 @@ func TestSelfResource(t *testing.T) {
 	assert.Equal(t, map[string]any{"service.name": "otelcol-pprof", "service.version": "4.5.6", "host.name": "a"}, next.resource(t))
 }
 
-// TestSelfShutdown does not wait for the CPU profile to end by itself.
+// TestSelfShutdown: the shutdown does not wait for the end of the CPU profile.
 func TestSelfShutdown(t *testing.T) {
 	r := runSelf(t, &watchingHost{}, func(cfg *SelfConfig) { cfg.Profiles, cfg.CPUDuration = []string{profileCPU}, time.Hour })
 	var other bytes.Buffer
@@ -164,8 +164,8 @@ func TestSelfShutdown(t *testing.T) {
 		}
 		pprof.StopCPUProfile()
 		return false
-	}, 20*time.Second, 70*time.Millisecond, "the receiver measures")
+	}, 20*time.Second, 70*time.Millisecond, "the receiver's CPU profile runs")
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
-	require.NoError(t, pprof.StartCPUProfile(&other), "the profiler is free")
+	require.NoError(t, pprof.StartCPUProfile(&other), "the CPU profiler is available")
 	pprof.StopCPUProfile()
 }

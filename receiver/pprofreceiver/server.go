@@ -23,7 +23,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/connections"
 )
 
-// server accepts profiles over HTTP. This file starts and stops it, handler.go handles requests.
+// server accepts profiles over HTTP. This file has its lifecycle, handler.go handles requests.
 type server struct {
 	cfg      *ServerConfig
 	set      component.TelemetrySettings
@@ -41,7 +41,7 @@ type server struct {
 	http    *http.Server
 	address net.Addr
 	serving sync.WaitGroup
-	// stopping ends when Shutdown begins.
+	// stopping ends when Shutdown is called.
 	stopping context.Context
 	stop     context.CancelFunc
 }
@@ -77,7 +77,7 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 	return s, nil
 }
 
-// Start listens. Requests are served from then on.
+// Start starts listening and serving.
 func (s *server) Start(ctx context.Context, host component.Host) error {
 	s.arrivals.limit = s.intake.budget.Size() / 2
 	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
@@ -87,7 +87,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	}
 	connections.New(s.cfg.MaxConnections, s.connectionClosed).Apply(server)
 	server.Handler = foldEncodings(server.Handler)
-	// gRPC uses the same port, also over HTTP/2 without TLS.
+	// gRPC uses the same port, also HTTP/2 without TLS.
 	server.Protocols = &http.Protocols{}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetHTTP2(true)
@@ -102,7 +102,7 @@ func (s *server) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// connectionClosed counts a connection that was closed because there were too many.
+// connectionClosed counts a connection that was closed because of max_connections.
 func (s *server) connectionClosed() {
 	s.intake.metrics.ReceiverPprofClosedConnections.Add(s.stopping, 1)
 }
@@ -113,8 +113,8 @@ func (s *server) serve(listener net.Listener, host component.Host) {
 	}
 }
 
-// Shutdown stops listening and waits for the requests that are being served. Those that are still arriving have shutdownGrace
-// to do so. When ctx ends first, all connections are closed.
+// Shutdown stops listening and waits for the requests in progress. Requests that are still arriving have shutdownGrace to
+// arrive. When ctx ends, all connections are closed.
 func (s *server) Shutdown(ctx context.Context) error {
 	s.stop()
 	if s.http == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Values of the attribute api, beside the names of the push APIs: a path without an API, and the sections that fetch.
+// Values of the attribute api, in addition to the names of the push APIs: unknown paths, and the sections that fetch.
 const (
 	nameUnknown = "unknown"
 	nameRemote  = "remote"
@@ -39,7 +39,7 @@ var repairKinds = []struct {
 	{"first_string", func(r *pprof.Repairs) int { return r.FirstString }},
 }
 
-// apiMetrics is the metrics of one value of the attribute api. It has the sets of attributes ready.
+// apiMetrics has the metrics for one value of the attribute api. Its attribute sets are created once.
 type apiMetrics struct {
 	builder  *metadata.TelemetryBuilder
 	name     attribute.KeyValue
@@ -72,7 +72,7 @@ func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attributes...))
 }
 
-// translated counts a payload, translated or refused.
+// translated counts a payload that was translated or refused.
 func (m *apiMetrics) translated(ctx context.Context, wireBytes, inflatedBytes int, took time.Duration) {
 	m.builder.ReceiverPprofPayloads.Add(ctx, 1, m.api)
 	m.builder.ReceiverPprofBytes.Add(ctx, int64(wireBytes), m.wire)
@@ -80,7 +80,7 @@ func (m *apiMetrics) translated(ctx context.Context, wireBytes, inflatedBytes in
 	m.builder.ReceiverPprofTranslateDuration.Record(ctx, took.Seconds(), m.api)
 }
 
-// accepted counts what was unusual in a payload that the next consumer has accepted.
+// accepted counts the repairs of a payload that the next consumer has accepted.
 func (m *apiMetrics) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	if stats.Samples == 0 {
 		m.builder.ReceiverPprofEmptyProfiles.Add(ctx, 1, m.api)
@@ -92,7 +92,7 @@ func (m *apiMetrics) accepted(ctx context.Context, stats *pprof.DecodeStats) {
 	}
 }
 
-// ignored counts parts of a request that hold no profile.
+// ignored counts parts of a request that are not profiles.
 func (m *apiMetrics) ignored(ctx context.Context, count int) {
 	if count > 0 {
 		m.builder.ReceiverPprofIgnoredAttachments.Add(ctx, int64(count), m.api)

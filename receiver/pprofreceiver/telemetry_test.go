@@ -38,7 +38,7 @@ func TestMetrics(t *testing.T) {
 		[]metricdata.HistogramDataPoint[float64]{{Attributes: attribute.NewSet(apiPprof), Count: 4}}, append(anyTime, metricdatatest.IgnoreValue())...)
 	r.assertRefusals(t, map[string]int64{"malformed": 1})
 
-	// Of the receiver helper: 3 samples of 2 types, twice.
+	// From the receiver helper: 3 samples of 2 types, twice.
 	assert.EqualValues(t, 12, r.standard(t, "otelcol_receiver_accepted_profile_samples"))
 	assert.EqualValues(t, 0, r.standard(t, "otelcol_receiver_refused_profile_samples"))
 }
@@ -54,7 +54,7 @@ func (r *running) standard(t *testing.T, name string) int64 {
 	return all[0].Value
 }
 
-// TestRepairs counts each kind once: every field of pprof.Repairs has a kind of its own.
+// TestRepairs: every field of pprof.Repairs has its own kind, and is counted.
 func TestRepairs(t *testing.T) {
 	r := run(t, nil)
 	var stats pprof.DecodeStats
@@ -72,7 +72,7 @@ func TestRepairs(t *testing.T) {
 	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", want), anyTime...)
 }
 
-// TestRepairsOfPayload sees a repair from the wire to the metric.
+// TestRepairsOfPayload: a repair of a payload is counted.
 func TestRepairsOfPayload(t *testing.T) {
 	r := run(t, nil)
 	body := append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1) // Field 127, a varint.

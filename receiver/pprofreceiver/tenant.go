@@ -16,20 +16,20 @@ import (
 // tenantHeader is the header that names the tenant in requests to Pyroscope and Loki.
 const tenantHeader = "X-Scope-OrgID"
 
-// TenantFrom is what requests of one tenant have in common. Its values are TenantFromHeader, TenantFromAuth and
+// TenantFrom determines what identifies the tenant of a request. Its values are TenantFromHeader, TenantFromAuth and
 // TenantFromAddress.
 type TenantFrom string
 
 const (
-	// TenantFromHeader is the header X-Scope-OrgID, which a client can choose.
+	// TenantFromHeader is the header X-Scope-OrgID. Clients can set it to any value.
 	TenantFromHeader TenantFrom = "header"
-	// TenantFromAuth is the name of the client from the authenticator.
+	// TenantFromAuth is the client name from the authenticator.
 	TenantFromAuth TenantFrom = "auth"
 	// TenantFromAddress is the IP address of the client.
 	TenantFromAddress TenantFrom = "address"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for an unknown value.
 func (f *TenantFrom) UnmarshalText(text []byte) error {
 	return configcheck.Word(f, text, "tenant_from", TenantFromHeader, TenantFromAuth, TenantFromAddress)
 }
@@ -50,8 +50,8 @@ func (f TenantFrom) of(r *http.Request) string {
 	}
 }
 
-// authenticated returns the client's name: its attribute subject (oidc) or username (basicauth). Other authenticators, such
-// as that of bearer tokens, do not name the client; then it is the header Authorization.
+// authenticated returns the name of the client: the attribute subject (oidc) or username (basicauth). Other
+// authenticators, such as bearertokenauth, do not name the client. Then the name is the header Authorization.
 func authenticated(r *http.Request) string {
 	if auth := client.FromContext(r.Context()).Auth; auth != nil {
 		for _, attribute := range []string{"subject", "username"} {
@@ -63,8 +63,8 @@ func authenticated(r *http.Request) string {
 	return r.Header.Get("Authorization")
 }
 
-// withTenant puts the tenant of a request into the client metadata, for processors and exporters that separate tenants. With
-// include_metadata it is there already.
+// withTenant adds the tenant of a request to the client metadata, for processors and exporters that separate tenants.
+// With include_metadata it is there already.
 func (s *server) withTenant(ctx context.Context, r *http.Request) context.Context {
 	tenant := r.Header.Values(tenantHeader)
 	if len(tenant) == 0 || s.cfg.HTTP.IncludeMetadata {

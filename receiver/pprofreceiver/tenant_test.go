@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 )
 
-// attributes are what an authenticator says of a client.
+// attributes are the attributes of a client from an authenticator.
 type attributes map[string]any
 
 func (a attributes) GetAttribute(name string) any { return a[name] }
@@ -47,7 +47,7 @@ func TestTenantFrom(t *testing.T) {
 	}
 }
 
-// TestTenantOfAddress: who says to be many tenants is one, by its address.
+// TestTenantOfAddress: by address, a client that claims to be many tenants is one.
 func TestTenantOfAddress(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	r := run(t, func(_ *Config, s *ServerConfig) {

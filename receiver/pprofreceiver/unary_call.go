@@ -28,18 +28,19 @@ const (
 	typeGRPC      = "application/grpc"
 	typeGRPCProto = "application/grpc+proto"
 
-	// grpcPrefix is the length of the prefix of a gRPC message: a byte that says whether it is compressed, and its length.
+	// grpcPrefix is the length of the prefix of a gRPC message: a flag that says whether the message is compressed, and
+	// its length.
 	grpcPrefix = 5
 )
 
-// procedure is an RPC that is called by Connect or gRPC: the request is one message, and the answer an empty one.
+// procedure is an RPC over Connect or gRPC. The request is one message, and the response is empty.
 type procedure struct {
 	message push.Message
 	// describe sets the labels of a series on a source.
 	describe func(source *pprof.Source, labels []label.Label)
 }
 
-// readCall adds the profiles of a call to the batch. A bad one does not affect the others.
+// readCall adds the profiles of a call to the batch. An invalid profile does not affect the others.
 func (s *server) readCall(p procedure) func(context.Context, *http.Request, *batch, []byte) error {
 	return func(ctx context.Context, r *http.Request, payloads *batch, body []byte) error {
 		if err := checkEncoding(r, body); err != nil {
@@ -133,7 +134,7 @@ func isGRPC(r *http.Request) bool {
 	return r.ProtoMajor >= 2 && (contentType == typeGRPC || strings.HasPrefix(contentType, typeGRPC+"+"))
 }
 
-// succeedCall answers with an empty message, in the encoding of the request.
+// succeedCall writes an empty response in the encoding of the request.
 func succeedCall(w http.ResponseWriter, r *http.Request) {
 	contentType := mediaType(r)
 	w.Header().Set("Content-Type", contentType)
@@ -148,7 +149,7 @@ func succeedCall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// failCall answers with an error as Connect does, or as gRPC does.
+// failCall writes an error in the format of Connect or gRPC.
 func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 	if isGRPC(r) {
 		failGRPC(w, f)
@@ -160,7 +161,7 @@ func failCall(w http.ResponseWriter, r *http.Request, f failure) {
 	failJSON(w, f.status, map[string]any{"code": f.code.name, "message": f.text})
 }
 
-// failGRPC answers with trailers only.
+// failGRPC writes a response with only trailers.
 func failGRPC(w http.ResponseWriter, f failure) {
 	w.Header().Set("Content-Type", typeGRPC)
 	setGRPCStatus(w.Header(), "", f.code.number, f.text)
@@ -175,7 +176,7 @@ func setGRPCStatus(header http.Header, prefix string, number int, text string) {
 	}
 }
 
-// failUnknown answers for paths that do not exist.
+// failUnknown answers requests to unknown paths.
 func failUnknown(w http.ResponseWriter, r *http.Request, f failure) {
 	if isGRPC(r) {
 		failGRPC(w, f)

@@ -24,7 +24,7 @@ var (
 	errUnusable = consumererror.NewPermanent(errors.New("unusable"))
 )
 
-// partlyBrokenLogs are three profiling records of which one cannot be read.
+// partlyBrokenLogs are three profiling records, one of them invalid.
 func partlyBrokenLogs(t *testing.T) plog.Logs {
 	t.Helper()
 	logs := pythonLogs(t)
@@ -42,13 +42,13 @@ func pythonWithOther(t *testing.T) plog.Logs {
 	return mixed(ordinaryLogs("a"), pythonLogs(t))
 }
 
-// TestAnswers holds what the sender is told, over both transports, and what goes on.
+// TestAnswers checks the response to the sender over both transports, and what is passed on.
 func TestAnswers(t *testing.T) {
 	const refused = "all 3 profiling records are refused, the first one (base64): cannot decode the base64 of the body"
 	for _, test := range []struct {
 		name string
 		logs func(*testing.T) plog.Logs
-		// next are the errors of the next consumers; without logs there is no pipeline of them.
+		// next are the errors of the next consumers. If logs is nil, the receiver is in no logs pipeline.
 		profiles error
 		logsToo  bool
 		logsErr  error
@@ -57,25 +57,25 @@ func TestAnswers(t *testing.T) {
 		http    int
 		code    codes.Code
 		message string
-		// samples and bodies are what has gone on.
+		// samples and bodies are what is passed on.
 		samples int
 		bodies  []string
 	}{
 		{name: "profiles", logs: pythonLogs, http: 200, samples: 15},
-		{name: "every record broken", logs: brokenLogs, http: 400, code: codes.InvalidArgument, message: refused},
+		{name: "every record invalid", logs: brokenLogs, http: 400, code: codes.InvalidArgument, message: refused},
 		{
-			name: "one record broken", http: 200, samples: 10,
+			name: "one record invalid", http: 200, samples: 10,
 			logs: partlyBrokenLogs,
 		},
 		{
-			name: "every record broken, other logs without a logs pipeline", http: 400, code: codes.InvalidArgument, message: refused,
+			name: "every record invalid, other logs without a logs pipeline", http: 400, code: codes.InvalidArgument, message: refused,
 			logs: brokenWithOther,
 		},
 		{
-			name: "every record broken, other logs taken", http: 200, logsToo: true, bodies: []string{"a"},
+			name: "every record invalid, other logs accepted", http: 200, logsToo: true, bodies: []string{"a"},
 			logs: brokenWithOther,
 		},
-		{name: "every record broken, a pipeline of logs", logs: brokenLogs, logsToo: true, http: 400, code: codes.InvalidArgument, message: refused},
+		{name: "every record invalid, with a logs pipeline", logs: brokenLogs, logsToo: true, http: 400, code: codes.InvalidArgument, message: refused},
 
 		{name: "other logs without a logs pipeline", logs: func(*testing.T) plog.Logs { return ordinaryLogs("a") }, http: 200},
 		{
@@ -94,30 +94,30 @@ func TestAnswers(t *testing.T) {
 			http: 200, bodies: []string{"a", "b"},
 		},
 
-		{name: "profiles to be sent again", logs: pythonLogs, profiles: errBusy, http: 503, code: codes.Unavailable, message: "queue is full"},
-		{name: "profiles not to be sent again", logs: pythonLogs, profiles: errUnusable, http: 500, code: codes.Internal, message: "unusable"},
+		{name: "profiles refused, retryable", logs: pythonLogs, profiles: errBusy, http: 503, code: codes.Unavailable, message: "queue is full"},
+		{name: "profiles rejected permanently", logs: pythonLogs, profiles: errUnusable, http: 500, code: codes.Internal, message: "unusable"},
 		{
-			name: "profiles to be sent again: the logs wait", profiles: errBusy, logsToo: true,
+			name: "profiles refused, retryable: the logs are not passed on", profiles: errBusy, logsToo: true,
 			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
 		{
-			name: "profiles not to be sent again: the logs go on", profiles: errUnusable, logsToo: true, bodies: []string{"a"},
+			name: "profiles rejected permanently: the logs are passed on", profiles: errUnusable, logsToo: true, bodies: []string{"a"},
 			logs: pythonWithOther,
 			http: 500, code: codes.Internal, message: "unusable",
 		},
 		{
-			name: "logs to be sent again", logsToo: true, logsErr: errBusy, samples: 15,
+			name: "logs refused, retryable", logsToo: true, logsErr: errBusy, samples: 15,
 			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
 		{
-			name: "logs not to be sent again", logsToo: true, logsErr: errUnusable, samples: 15,
+			name: "logs rejected permanently", logsToo: true, logsErr: errUnusable, samples: 15,
 			logs: pythonWithOther,
 			http: 500, code: codes.Internal, message: "unusable",
 		},
 		{
-			name: "profiles not to be sent again, logs to be", profiles: errUnusable, logsToo: true, logsErr: errBusy,
+			name: "profiles rejected permanently, logs retryable", profiles: errUnusable, logsToo: true, logsErr: errBusy,
 			logs: pythonWithOther,
 			http: 503, code: codes.Unavailable, message: "queue is full",
 		},
@@ -157,7 +157,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerToEveryRecordBroken holds that the error is permanent to whoever calls the consumer itself, too.
+// TestAnswerToEveryRecordBroken: a caller that calls the consumer directly also gets a permanent error.
 func TestAnswerToEveryRecordBroken(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	parts := createAll(t, cfg, pipelines{profiles: consumertest.NewNop()}, componentTelemetry())

@@ -18,10 +18,10 @@ import (
 
 // Config is the configuration of the receiver.
 type Config struct {
-	// Protocols are those of the OTLP receiver. Without this section both gRPC and HTTP are on.
+	// Protocols are the protocols of the OTLP receiver. By default, gRPC and HTTP are on.
 	Protocols otlpreceiver.Protocols `mapstructure:"protocols"`
 
-	// OtherLogs is what to do with logs that are no profiling records, if the receiver is in no logs pipeline.
+	// OtherLogs determines what happens to other log records if the receiver is in no logs pipeline.
 	OtherLogs OtherLogs `mapstructure:"other_logs"`
 
 	splunkrecords.Config `mapstructure:",squash"`
@@ -30,17 +30,18 @@ type Config struct {
 	_ struct{}
 }
 
-// OtherLogs is what to do with other logs than profiling records. Its values are OtherLogsDrop and OtherLogsReject.
+// OtherLogs determines what happens to log records that are no profiling records. Its values are OtherLogsDrop and
+// OtherLogsReject.
 type OtherLogs string
 
 const (
-	// OtherLogsDrop drops and counts them.
+	// OtherLogsDrop drops and counts the records.
 	OtherLogsDrop OtherLogs = "drop"
-	// OtherLogsReject drops and counts them, and refuses a request that has nothing else.
+	// OtherLogsReject drops and counts the records, and rejects a request that has no profiling record.
 	OtherLogsReject OtherLogs = "reject"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for an unknown value.
 func (o *OtherLogs) UnmarshalText(text []byte) error {
 	return configcheck.Word(o, text, "other_logs", OtherLogsDrop, OtherLogsReject)
 }
@@ -50,10 +51,10 @@ var (
 	_ confmap.Validator   = (*Config)(nil)
 )
 
-// maxRecvMsgSizeMiB is the same as for HTTP. The default of gRPC, 4 MiB, is less than a Java agent may send.
+// maxRecvMsgSizeMiB is the same as for HTTP. gRPC's default, 4 MiB, is less than a Java agent can send.
 const maxRecvMsgSizeMiB = 20
 
-// defaultProtocols returns the settings of gRPC and HTTP, both off until the configuration names them.
+// defaultProtocols returns the settings of gRPC and HTTP. Both are off until the configuration names them.
 func defaultProtocols() otlpreceiver.Protocols {
 	protocols := otlpreceiver.NewFactory().CreateDefaultConfig().(*otlpreceiver.Config).Protocols
 	grpc := *protocols.GRPC.GetOrInsertDefault()
@@ -62,7 +63,7 @@ func defaultProtocols() otlpreceiver.Protocols {
 	return protocols
 }
 
-// createDefaultConfig turns both protocols on, so that an agent with default settings finds the receiver.
+// createDefaultConfig turns both protocols on, so that agents with default settings can connect.
 func createDefaultConfig() component.Config {
 	protocols := defaultProtocols()
 	protocols.GRPC.GetOrInsertDefault()
@@ -74,7 +75,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Unmarshal turns off the protocols that the section protocols does not name, if there is this section.
+// Unmarshal turns off the protocols that the section protocols does not name, if the section exists.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("protocols") {
 		cfg.Protocols = defaultProtocols()
@@ -91,7 +92,7 @@ func (cfg *Config) Validate() error {
 	return errors.Join(append(errs, cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Check())...)
 }
 
-// validateAddresses checks where the protocols listen.
+// validateAddresses checks the endpoints of the protocols.
 func (cfg *Config) validateAddresses() error {
 	var errs []error
 	grpc, http := cfg.Protocols.GRPC.Get(), cfg.Protocols.HTTP.Get()
@@ -106,7 +107,7 @@ func (cfg *Config) validateAddresses() error {
 		}
 	}
 	if grpc != nil && http != nil && configcheck.Collide(grpc.NetAddr, http.ServerConfig.NetAddr) {
-		errs = append(errs, fmt.Errorf("protocols: grpc listens at %q and http at %q, each needs a port of its own",
+		errs = append(errs, fmt.Errorf("protocols: grpc listens on %q and http on %q, they need different ports",
 			grpc.NetAddr.Endpoint, http.ServerConfig.NetAddr.Endpoint))
 	}
 	return errors.Join(errs...)

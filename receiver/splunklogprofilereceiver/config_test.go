@@ -36,7 +36,7 @@ func loadNamed(t *testing.T, name string) *Config {
 	return cfg
 }
 
-// TestDefaultConfig holds that an agent with default settings finds the receiver.
+// TestDefaultConfig: agents with default settings can connect.
 func TestDefaultConfig(t *testing.T) {
 	cfg := loadNamed(t, "splunk_log_profile")
 	require.True(t, cfg.Protocols.GRPC.HasValue())
@@ -49,7 +49,7 @@ func TestDefaultConfig(t *testing.T) {
 	assert.Equal(t, splunkrecords.NewDefaultConfig(), cfg.Config)
 }
 
-// TestNamedProtocolsAreTheOnlyOnes holds what the OTLP receiver's users expect.
+// TestNamedProtocolsAreTheOnlyOnes: only named protocols are on, as in the OTLP receiver.
 func TestNamedProtocolsAreTheOnlyOnes(t *testing.T) {
 	cfg := loadNamed(t, "splunk_log_profile/grpc_only")
 	require.True(t, cfg.Protocols.GRPC.HasValue())

@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// converter is the consumer of all received logs. It passes profiling records on as profiles, and all others as logs.
+// converter consumes all received logs. It passes profiling records on as profiles, and all other records as logs.
 type converter struct {
 	translator *splunkrecords.Translator
 	telemetry  *telemetry
@@ -30,7 +30,7 @@ type converter struct {
 	otherLogs  OtherLogs
 	announced  sync.Once
 
-	// Each is nil if the receiver is in no pipeline of its signal.
+	// A consumer is nil if the receiver is in no pipeline of its signal.
 	profiles xconsumer.Profiles
 	logs     consumer.Logs
 }
@@ -59,7 +59,7 @@ func newConverter(cfg *Config, set receiver.Settings) (*converter, error) {
 	}, nil
 }
 
-// announce logs once which records have no pipeline.
+// announce logs, once, which records have no pipeline.
 func (c *converter) announce() {
 	c.announced.Do(func() {
 		switch {
@@ -72,14 +72,14 @@ func (c *converter) announce() {
 	})
 }
 
-// Capabilities says that profiling records are removed from the received logs.
+// Capabilities reports that the logs are modified: profiling records are removed.
 func (*converter) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// ConsumeLogs passes on the profiles first, then the other logs. If the next consumer refuses the profiles with a retryable
-// error, the logs are not passed on, so that a retry does not repeat them. If it refuses the logs, a retry repeats the
-// profiles, with the same ids.
+// ConsumeLogs passes on the profiles first, then the other logs. If the next consumer refuses the profiles with a
+// retryable error, the logs are not passed on, so that a retry does not duplicate them. If it refuses the logs, a retry
+// repeats the profiles with the same ids.
 func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 	if c.profiles == nil {
 		return c.logs.ConsumeLogs(ctx, logs)
@@ -136,8 +136,8 @@ func (c *converter) consumeOthers(ctx context.Context, logs plog.Logs, result *s
 	return true, c.logs.ConsumeLogs(ctx, logs)
 }
 
-// resultError returns the error for a request without any readable profiling record. othersConsumed says that other logs were
-// passed on.
+// resultError returns the error for a request without a readable profiling record. othersConsumed is true if other logs
+// were passed on.
 func (c *converter) resultError(result *splunk.Result, othersConsumed bool) error {
 	switch {
 	case othersConsumed:

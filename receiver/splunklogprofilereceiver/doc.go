@@ -3,9 +3,9 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package splunklogprofilereceiver receives OTLP and translates the log records in which Splunk's agents send profiles to OTLP
-// profiles.
+// Package splunklogprofilereceiver receives OTLP, and translates the log records in which Splunk's agents send profiles
+// to OTLP profiles.
 //
-// It uses the OTLP receiver of the Collector's core for the transport. Traces, metrics and profiles go from it to the next
-// consumer. Logs go to the converter, which separates profiling records from all others.
+// The OTLP receiver of the Collector's core does the transport. It passes traces, metrics and profiles to the next
+// consumers, and logs to the converter, which separates profiling records from all others.
 package splunklogprofilereceiver // import "github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"

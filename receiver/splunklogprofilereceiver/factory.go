@@ -28,7 +28,7 @@ func NewFactory() xreceiver.Factory {
 	)
 }
 
-// createProfiles creates the part that passes on the profiles of log records, and received OTLP profiles.
+// createProfiles creates the receiver for the profiles pipeline: profiles of log records, and received OTLP profiles.
 func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
 	next = resourcemetadata.Wrap(next, cfg.(*Config).MetadataFromResource)
 	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
@@ -40,7 +40,7 @@ func createProfiles(ctx context.Context, set receiver.Settings, cfg component.Co
 	})
 }
 
-// createLogs creates the part that passes on all other log records.
+// createLogs creates the receiver for the logs pipeline: all records that are no profiling records.
 func createLogs(ctx context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
 	return instances.part(cfg.(*Config), &set, func(i *instance) (component.Component, error) {
 		i.converter.logs = next

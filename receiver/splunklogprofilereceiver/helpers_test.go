@@ -30,7 +30,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// pipelines are the next consumers of a receiver under test; nil where it is in no pipeline of that signal.
+// pipelines has the next consumers of a receiver under test. nil means no pipeline of that signal.
 type pipelines struct {
 	profiles xconsumer.Profiles
 	logs     consumer.Logs
@@ -44,7 +44,7 @@ type running struct {
 	telemetry  *componenttest.Telemetry
 }
 
-// run starts a receiver and stops it when the test ends. values are its configuration but for the endpoints.
+// run starts a receiver, and stops it when the test ends. values is its configuration without the endpoints.
 func run(t *testing.T, next pipelines, values map[string]any) *running {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
@@ -71,7 +71,7 @@ func run(t *testing.T, next pipelines, values map[string]any) *running {
 	return r
 }
 
-// createAll makes the part for each signal that has a next consumer.
+// createAll creates the receiver for each signal that has a next consumer.
 func createAll(t *testing.T, cfg *Config, next pipelines, telemetry component.TelemetrySettings) []component.Component {
 	t.Helper()
 	set := receivertest.NewNopSettings(typ)
@@ -129,7 +129,7 @@ const (
 	jsonType = "application/json"
 )
 
-// postLogs sends logs, as an agent does.
+// postLogs sends logs like an agent.
 func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text string) {
 	t.Helper()
 	body, err := (&plog.ProtoMarshaler{}).MarshalLogs(logs)
@@ -137,7 +137,7 @@ func (r *running) postLogs(t *testing.T, logs plog.Logs) (status int, text strin
 	return r.post(t, "/v1/logs", protobuf, body)
 }
 
-// captures are the paths of the requests in testdata/splunk with this ending.
+// captures returns the paths of the requests in testdata/splunk with this suffix.
 func captures(t *testing.T, ending string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(profiletest.Testdata(t, "splunk"), "*", "*"))
@@ -161,13 +161,13 @@ func readLogs(t *testing.T, path string) plog.Logs {
 	return logs
 }
 
-// pythonLogs are three profiling records with 15 samples.
+// pythonLogs returns three profiling records with 15 samples.
 func pythonLogs(t *testing.T) plog.Logs {
 	t.Helper()
 	return readLogs(t, profiletest.Testdata(t, "splunk", "splunk-otel-python", "cpu-continuous.pb"))
 }
 
-// brokenLogs are three profiling records that cannot be read.
+// brokenLogs returns three profiling records that cannot be read.
 func brokenLogs(t *testing.T) plog.Logs {
 	t.Helper()
 	logs := pythonLogs(t)
@@ -177,7 +177,7 @@ func brokenLogs(t *testing.T) plog.Logs {
 	return logs
 }
 
-// ordinaryLogs are log records that are no profiling records.
+// ordinaryLogs returns log records that are no profiling records.
 func ordinaryLogs(bodies ...string) plog.Logs {
 	logs := plog.NewLogs()
 	scope := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty()
@@ -188,7 +188,7 @@ func ordinaryLogs(bodies ...string) plog.Logs {
 	return logs
 }
 
-// mixed puts all of these logs into one request.
+// mixed merges logs into one request.
 func mixed(parts ...plog.Logs) plog.Logs {
 	all := plog.NewLogs()
 	for _, part := range parts {
@@ -197,7 +197,7 @@ func mixed(parts ...plog.Logs) plog.Logs {
 	return all
 }
 
-// bodiesIn are the bodies of all records in a sink, in order.
+// bodiesIn returns the bodies of all records in a sink, in their order.
 func bodiesIn(sink *consumertest.LogsSink) []string {
 	var bodies []string
 	for _, logs := range sink.AllLogs() {

@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 )
 
-// instance is what all signals of one configuration share. They also share one OTLP receiver: the first part that is started
-// starts it, and the first that is shut down shuts it down.
+// instance is shared by the receivers for all signals of one configuration. They also share one OTLP receiver: the first
+// Start starts it, and the first Shutdown shuts it down.
 type instance struct {
 	otlp      xreceiver.Factory
 	settings  receiver.Settings
@@ -33,12 +33,13 @@ func newInstance(cfg *Config, set *receiver.Settings) (*instance, error) {
 		config:    &otlpreceiver.Config{Protocols: cfg.Protocols},
 		converter: converter,
 	}
-	// The OTLP receiver requires its own type. The name is the id of this receiver: otlp/splunk_log_profile/name.
+	// The OTLP receiver requires its own type. Its name is the id of this receiver: otlp/splunk_log_profile/name.
 	i.settings.ID = component.NewIDWithName(i.otlp.Type(), set.ID.String())
 	return i, nil
 }
 
-// instances has the instances in use. The Collector creates each signal separately, with the same configuration.
+// instances are the instances in use. The Collector creates the receiver once for each signal, with the same
+// configuration.
 var instances = &instanceMap{byConfig: map[*Config]*instance{}}
 
 type instanceMap struct {
@@ -65,21 +66,21 @@ func (m *instanceMap) part(cfg *Config, set *receiver.Settings, create func(*ins
 	return &part{Component: inner, instance: i, config: cfg}, nil
 }
 
-// remove forgets the instance of a configuration, so that the same configuration can be used again.
+// remove removes the instance of a configuration, so that the configuration can be used again.
 func (m *instanceMap) remove(cfg *Config) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.byConfig, cfg)
 }
 
-// part is the receiver of one signal.
+// part is the receiver for one signal.
 type part struct {
 	component.Component
 	instance *instance
 	config   *Config
 }
 
-// Start starts the OTLP receiver, unless another part has done so.
+// Start starts the OTLP receiver, unless another part has started it.
 func (p *part) Start(ctx context.Context, host component.Host) error {
 	p.instance.converter.announce()
 	if err := p.instance.converter.translator.Start(host); err != nil {
@@ -88,7 +89,7 @@ func (p *part) Start(ctx context.Context, host component.Host) error {
 	return p.Component.Start(ctx, host)
 }
 
-// Shutdown shuts down the OTLP receiver, unless another part has done so.
+// Shutdown shuts down the OTLP receiver, unless another part has shut it down.
 func (p *part) Shutdown(ctx context.Context) error {
 	instances.remove(p.config)
 	return p.Component.Shutdown(ctx)

@@ -28,7 +28,7 @@ func all() pipelines {
 	return pipelines{profiles: next, logs: next, traces: next, metrics: next}
 }
 
-// listening tells whether a server takes connections at an address.
+// listening reports whether a server accepts connections at an address.
 func listening(t *testing.T, address string) bool {
 	t.Helper()
 	var dialer net.Dialer
@@ -39,7 +39,7 @@ func listening(t *testing.T, address string) bool {
 	return assert.NoError(t, connection.Close())
 }
 
-// configured returns a configuration on free ports.
+// configured returns a configuration with free ports.
 func configured(t *testing.T) (cfg *Config, addresses []string) {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
@@ -51,8 +51,8 @@ func configured(t *testing.T) (cfg *Config, addresses []string) {
 	return cfg, addresses
 }
 
-// TestSignalsShareOneInstance holds that the parts for all signals are one receiver, which starts once and ends once, and
-// that the same configuration can be used again.
+// TestSignalsShareOneInstance: the parts for all signals are one receiver, which starts once and shuts down once.
+// Afterwards the configuration can be used again.
 func TestSignalsShareOneInstance(t *testing.T) {
 	cfg, addresses := configured(t)
 	for range 2 {
@@ -86,7 +86,7 @@ func TestConfigurationsDoNotShare(t *testing.T) {
 	assert.Empty(t, instances.byConfig)
 }
 
-// TestTakenPort holds that a server that cannot listen is an error of every part.
+// TestTakenPort: if a server cannot listen, every part returns an error.
 func TestTakenPort(t *testing.T) {
 	cfg, addresses := configured(t)
 	var config net.ListenConfig
@@ -100,7 +100,7 @@ func TestTakenPort(t *testing.T) {
 	assert.False(t, listening(t, addresses[0]))
 }
 
-// TestAnnouncement: the log names the records that have no pipeline, once.
+// TestAnnouncement: the records that have no pipeline are logged once.
 func TestAnnouncement(t *testing.T) {
 	next := consumertest.NewNop()
 	for want, to := range map[string]pipelines{
@@ -133,7 +133,7 @@ func TestAnnouncement(t *testing.T) {
 	}
 }
 
-// TestInnerReceiverHasItsOwnName holds under which name the OTLP receiver inside counts.
+// TestInnerReceiverHasItsOwnName checks the receiver id in the metrics of the OTLP receiver.
 func TestInnerReceiverHasItsOwnName(t *testing.T) {
 	cfg, _ := configured(t)
 	parts := createAll(t, cfg, pipelines{profiles: consumertest.NewNop()}, componentTelemetry())

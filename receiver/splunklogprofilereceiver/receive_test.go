@@ -26,7 +26,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// TestEveryCapture sends what each agent sent, over each transport, and expects what the translator makes of it.
+// TestEveryCapture sends the captures of all agents over each transport, and expects the result of the translator.
 func TestEveryCapture(t *testing.T) {
 	sink := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: sink}, nil)
@@ -69,7 +69,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestOnePortTakesAll holds that an agent may send everything to one endpoint.
+// TestOnePortTakesAll: an agent can send all signals to one endpoint.
 func TestOnePortTakesAll(t *testing.T) {
 	profiles, logs := new(consumertest.ProfilesSink), new(consumertest.LogsSink)
 	traces, metrics := new(consumertest.TracesSink), new(consumertest.MetricsSink)
@@ -105,14 +105,14 @@ func TestOnePortTakesAll(t *testing.T) {
 	assert.Equal(t, []string{"first", "second"}, bodiesIn(logs))
 }
 
-// TestMixedRequest holds that of a request with both kinds of records, also in one scope, nothing is lost, nothing comes
-// twice and the order of the rest stays.
+// TestMixedRequest: with both kinds of records in one request, also in one scope, nothing is lost or duplicated, and the
+// other records keep their order.
 func TestMixedRequest(t *testing.T) {
 	profiles, sink := new(consumertest.ProfilesSink), new(consumertest.LogsSink)
 	r := run(t, pipelines{profiles: profiles, logs: sink}, nil)
 	logs := mixed(ordinaryLogs("1", "2"), pythonLogs(t), ordinaryLogs("3"))
 	scope := logs.ResourceLogs().At(1).ScopeLogs().At(0)
-	scope.Scope().SetName("lost on the way")
+	scope.Scope().SetName("not passed on")
 	records := plog.NewLogRecordSlice()
 	for _, record := range scope.LogRecords().All() {
 		records.AppendEmpty().Body().SetStr("between")
@@ -125,7 +125,7 @@ func TestMixedRequest(t *testing.T) {
 	assert.Equal(t, 15, profiles.SampleCount())
 }
 
-// TestWithoutProfilesPipeline holds that profiling records are not lost where nobody takes profiles.
+// TestWithoutProfilesPipeline: without a profiles pipeline, profiling records are passed on as logs.
 func TestWithoutProfilesPipeline(t *testing.T) {
 	sink := new(consumertest.LogsSink)
 	r := run(t, pipelines{logs: sink}, nil)
@@ -136,7 +136,7 @@ func TestWithoutProfilesPipeline(t *testing.T) {
 	assert.Equal(t, want, sink.AllLogs()[0])
 }
 
-// TestOptionsReachTheTranslation holds that the configuration does something.
+// TestOptionsReachTheTranslation: the options have an effect.
 func TestOptionsReachTheTranslation(t *testing.T) {
 	sink := new(consumertest.ProfilesSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"limits": map[string]any{"samples": 5}, "include_original_payload": true})
@@ -147,7 +147,7 @@ func TestOptionsReachTheTranslation(t *testing.T) {
 	assert.Equal(t, "pprof", profile.OriginalPayloadFormat())
 }
 
-// contextSink notes the metadata of the client that sent what it consumes.
+// contextSink stores the client metadata of what it consumes.
 type contextSink struct {
 	consumertest.ProfilesSink
 	tenants []string
@@ -158,7 +158,7 @@ func (s *contextSink) ConsumeProfiles(ctx context.Context, profiles pprofile.Pro
 	return s.ProfilesSink.ConsumeProfiles(ctx, profiles)
 }
 
-// TestMetadataGoesOn holds that include_metadata works through the conversion.
+// TestMetadataGoesOn: include_metadata also works for converted profiles.
 func TestMetadataGoesOn(t *testing.T) {
 	sink := new(contextSink)
 	r := run(t, pipelines{profiles: sink}, map[string]any{"protocols": map[string]any{"http": map[string]any{"include_metadata": true}}})

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver/internal/metadata"
 )
 
-// telemetry is the metrics of metadata.yaml.
+// telemetry has the metrics of metadata.yaml.
 type telemetry struct {
 	metrics splunkrecords.Metrics
 	others  metric.Int64Counter

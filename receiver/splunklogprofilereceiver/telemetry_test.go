@@ -20,7 +20,7 @@ import (
 
 var anyTime = []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 
-// points are data points with one attribute each.
+// points returns data points with one attribute each.
 func points(key string, values map[string]int64) []metricdata.DataPoint[int64] {
 	var all []metricdata.DataPoint[int64]
 	for value, count := range values {
@@ -59,13 +59,13 @@ func TestMetrics(t *testing.T) {
 	metadatatest.AssertEqualReceiverSplunkLogProfileBytes(t, r.telemetry,
 		points("form", map[string]int64{"body": 1, "inflated": 1}), append(anyTime, metricdatatest.IgnoreValue())...)
 
-	// Of the receiver helper, ours and that of the OTLP receiver inside.
+	// The receiver helper's, this receiver's and the inner OTLP receiver's.
 	assert.EqualValues(t, profiles.SampleCount(), r.standard(t, "otelcol_receiver_accepted_profile_samples", "splunk_log_profile"))
 	assert.EqualValues(t, 29, r.standard(t, "otelcol_receiver_accepted_log_records", "otlp/splunk_log_profile"))
 	assert.EqualValues(t, 5, r.standard(t, "otelcol_receiver_refused_log_records", "otlp/splunk_log_profile"))
 }
 
-// standard returns the value of a metric of the receiver helper, for the receiver whose id begins like this.
+// standard returns the value of a metric of the receiver helper, for the receiver whose id has this prefix.
 func (r *running) standard(t *testing.T, name, receiver string) int64 {
 	t.Helper()
 	metric, err := r.telemetry.GetMetric(name)

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestDecodeAllocates less than unmarshalling the message that it makes: the pdata is nearly all that it takes.
+// TestDecodeAllocates: decoding allocates less than unmarshalling the resulting message. Most of it is pdata.
 func TestDecodeAllocates(t *testing.T) {
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	for _, file := range profiletest.OwnPprofs(t) {
@@ -39,7 +39,8 @@ func TestDecodeAllocates(t *testing.T) {
 	}
 }
 
-// TestEncodeAllocates a few times for each profile, whatever the number of samples: its memory is used again.
+// TestEncodeAllocates: encoding allocates a few times for each profile, whatever the number of samples. It reuses its
+// memory.
 func TestEncodeAllocates(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, file := range profiletest.OwnPprofs(t) {
@@ -58,7 +59,7 @@ func TestEncodeAllocates(t *testing.T) {
 	}
 }
 
-// TestAppendGzipAllocates nothing when the destination is large enough.
+// TestAppendGzipAllocates: nothing is allocated if the destination is large enough.
 func TestAppendGzipAllocates(t *testing.T) {
 	content, dst := make([]byte, 10_000), make([]byte, 0, 20_000)
 	allocations := testing.AllocsPerRun(20, func() {

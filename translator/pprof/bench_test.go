@@ -19,14 +19,14 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// benchFile is a profile of the bench set, as it comes over the wire.
+// benchFile is a profile of the benchmarks, as it is sent.
 type benchFile struct {
 	name    string
 	payload []byte
 }
 
-// benchSet returns two profiles of our own and, where the corpus is at hand, the deep and the large shape of OTEP 0239
-// and three real profiles. All are gzipped: what is plain in the corpus is compressed first.
+// benchSet returns two profiles of this repository and, if there is a corpus, the deep and the large shape of OTEP 0239
+// and three real profiles. All are in gzip: profiles that are plain in the corpus are compressed first.
 func benchSet(b *testing.B) []benchFile {
 	set := []benchFile{
 		readBench(b, "go-cpu-100KB", "../../testdata/pprof/cpu.pb.gz"),
@@ -67,11 +67,11 @@ func inflated(b *testing.B, payload []byte) []byte {
 	return raw
 }
 
-// BenchmarkDecode measures payload → pprofile.Profiles. op=limit is what nothing that fills pdata can do much faster
-// than: klauspost's gunzip, which is also measured alone, and pdata's own unmarshalling of the same OTLP message.
-// op=parsedata is google/pprof's parser alone, without a step to OTLP.
+// BenchmarkDecode measures payload → pprofile.Profiles. op=limit is a lower bound for anything that fills pdata:
+// klauspost's gunzip, which is also measured alone, and pdata's unmarshalling of the same OTLP message. op=parsedata is
+// google/pprof's parser without a translation to OTLP.
 //
-//	go test ./translator/pprof -run '^$' -bench '^BenchmarkDecode$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecode$' -benchmem -count 6 -cpu 1
 func BenchmarkDecode(b *testing.B) {
 	for _, file := range benchSet(b) {
 		raw := inflated(b, file.payload)
@@ -85,7 +85,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.Run("profile="+file.name+"/op="+op, func(b *testing.B) {
 				b.SetBytes(int64(len(raw)))
 				b.ReportAllocs()
-				do(b) // so that all sides have the memory that they use again
+				do(b) // fills the pools of all operations
 				for b.Loop() {
 					do(b)
 				}
@@ -115,10 +115,10 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeScale measures the cost per byte of one profile repeated: its samples, functions and locations stand
-// factor times in the payload, each time with names of their own.
+// BenchmarkDecodeScale measures the cost per byte of one profile at several sizes: its samples, functions and locations
+// occur factor times in the payload, each time with other names.
 //
-//	go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 1
 func BenchmarkDecodeScale(b *testing.B) {
 	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
 	require.NoError(b, err)
@@ -144,7 +144,7 @@ func BenchmarkDecodeScale(b *testing.B) {
 	}
 }
 
-// multiplied returns the size and the gzipped form of p factor times.
+// multiplied returns the size of p, multiplied by factor, and its bytes in gzip.
 func multiplied(b *testing.B, p *profile.Profile, factor int) (raw int, payload []byte) {
 	var plain bytes.Buffer
 	require.NoError(b, multiply(b, p, factor).WriteUncompressed(&plain))
@@ -153,7 +153,7 @@ func multiplied(b *testing.B, p *profile.Profile, factor int) (raw int, payload 
 	return plain.Len(), payload
 }
 
-// multiply returns a profile with the content of p factor times, all names different.
+// multiply returns a profile with factor copies of the content of p. All names differ.
 func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
 	parts := make([]*profile.Profile, factor)
 	for i := range parts {
@@ -174,10 +174,10 @@ func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
 	return merged
 }
 
-// BenchmarkEncode measures pprofile.Profiles → pprof, with and without gzip, against google/pprof's Profile.Write and
+// BenchmarkEncode measures pprofile.Profiles → pprof, with and without gzip, and google/pprof's Profile.Write and
 // WriteUncompressed of the same profile.
 //
-//	go test ./translator/pprof -run '^$' -bench '^BenchmarkEncode$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkEncode$' -benchmem -count 6 -cpu 1
 func BenchmarkEncode(b *testing.B) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, file := range benchSet(b) {
@@ -190,7 +190,7 @@ func BenchmarkEncode(b *testing.B) {
 			b.Run("profile="+file.name+"/op="+op, func(b *testing.B) {
 				b.SetBytes(int64(stats.InflatedBytes))
 				b.ReportAllocs()
-				do(b) // so that all sides have the memory that they use again
+				do(b) // fills the pools of all operations
 				for b.Loop() {
 					do(b)
 				}

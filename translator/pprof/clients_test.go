@@ -15,10 +15,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestClientPayloads holds what real clients sent against what is known of it: sums, counts, times and labels, all read
+// TestClientPayloads compares the payloads of real clients with known facts: sums, counts, times and labels, all read
 // from the OTLP message.
 func TestClientPayloads(t *testing.T) {
-	// With the zeros, each profile has every sample, so that the labels of one can be counted.
+	// With zero values, each profile has every sample, so the labels of one profile can be counted.
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{KeepZeroValues: true})
 	for _, payload := range profiletest.ClientPayloads(t) {
 		t.Run(payload.File+" "+payload.Part, func(t *testing.T) {

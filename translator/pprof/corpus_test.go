@@ -17,13 +17,13 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestCorpusRoundTrip: every real profile that google/pprof accepts comes back from OTLP as it was. Those in one of the
-// older formats go the way that the receiver's option takes them: google/pprof reads them and writes profile.proto.
+// TestCorpusRoundTrip: every real profile that google/pprof accepts is unchanged after decoding and encoding. Profiles in
+// one of the older formats are converted as the receiver does it: google/pprof reads them and writes profile.proto.
 func TestCorpusRoundTrip(t *testing.T) {
 	testRoundTrips(t, profiletest.CorpusPprofs(t))
 }
 
-// TestOwnRoundTrip does the same with the profiles of this repository, where there is no corpus.
+// TestOwnRoundTrip does the same with the profiles of this repository, for clones without a corpus.
 func TestOwnRoundTrip(t *testing.T) { testRoundTrips(t, profiletest.OwnPprofs(t)) }
 
 func testRoundTrips(t *testing.T, files []profiletest.PprofFile) {
@@ -47,7 +47,7 @@ func testRoundTrips(t *testing.T, files []profiletest.PprofFile) {
 	}
 }
 
-// TestRoundTripWithOptions: what an option adds or leaves out makes no difference to the pprof that comes back.
+// TestRoundTripWithOptions: options do not change the pprof that results from decoding and encoding.
 func TestRoundTripWithOptions(t *testing.T) {
 	for name, options := range map[string]pprof.DecodeOptions{
 		"zero values":           {KeepZeroValues: true},
@@ -66,8 +66,8 @@ func TestRoundTripWithOptions(t *testing.T) {
 	}
 }
 
-// TestCorpusOfRefusedFiles: what google/pprof refuses is an error of a known class, or, where we are more tolerant, a
-// message that keeps all rules and leads to a pprof that google/pprof accepts.
+// TestCorpusOfRefusedFiles: a file that google/pprof refuses is either an error of a known class or, if this package is
+// more tolerant, a valid message whose pprof google/pprof accepts.
 func TestCorpusOfRefusedFiles(t *testing.T) {
 	decoder, encoder := pprof.NewDecoder(pprof.DecodeOptions{}), pprof.NewEncoder(pprof.EncodeOptions{})
 	refused, accepted := 0, 0
@@ -94,7 +94,8 @@ func TestCorpusOfRefusedFiles(t *testing.T) {
 	assert.Positive(t, accepted)
 }
 
-// TestCorpusMessagesToPprof: the messages of other producers become pprofs, and those come back as they are.
+// TestCorpusMessagesToPprof: messages of other producers become pprofs, and decoding and encoding these does not change
+// them.
 func TestCorpusMessagesToPprof(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, message := range profiletest.CorpusMessages(t) {
@@ -113,8 +114,8 @@ func TestCorpusMessagesToPprof(t *testing.T) {
 	}
 }
 
-// TestOlderComments: comments that stand in attributes of their own come back in the order of their numbers, whatever the
-// order of the attributes.
+// TestOlderComments: comments in separate attributes are restored in the order of their numbers, whatever the order of
+// the attributes.
 func TestOlderComments(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
@@ -133,14 +134,14 @@ func TestOlderComments(t *testing.T) {
 	require.Equal(t, []string{"comment 0", "comment 2", "comment 10"}, made.Comments)
 }
 
-// fatal is what roundTrip needs of a test, be it of testing or of rapid.
+// fatal is the part of testing.TB and rapid.T that roundTrip needs.
 type fatal interface {
 	require.TestingT
 	Helper()
 }
 
-// roundTrip decodes the payload, checks the message, encodes it and compares. It does each twice: equal bytes in must
-// give equal bytes out.
+// roundTrip decodes the payload, checks the message, encodes it and compares. It does each twice: equal input must give
+// equal output.
 func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.DecodeOptions) {
 	t.Helper()
 	decoder, encoder := pprof.NewDecoder(options), pprof.NewEncoder(pprof.EncodeOptions{})
@@ -155,16 +156,16 @@ func roundTrip(t fatal, want *profile.Profile, payload []byte, options pprof.Dec
 
 	again, _, err := decoder.Decode(payload, pprof.Source{})
 	require.NoError(t, err)
-	require.Equal(t, marshalled(t, pd), marshalled(t, again), "decoding twice gives two messages")
+	require.Equal(t, marshalled(t, pd), marshalled(t, again), "decoding twice gives different messages")
 
 	first, second := encodeOne(t, encoder, pd), encodeOne(t, encoder, again)
-	require.Equal(t, first, second, "encoding twice gives two pprofs")
+	require.Equal(t, first, second, "encoding twice gives different pprofs")
 	got, form := profiletest.ParsePprof(first)
 	require.Equal(t, profiletest.Proto, form)
 	require.Empty(t, profiletest.DiffPprof(want, got))
 }
 
-// encodeOne encodes a message that holds one group.
+// encodeOne encodes a message with one group.
 func encodeOne(t fatal, encoder *pprof.Encoder, pd pprofile.Profiles) []byte {
 	t.Helper()
 	var encoded [][]byte
@@ -188,7 +189,7 @@ func countProfiles(pd pprofile.Profiles) (profiles, samples int) {
 	return profiles, samples
 }
 
-// marshalled returns the bytes of a copy: marshalling changes its argument.
+// marshalled marshals a copy, since marshalling changes the message.
 func marshalled(t fatal, pd pprofile.Profiles) []byte {
 	t.Helper()
 	clone := pprofile.NewProfiles()

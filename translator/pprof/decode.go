@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/limits"
 )
 
 // ValueType is a sample type or period type: a name and a unit, such as cpu and nanoseconds.
@@ -80,7 +81,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with these options.
 func NewDecoder(opts DecodeOptions) *Decoder {
-	opts.Limits = opts.Limits.withDefaults()
+	opts.Limits = limits.WithDefaults(opts.Limits, DefaultLimits())
 	if opts.LinkLabels == nil {
 		opts.LinkLabels = DefaultLinkLabels()
 	}

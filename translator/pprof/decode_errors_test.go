@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// requireRefused decodes what is to be refused: the error has one class, and the result is empty.
+// requireRefused decodes an invalid payload: the error has one class, and the result is empty.
 func requireRefused(t *testing.T, raw []byte, limits pprof.Limits, class error, says string) {
 	t.Helper()
 	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(raw, pprof.Source{})
@@ -31,7 +31,7 @@ func requireRefused(t *testing.T, raw []byte, limits pprof.Limits, class error, 
 	require.Zero(t, pd)
 }
 
-// TestDecodeMalformed: what refers to nothing, or contradicts itself. The text names what and where.
+// TestDecodeMalformed: invalid references and contradictions. The error names the field and its position.
 func TestDecodeMalformed(t *testing.T) {
 	sampled := func() *payload { return newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}) }
 	for name, test := range map[string]struct {
@@ -76,7 +76,7 @@ func gzipped(t *testing.T, raw []byte) []byte {
 	return compressed
 }
 
-// TestSampleTypesOfSource: types that stand in for those of the payload must be as many as the values.
+// TestSampleTypesOfSource: the number of sample types of the source must equal the number of values.
 func TestSampleTypesOfSource(t *testing.T) {
 	raw := newPayload().sample(nil, []int64{1, 2}).bytes()
 	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(raw, pprof.Source{SampleTypes: []pprof.ValueType{{Type: "a"}}})
@@ -84,7 +84,7 @@ func TestSampleTypesOfSource(t *testing.T) {
 	require.ErrorContains(t, err, "sample 0 has 2 values, there are 1 sample types")
 }
 
-// TestDecodeLimits reaches each limit exactly, and by one more.
+// TestDecodeLimits: each limit is tested with a payload at the limit, and with one above it.
 func TestDecodeLimits(t *testing.T) {
 	plain := newPayload("a/1", "b/2", "c/3").code().
 		sample([]uint32{1, 2, 3, 1}, []int64{1, 2, 3}, str("key", "a text of 18 bytes"), num("n", 1, ""), num("n", 2, "")).
@@ -116,7 +116,7 @@ func TestDecodeLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfMadeUpTypes: types that are made up for a payload without any count like others.
+// TestLimitsOfMadeUpTypes: the limit of sample types also applies to those that are added to payloads without any.
 func TestLimitsOfMadeUpTypes(t *testing.T) {
 	raw := newPayload().sample(nil, make([]int64, 10)).bytes()
 	requireRefused(t, raw, pprof.Limits{SampleTypes: 9}, pprof.ErrTooLarge, "sample types: 10, the limit is 9")
@@ -124,7 +124,7 @@ func TestLimitsOfMadeUpTypes(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestZeroValuesCount: those that are carried count, those that are not do not.
+// TestZeroValuesCount: zero values count toward the limit only if they are kept.
 func TestZeroValuesCount(t *testing.T) {
 	raw := newPayload("a/1", "b/2").sample(nil, []int64{1, 0}).sample(nil, []int64{0, 0}).bytes()
 	limits := pprof.Limits{Samples: 2}
@@ -135,7 +135,7 @@ func TestZeroValuesCount(t *testing.T) {
 	require.ErrorContains(t, err, "samples of all 2 sample types: 4, the limit is 2")
 }
 
-// TestNoLimitMeansDefault: zero and less stand for the default, which takes every profile of this repository.
+// TestNoLimitMeansDefault: 0 and less mean the default, which accepts every profile of this repository.
 func TestNoLimitMeansDefault(t *testing.T) {
 	raw := newPayload("a/1").sample(nil, []int64{1}).bytes()
 	for _, limits := range []pprof.Limits{{}, {InflatedBytes: -1, SampleTypes: -1, Samples: -1, LocationsPerSample: -1, LabelsPerSample: -1, StringBytes: -1}} {
@@ -148,7 +148,7 @@ func TestNoLimitMeansDefault(t *testing.T) {
 	requireRefused(t, long.bytes(), pprof.Limits{}, pprof.ErrTooLarge, "the limit is 1048576")
 }
 
-// TestLegacyFormats: the older formats are told apart from garbage.
+// TestLegacyFormats: payloads in the older formats have their own error.
 func TestLegacyFormats(t *testing.T) {
 	binaryCPU := func(words ...byte) []byte {
 		raw := make([]byte, 0, 40)
@@ -185,7 +185,7 @@ func TestLegacyFormats(t *testing.T) {
 	}
 }
 
-// TestNewerThanLegacy: a profile that can be read is read, whatever its text says.
+// TestNewerThanLegacy: a valid pprof is accepted, whatever its text looks like.
 func TestNewerThanLegacy(t *testing.T) {
 	p := newPayload("a/1")
 	p.body = append(pprofwire.AppendString(nil, ""), pprofwire.AppendString(nil, "goroutine profile: total 7")...)
@@ -194,7 +194,7 @@ func TestNewerThanLegacy(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRecording holds that a recording is told apart from a broken pprof, compressed or not.
+// TestRecording: a recording has its own error, compressed or not.
 func TestRecording(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	for name, payload := range map[string][]byte{"plain": recording, "gzip": gzipped(t, recording)} {

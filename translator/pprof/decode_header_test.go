@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestTimesAndPeriod: every profile has those of the payload.
+// TestTimesAndPeriod: every profile has the times and the period of the payload.
 func TestTimesAndPeriod(t *testing.T) {
 	for name, test := range map[string]struct {
 		time, duration int64
@@ -45,15 +45,15 @@ func TestTimesAndPeriod(t *testing.T) {
 	}
 }
 
-// TestNoPeriodType: what is absent stays absent, even next to a period.
+// TestNoPeriodType: without a period type there is no period type in the message, even if there is a period.
 func TestNoPeriodType(t *testing.T) {
 	d := decode(t, newPayload("a/1").header(pprofwire.Header{Period: 100}), pprof.DecodeOptions{})
 	assert.Equal(t, "/", typeName(d.pd.Dictionary(), d.profile(0).PeriodType()))
 	assert.Equal(t, int64(100), d.profile(0).Period())
 }
 
-// TestProfileAttributes: comments stand on the first profile of the group, all else on each; what is not set is no
-// attribute.
+// TestProfileAttributes: the first profile of the group has the comments, each profile has all other attributes. Unset
+// fields make no attribute.
 func TestProfileAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
 		header func(*payload) pprofwire.Header
@@ -94,7 +94,7 @@ func TestProfileAttributes(t *testing.T) {
 	}
 }
 
-// TestOriginalPayload: the payload itself, as it came, only where that is asked for.
+// TestOriginalPayload: the payload is copied unchanged, if the option is set.
 func TestOriginalPayload(t *testing.T) {
 	plain := newPayload("a/1", "b/2").code().sample([]uint32{1}, []int64{1, 2}).bytes()
 	compressed, err := pprof.AppendGzip(nil, plain, 9)
@@ -122,7 +122,7 @@ func TestOriginalPayload(t *testing.T) {
 	}
 }
 
-// TestKindsOfAttributes: what is true or text in pprof is true or text in OTLP.
+// TestKindsOfAttributes: booleans and strings of pprof are booleans and strings in OTLP.
 func TestKindsOfAttributes(t *testing.T) {
 	p := newPayload("a/1")
 	p.header(pprofwire.Header{Comments: []uint32{p.text("5")}, DocURL: p.text("true")})

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestLabels: what the labels of one sample become.
+// TestLabels checks the attributes for the labels of one sample.
 func TestLabels(t *testing.T) {
 	for name, test := range map[string]struct {
 		labels []label
@@ -53,7 +53,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsOfManyKinds: the elements of an array keep their type.
+// TestLabelsOfManyKinds: the items of an array keep their types.
 func TestLabelsOfManyKinds(t *testing.T) {
 	p := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, num("key", 3, ""), str("key", "3"))
 	dict := decode(t, p, pprof.DecodeOptions{}).pd.Dictionary()
@@ -63,7 +63,7 @@ func TestLabelsOfManyKinds(t *testing.T) {
 	assert.Equal(t, pcommon.ValueTypeStr, items.At(1).Type())
 }
 
-// TestManyLabels: as many as no producer writes, in any order; the order of their first values counts.
+// TestManyLabels: more labels than any producer writes, in any order. The order of the first values counts.
 func TestManyLabels(t *testing.T) {
 	var labels []label
 	want := make([]string, 0, 200)
@@ -81,7 +81,7 @@ func TestManyLabels(t *testing.T) {
 	assert.Equal(t, []string{"leaf 1 {" + strings.Join(want, ", ") + "}"}, decode(t, p, pprof.DecodeOptions{}).samples(0))
 }
 
-// TestLabelsAreSets: samples with equal labels share their attributes, whatever the order of the keys.
+// TestLabelsAreSets: samples with equal labels have the same attributes, whatever the order of the keys.
 func TestLabelsAreSets(t *testing.T) {
 	p := newPayload("cpu/ns").code().
 		sample([]uint32{1}, []int64{1}, str("a", "1"), num("b", 2, "bytes")).
@@ -94,8 +94,8 @@ func TestLabelsAreSets(t *testing.T) {
 	assert.Equal(t, 4, d.pd.Dictionary().AttributeTable().Len())
 }
 
-// TestLabelKeyZero: a key of 0 is string 0 where that is not empty, as Splunk's agent for Python writes it. All other
-// references to string 0 say that nothing is set.
+// TestLabelKeyZero: a key of 0 means string 0 if that is not empty, as Splunk's Python agent writes it. All other
+// references to string 0 mean unset.
 func TestLabelKeyZero(t *testing.T) {
 	p := newPayload("cpu/ns").code()
 	p.sample([]uint32{1}, []int64{1}, str("", "value"), str("key", "other"))
@@ -113,7 +113,7 @@ func TestLabelKeyZero(t *testing.T) {
 	assert.NotContains(t, d.pd.Dictionary().StringTable().AsRaw(), "zero")
 }
 
-// TestLabelsOfEqualText: a string that stands in the table twice is one string.
+// TestLabelsOfEqualText: a string that occurs twice in the table is added once.
 func TestLabelsOfEqualText(t *testing.T) {
 	p := newPayload("cpu/ns").code()
 	first, second, value := p.text("key"), p.add("key"), p.text("value")

@@ -13,9 +13,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestRepairs: what is tolerated is counted, each kind for itself, and leaves a message in order.
+// TestRepairs: each kind of repair is counted, and the message is valid.
 func TestRepairs(t *testing.T) {
-	unknown := []byte{0x80, 1, 5} // field 16, the number 5
+	unknown := []byte{0x80, 1, 5} // field 16, a varint of 5
 	for name, test := range map[string]struct {
 		build func(*payload)
 		want  pprof.Repairs
@@ -25,7 +25,7 @@ func TestRepairs(t *testing.T) {
 			p.body = append(append(p.body, unknown...), unknown...)
 		}, pprof.Repairs{UnknownFields: 2}},
 		"not UTF-8": {func(p *payload) {
-			// One string, however often it is used, and one that nothing uses.
+			// A string counts once, however often it is used, and one that nothing uses does not count.
 			p.sample([]uint32{1}, []int64{1}, str("a\xff", "a\xff")).sample([]uint32{1}, []int64{2}, str("b", "a\xff"), num("a\xff", 1, "a\xff"))
 			p.header(pprofwire.Header{Comments: []uint32{p.text("a\xff"), p.text("\xfe")}, DefaultSampleType: p.text("a\xff")})
 			p.add("\xff unused")
@@ -40,7 +40,7 @@ func TestRepairs(t *testing.T) {
 		}, pprof.Repairs{RepeatedEntries: 3}},
 		"unknown mapping": {func(p *payload) {
 			p.location(pprofwire.Location{ID: 4, MappingID: 9, Address: 1}).location(pprofwire.Location{ID: 5, MappingID: 9, Address: 2}).
-				sample([]uint32{4, 4}, []int64{1}) // location 5 is reached by nothing
+				sample([]uint32{4, 4}, []int64{1}) // no sample refers to location 5
 		}, pprof.Repairs{UnknownMappings: 1}},
 		"no function": {func(p *payload) {
 			p.location(pprofwire.Location{ID: 4}, pprofwire.Line{Line: 1}, pprofwire.Line{Line: 2}).sample([]uint32{4, 4}, []int64{1})
@@ -61,7 +61,7 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// TestRepairedContent: what becomes of it.
+// TestRepairedContent checks the content after repairs.
 func TestRepairedContent(t *testing.T) {
 	p := newPayload("c\xffpu/n\xff\xfes").code().
 		location(pprofwire.Location{ID: 4, MappingID: 9, Address: 4}).
@@ -73,7 +73,7 @@ func TestRepairedContent(t *testing.T) {
 	assert.Equal(t, []string{"0x4; 0 {a\uFFFD=\"\uFFFD\"}", "leaf 1 {b=[1,2] \uFFFD}"}, d.samples(0))
 }
 
-// TestDecodeLeavesNothingBehind: the working memory of one payload is that of the next; nothing of it shows.
+// TestDecodeLeavesNothingBehind: memory that is reused does not leak content into the next message.
 func TestDecodeLeavesNothingBehind(t *testing.T) {
 	large := newPayload("cpu\xff/ns", "b/2", "c/3").code().
 		mapping(pprofwire.Mapping{ID: 1 << 40, Start: 5}).
@@ -85,9 +85,9 @@ func TestDecodeLeavesNothingBehind(t *testing.T) {
 		large.bytes(),
 		newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}).header(pprofwire.Header{TimeNanos: 5}).bytes(),
 		newPayload().header(pprofwire.Header{TimeNanos: 5}).bytes(),
-		append(newPayload("cpu/ns").header(pprofwire.Header{TimeNanos: 5}).bytes(), 0xff), // broken
+		append(newPayload("cpu/ns").header(pprofwire.Header{TimeNanos: 5}).bytes(), 0xff), // invalid
 		gzipped(t, large.bytes()),
-		newPayload("cpu/ns").code().sample([]uint32{9}, []int64{1}).bytes(), // broken, later
+		newPayload("cpu/ns").code().sample([]uint32{9}, []int64{1}).bytes(), // invalid, found later
 	}
 	shared := pprof.NewDecoder(pprof.DecodeOptions{})
 	for range 3 {

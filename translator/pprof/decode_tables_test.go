@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// mappings shows all of the table but entry 0.
+// mappings renders the table without entry 0.
 func (d decoded) mappings() []string {
 	shown := []string{}
 	for i, m := range d.pd.Dictionary().MappingTable().All() {
@@ -26,7 +26,7 @@ func (d decoded) mappings() []string {
 	return shown
 }
 
-// locations shows all of the table but entry 0: address, mapping, lines as function:line:column, and attributes.
+// locations renders the table without entry 0: address, mapping, lines as function:line:column, and attributes.
 func (d decoded) locations() []string {
 	shown := []string{}
 	dict := d.pd.Dictionary()
@@ -47,7 +47,7 @@ func (d decoded) locations() []string {
 	return shown
 }
 
-// TestMappings: in their order, those that a sample reaches; all of them where that is asked for.
+// TestMappings: mappings keep their order. Only those that samples refer to are kept, or all of them with the option.
 func TestMappings(t *testing.T) {
 	build := func() *payload {
 		p := newPayload("cpu/ns")
@@ -72,7 +72,7 @@ func TestMappings(t *testing.T) {
 	}, d.mappings())
 }
 
-// TestMappingAttributes: the build id and each flag that is true.
+// TestMappingAttributes: the build id and each flag that is true become attributes.
 func TestMappingAttributes(t *testing.T) {
 	for name, test := range map[string]struct {
 		mapping func(*payload) pprofwire.Mapping
@@ -103,7 +103,7 @@ func TestMappingAttributes(t *testing.T) {
 	}
 }
 
-// TestLocationsAndFunctions: every field is carried; lines keep their order, since that of inlined calls is meaning.
+// TestLocationsAndFunctions: every field is kept. Lines keep their order, which has the inlining.
 func TestLocationsAndFunctions(t *testing.T) {
 	p := newPayload("cpu/ns")
 	p.mapping(pprofwire.Mapping{ID: 1, Start: 1}).
@@ -134,7 +134,7 @@ func TestLocationsAndFunctions(t *testing.T) {
 	assert.Equal(t, int64(-5), outer.StartLine())
 }
 
-// TestStacks: leaf first, as they stand, each once in the table.
+// TestStacks: stacks are leaf first, and each is in the table once.
 func TestStacks(t *testing.T) {
 	p := newPayload("cpu/ns").code().
 		sample([]uint32{1, 2, 3}, []int64{1}).sample([]uint32{3, 2, 1}, []int64{2}).sample([]uint32{1, 1, 1}, []int64{3}).
@@ -144,7 +144,7 @@ func TestStacks(t *testing.T) {
 	assert.Equal(t, 5, d.pd.Dictionary().StackTable().Len())
 }
 
-// TestMainMapping: which mapping is the main binary is an attribute of the profile, unless samples reach no other.
+// TestMainMapping: the main binary is an attribute of the profile, unless samples refer to no other mapping.
 func TestMainMapping(t *testing.T) {
 	const named = `pprof.profile.main_mapping={"build_id":"of main","filename":"main","memory_start":4096}`
 	for name, test := range map[string]struct {
@@ -174,7 +174,7 @@ func TestMainMapping(t *testing.T) {
 	}
 }
 
-// TestMainMappingTwice: mappings of equal content are one, and one without any is none.
+// TestMainMappingTwice: mappings with equal content count as one, and empty ones do not count.
 func TestMainMappingTwice(t *testing.T) {
 	p := newPayload("cpu/ns")
 	p.mapping(pprofwire.Mapping{ID: 1, Filename: p.text("main")}).mapping(pprofwire.Mapping{ID: 2}).
@@ -184,7 +184,7 @@ func TestMainMappingTwice(t *testing.T) {
 	assert.Empty(t, d.attributes(d.profile(0).AttributeIndices()))
 }
 
-// TestMainMappingWithoutName: every field is carried, of the first mapping that has any.
+// TestMainMappingWithoutName: the attribute has every field of the first mapping that is not empty.
 func TestMainMappingWithoutName(t *testing.T) {
 	d := decode(t, newPayload("cpu/ns").mapping(pprofwire.Mapping{ID: 3}).mapping(pprofwire.Mapping{
 		ID: 4, Start: math.MaxUint64, Limit: 2, Offset: 3, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
@@ -193,7 +193,7 @@ func TestMainMappingWithoutName(t *testing.T) {
 		`"has_line_numbers":true,"memory_limit":2,"memory_start":-1}`, d.attributes(d.profile(0).AttributeIndices()))
 }
 
-// TestOrphansAreNotCarried: nothing is in the dictionary that no sample reaches.
+// TestOrphansAreNotCarried: the dictionary has no entry that no sample refers to.
 func TestOrphansAreNotCarried(t *testing.T) {
 	p := newPayload("cpu/ns").code()
 	p.text("a string that nothing uses")
@@ -210,7 +210,7 @@ func TestOrphansAreNotCarried(t *testing.T) {
 	assert.Equal(t, []string{"", "cpu", "ns"}, d.pd.Dictionary().StringTable().AsRaw())
 }
 
-// TestEqualEntriesAreOne: what differs by its id only is one entry.
+// TestEqualEntriesAreOne: entries that differ only in their id become one.
 func TestEqualEntriesAreOne(t *testing.T) {
 	p := newPayload("cpu/ns")
 	for id := range uint64(3) {

@@ -17,8 +17,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestSampleTypes: the default type comes first, the others follow in their order; the scope tells the original order
-// where there is more than one.
+// TestSampleTypes: the default type comes first, the others keep their order. If there are several, the scope has the
+// original order.
 func TestSampleTypes(t *testing.T) {
 	for name, test := range map[string]struct {
 		types         []string
@@ -48,8 +48,8 @@ func TestSampleTypes(t *testing.T) {
 	}
 }
 
-// TestValues: a value goes to the profile of its type. A zero goes nowhere, unless the sample has nothing else: then it
-// stands in the first profile.
+// TestValues: a value is in the profile of its type. A zero is left out, unless the sample has no other value: then it is
+// in the first profile.
 func TestValues(t *testing.T) {
 	p := func() *payload {
 		return newPayload("a/1", "b/2", "c/3").code().
@@ -75,14 +75,14 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, 18, d.stats.OTLPSamples)
 }
 
-// TestValuesOfOneType: with one type a zero is carried like any other value, and equal samples stay apart.
+// TestValuesOfOneType: with one type, zeros are kept, and equal samples are not combined.
 func TestValuesOfOneType(t *testing.T) {
 	p := newPayload("a/1").code().
 		sample([]uint32{1}, []int64{0}).sample([]uint32{1}, []int64{5}).sample([]uint32{1}, []int64{5})
 	assert.Equal(t, []string{"leaf 0", "leaf 5", "leaf 5"}, decode(t, p, pprof.DecodeOptions{}).samples(0))
 }
 
-// TestNoSampleTypes: the values are kept, as many types without a name as they need.
+// TestNoSampleTypes: values without sample types get as many unnamed types as needed.
 func TestNoSampleTypes(t *testing.T) {
 	p := newPayload().code().sample([]uint32{1}, []int64{1, 2}).sample([]uint32{2}, []int64{3, 4})
 	d := decode(t, p, pprof.DecodeOptions{})
@@ -93,7 +93,7 @@ func TestNoSampleTypes(t *testing.T) {
 	assert.Equal(t, 1, d.stats.Repairs.NoSampleType)
 }
 
-// TestForms: plain, gzip, zstd, and one in the other are the same payload.
+// TestForms: plain, gzip, zstd and nested forms are the same payload.
 func TestForms(t *testing.T) {
 	plain := newPayload("cpu/ns").code().sample([]uint32{1, 2}, []int64{5}).header(pprofwire.Header{TimeNanos: 1}).bytes()
 	writer, err := zstd.NewWriter(nil)
@@ -112,7 +112,7 @@ func TestForms(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, before, form, "the payload was changed")
 		assert.Equal(t, len(plain), stats.InflatedBytes, name)
-		// What was made shares no memory with the payload.
+		// The message shares no memory with the payload.
 		made := marshalled(t, pd)
 		clear(form)
 		assert.Equal(t, made, marshalled(t, pd), name)
@@ -120,7 +120,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestSource: resource, scope and name come from the transport.
+// TestSource: resource, scope and name come from the source.
 func TestSource(t *testing.T) {
 	resource := pcommon.NewMap()
 	resource.PutStr("service.name", "checkout")
@@ -146,7 +146,7 @@ func TestSource(t *testing.T) {
 	assert.Zero(t, none.profile(0).AttributeIndices().Len())
 }
 
-// TestProfileIDs: the same for a payload that is sent again, and for nothing else.
+// TestProfileIDs: a repeated payload gets the same ids, any other payload gets other ids.
 func TestProfileIDs(t *testing.T) {
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	build := func(time int64) []byte {

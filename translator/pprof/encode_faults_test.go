@@ -17,8 +17,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestBrokenProfiles breaks one of three profiles. It is reported, and costs neither of the others, be they in its group
-// or not.
+// TestBrokenProfiles makes one of three profiles invalid. It is reported, and the others are encoded, in its group or
+// not.
 func TestBrokenProfiles(t *testing.T) {
 	const out = 999
 	type parts struct {
@@ -106,7 +106,7 @@ func TestBrokenProfiles(t *testing.T) {
 	}
 }
 
-// table is what all tables of a dictionary have but that of strings.
+// table has the methods that all tables of a dictionary, except the strings, share.
 type table[T any] interface {
 	Len() int
 	AppendEmpty() T
@@ -114,7 +114,7 @@ type table[T any] interface {
 
 type newEntry[T any] struct{ table table[T] }
 
-// own adds an entry to a table, for one use alone; with fills it and returns its index.
+// own(t).with(fill) adds an entry that only one profile uses, and returns its index.
 func own[T any](of table[T]) newEntry[T] { return newEntry[T]{of} }
 
 func (e newEntry[T]) with(fill func(T)) int32 {
@@ -122,12 +122,12 @@ func (e newEntry[T]) with(fill func(T)) int32 {
 	return int32(e.table.Len() - 1)
 }
 
-// stackOf gives a sample a stack of its own, of one location.
+// stackOf gives a sample its own stack with one location.
 func stackOf(dict pprofile.ProfilesDictionary, s pprofile.Sample, location int32) {
 	s.SetStackIndex(own(dict.StackTable()).with(func(s pprofile.Stack) { s.LocationIndices().Append(location) }))
 }
 
-// TestBrokenEntriesThatNothingReaches cost nothing.
+// TestBrokenEntriesThatNothingReaches: invalid entries that nothing refers to are ignored.
 func TestBrokenEntriesThatNothingReaches(t *testing.T) {
 	m := newMessage()
 	m.sample(m.profile("a/1"), m.stack("f"), []int64{1})
@@ -138,7 +138,7 @@ func TestBrokenEntriesThatNothingReaches(t *testing.T) {
 	assert.Equal(t, []string{"f [1]"}, encode(t, pd, pprof.EncodeOptions{})[0].samples())
 }
 
-// TestAllProfilesBroken: nothing is written, and nothing is empty.
+// TestAllProfilesBroken: nothing is written, not even an empty pprof.
 func TestAllProfilesBroken(t *testing.T) {
 	m := newMessage()
 	for i, sampleType := range []string{"a/1", "b/2", "c/3"} {
@@ -163,7 +163,7 @@ func TestAllProfilesBroken(t *testing.T) {
 	assert.Equal(t, 1, all[0].ResourceIndex)
 }
 
-// TestEmptyMessages: nothing comes of nothing; a profile without samples is a pprof without samples.
+// TestEmptyMessages: an empty message gives no pprof. A profile without samples gives a pprof without samples.
 func TestEmptyMessages(t *testing.T) {
 	assert.Empty(t, encode(t, pprofile.NewProfiles(), pprof.EncodeOptions{}))
 	pd := pprofile.NewProfiles()
@@ -178,8 +178,8 @@ func TestEmptyMessages(t *testing.T) {
 	assert.Zero(t, all[0].Samples)
 }
 
-// TestDeepValues: what is nested too deep is a fault of its profile, or of all profiles of its scope or resource, wherever it
-// stands. The stack would not hold a thousandth of it.
+// TestDeepValues: a value that is nested too deep is an error of its profile, or of all profiles in its scope or
+// resource. A thousandth of this depth would overflow the stack.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	for _, place := range profiletest.DeepPlaces() {

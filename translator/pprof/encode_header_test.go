@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestHeader: times, period, and what the attributes of a profile become.
+// TestHeader: times, period, and the attributes of a profile.
 func TestHeader(t *testing.T) {
 	m := newMessage()
 	m.scope().Scope().Attributes().PutStr("pprof.scope.default_sample_type", "b")
@@ -46,7 +46,7 @@ func TestHeader(t *testing.T) {
 	assert.Equal(t, uint64(30_000_000_001), all[0].DurationNano)
 }
 
-// TestTimesThatDoNotFit: pprof's are signed; what is beyond becomes the last moment.
+// TestTimesThatDoNotFit: times of pprof are signed. Larger values become the maximum.
 func TestTimesThatDoNotFit(t *testing.T) {
 	m := newMessage()
 	p := m.profile("a/1")
@@ -57,8 +57,8 @@ func TestTimesThatDoNotFit(t *testing.T) {
 	assert.Equal(t, int64(math.MaxInt64), parsed.DurationNanos)
 }
 
-// TestComments: those of the profile in their order, in today's form or the older one, then its other attributes, then
-// those of the resource where that is asked for.
+// TestComments: the comments of the profile in their order, in the current or the older form, then its other attributes,
+// then, with the option, those of the resource.
 func TestComments(t *testing.T) {
 	type attribute struct {
 		key   string
@@ -99,7 +99,7 @@ func TestComments(t *testing.T) {
 	}
 }
 
-// TestCommentsOfTheGroup: another group's comments are not this one's.
+// TestCommentsOfTheGroup: a pprof has only the comments of its own group.
 func TestCommentsOfTheGroup(t *testing.T) {
 	m := newMessage()
 	m.profile("a/1")
@@ -113,7 +113,7 @@ func TestCommentsOfTheGroup(t *testing.T) {
 	assert.Equal(t, []string{"other"}, all[1].parsed.Comments)
 }
 
-// TestProfileType: the name that a client gave, else the default sample type.
+// TestProfileType: the attribute profile.name, or the default sample type.
 func TestProfileType(t *testing.T) {
 	m := newMessage()
 	m.profile("a/1")
@@ -132,7 +132,7 @@ func TestProfileType(t *testing.T) {
 	assert.Equal(t, []string{"a", "mutex", "d", ""}, types)
 }
 
-// TestPreferOriginalPayload: what a profile was made of is handed on where that is asked for and it is at hand.
+// TestPreferOriginalPayload: the original payload is returned if the option is set and the profile has a pprof.
 func TestPreferOriginalPayload(t *testing.T) {
 	original := newPayload("original/1").code().sample([]uint32{1}, []int64{7}).bytes()
 	build := func(format string, payload []byte) encoded {

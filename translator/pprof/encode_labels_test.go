@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestAttributes: what the attributes of a sample become.
+// TestAttributes checks the labels for the attributes of a sample.
 func TestAttributes(t *testing.T) {
 	pair := func(value any, unit string) any { return map[string]any{"value": value, "unit": unit} }
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestAttributesOfTheWire: what google/pprof does not show.
+// TestAttributesOfTheWire checks details that google/pprof does not expose.
 func TestAttributesOfTheWire(t *testing.T) {
 	m := newMessage()
 	p := m.profile("cpu/ns")
@@ -72,7 +72,7 @@ func TestAttributesOfTheWire(t *testing.T) {
 	assert.Empty(t, text(wire.Labels[2].Str))
 }
 
-// TestLinksToLabels: a link is two labels, whose names can be given, unless the sample says it already.
+// TestLinksToLabels: a link becomes two labels with configurable names, unless attributes of the sample already have it.
 func TestLinksToLabels(t *testing.T) {
 	link := dictionary.Link{TraceID: pcommon.TraceID{0: 0x4b, 15: 0x36}, SpanID: pcommon.SpanID{0: 0xf0, 7: 0xb7}}
 	const traceText, spanText, spanDecimal = "4b000000000000000000000000000036", "f0000000000000b7", "17293822569102704823"
@@ -134,7 +134,7 @@ func TestLinksToLabels(t *testing.T) {
 	}
 }
 
-// TestLabelsOfSeveralGroups: each pprof has its own strings, whatever those before it had.
+// TestLabelsOfSeveralGroups: each pprof has its own string table.
 func TestLabelsOfSeveralGroups(t *testing.T) {
 	m := newMessage()
 	x, y := m.attribute("x", "1", ""), m.attribute("y", []any{"a", 1}, "bytes")

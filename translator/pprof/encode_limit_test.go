@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// These messages are small, but what stands in them once stands in the pprof with every sample.
+// Small messages in which entries occur once that a pprof repeats in every sample.
 var largeMessages = map[string]func(n int) pprofile.Profiles{
 	"long stacks": func(n int) pprofile.Profiles {
 		m := newMessage()
@@ -47,7 +47,7 @@ var largeMessages = map[string]func(n int) pprofile.Profiles{
 	},
 }
 
-// TestPprofBytes: beyond the limit all profiles of a pprof are refused; those of the next are not.
+// TestPprofBytes: above the limit all profiles of a pprof are refused, but not those of the next pprof.
 func TestPprofBytes(t *testing.T) {
 	for name, build := range largeMessages {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestPprofBytes(t *testing.T) {
 	}
 }
 
-// TestPprofBytesAndOtherFaults: what is too large together may be so because of one; that one alone is refused.
+// TestPprofBytesAndOtherFaults: if a pprof is too large only because of one profile, only that profile is refused.
 func TestPprofBytesAndOtherFaults(t *testing.T) {
 	m := newMessage()
 	location := m.dict.Location(dictionary.Location{Address: 1}, nil, nil)

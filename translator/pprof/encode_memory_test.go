@@ -38,7 +38,7 @@ func longStack(n int) (*message, int32) {
 	return m, m.dict.Stack(slices.Repeat([]int32{location}, n))
 }
 
-// TestSizeIsKnownBeforehand: a stack that many samples have is found out before it is written for each of them.
+// TestSizeIsKnownBeforehand: a stack that many samples share is refused before it is written for each of them.
 func TestSizeIsKnownBeforehand(t *testing.T) {
 	m, stack := longStack(900_000)
 	p := m.profile("a/1")
@@ -57,7 +57,8 @@ func TestSizeIsKnownBeforehand(t *testing.T) {
 	assert.Less(t, bytes, uint64(16<<20), "not much more than the stack itself")
 }
 
-// TestProfilesCountTogether: what each profile of a message repeats counts for all of them, and those that fit are written.
+// TestProfilesCountTogether: content that is repeated in several pprofs counts for each, and the pprofs that fit are
+// written.
 func TestProfilesCountTogether(t *testing.T) {
 	m, stack := longStack(10_000)
 	for i := range 200 {
@@ -82,7 +83,7 @@ func TestProfilesCountTogether(t *testing.T) {
 	}
 }
 
-// TestRefusalsCostLittle: profiles that nearly fit cannot be tried without end.
+// TestRefusalsCostLittle: the work on pprofs that nearly fit is limited.
 func TestRefusalsCostLittle(t *testing.T) {
 	m, stack := longStack(60_000)
 	for i := range 5000 {
@@ -97,7 +98,7 @@ func TestRefusalsCostLittle(t *testing.T) {
 	assert.ErrorContains(t, faults[4999], "bytes of pprofs that are too large: ")
 }
 
-// largeMessage has n strings, functions, locations and samples, in two profiles.
+// largeMessage returns a message with n strings, functions, locations and samples, in two profiles.
 func largeMessage(n int) pprofile.Profiles {
 	m := newMessage()
 	for at := range 2 {
@@ -111,7 +112,7 @@ func largeMessage(n int) pprofile.Profiles {
 	return m.done()
 }
 
-// TestEncoderKeepsLittle: what one large message took is garbage soon.
+// TestEncoderKeepsLittle: the memory for a large message is released soon.
 func TestEncoderKeepsLittle(t *testing.T) {
 	const n = 60_000
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
@@ -139,7 +140,8 @@ func TestEncoderKeepsLittle(t *testing.T) {
 	runtime.KeepAlive(encoder)
 }
 
-// TestReserveIsAskedBeforehand: what is allocated was agreed to, within what garbage adds, and the number never falls.
+// TestReserveIsAskedBeforehand: memory is reserved before it is allocated, apart from some garbage, and the total never
+// decreases.
 func TestReserveIsAskedBeforehand(t *testing.T) {
 	messages := map[string]pprofile.Profiles{"large": largeMessage(20_000), "groups": groupsOf(2000)}
 	for _, file := range profiletest.OwnPprofs(t) {
@@ -166,8 +168,8 @@ func TestReserveIsAskedBeforehand(t *testing.T) {
 
 var errBusy = errors.New("busy")
 
-// TestReserveRefuses at each number of bytes: the iteration ends with the first profile that was not written, which the
-// error names.
+// TestReserveRefuses: wherever reserve fails, the iteration ends with an error that names the first profile that was not
+// written.
 func TestReserveRefuses(t *testing.T) {
 	pd := largeMessage(2000)
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
@@ -198,7 +200,7 @@ func TestReserveRefuses(t *testing.T) {
 	}
 }
 
-// TestReserveNeverEnough: where the answer is that there can never be enough, only the profile that needs it is refused.
+// TestReserveNeverEnough: with ErrTooLarge from reserve, only the profile that needs the memory is refused.
 func TestReserveNeverEnough(t *testing.T) {
 	m, stack := longStack(100_000)
 	m.sample(m.profileIn(m.scope(), "a/1"), stack, []int64{1})

@@ -15,11 +15,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// FuzzEncodeSize: what is written is never above the size that was computed for it, and that is at most eight times as much,
-// apart from a few bytes; all of a message together keep to the limit; and no more memory is held than reserve agreed to,
-// which is in proportion to the message and the limit.
+// FuzzEncodeSize: a pprof is never larger than the size that was computed for it. This size is at most eight times the
+// actual one, apart from a few bytes. The pprofs of a message together are within the limit. No more memory is used than
+// was reserved, and that is proportional to the message and the limit.
 //
-//	go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof
 func FuzzEncodeSize(f *testing.F) {
 	for _, pd := range sizeSeeds() {
 		content, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
@@ -45,7 +45,7 @@ func FuzzEncodeSize(f *testing.F) {
 			require.LessOrEqual(t, len(payload.Pprof), x.outReserved)
 			require.LessOrEqual(t, x.outReserved, 8*len(payload.Pprof)+256)
 			total += len(payload.Pprof)
-			x.out, x.outReserved = nil, 0 // so that the next one is asked for anew
+			x.out, x.outReserved = nil, 0 // so that each message reserves anew
 			return true
 		})
 		require.LessOrEqual(t, total, limit)
@@ -54,7 +54,7 @@ func FuzzEncodeSize(f *testing.F) {
 	})
 }
 
-// sizeSeeds has what is small in a message and large in a pprof.
+// sizeSeeds returns small messages with large pprofs.
 func sizeSeeds() []pprofile.Profiles {
 	build := func(fill func(d *dictionary.Builder, scope pprofile.ScopeProfiles)) pprofile.Profiles {
 		pd, d := pprofile.NewProfiles(), dictionary.New()

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// codeMessage returns a message whose samples reach one location of each kind.
+// codeMessage returns a message whose samples refer to one location of each kind.
 func codeMessage() *message {
 	m := newMessage()
 	d := m.dict
@@ -53,7 +53,7 @@ func codeMessage() *message {
 	return m
 }
 
-// TestTables: locations, functions and mappings with every field, and none that is not reached.
+// TestTables: locations, functions and mappings with every field, without those that nothing refers to.
 func TestTables(t *testing.T) {
 	all := encode(t, codeMessage().done(), pprof.EncodeOptions{})
 	require.Len(t, all, 1)
@@ -80,7 +80,7 @@ func TestTables(t *testing.T) {
 	inner := p.Sample[0].Location[0].Line[0].Function
 	assert.Equal(t, profile.Function{ID: inner.ID, Name: "inner", SystemName: "_inner", Filename: "a.cc", StartLine: 5}, *inner)
 	assert.Equal(t, int64(-5), p.Sample[0].Location[0].Line[1].Function.StartLine)
-	// The type of the frame and a flag that is text, and of the third mapping two of four.
+	// The frame type, a flag that is a string, and two of the third mapping's four attributes.
 	assert.Equal(t, pprof.Losses{Attributes: 2 + 2}, all[0].Lost)
 }
 
@@ -96,7 +96,7 @@ func showLocation(l *profile.Location) string {
 	return strings.Join(parts, " ")
 }
 
-// TestBuildID: that of the first of these attributes with any text; the others are lost.
+// TestBuildID: the build id is the first of these attributes with a text; the others are lost.
 func TestBuildID(t *testing.T) {
 	const prefix = "process.executable.build_id."
 	for name, test := range map[string]struct {
@@ -130,8 +130,8 @@ func TestBuildID(t *testing.T) {
 	}
 }
 
-// TestMainMappingComesFirst: the mapping that the profile names comes first, also where it stands behind others in the
-// dictionary or no sample reaches it. What is no such name is a comment.
+// TestMainMappingComesFirst: the main binary in the profile's attribute comes first, even if it is not first in the
+// dictionary, or if no sample refers to it. An invalid attribute becomes a comment.
 func TestMainMappingComesFirst(t *testing.T) {
 	main := map[string]any{"filename": "main", "build_id": "b", "memory_start": 4096, "has_functions": true}
 	tooLarge := map[string]any{}
@@ -174,7 +174,7 @@ func TestMainMappingComesFirst(t *testing.T) {
 	}
 }
 
-// TestStringsOfTheGroup: a pprof holds the strings that it uses, each once, the empty one first.
+// TestStringsOfTheGroup: a pprof has the strings that it uses, each once, the empty one first.
 func TestStringsOfTheGroup(t *testing.T) {
 	m := newMessage()
 	m.dict.String("orphan")
@@ -195,7 +195,7 @@ func TestStringsOfTheGroup(t *testing.T) {
 	}
 }
 
-// readWire reads a pprof as it stands on the wire.
+// readWire parses a pprof without google/pprof.
 func readWire(t *testing.T, raw []byte) *pprofwire.Profile {
 	t.Helper()
 	var wire pprofwire.Profile
@@ -203,8 +203,7 @@ func readWire(t *testing.T, raw []byte) *pprofwire.Profile {
 	return &wire
 }
 
-// TestEntryZeroOfTheMessage: index 0 says that there is nothing, whatever a producer put there, and in tables that are
-// empty.
+// TestEntryZeroOfTheMessage: index 0 means nothing, whatever entry 0 contains, and also in empty tables.
 func TestEntryZeroOfTheMessage(t *testing.T) {
 	m := newMessage()
 	p := m.profile("/")

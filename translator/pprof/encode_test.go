@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestGroups: profiles of equal time, duration, period and attributes, and of different types, are one pprof.
+// TestGroups: profiles with equal time, duration, period and attributes, and with different types, become one pprof.
 func TestGroups(t *testing.T) {
 	for name, test := range map[string]struct {
 		build func(m *message)
@@ -65,7 +65,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestGroupsOfScopes: profiles of two scopes or resources are never one pprof.
+// TestGroupsOfScopes: profiles of two scopes or resources never become one pprof.
 func TestGroupsOfScopes(t *testing.T) {
 	m := newMessage()
 	m.scope().Scope().SetName("first")
@@ -101,7 +101,7 @@ func TestGroupsOfScopes(t *testing.T) {
 	}
 }
 
-// TestSampleTypeOrder: as the scope tells, where that fits the group, else the first goes last.
+// TestSampleTypeOrder: the scope determines the order if it fits the group. Otherwise the first type becomes the last.
 func TestSampleTypeOrder(t *testing.T) {
 	for name, test := range map[string]struct {
 		order any
@@ -131,7 +131,7 @@ func TestSampleTypeOrder(t *testing.T) {
 			all := encode(t, m.done(), pprof.EncodeOptions{})
 			require.Len(t, all, 1)
 			assert.Equal(t, test.want, all[0].types())
-			for i, sampleType := range test.want { // values stand under their types
+			for i, sampleType := range test.want { // values belong to their types
 				assert.Equal(t, int64(sampleType[2]-'0'), all[0].parsed.Sample[0].Value[i])
 			}
 			assert.Equal(t, "a", all[0].ProfileType, "OTLP's first is the default")
@@ -139,8 +139,8 @@ func TestSampleTypeOrder(t *testing.T) {
 	}
 }
 
-// TestOrderOfEqualTypes: where the scope's order is that of all its profiles they were one pprof, even if it named a
-// type twice.
+// TestOrderOfEqualTypes: if the scope has the order of all its profiles, they came from one pprof, even if a type occurs
+// twice.
 func TestOrderOfEqualTypes(t *testing.T) {
 	m := newMessage()
 	require.NoError(t, m.scope().Scope().Attributes().PutEmpty("pprof.scope.sample_type_order").FromRaw([]any{1, 0}))
@@ -152,8 +152,8 @@ func TestOrderOfEqualTypes(t *testing.T) {
 	assert.Equal(t, []string{" [6 5]"}, all[0].samples())
 }
 
-// TestJoinedSamples: samples of equal stack, attributes and link are one, with a value for each type; a type in which
-// they are missing counts 0.
+// TestJoinedSamples: samples with equal stack, attributes and link become one, with a value for each type. A missing
+// value is 0.
 func TestJoinedSamples(t *testing.T) {
 	m := newMessage()
 	x, y := m.attribute("x", "1", ""), m.attribute("y", 2, "bytes")
@@ -161,10 +161,10 @@ func TestJoinedSamples(t *testing.T) {
 	m.sample(a, m.stack("f", "g"), []int64{1}, x, y)
 	m.sample(a, m.stack("f", "g"), []int64{10})
 	m.sample(a, m.stack("f"), []int64{2})
-	m.sample(a, m.stack("f"), []int64{3}) // again: summed
+	m.sample(a, m.stack("f"), []int64{3}) // repeated: summed
 	linked := m.sample(a, m.stack("f"), []int64{4})
 	linked.SetLinkIndex(1)
-	m.sample(b, m.stack("f", "g"), []int64{5}, y, x) // the order does not count
+	m.sample(b, m.stack("f", "g"), []int64{5}, y, x) // in another order
 	m.sample(b, m.stack("g"), []int64{6})
 	m.sample(b, m.stack("f"), []int64{7, 8}) // several values: summed
 	pd := m.done()
@@ -180,7 +180,7 @@ func TestJoinedSamples(t *testing.T) {
 	assert.Equal(t, 5, all[0].Samples)
 }
 
-// TestTimestamps: summed, or each event for itself.
+// TestTimestamps: summed, or one sample for each event.
 func TestTimestamps(t *testing.T) {
 	build := func() pprofile.Profiles {
 		m := newMessage()
@@ -204,7 +204,8 @@ func TestTimestamps(t *testing.T) {
 	assert.Equal(t, 3, all[0].OTLPSamples)
 }
 
-// TestTimestampThatIsALabelAlready: an event is the same as one whose time is an attribute, and says its time once.
+// TestTimestampThatIsALabelAlready: an event equals a sample that has the same time as an attribute, and has one label
+// for it.
 func TestTimestampThatIsALabelAlready(t *testing.T) {
 	m := newMessage()
 	label, x := m.attribute("timestamp", 100, "nanoseconds"), m.attribute("x", "1", "")
@@ -216,7 +217,7 @@ func TestTimestampThatIsALabelAlready(t *testing.T) {
 	assert.Equal(t, []string{`f [7] x=["1"] timestamp=[100] ["nanoseconds"]`}, all[0].samples())
 }
 
-// TestTimestampsWithoutValues: each counts 1, also where a period is measured in the same as the samples.
+// TestTimestampsWithoutValues: each counts 1, also if the period has the type of the samples.
 func TestTimestampsWithoutValues(t *testing.T) {
 	for name, test := range map[string]struct {
 		sampleType, periodType string

@@ -66,7 +66,7 @@ func ExampleEncoder() {
 	if err != nil {
 		panic(err)
 	}
-	// A second profile refers to a stack that does not exist. It costs itself only.
+	// A second profile refers to a stack that does not exist. Only this profile is lost.
 	broken := pd.ResourceProfiles().At(0).ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
 	broken.Samples().AppendEmpty().SetStackIndex(7)
 
@@ -76,7 +76,7 @@ func ExampleEncoder() {
 			fmt.Println(fault)
 			continue
 		}
-		// payload.Pprof is valid until the loop goes on.
+		// payload.Pprof is valid until the next iteration.
 		p, err := profile.ParseData(payload.Pprof)
 		if err != nil {
 			panic(err)
@@ -92,7 +92,7 @@ func ExampleAppendGzip() {
 	pd := pprofile.NewProfiles()
 	pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().SetTime(1)
 
-	var buffer []byte // used again for each pprof
+	var buffer []byte // reused for each pprof
 	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
 		if err != nil {
 			panic(err)

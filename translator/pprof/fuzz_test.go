@@ -20,7 +20,7 @@ import (
 // fuzzLimits keep one execution short.
 var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, SampleTypes: 64, Samples: 10_000}
 
-// addPayloads adds one oddity each, and small profiles.
+// addPayloads adds small payloads with one unusual property each.
 func addPayloads(f *testing.F) {
 	f.Helper()
 	names, err := filepath.Glob("../../internal/pprofwire/testdata/edge/*.pb")
@@ -36,13 +36,13 @@ func addPayloads(f *testing.F) {
 	}
 }
 
-// FuzzDecode: no payload makes the decoder panic; an error is of a known class; a message keeps every rule, and the
-// pprof that comes of it is the same message again. What google/pprof accepts comes back as it was.
+// FuzzDecode: no payload makes the decoder panic. An error has a known class. A message is valid, and encoding and
+// decoding does not change it. A payload that google/pprof accepts is unchanged after decoding and encoding.
 //
-//	go test -fuzz FuzzDecode -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzDecode -fuzztime 1000000x ./translator/pprof
 func FuzzDecode(f *testing.F) {
 	addPayloads(f)
-	// With its zeros a message does not depend on how samples are divided, which the way through pprof may change.
+	// With zero values, a message does not depend on how samples are split, which encoding can change.
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{Limits: fuzzLimits, KeepZeroValues: true})
 	without := pprof.NewDecoder(pprof.DecodeOptions{Limits: fuzzLimits})
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
@@ -71,17 +71,17 @@ func FuzzDecode(f *testing.F) {
 		got, form := profiletest.ParsePprof(encodeOne(t, encoder, fewer))
 		require.Equal(t, profiletest.Proto, form)
 		want, form := profiletest.ParsePprof(payload)
-		// Keys of labels that are mended may become one key, or stand in another order.
+		// Label keys that were repaired can become equal, or change their order.
 		if form == profiletest.Proto && stats.Repairs.InvalidUTF8 == 0 {
 			require.Empty(t, profiletest.DiffPprof(want, got))
 		}
 	})
 }
 
-// FuzzEncode: no message makes the encoder panic, every profile of it is in a pprof or in an error, google/pprof accepts
-// what is written, and the message stays as it is.
+// FuzzEncode: no message makes the encoder panic. Each profile is in a pprof or in an error. google/pprof accepts every
+// pprof. The message is not modified.
 //
-//	go test -fuzz FuzzEncode -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzEncode -fuzztime 1000000x ./translator/pprof
 func FuzzEncode(f *testing.F) {
 	addMessages(f)
 	unmarshaler := &pprofile.ProtoUnmarshaler{}
@@ -111,7 +111,7 @@ func FuzzEncode(f *testing.F) {
 					continue
 				}
 				profiles += payload.Profiles
-				if i == 0 { // an original payload may be one that google/pprof does not accept
+				if i == 0 { // google/pprof can refuse an original payload
 					_, form := profiletest.ParsePprof(payload.Pprof)
 					require.Equal(t, profiletest.Proto, form)
 				}

@@ -25,7 +25,8 @@ func gunzip(t *testing.T, compressed []byte) []byte {
 	return plain
 }
 
-// TestAppendGzip: every level, into nothing and behind something; the standard library reads it.
+// TestAppendGzip: every level, with an empty destination and with one that has content. The standard library reads the
+// result.
 func TestAppendGzip(t *testing.T) {
 	sizes := map[int]int{}
 	plain := bytes.Repeat(codeMessagePprof(t), 50)
@@ -58,7 +59,7 @@ func TestAppendGzipRefusesLevels(t *testing.T) {
 	}
 }
 
-// TestAppendGzipAtTheSameTime: writers are shared, what they write is not.
+// TestAppendGzipAtTheSameTime: concurrent calls share writers, but not output.
 func TestAppendGzipAtTheSameTime(t *testing.T) {
 	var group sync.WaitGroup
 	for worker := range byte(8) {

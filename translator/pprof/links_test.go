@@ -20,15 +20,15 @@ const (
 	spanNumber = 0x00f067aa0ba902b7
 	noTrace    = "00000000000000000000000000000000"
 	noSpan     = "0000000000000000"
-	// longTrace is the largest trace id, longDecimal the same in decimal.
+	// longTrace is the largest trace id, longDecimal is the same in decimal.
 	longTrace   = "ffffffffffffffffffffffffffffffff"
 	longDecimal = "340282366920938463463374607431768211455"
 )
 
-// linkTests says for the labels of a sample which link they make, and which of them stay attributes.
+// linkTests has labels of a sample, the link that they make, and the labels that stay attributes.
 var linkTests = map[string]struct {
 	labels []label
-	want   string // as decoded.samples shows it
+	want   string // as rendered by decoded.samples
 }{
 	"canonical":                {[]label{str("trace_id", trace), str("span_id", span)}, " -> " + trace + "/" + span},
 	"canonical, turned":        {[]label{str("span_id", span), str("trace_id", trace)}, " -> " + trace + "/" + span},
@@ -97,7 +97,7 @@ var linkTests = map[string]struct {
 		[]label{str("trace_id", noTrace), str("span_id", noSpan), str("trace id", longDecimal), str("span id", "5")},
 		` {trace_id="` + noTrace + `", span_id="` + noSpan + `", trace id="` + longDecimal + `", span id="5"} -> ` + longTrace + "/0000000000000005",
 	},
-	// Left out, the labels of the first pair would be lost: the others say its link already.
+	// Without the labels of the first pair, an Encoder would not restore them: the others already have its link.
 	"two pairs of one link": {
 		[]label{str("trace_id", trace), str("span_id", span), str("trace id", trace), num("span id", spanNumber, "")},
 		` {trace_id="` + trace + `", span_id="` + span + `", trace id="` + trace + `", span id=67667974448284343} -> ` + trace + "/" + span,
@@ -113,7 +113,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLinksRoundTrip: whatever the labels are, they come back, and no others.
+// TestLinksRoundTrip: decoding and encoding restores the labels, and adds none.
 func TestLinksRoundTrip(t *testing.T) {
 	for name, test := range linkTests {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestLinksRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEqualLinksAreOne: samples of one span share an entry, however the labels write it.
+// TestEqualLinksAreOne: samples of one span share a link, however their labels write it.
 func TestEqualLinksAreOne(t *testing.T) {
 	p := newPayload("cpu/ns").code().
 		sample([]uint32{1}, []int64{1}, str("trace_id", trace), str("span_id", span)).
@@ -146,7 +146,7 @@ func TestEqualLinksAreOne(t *testing.T) {
 	assert.Equal(t, 3, d.pd.Dictionary().LinkTable().Len(), "none, and two spans")
 }
 
-// TestOtherLinkLabels: names can be given, or none at all.
+// TestOtherLinkLabels: the names can be configured, or none at all.
 func TestOtherLinkLabels(t *testing.T) {
 	build := func() *payload {
 		return newPayload("cpu/ns").code().
@@ -158,7 +158,7 @@ func TestOtherLinkLabels(t *testing.T) {
 	d = decode(t, build(), pprof.DecodeOptions{LinkLabels: []pprof.LinkLabels{}})
 	assert.Equal(t, []string{"leaf 1" + attributes}, d.samples(0))
 
-	// A label without a key is no span, even where the pair has none.
+	// A label without a key is not a span, even if the pair has no span.
 	d = decode(t, newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, str("otel.traceid", trace), str("", span)), pprof.DecodeOptions{})
 	assert.Equal(t, []string{`leaf 1 {otel.traceid="` + trace + `", ="` + span + `"} -> ` + trace + "/" + noSpan}, d.samples(0))
 }

@@ -22,26 +22,26 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// measured is what one translation took, and what it asked for.
+// measured is the memory that one translation used and reserved.
 type measured struct {
-	asked     int64 // at most
-	allocated int64 // in all, whether it was garbage in the end or not
-	held      int64 // by the message
+	asked     int64 // the highest total
+	allocated int64 // all allocations, including garbage
+	held      int64 // size of the message
 	stats     pprof.DecodeStats
 	err       error
 }
 
-// measure translates with a new Decoder, so that all memory is new.
+// measure translates with a new Decoder, so that it cannot reuse memory.
 func measure(t *testing.T, options pprof.DecodeOptions, payload []byte) (m measured) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	_, _, _ = pprof.NewDecoder(options).Decode(payload, pprof.Source{}) // so that what all translations share is there
+	_, _, _ = pprof.NewDecoder(options).Decode(payload, pprof.Source{}) // allocates what all translations share
 	decoder := pprof.NewDecoder(options)
 	emptyPools()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	pd, stats, err := decoder.Decode(payload, pprof.Source{Reserve: func(n int64) error {
-		assert.Greater(t, n, m.asked, "the number never falls")
+		assert.Greater(t, n, m.asked, "the total never decreases")
 		m.asked = n
 		return nil
 	}})
@@ -56,14 +56,14 @@ func measure(t *testing.T, options pprof.DecodeOptions, payload []byte) (m measu
 	return m
 }
 
-// emptyPools collects garbage until nothing is left that a pool had.
+// emptyPools runs the garbage collector until the pools are empty.
 func emptyPools() {
 	for range 4 {
 		runtime.GC()
 	}
 }
 
-// TestMemoryOfRealProfiles: what is asked for is at least what is taken, and not much more.
+// TestMemoryOfRealProfiles: at least the memory that is used is reserved, and not much more.
 func TestMemoryOfRealProfiles(t *testing.T) {
 	files := profiletest.OwnPprofs(t)
 	if !testing.Short() {
@@ -74,8 +74,8 @@ func TestMemoryOfRealProfiles(t *testing.T) {
 		if m.err != nil {
 			continue
 		}
-		const slack = 64 << 10 // pools of others
-		const fixed = 8 << 10  // what a message has that holds nothing, and the runtime
+		const slack = 64 << 10 // pools of other packages
+		const fixed = 8 << 10  // an empty message, and the runtime
 		assert.GreaterOrEqual(t, m.asked+slack, m.allocated, file.Name)
 		assert.GreaterOrEqual(t, m.stats.MessageBytes+fixed, m.held*95/100, file.Name)
 		if m.allocated > 1<<20 {
@@ -107,7 +107,7 @@ func each(field protowire.Number, n int, content func(i uint64) wire) (w wire) {
 	return w
 }
 
-// ids are packed ids from 1 to n.
+// ids returns packed ids from 1 to n.
 func ids(n int) (w wire) {
 	for i := range n {
 		w = protowire.AppendVarint(w, uint64(i+1))
@@ -115,7 +115,7 @@ func ids(n int) (w wire) {
 	return w
 }
 
-// hostileWires are payloads that make much of little, each about a megabyte.
+// hostileWires are payloads with many small entries of one kind, about a megabyte each.
 func hostileWires() map[string]wire {
 	const n = 200_000
 	text := wire{}.message(6, nil).message(6, wire("a"))
@@ -170,8 +170,8 @@ func hostileWires() map[string]wire {
 	}
 }
 
-// TestMemoryOfHostilePayloads: what is asked for is at least what is taken, whatever there is much of, plain, compressed and
-// nested.
+// TestMemoryOfHostilePayloads: at least the memory that is used is reserved, for many entries of each kind: plain,
+// compressed and nested.
 func TestMemoryOfHostilePayloads(t *testing.T) {
 	for name, raw := range hostileWires() {
 		t.Run(name, func(t *testing.T) {
@@ -182,15 +182,15 @@ func TestMemoryOfHostilePayloads(t *testing.T) {
 			for form, payload := range map[string][]byte{"plain": raw, "gzip": zipped, "twice": twice} {
 				m := measure(t, pprof.DecodeOptions{}, payload)
 				require.NoError(t, m.err, form)
-				assert.GreaterOrEqual(t, m.asked, m.allocated-1<<20, form) // the reader of gzip has its own
+				assert.GreaterOrEqual(t, m.asked, m.allocated-1<<20, form) // the gzip reader has its own memory
 				assert.GreaterOrEqual(t, m.stats.MessageBytes, m.held*95/100, form)
 			}
 		})
 	}
 }
 
-// TestNothingIsTakenUnasked: a translation that is refused at any point has taken no more than was allowed.
-func TestNothingIsTakenUnasked(t *testing.T) {
+// TestNothingIsAllocatedUnreserved: a translation that is refused at any point has not used more than it reserved.
+func TestNothingIsAllocatedUnreserved(t *testing.T) {
 	none := errors.New("no more")
 	for name, raw := range hostileWires() {
 		payload, err := pprof.AppendGzip(nil, raw, 6)
@@ -214,7 +214,7 @@ func TestNothingIsTakenUnasked(t *testing.T) {
 	}
 }
 
-// TestTextInAttributesIsBounded: a string that stands in a payload once may not be the value of any number of keys.
+// TestTextInAttributesIsBounded: a string that occurs once cannot become the value of an unlimited number of keys.
 func TestTextInAttributesIsBounded(t *testing.T) {
 	start := wire{}.message(6, nil).message(6, wire("k")).message(6, wire("x").times(1<<20)).message(1, wire{}.number(1, 1)).
 		with(each(6, 100, func(i uint64) wire { return wire(strconv.FormatUint(i, 10)) }))

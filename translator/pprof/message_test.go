@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// message is an OTLP message that a test puts together by hand.
+// message builds an OTLP message for a test.
 type message struct {
 	pd   pprofile.Profiles
 	dict *dictionary.Builder
@@ -72,7 +72,7 @@ func (m *message) stack(names ...string) int32 {
 	return m.dict.Stack(locations)
 }
 
-// attribute returns the index of an attribute; value is one of Go's own types.
+// attribute returns the index of an attribute. value has one of Go's own types.
 func (m *message) attribute(key string, value any, unit string) int32 {
 	v := pcommon.NewValueEmpty()
 	if err := v.FromRaw(value); err != nil {
@@ -98,13 +98,13 @@ func (m *message) done() pprofile.Profiles {
 	return m.pd
 }
 
-// encoded is what came of one group.
+// encoded is the result for one group.
 type encoded struct {
 	pprof.Payload
 	parsed *profile.Profile
 }
 
-// encode encodes a message without faults; google/pprof must accept all that comes of it.
+// encode encodes a message without errors. google/pprof must accept every pprof.
 func encode(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOptions) []encoded {
 	t.Helper()
 	all, faults := encodeWithFaults(t, pd, options)
@@ -133,7 +133,7 @@ func encodeWithFaults(t *testing.T, pd pprofile.Profiles, options pprof.EncodeOp
 	return all, faults
 }
 
-// types shows the sample types in pprof's order.
+// types renders the sample types in pprof's order.
 func (e encoded) types() []string {
 	types := []string{}
 	for _, v := range e.parsed.SampleType {
@@ -142,7 +142,7 @@ func (e encoded) types() []string {
 	return types
 }
 
-// samples shows the samples: leaf;root [5 6] key=["text"] key=[1] bytes.
+// samples renders the samples: leaf;root [5 6] key=["text"] key=[1] bytes.
 func (e encoded) samples() []string {
 	shown := []string{}
 	for _, s := range e.parsed.Sample {

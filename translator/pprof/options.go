@@ -57,30 +57,6 @@ func DefaultLimits() Limits {
 	}
 }
 
-func (l Limits) withDefaults() Limits {
-	defaults := DefaultLimits()
-	set := func(limit *int, value int) {
-		if *limit <= 0 {
-			*limit = value
-		}
-	}
-	set(&l.InflatedBytes, defaults.InflatedBytes)
-	set(&l.SampleTypes, defaults.SampleTypes)
-	set(&l.Samples, defaults.Samples)
-	set(&l.LocationsPerSample, defaults.LocationsPerSample)
-	set(&l.LabelsPerSample, defaults.LabelsPerSample)
-	set(&l.StringBytes, defaults.StringBytes)
-	set(&l.LinesPerLocation, defaults.LinesPerLocation)
-	set(&l.Labels, defaults.Labels)
-	set(&l.Mappings, defaults.Mappings)
-	set(&l.Locations, defaults.Locations)
-	set(&l.Lines, defaults.Lines)
-	set(&l.Functions, defaults.Functions)
-	set(&l.Strings, defaults.Strings)
-	set(&l.Comments, defaults.Comments)
-	return l
-}
-
 func (l Limits) wire() pprofwire.Limits {
 	return pprofwire.Limits{
 		Samples:            l.Samples,

@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// asInPprof are the rules but for what pprof allows and is kept as it is.
+// asInPprof has the rules of OTLP, without those that valid pprofs can violate.
 var asInPprof = profiletest.CheckOptions{AllowNegativeLines: true, AllowNamelessFunctions: true}
 
-// payload is a pprof that a test puts together by hand: what google/pprof would not write, too.
+// payload builds a pprof for a test, including ones that google/pprof would not write.
 type payload struct {
 	table []string
 	body  []byte
@@ -33,7 +33,7 @@ func newPayload(types ...string) *payload {
 	return p
 }
 
-// text returns the index of a string, the same for the same string.
+// text returns the index of a string. Equal strings have the same index.
 func (p *payload) text(s string) uint32 {
 	for i := range p.table {
 		if p.table[i] == s {
@@ -43,7 +43,7 @@ func (p *payload) text(s string) uint32 {
 	return p.add(s)
 }
 
-// add adds a string to the table, even if it is there.
+// add adds a string to the table, even if it is in the table.
 func (p *payload) add(s string) uint32 {
 	p.table = append(p.table, s)
 	return uint32(len(p.table) - 1)
@@ -54,7 +54,7 @@ func (p *payload) valueType(t string) pprofwire.ValueType {
 	return pprofwire.ValueType{Type: p.text(name), Unit: p.text(unit)}
 }
 
-// label is str or num; which one it is must be said, as both may be empty.
+// label has either str or num. isStr tells which, since both can be empty.
 type label struct {
 	key, str string
 	isStr    bool
@@ -66,7 +66,7 @@ func str(key, value string) label { return label{key: key, str: value, isStr: tr
 
 func num(key string, value int64, unit string) label { return label{key: key, num: value, unit: unit} }
 
-// sample adds a sample with one value to each sample type.
+// sample adds a sample with one value for each sample type.
 func (p *payload) sample(locations []uint32, values []int64, labels ...label) *payload {
 	var ids, written []byte
 	for _, id := range locations {
@@ -76,7 +76,7 @@ func (p *payload) sample(locations []uint32, values []int64, labels ...label) *p
 		wire := pprofwire.Label{Key: p.text(l.key), Num: l.num, NumUnit: p.text(l.unit)}
 		switch {
 		case l.isStr && l.str == "":
-			wire.Str = p.add("") // index 0 says that there is no string
+			wire.Str = p.add("") // index 0 means no string
 		case l.isStr:
 			wire.Str = p.text(l.str)
 		}
@@ -86,7 +86,7 @@ func (p *payload) sample(locations []uint32, values []int64, labels ...label) *p
 	return p
 }
 
-// code adds functions leaf, middle and root, each with a location of its own, 1 to 3.
+// code adds functions leaf, middle and root, each with its own location, 1 to 3.
 func (p *payload) code() *payload {
 	for i, name := range []string{"leaf", "middle", "root"} {
 		id := uint64(i + 1)

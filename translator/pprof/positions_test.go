@@ -11,10 +11,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// A payload tells which profiles of the message it was made of; each profile is in one payload or in one fault.
+// TestPayloadPositions: a payload has the positions of its profiles in the message. Each profile is in one payload or in
+// one error.
 func TestPayloadPositions(t *testing.T) {
 	pd := pprofile.NewProfiles()
-	times := [][][]int{{{1, 1, 2}}, {{1}, {2, 3, 2}}} // of the profiles of each scope of each resource
+	times := [][][]int{{{1, 1, 2}}, {{1}, {2, 3, 2}}} // by profile, scope and resource
 	for _, scopes := range times {
 		resource := pd.ResourceProfiles().AppendEmpty()
 		for _, profiles := range scopes {

@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestGeneratedPprofsRoundTrip: pprof → OTLP → pprof gives back the same for whatever CheckValid accepts.
+// TestGeneratedPprofsRoundTrip: pprof → OTLP → pprof changes nothing, for any profile that CheckValid accepts.
 func TestGeneratedPprofsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := written(t, gen.Pprof().Draw(t, "pprof"))
@@ -33,8 +33,8 @@ func TestGeneratedPprofsRoundTrip(t *testing.T) {
 	})
 }
 
-// TestGeneratedPprofsInOTLP: the profile of the default type comes first, and of zeros only those are carried that say
-// something: one where a sample has nothing else.
+// TestGeneratedPprofsInOTLP: the profile of the default type comes first. Zeros are kept only where a sample has no other
+// value.
 func TestGeneratedPprofsInOTLP(t *testing.T) {
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -68,8 +68,8 @@ func TestGeneratedPprofsInOTLP(t *testing.T) {
 	})
 }
 
-// TestGeneratedMessagesToPprof: every message that keeps the rules of the protocol, tidy or not, becomes pprofs without
-// an error. Every profile and sample is in one of them, the totals are the same, and what was made comes back.
+// TestGeneratedMessagesToPprof: every valid message, canonical or not, becomes pprofs without an error. Every profile and
+// sample is in one of them, the totals are unchanged, and decoding restores the message.
 func TestGeneratedMessagesToPprof(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		encoder := pprof.NewEncoder(pprof.EncodeOptions{
@@ -87,7 +87,7 @@ func TestGeneratedMessagesToPprof(t *testing.T) {
 			samples += payload.OTLPSamples
 			made, form := profiletest.ParsePprof(payload.Pprof)
 			require.Equal(t, profiletest.Proto, form)
-			if len(made.SampleType) > 0 { // a type without a name or samples stands for none
+			if len(made.SampleType) > 0 { // a type without a name or samples represents no type
 				require.Len(t, made.SampleType, payload.Profiles)
 			}
 			require.Len(t, made.Sample, payload.Samples)
@@ -105,8 +105,8 @@ func TestGeneratedMessagesToPprof(t *testing.T) {
 	})
 }
 
-// TestGeneratedProfilesAgainstReference holds the translation to pprof against the slow and obvious one, profile by
-// profile and without links: what they become is a matter of the round trip.
+// TestGeneratedProfilesAgainstReference compares the encoder with a simple reference, for each profile and without links.
+// The round trip tests links.
 func TestGeneratedProfilesAgainstReference(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,7 +139,7 @@ func alone(dict pprofile.ProfilesDictionary, scope pcommon.InstrumentationScope,
 	return pd
 }
 
-// TestArrangementDoesNotMatter: the order of a dictionary, its duplicates and orphans do not show in the pprof.
+// TestArrangementDoesNotMatter: the order, duplicates and unused entries of a dictionary do not change the pprof.
 func TestArrangementDoesNotMatter(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,7 +150,7 @@ func TestArrangementDoesNotMatter(t *testing.T) {
 		for i := range first {
 			want, _ := profiletest.ParsePprof(first[i])
 			got, _ := profiletest.ParsePprof(second[i])
-			// These have the order of their tables.
+			// These keep the order of their tables.
 			want.Mapping, got.Mapping = nil, nil
 			slices.Sort(want.Comments)
 			slices.Sort(got.Comments)
@@ -159,8 +159,8 @@ func TestArrangementDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestBrokenMessages: a broken message costs only the profile that is broken, and never a panic. What is written in
-// spite of it is a valid pprof.
+// TestBrokenMessages: in an invalid message only the invalid profiles are lost, without a panic. Every pprof that is
+// written is valid.
 func TestBrokenMessages(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, fault := range gen.Faults() {
@@ -211,7 +211,7 @@ func encodeAll(t *rapid.T, encoder *pprof.Encoder, pd pprofile.Profiles) [][]byt
 	return all
 }
 
-// totalOf sums all values. A timestamp without a value counts as 1.
+// totalOf sums all values. A timestamp without a value counts 1.
 func totalOf(pd pprofile.Profiles) int64 {
 	total := int64(0)
 	for _, rp := range pd.ResourceProfiles().All() {

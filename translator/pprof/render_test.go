@@ -16,13 +16,13 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// decoded is a message that was checked, shown as text.
+// decoded is a valid message that can be rendered as text.
 type decoded struct {
 	pd    pprofile.Profiles
 	stats pprof.DecodeStats
 }
 
-// decode decodes a payload and holds the message against the rules of the protocol.
+// decode decodes a payload and checks the message against OTLP's rules.
 func decode(t *testing.T, p *payload, options pprof.DecodeOptions) decoded {
 	t.Helper()
 	return decodeFrom(t, p, options, pprof.Source{})
@@ -46,7 +46,7 @@ func (d decoded) scope() pprofile.ScopeProfiles {
 
 func (d decoded) profile(i int) pprofile.Profile { return d.scope().Profiles().At(i) }
 
-// types shows the sample types in their order.
+// types renders the sample types in their order.
 func (d decoded) types() []string {
 	var types []string
 	for _, p := range d.scope().Profiles().All() {
@@ -55,7 +55,7 @@ func (d decoded) types() []string {
 	return types
 }
 
-// samples shows the samples of profile i: leaf;root 5 {key="text", key=1 unit} -> trace/span.
+// samples renders the samples of profile i: leaf;root 5 {key="text", key=1 unit} -> trace/span.
 func (d decoded) samples(i int) []string {
 	shown := []string{}
 	for _, s := range d.profile(i).Samples().All() {
@@ -75,7 +75,7 @@ func (d decoded) samples(i int) []string {
 	return shown
 }
 
-// stack shows each location as the name of its function, or as its address.
+// stack renders each location as the name of its function, or as its address.
 func (d decoded) stack(index int32) string {
 	dict := d.pd.Dictionary()
 	var locations []string
@@ -92,7 +92,7 @@ func (d decoded) stack(index int32) string {
 
 func (d decoded) text(i int32) string { return d.pd.Dictionary().StringTable().At(int(i)) }
 
-// attributes shows a list of attributes: key="text", key=5 unit.
+// attributes renders a list of attributes: key="text", key=5 unit.
 func (d decoded) attributes(indices pcommon.Int32Slice) string {
 	var shown []string
 	for _, i := range indices.All() {
@@ -113,7 +113,7 @@ func showValue(v pcommon.Value) string {
 	return v.AsString()
 }
 
-// showMap shows the attributes of a resource or scope.
+// showMap renders the attributes of a resource or scope.
 func showMap(m pcommon.Map) string {
 	var shown []string
 	for key, v := range m.All() {

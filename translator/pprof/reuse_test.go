@@ -29,7 +29,7 @@ func groupsOf(n int) pprofile.Profiles {
 	return m.done()
 }
 
-// pprofsOf copies what comes of a message.
+// pprofsOf copies the pprofs of a message.
 func pprofsOf(t *testing.T, encoder *pprof.Encoder, pd pprofile.Profiles) (all [][]byte) {
 	t.Helper()
 	for payload, err := range encoder.All(pd) {
@@ -40,7 +40,7 @@ func pprofsOf(t *testing.T, encoder *pprof.Encoder, pd pprofile.Profiles) (all [
 	return all
 }
 
-// TestEncodeLeavesNothingBehind: the working memory of one message is that of the next; nothing of it shows.
+// TestEncodeLeavesNothingBehind: memory that is reused does not leak content into the next message.
 func TestEncodeLeavesNothingBehind(t *testing.T) {
 	broken := groupsOf(3)
 	broken.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(1).Samples().At(0).SetStackIndex(99)
@@ -55,7 +55,7 @@ func TestEncodeLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestEndingTheIteration: after any pprof, or after a fault, the caller may have seen enough.
+// TestEndingTheIteration: the caller can stop after any pprof or error.
 func TestEndingTheIteration(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	pd := groupsOf(4)
@@ -76,7 +76,7 @@ func TestEndingTheIteration(t *testing.T) {
 	}
 }
 
-// TestIterationsInside each other have memory of their own.
+// TestIterationsInside: nested iterations have separate memory.
 func TestIterationsInside(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	outer, inner := groupsOf(3), codeMessage().done()
@@ -89,7 +89,7 @@ func TestIterationsInside(t *testing.T) {
 		i++
 	}
 	all := encoder.All(outer)
-	for range 2 { // one sequence can be walked again
+	for range 2 { // a sequence can be iterated again
 		n := 0
 		for range all {
 			n++
@@ -98,7 +98,7 @@ func TestIterationsInside(t *testing.T) {
 	}
 }
 
-// TestSharedMessage: a message that other consumers read, too, is read only: pdata panics on a write.
+// TestSharedMessage: the encoder does not write to a message that other consumers share. pdata panics on a write.
 func TestSharedMessage(t *testing.T) {
 	for _, pd := range []pprofile.Profiles{groupsOf(2), codeMessage().done()} {
 		want := pprofsOf(t, pprof.NewEncoder(pprof.EncodeOptions{ResourceComments: true}), pd)
@@ -107,7 +107,7 @@ func TestSharedMessage(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse: one decoder and one encoder for all. The race detector watches.
+// TestConcurrentUse: goroutines share a decoder and an encoder. The race detector checks this.
 func TestConcurrentUse(t *testing.T) {
 	decoder, encoder := pprof.NewDecoder(pprof.DecodeOptions{}), pprof.NewEncoder(pprof.EncodeOptions{})
 	type job struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestThreadLabels: the labels of Datadog's profilers get the names and kinds of the conventions, and come back as they were.
+// TestThreadLabels: the labels of Datadog's profilers get the names and types of the semantic conventions, and encoding
+// restores them.
 func TestThreadLabels(t *testing.T) {
 	for name, test := range map[string]struct {
 		labels []label
@@ -60,7 +61,7 @@ func TestThreadLabels(t *testing.T) {
 	}
 }
 
-// TestThreadLabelsAreKeys: what has their names and is no label says nothing.
+// TestThreadLabelsAreKeys: strings with these names that are not label keys have no effect.
 func TestThreadLabelsAreKeys(t *testing.T) {
 	p := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, str("a", "thread id"))
 	d := decode(t, p, pprof.DecodeOptions{})
@@ -70,7 +71,7 @@ func TestThreadLabelsAreKeys(t *testing.T) {
 	assert.Equal(t, []string{`leaf 1 {thread.name="thread.id"}`}, d.samples(0))
 }
 
-// TestThreadAttributesOfOthers: attributes that were no labels of Datadog's keep their names.
+// TestThreadAttributesOfOthers: attributes that do not replace Datadog's labels keep their names.
 func TestThreadAttributesOfOthers(t *testing.T) {
 	m := newMessage()
 	m.sample(m.profile("a/1"), m.stack("f"), []int64{1}, m.attribute("thread.id", 7, ""), m.attribute("thread.name", "main", ""))

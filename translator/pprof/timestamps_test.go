@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// eventsOf shows the samples of a profile as values@timestamps {attributes}.
+// eventsOf renders the samples of a profile as values@timestamps {attributes}.
 func eventsOf(d decoded, p pprofile.Profile) (all []string) {
 	for _, s := range p.Samples().All() {
 		all = append(all, fmt.Sprintf("%v@%v {%s}", s.Values().AsRaw(), s.TimestampsUnixNano().AsRaw(), d.attributes(s.AttributeIndices())))
@@ -28,7 +28,7 @@ func eventsOf(d decoded, p pprofile.Profile) (all []string) {
 	return all
 }
 
-// TestTimestampLabels: a label becomes the timestamp of its sample, and samples that differ in nothing else are one.
+// TestTimestampLabels: a label becomes the timestamp of its sample, and samples that differ in nothing else become one.
 func TestTimestampLabels(t *testing.T) {
 	for name, test := range map[string]struct {
 		samples [][]label
@@ -65,7 +65,7 @@ func TestTimestampLabels(t *testing.T) {
 	}
 }
 
-// TestTimestampLabelsAndTime: the profiles' time has all timestamps, and changes only where it must.
+// TestTimestampLabelsAndTime: the time range of the profiles includes all timestamps, and changes only if it must.
 func TestTimestampLabelsAndTime(t *testing.T) {
 	for _, test := range []struct{ time, duration, at, wantTime, wantDuration int64 }{
 		{100, 10, 105, 100, 10},
@@ -88,8 +88,8 @@ func TestTimestampLabelsAndTime(t *testing.T) {
 	}
 }
 
-// TestTimestampsThereAndBack: what the encoder writes with the times as labels comes back equal.
-func TestTimestampsThereAndBack(t *testing.T) {
+// TestTimestampsRoundTrip: decoding restores the timestamps that the encoder writes as labels.
+func TestTimestampsRoundTrip(t *testing.T) {
 	p := newPayload("samples/count", "cpu/nanoseconds").code().header(pprofwire.Header{TimeNanos: 1000, DurationNanos: 1000})
 	for i := range int64(40) {
 		labels := []label{num("timestamp", 1000+i, "nanoseconds")}
@@ -108,7 +108,7 @@ func TestTimestampsThereAndBack(t *testing.T) {
 	assert.Equal(t, 3, linkless(before), "samples of equal identity are one: two stacks, and the sample without a time")
 }
 
-// linkless counts the samples of the first profile that have no link.
+// linkless counts the samples of the first profile without a link.
 func linkless(pd pprofile.Profiles) (n int) {
 	for _, s := range (decoded{pd: pd}).profile(0).Samples().All() {
 		if s.LinkIndex() == 0 {
@@ -118,7 +118,7 @@ func linkless(pd pprofile.Profiles) (n int) {
 	return n
 }
 
-// TestTimestampLabelsReserveTheirMemory before they take it.
+// TestTimestampLabelsReserveTheirMemory: memory is reserved before it is allocated.
 func TestTimestampLabelsReserveTheirMemory(t *testing.T) {
 	p := newPayload("cpu/ns").code()
 	for i := range int64(10_000) {

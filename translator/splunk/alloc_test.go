@@ -13,10 +13,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// The race detector empties pools now and then.
+// The race detector empties pools at random.
 
-// TestTextTakesMemoryForNewStringsOnly holds that reading a text takes none, and that a text that is ten times as long,
-// but of the same frames, takes no more allocations than those of its longer stack.
+// TestTextTakesMemoryForNewStringsOnly: parsing a text allocates nothing. A text that is ten times as long, with the same
+// frames, needs no more allocations than its longer stack does.
 func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
 	body := func(times int) string {
 		return "\"main\" #1\n\n" + strings.Repeat("\tat com.acme.Order.charge(Order.java:12)\n\tat com.acme.Cart.pay(Cart.java:7)\n", times)
@@ -36,7 +36,7 @@ func TestTextTakesMemoryForNewStringsOnly(t *testing.T) {
 	assert.Less(t, short, 200.0)
 }
 
-// TestOrdinaryLogsTakeNoMemory holds that what has no profiling record is only looked at.
+// TestOrdinaryLogsTakeNoMemory: logs without a profiling record cost no allocation.
 func TestOrdinaryLogsTakeNoMemory(t *testing.T) {
 	logs := plog.NewLogs()
 	for i := range 100 {
@@ -48,7 +48,7 @@ func TestOrdinaryLogsTakeNoMemory(t *testing.T) {
 	assert.Less(t, testing.AllocsPerRun(20, func() { decoder.Decode(logs, received) }), 20.0)
 }
 
-// TestPprofTakesMemoryForTheMessageOnly holds that events of equal identity take no allocations of their own.
+// TestPprofTakesMemoryForTheMessageOnly: events of equal identity need no allocations of their own.
 func TestPprofTakesMemoryForTheMessageOnly(t *testing.T) {
 	decoder := NewDecoder(Options{})
 	allocations := func(events int) float64 {

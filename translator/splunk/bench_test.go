@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 )
 
-// largeRecord is a record of the size that an agent with 200 threads sends: 20 samples of each, on 1000 stacks.
+// largeRecord is a record of the size that an agent with 200 threads sends: 20 samples of each thread, on 1000 stacks.
 func largeRecord(tb testing.TB) plog.Logs {
 	tb.Helper()
 	p := newPayload("")
@@ -38,10 +38,10 @@ func largeRecord(tb testing.TB) plog.Logs {
 	return r.logs
 }
 
-// BenchmarkSplunkRecord measures a record with a pprof → pprofile.Profiles. op=limit is inflating the same body and pdata's
-// unmarshalling of the message that comes out; op=otelpprof is to take at most twice as long.
+// BenchmarkSplunkRecord measures a record with a pprof → pprofile.Profiles. op=limit decompresses the same body and
+// unmarshals the resulting message with pdata; op=otelpprof should take at most twice as long.
 //
-//	go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkRecord$' -benchmem -count 6 -cpu 1
+// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkRecord$' -benchmem -count 6 -cpu 1
 func BenchmarkSplunkRecord(b *testing.B) {
 	jsAllocations := captureOf(b, "splunk-otel-js/v4.7.2-mixed-alloc-http.pb")
 	for _, file := range []struct {
@@ -54,7 +54,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 		{"js-cpu", captureOf(b, "splunk-otel-js/v4.7.2-mixed-cpu-1-http.pb"), Combined},
 		{"js-snapshot", captureOf(b, "splunk-otel-js/v4.7.2-snapshot-http.pb"), Combined},
 		{"js-alloc-per-event", jsAllocations, PerEvent},
-		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15, so that the limit is low
+		{"js-alloc", jsAllocations, Combined}, // 1148 samples become 15, so op=limit has little to do
 	} {
 		decoder := NewDecoder(Options{SampleShape: file.shape})
 		pd, result := decoder.Decode(file.logs, received)
@@ -85,10 +85,10 @@ func BenchmarkSplunkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkSplunkText measures the texts of a thread dump: op=parse is reading them, op=otelpprof the whole way to
+// BenchmarkSplunkText measures the texts of a thread dump: op=parse parses them, op=otelpprof decodes the records to
 // profiles.
 //
-//	go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkText$' -benchmem -count 6 -cpu 1
+// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkText$' -benchmem -count 6 -cpu 1
 func BenchmarkSplunkText(b *testing.B) {
 	for _, file := range []struct{ name, language, path string }{
 		{"java", "java", "splunk-otel-java/text-v1.23-cpu-jdk17-threaddump.pb"},

@@ -22,7 +22,7 @@ const (
 	formatPprof
 )
 
-// readBody copies the body of the record and finds out its form. A pprof is then plain in t.pprof.
+// readBody copies the body of the record and finds its format. Afterwards, a pprof is decompressed in t.pprof.
 func (t *decoding) readBody() (bodyFormat, *refusal) {
 	if refused := t.copyBody(); refused != nil {
 		return 0, refused
@@ -40,7 +40,7 @@ func (t *decoding) readBody() (bodyFormat, *refusal) {
 	return format, refused
 }
 
-// Empty records are cheap to send, so that refusing them takes no memory.
+// Empty records are cheap to send, so refusing them allocates nothing.
 var (
 	emptyBody  = refuse(ReasonBody, "the body is empty")
 	bodyOfType = func() map[pcommon.ValueType]*refusal {
@@ -52,7 +52,7 @@ var (
 	}()
 )
 
-// copyBody refuses what cannot be within the limit, base64 or not.
+// copyBody refuses bodies that must exceed the limit, with or without base64.
 func (t *decoding) copyBody() *refusal {
 	value, limit := t.record.log.Body(), 2*t.opts.Limits.BodyBytes
 	size := 0
@@ -70,7 +70,7 @@ func (t *decoding) copyBody() *refusal {
 	case size > limit:
 		return tooLarge("bytes of the body before base64", size, limit)
 	}
-	if refused := t.needBody(size); refused != nil {
+	if refused := t.reserveBody(size); refused != nil {
 		return refused
 	}
 	switch {
@@ -83,7 +83,7 @@ func (t *decoding) copyBody() *refusal {
 	return nil
 }
 
-// findFormat goes by what the record says, and by how its body begins where it says nothing.
+// findFormat uses the format that the record names, or else the first bytes of the body.
 func (t *decoding) findFormat() (bodyFormat, *refusal) {
 	switch t.record.format {
 	case dataFormatText:
@@ -102,8 +102,8 @@ func (t *decoding) findFormat() (bodyFormat, *refusal) {
 	}
 }
 
-// beginsLikeGzip tells whether the body is base64 that begins with the magic number of gzip, and nothing but base64: a
-// text has parentheses or colons.
+// beginsLikeGzip reports whether the body is base64 that begins with the magic number of gzip, and contains only base64:
+// a text has parentheses or colons.
 func beginsLikeGzip(body []byte) bool {
 	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("H4sI")) {
 		return false
@@ -116,22 +116,22 @@ func beginsLikeGzip(body []byte) bool {
 	return true
 }
 
-// mayBePlain tells whether the body can be a pprof as it is: it is bytes, of which one is none of a text, but the tag of a
-// short field.
+// mayBePlain reports whether the body can be an uncompressed pprof: it is of type bytes, and contains a byte that no text
+// has, but a protobuf tag can have.
 func (t *decoding) mayBePlain() bool {
 	return t.record.log.Body().Type() == pcommon.ValueTypeBytes && slices.ContainsFunc(t.body, func(c byte) bool {
 		return c < ' ' && c != '\t' && c != '\n' && c != '\r'
 	})
 }
 
-// unpackPprof takes base64 and compression off.
+// unpackPprof decodes base64 and decompresses the pprof.
 func (t *decoding) unpackPprof() *refusal {
 	limit := t.opts.Limits.BodyBytes
 	if inflate.Plain(t.body) && !t.mayBePlain() {
 		if size := decodedLen(t.body, limit); size > limit {
 			return tooLarge("bytes of the body behind base64", size, limit)
 		}
-		if refused := t.needBody(2 * base64.StdEncoding.DecodedLen(len(t.body))); refused != nil {
+		if refused := t.reserveBody(2 * base64.StdEncoding.DecodedLen(len(t.body))); refused != nil {
 			return refused
 		}
 		var err error
@@ -149,7 +149,7 @@ func (t *decoding) unpackPprof() *refusal {
 	return t.inflate()
 }
 
-// inflate takes compression off, within what is left to the request.
+// inflate decompresses the pprof, within the limit that is left for the request.
 func (t *decoding) inflate() *refusal {
 	limit := t.opts.Limits.InflatedBytes
 	if t.inflatedLeft <= 0 {
@@ -161,7 +161,7 @@ func (t *decoding) inflate() *refusal {
 	inflated := 0
 	t.inflated, err = inflate.AppendReserving(t.inflated[:0], t.payload, limit, func(bytes int) error {
 		inflated = bytes
-		t.need(int64(bytes))
+		t.reserve(int64(bytes))
 		return t.reserved.err
 	})
 	t.reserved.body += int64(inflated)
@@ -172,7 +172,7 @@ func (t *decoding) inflate() *refusal {
 		t.inflatedLeft -= int64(limit)
 		return inflateRefusal(err)
 	case err != nil:
-		// How much came out until then is not known; damaged records must not be free of cost.
+		// The size until the failure is not known. Count it anyway: invalid records must not be free.
 		t.inflatedLeft -= int64(limit / 16)
 		return inflateRefusal(err)
 	}
@@ -182,7 +182,7 @@ func (t *decoding) inflate() *refusal {
 	return nil
 }
 
-// decodedLen returns how long base64 is behind its encoding, exactly only if that may be above the limit.
+// decodedLen returns the decoded length of base64. It is exact only if it can exceed the limit.
 func decodedLen(src []byte, limit int) int {
 	size := base64.StdEncoding.DecodedLen(len(src))
 	if size <= limit {
@@ -197,7 +197,7 @@ func decodedLen(src []byte, limit int) int {
 	return base64.RawStdEncoding.DecodedLen(len(src) - ignorable)
 }
 
-// appendBase64 takes the standard and the URL alphabet, with and without padding, and white space anywhere.
+// appendBase64 decodes the standard and the URL alphabet, with or without padding, and with white space anywhere.
 func appendBase64(dst, src []byte) ([]byte, error) {
 	if dst, err := base64.StdEncoding.AppendDecode(dst, src); err == nil {
 		return dst, nil
@@ -215,10 +215,10 @@ func appendBase64(dst, src []byte) ([]byte, error) {
 	return base64.RawStdEncoding.AppendDecode(dst, plain)
 }
 
-// ignored stands for the characters of base64 that mean nothing: white space and padding.
+// ignored marks characters that are ignored in base64: white space and padding.
 const ignored = ' '
 
-// digits holds for each character of either alphabet that of the standard one, 0 for all other bytes.
+// digits maps each character of both alphabets to the standard one, and all other bytes to 0.
 var digits = func() (table [256]byte) {
 	const standard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for i := range len(standard) {

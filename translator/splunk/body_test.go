@@ -19,7 +19,7 @@ func diff(a, b pprofile.Profiles) string {
 	return profiletest.Diff(a, b, profiletest.IgnoreProfileID())
 }
 
-// TestBodyForms holds that one pprof in every form of body becomes the same profile.
+// TestBodyForms: one pprof in every form of body becomes the same profile.
 func TestBodyForms(t *testing.T) {
 	p := onePayload(str("a", strings.Repeat("text with many letters ", 20)))
 	want, _ := decodePayload(t, p, Options{})
@@ -51,7 +51,7 @@ func TestBodyForms(t *testing.T) {
 				if format != "" {
 					record.Attributes().PutStr("profiling.data.format", format)
 				}
-				// A limit of what is behind base64 must not count what is in it.
+				// A limit on the decoded body must not count the characters of base64.
 				pd, _ := mustDecode(t, r.logs, Options{Limits: Limits{BodyBytes: max(len(p.bytes()), 3*len(encoded)/2+2)}})
 				assert.Empty(t, diff(want, pd))
 			})
@@ -61,10 +61,10 @@ func TestBodyForms(t *testing.T) {
 
 func TestBodyWithoutFormatIsText(t *testing.T) {
 	for _, body := range []string{
-		"\n\nH4sIfunction(app.js:1:2)\n", // begins like base64 of gzip, but goes on with a parenthesis
+		"\n\nH4sIfunction(app.js:1:2)\n", // begins like gzip in base64, but has a parenthesis later
 		"H4sI.run(app.js:1)",
 		"a.b.C:12",
-		"\"a bell\x07\" #1\n\n\tat a.b.C(C.java:12)", // a name may have any character
+		"\"a bell\x07\" #1\n\n\tat a.b.C(C.java:12)", // a name can have any character
 	} {
 		r := newRequest("java")
 		r.add(body)
@@ -74,7 +74,7 @@ func TestBodyWithoutFormatIsText(t *testing.T) {
 	}
 }
 
-// TestRefusedBodies holds the reason and the words of each refusal, and that the neighbours are not affected.
+// TestRefusedBodies checks the reason and the text of each refusal. The other records of the request are accepted.
 func TestRefusedBodies(t *testing.T) {
 	good := onePayload().body(t)
 	compressed := onePayload().gzip(t)

@@ -16,25 +16,25 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// resourceEntry is a resource of the request, and what it becomes. Equal resources share one.
+// resourceEntry is a resource of the request and its resource in the result. Equal resources share one entry.
 type resourceEntry struct {
 	source plog.ResourceLogs
-	// refused says why no record of the resource is taken.
+	// refused is the reason why all records of the resource are refused, or nil.
 	refused  *refusal
 	language string
 	byScope  map[uint64][]*scopeEntry
-	// frameTypeName is what the language says of its locations, frameType the attribute for it, plus one.
+	// frameTypeName is the frame type for the language of the resource. frameType is its attribute plus one.
 	frameTypeName string
 	frameType     int32
 	target        pprofile.ResourceProfiles
 	made          bool
 }
 
-// scopeEntry is a scope of a resource, and what it becomes. Equal scopes share one.
+// scopeEntry is a scope of a resource and its scope in the result. Equal scopes share one entry.
 type scopeEntry struct {
 	resource *resourceEntry
 	source   plog.ScopeLogs
-	// refused says why no record of the scope is taken.
+	// refused is the reason why all records of the scope are refused, or nil.
 	refused *refusal
 	groups  map[groupKey]*textGroup
 	target  pprofile.ScopeProfiles
@@ -90,7 +90,7 @@ func (t *decoding) enterScope(logs plog.ScopeLogs) {
 	resource.byScope[h] = append(resource.byScope[h], t.scope)
 }
 
-// newProfile appends a profile to those of the scope, which is made on its first one.
+// newProfile appends a profile to the scope. It adds the scope to the message first, if needed.
 func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 	r := s.resource
 	if !r.made {
@@ -114,8 +114,8 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 	return s.target.Profiles().AppendEmpty()
 }
 
-// copyAttributes copies attributes; of those with one key the first stays, since OTLP wants keys to be unique, and keys
-// that are no text go.
+// copyAttributes copies attributes. OTLP requires unique keys: of equal keys, only the first is copied. Keys with invalid
+// UTF-8 are not copied.
 func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	from.CopyTo(to)
 	seen := nameSet{few: t.names[:0]}
@@ -133,16 +133,16 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	t.names = seen.few
 }
 
-// nameSet tells names from those that it knows. Few are compared one by one, which is faster.
+// nameSet is a set of names. A few names are compared one by one, which is faster than hashing.
 type nameSet struct {
 	few  []string
 	many map[string]struct{}
 }
 
-// fewNames is the number up to which names are few.
+// fewNames is the largest set that is searched one by one.
 const fewNames = 32
 
-// add adds a name and tells whether it is new.
+// add adds a name and reports whether it is new.
 func (s *nameSet) add(name string) bool {
 	if slices.Contains(s.few, name) {
 		return false

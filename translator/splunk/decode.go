@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Decoder translates profiling records to OTLP profiles. Safe for concurrent use.
+// Decoder translates profiling records to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   Options
 	memory scratch.Keeper[decoding]
@@ -27,19 +27,19 @@ func NewDecoder(opts Options) *Decoder {
 	return &Decoder{opts: opts}
 }
 
-// Decode translates the profiling records among the logs, which it only reads. A pprof record becomes a profile for each
-// of its sample types, the default one first; the text records of one resource, scope, data type, instrumentation source
-// and period become one profile together. Resources and scopes that are equal are joined; without any sample there is
-// none, and the message is empty. received is the time of events that have none, nor a record with one.
+// Decode translates the profiling records in logs, which it does not modify. A record with a pprof becomes one profile
+// for each sample type, the default one first. Text records with the same resource, scope, data type, instrumentation
+// source and period become one profile. Equal resources and scopes are joined. Without samples, the message is empty.
+// received is the time of events if neither they nor their record have one.
 //
-// A record that cannot be read is left out and stands in the result; it does not affect the others.
+// A record that cannot be read is refused: it is left out and listed in the result. The other records are not affected.
 func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.Profiles, Result) {
 	return d.DecodeReserving(logs, received, nil)
 }
 
-// DecodeReserving is [Decoder.Decode] that asks reserve before it takes memory, with all bytes that the translation then
-// takes: the bodies after base64 and decompression, its tables, and the message. A record whose memory is refused is left
-// out with [ReasonMemory] and the error of reserve.
+// DecodeReserving is like [Decoder.Decode], but calls reserve before it allocates memory, with the total number of bytes:
+// decoded and decompressed bodies, tables, and the message. If reserve returns an error, the record is refused with
+// [ReasonMemory] and that error.
 func (d *Decoder) DecodeReserving(
 	logs plog.Logs, received pcommon.Timestamp, reserve func(bytes int64) error,
 ) (pprofile.Profiles, Result) {
@@ -55,7 +55,7 @@ func (d *Decoder) DecodeReserving(
 	return pd, result
 }
 
-// decode walks over the records. Those of text are collected, since several become one profile.
+// decode translates all records. It collects text records first, since several become one profile.
 func (t *decoding) decode(logs plog.Logs) {
 	for i, resource := range logs.ResourceLogs().All() {
 		t.resource = nil
@@ -86,7 +86,8 @@ func (t *decoding) decode(logs plog.Logs) {
 	}
 }
 
-// enter goes into a resource and a scope, unless it is there already. Those of ordinary logs cost nothing.
+// enter prepares the resource and scope of a record, unless they are the current ones. Without profiling records they
+// cost nothing.
 func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 	if t.resource == nil {
 		t.enterResource(resource)

@@ -14,8 +14,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestDeepValues: a record is refused for an attribute that is nested too deep, be it of its scope or resource; the others of
-// the request go on. The stack would not hold a thousandth of it.
+// TestDeepValues: a record is refused if an attribute of it, its scope or its resource is nested too deep. The other
+// records are accepted. A thousandth of this depth would overflow the stack.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	const stack = "\"main\" #1\n\tat f(a.js:1)\n"
@@ -59,7 +59,7 @@ func TestDeepValues(t *testing.T) {
 	}
 }
 
-// TestDeepBodies are of a type that no agent sends.
+// TestDeepBodies: bodies that are lists or maps. No agent sends them.
 func TestDeepBodies(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	r := newRequest("nodejs")

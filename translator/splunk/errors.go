@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// refusal is the error of a record before the position of the record in the request is known.
+// refusal is the error of a record, without the position of the record.
 type refusal struct {
 	reason Reason
 	err    error
@@ -28,7 +28,7 @@ func tooLarge(what string, got, limit int) *refusal {
 	return &refusal{ReasonTooLarge, pprofwire.TooLarge(what, got, limit)}
 }
 
-// checkDepth refuses attributes of which one is too deep to be read.
+// checkDepth refuses attributes that are nested too deep.
 func checkDepth(owner string, attributes pcommon.Map) *refusal {
 	if err := attributevalue.Check(attributes); err != nil {
 		return refuse(ReasonTooDeep, "%s: %w", owner, err)
@@ -36,7 +36,7 @@ func checkDepth(owner string, attributes pcommon.Map) *refusal {
 	return nil
 }
 
-// wireRefusal gives an error of the reader its reason.
+// wireRefusal adds the reason to an error of the pprof reader.
 func wireRefusal(err error) *refusal {
 	if errors.Is(err, pprofwire.ErrTooLarge) {
 		return &refusal{ReasonTooLarge, err}
@@ -44,7 +44,7 @@ func wireRefusal(err error) *refusal {
 	return &refusal{ReasonPprof, err}
 }
 
-// inflateRefusal gives an error of decompression its reason.
+// inflateRefusal adds the reason to an error of decompression.
 func inflateRefusal(err error) *refusal {
 	if errors.Is(err, inflate.ErrTooLarge) {
 		return &refusal{ReasonTooLarge, err}

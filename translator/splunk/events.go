@@ -14,28 +14,28 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// event is one observation. stack, link and name are indices of the dictionary; name is the attribute for the name of
-// the event, 0 when it has none. period is in milliseconds.
+// event is one observation. stack, link and name are indices in the dictionary. name is the attribute with the name of
+// the event, or 0. period is in milliseconds.
 type event struct {
 	stack, link, name int32
 	time              uint64
 	period            int64
 }
 
-// listedEvent is an event whose stack, link and attributes have a number.
+// listedEvent is an event with the number of its identity: stack, link and attributes.
 type listedEvent struct {
 	number, name int32
 	time         uint64
 	period       int64
 }
 
-// events are those of a profile under construction.
+// events are the events of a profile that is being built.
 type events struct {
-	// table numbers their identities: stack, link and all attributes but the name of the event, which goes to the profile
-	// when all have the same.
+	// table numbers the identities: stack, link and attributes without the name of the event. If all events have the same
+	// name, it becomes an attribute of the profile.
 	table dictionary.SampleTable
 	list  []listedEvent
-	// values holds columns numbers per event, which are there when hasValues.
+	// values has one number for each column of each event, if hasValues.
 	values    []int64
 	columns   int
 	hasValues bool
@@ -45,7 +45,7 @@ type events struct {
 	longestPeriod int64
 	first, last   uint64
 
-	// Working memory for finish and write.
+	// Memory for finish and write.
 	named      dictionary.SampleTable
 	attributes []int32
 	order      []int32
@@ -64,13 +64,13 @@ func (e *events) begin(columns int) {
 
 func (e *events) len() int { return len(e.list) }
 
-// bytes is the memory that is kept.
+// bytes returns the memory that is kept, in bytes.
 func (e *events) bytes() int {
 	return 24*cap(e.list) + 8*(cap(e.values)+cap(e.some)+cap(e.stamps)) + 4*(cap(e.attributes)+cap(e.order)+cap(e.starts)) +
 		int(e.table.Kept()+e.named.Kept())
 }
 
-// add adds an event whose identity has this number; values has as many numbers as there are columns, or none.
+// add adds an event with the identity of this number. values has one number for each column, or is empty.
 func (e *events) add(v *event, number int32, values []int64) {
 	if n := len(e.list); n == 0 || v.time != e.list[n-1].time || v.name != e.list[n-1].name || v.period != e.list[n-1].period {
 		e.note(v)
@@ -82,14 +82,14 @@ func (e *events) add(v *event, number int32, values []int64) {
 		for range e.columns {
 			e.values = append(e.values, 0)
 		}
-	case 1: // the usual number, which takes no call
+	case 1: // the usual case, without a function call
 		e.values = append(e.values, values[0])
 	default:
 		e.values = append(e.values, values...)
 	}
 }
 
-// note brings up to date what is known of all events.
+// note updates the data about all events.
 func (e *events) note(v *event) {
 	if len(e.list) > 0 {
 		e.namesDiffer = e.namesDiffer || v.name != e.list[0].name
@@ -99,14 +99,14 @@ func (e *events) note(v *event) {
 	e.first, e.last = min(e.first, v.time), max(e.last, v.time)
 }
 
-// number returns the number of an event's identity. attributes is sorted.
+// number returns the number of an event's identity. The attributes must be sorted.
 func (e *events) number(v *event, attributes []int32) int32 {
 	number, _ := e.table.Index(dictionary.SampleIdentity{Stack: v.stack, Link: v.link}, attributes)
 	return int32(number)
 }
 
-// finish returns the attribute for the name of the events, if all have the same: it goes to the profile. Else each goes
-// to its sample.
+// finish returns the attribute with the name of the events if all have the same name: it belongs to the profile.
+// Otherwise each name is added to its sample.
 func (e *events) finish() (name int32) {
 	if !e.namesDiffer {
 		return e.list[0].name
@@ -138,9 +138,9 @@ func (e *events) value(i int32, w *weight) int64 {
 	}
 }
 
-// carried tells whether event i is one of the column's profile: of several values a zero says nothing, unless all are zero,
-// which the first profile tells.
-func (e *events) carried(i int32, w *weight, first bool) bool {
+// hasWeight reports whether event i is in the profile of the column. With several columns, zeros are left out; an event
+// with only zeros is in the first profile.
+func (e *events) hasWeight(i int32, w *weight, first bool) bool {
 	if e.columns == 1 || e.value(i, w) != 0 {
 		return true
 	}
@@ -148,12 +148,12 @@ func (e *events) carried(i int32, w *weight, first bool) bool {
 	return first && !slices.ContainsFunc(values, func(v int64) bool { return v != 0 })
 }
 
-// write makes samples of the events, of which first tells that they are those of the record's first profile.
+// write writes the events as samples. first is true for the first profile of the record.
 func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shape SampleShape) {
 	if shape == PerEvent {
 		samples.EnsureCapacity(len(e.list))
 		for i := range int32(len(e.list)) {
-			if e.carried(i, w, first) {
+			if e.hasWeight(i, w, first) {
 				e.order = append(e.order[:0], i)
 				e.writeSample(samples.AppendEmpty(), w)
 			}
@@ -171,12 +171,12 @@ func (e *events) write(samples pprofile.SampleSlice, w *weight, first bool, shap
 	e.order = order
 }
 
-// sortByIdentity returns the events of the profile, those of one identity together: from e.starts of its number.
+// sortByIdentity returns the events of the profile, sorted by identity. e.starts has the start of each identity.
 func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	e.starts = scratch.Zeroed(e.starts, e.table.Len()+2)
 	n := int32(0)
 	for i := range e.list {
-		if e.columns == 1 || e.carried(int32(i), w, first) {
+		if e.columns == 1 || e.hasWeight(int32(i), w, first) {
 			e.starts[e.list[i].number+2]++
 			n++
 		}
@@ -186,7 +186,7 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	}
 	order := slices.Grow(e.order[:0], int(n))[:n]
 	for i := range e.list {
-		if e.columns == 1 || e.carried(int32(i), w, first) {
+		if e.columns == 1 || e.hasWeight(int32(i), w, first) {
 			next := &e.starts[e.list[i].number+1]
 			order[*next] = int32(i)
 			*next++
@@ -195,7 +195,7 @@ func (e *events) sortByIdentity(w *weight, first bool) []int32 {
 	return order
 }
 
-// writeSample makes one sample of the events in e.order, which have one identity.
+// writeSample writes one sample for the events in e.order, which have one identity.
 func (e *events) writeSample(sample pprofile.Sample, w *weight) {
 	if !e.gatherTimes() {
 		slices.SortStableFunc(e.order, func(a, b int32) int { return cmp.Compare(e.list[a].time, e.list[b].time) })
@@ -215,7 +215,7 @@ func (e *events) writeSample(sample pprofile.Sample, w *weight) {
 	sample.TimestampsUnixNano().FromRaw(e.stamps)
 }
 
-// gatherTimes fills e.stamps with the times of the events in e.order and tells whether they ascend.
+// gatherTimes sets e.stamps to the times of the events in e.order, and reports whether they ascend.
 func (e *events) gatherTimes() (ascend bool) {
 	e.stamps = e.stamps[:0]
 	ascend, last := true, uint64(0)

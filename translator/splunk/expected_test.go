@@ -21,7 +21,7 @@ func frameText(function, file string, line, column int64) string {
 	return fmt.Sprintf("%s(%s:%d:%d)", function, file, line, column)
 }
 
-// facts are what EXPECTED.tsv counts over a whole request, by column.
+// facts has the columns that EXPECTED.tsv counts for a whole request.
 type facts map[string]string
 
 // expectedFacts returns the rows of EXPECTED.tsv by file.
@@ -45,7 +45,7 @@ func expectedFacts(t *testing.T) map[string]facts {
 	return expected
 }
 
-// count finds out the same facts about profiles.
+// count computes the same facts from profiles.
 func count(pd pprofile.Profiles, result Result) facts {
 	numbers := map[string]uint64{"first_time_unix_nano": 1 << 63}
 	stacks, links, threads, names := map[string]bool{}, map[int32]bool{}, map[any]bool{}, map[any]bool{}
@@ -113,7 +113,7 @@ func count(pd pprofile.Profiles, result Result) facts {
 	return found
 }
 
-// TestCapturesHoldWhatIsExpected holds each request of each agent against what is known of it.
+// TestCapturesHoldWhatIsExpected compares each request of each agent with its row.
 func TestCapturesHoldWhatIsExpected(t *testing.T) {
 	expected := expectedFacts(t)
 	files := captures(t)
@@ -125,7 +125,7 @@ func TestCapturesHoldWhatIsExpected(t *testing.T) {
 			pd, result := mustDecode(t, c.logs(t), Options{})
 			got := count(pd, result)
 			if want["value_sum"] == want["period_sum_ms"]+"000000" {
-				// The one whose values are in nanoseconds already.
+				// The only one whose values are already in nanoseconds.
 				got["value_sum"] = want["value_sum"]
 			}
 			for column, value := range got {

@@ -5,8 +5,8 @@ package splunk
 
 import "bytes"
 
-// frameType returns the attribute for the type of a frame, -1 when there is none: the type follows from the language of
-// the resource, except in native code.
+// frameType returns the attribute with the type of a frame, or -1. The type follows from the language of the resource,
+// except for native code.
 func (t *decoding) frameType(native bool) int32 {
 	if t.opts.OmitFrameType {
 		return -1
@@ -24,20 +24,20 @@ func (t *decoding) frameType(native bool) int32 {
 	return *known - 1
 }
 
-// isNative tells whether a frame is native code.
+// isNative reports whether a frame is native code.
 func isNative(function, file []byte) bool {
 	return isNativeFunction(function) || string(file) == nativeMethod
 }
 
-// nativeMethod is what Java writes instead of the file of a method that is native code.
+// nativeMethod is what Java agents write instead of the file of a native method.
 const nativeMethod = "Native Method"
 
-// isNativeFunction tells whether .NET says that it could not look further.
+// isNativeFunction reports whether .NET could not resolve the function.
 func isNativeFunction(name []byte) bool {
 	return string(bytes.TrimSuffix(name, []byte("(unknown)"))) == "Unknown_Native_Function"
 }
 
-// isNoFile tells whether an agent writes this instead of the name of a file.
+// isNoFile reports whether a file name is a placeholder for an unknown file.
 func isNoFile(name []byte) bool {
 	switch string(name) {
 	case "unknown", "Unknown Source", nativeMethod, "native":

@@ -21,8 +21,8 @@ var fuzzOptions = []Options{
 	{Limits: fuzzLimits, SampleShape: PerEvent, DropEmptyStacks: true, OmitFrameType: true, IncludeOriginalPayload: true},
 }
 
-// fuzzLogs decodes logs with several options: whatever they are, the profiles keep the rules of OTLP, and each record is
-// taken or refused.
+// fuzzLogs decodes logs with several options. The profiles follow OTLP's rules, and each record is either accepted or
+// refused.
 func fuzzLogs(t *testing.T, logs plog.Logs) {
 	t.Helper()
 	for _, opts := range fuzzOptions {
@@ -50,7 +50,7 @@ func fuzzLogs(t *testing.T, logs plog.Logs) {
 	}
 }
 
-// FuzzPprofRecord feeds the plain bytes of a pprof.
+// FuzzPprofRecord decodes a record with these bytes as its decompressed pprof.
 func FuzzPprofRecord(f *testing.F) {
 	for _, c := range captures(f) {
 		for _, resource := range c.logs(f).ResourceLogs().All() {
@@ -82,7 +82,7 @@ func FuzzPprofRecord(f *testing.F) {
 	})
 }
 
-// FuzzText feeds the body of a text record, in each grammar.
+// FuzzText decodes a text record in each grammar.
 func FuzzText(f *testing.F) {
 	for _, c := range captures(f) {
 		for _, resource := range c.logs(f).ResourceLogs().All() {
@@ -104,13 +104,13 @@ func FuzzText(f *testing.F) {
 			r.add(body, "memory.allocated", 5)
 			r.addText(oneFrame)
 			fuzzLogs(t, r.logs)
-			holdText(t, body, language)
+			compareFrames(t, body, language)
 		}
 	})
 }
 
-// holdText compares the frames of a text with those that a slow and obvious reading finds.
-func holdText(t *testing.T, body, language string) {
+// compareFrames compares the frames of a text with those of the reference parser.
+func compareFrames(t *testing.T, body, language string) {
 	t.Helper()
 	var x text
 	if x.parse([]byte(body), language, fuzzLimits) != nil {
@@ -128,7 +128,7 @@ func holdText(t *testing.T, body, language string) {
 	}
 }
 
-// FuzzLogs feeds whole requests.
+// FuzzLogs decodes whole requests.
 func FuzzLogs(f *testing.F) {
 	for _, c := range captures(f) {
 		if len(c.body) < 2<<10 {

@@ -23,10 +23,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata/splunk anew")
+var update = flag.Bool("update", false, "update the golden files in testdata/splunk")
 
-// TestGolden holds the profiles made of each capture against a text that a person can read. Write them anew with
-// go test ./translator/splunk -run TestGolden -update.
+// TestGolden compares the profiles of each capture with a readable text. To update the files, run go test
+// ./translator/splunk -run TestGolden -update.
 func TestGolden(t *testing.T) {
 	for _, c := range captures(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// describe writes profiles as text, with long stacks and lists cut.
+// describe renders profiles as text, with long stacks and lists cut.
 func describe(pd pprofile.Profiles) string {
 	var b strings.Builder
 	for _, resource := range pd.ResourceProfiles().All() {
@@ -128,7 +128,7 @@ func attributeLines(pd pprofile.Profiles, indices pcommon.Int32Slice) []string {
 	return lines
 }
 
-// list writes the first items of a list and tells how many there are and what all are like.
+// list renders the first items of a list, the number of the others, and a checksum of all.
 func list[T any](items []T, format func(T) string) string {
 	const shown = 4
 	var texts []string

@@ -19,7 +19,7 @@ import (
 
 const oneFrame = "\n\nf(a.js:1:1)\n"
 
-// TestGroups holds which text records become one profile.
+// TestGroups checks which text records become one profile.
 func TestGroups(t *testing.T) {
 	r := newRequest("nodejs")
 	r.addText(oneFrame)
@@ -28,7 +28,7 @@ func TestGroups(t *testing.T) {
 	r.addText(oneFrame, "source.event.period", 200)
 	r.add(oneFrame, "profiling.data.type", "allocation", "memory.allocated", 64).SetTimestamp(5)
 	r.addText(oneFrame, "profiling.data.type", "wall")
-	r.add(oneFrame, "allocationSize", 32).SetTimestamp(5) // as the oldest Java agents have it
+	r.add(oneFrame, "allocationSize", 32).SetTimestamp(5) // as the oldest Java agents write it
 	pd, result := mustDecode(t, r.logs, Options{})
 	type group struct {
 		kind   string
@@ -52,8 +52,8 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, 7, result.TextRecords)
 }
 
-// TestEqualContainersAreJoined holds that what a batching hop takes apart comes together: resources and scopes are
-// compared by value.
+// TestEqualContainersAreJoined: resources and scopes with equal content are joined, so that profiles that a batch
+// processor separated are in one resource again.
 func TestEqualContainersAreJoined(t *testing.T) {
 	logs := plog.NewLogs()
 	for range 3 {
@@ -93,7 +93,7 @@ func TestEqualContainersAreJoined(t *testing.T) {
 	}
 }
 
-// TestEnvelope holds that resource and scope are copied as they are.
+// TestEnvelope: resource and scope are copied unchanged.
 func TestEnvelope(t *testing.T) {
 	r := newRequest("nodejs")
 	resource := r.logs.ResourceLogs().At(0)
@@ -122,7 +122,7 @@ func TestEnvelope(t *testing.T) {
 	assert.EqualValues(t, 13, scope.Profiles().At(1).DroppedAttributesCount())
 }
 
-// TestRepeatedKeys holds that of attributes with one key the first counts. pdata does not write such, but senders may.
+// TestRepeatedKeys: of several attributes with one key, the first counts. pdata does not write this, but senders can.
 func TestRepeatedKeys(t *testing.T) {
 	r := newRequest("nodejs")
 	for _, attributes := range []pcommon.Map{
@@ -147,7 +147,7 @@ func TestRepeatedKeys(t *testing.T) {
 	assert.Equal(t, map[string]any{"key_a": "first"}, attributesOf(pd, profiles[1].Samples().At(0).AttributeIndices()))
 }
 
-// TestTextAttributes holds what becomes of the attributes of a text record, which is one event.
+// TestTextAttributes checks the attributes of a text record, which is one event.
 func TestTextAttributes(t *testing.T) {
 	r := newRequest("java")
 	r.addText("\"main\" #7 nid=0x10\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(B.java:1)\n",
@@ -206,7 +206,7 @@ func TestTextLinks(t *testing.T) {
 	})
 }
 
-// TestContainersHaveHashesOfTheirOwn holds that nobody can send many resources or scopes that are searched one by one.
+// TestContainersHaveHashesOfTheirOwn: senders cannot force linear searches with many resources or scopes.
 func TestContainersHaveHashesOfTheirOwn(t *testing.T) {
 	d := &decoding{dict: dictionary.New()}
 	d.begin(&Options{Limits: DefaultLimits()}, received)

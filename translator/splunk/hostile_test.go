@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// TestHostileBodies holds that what is over a limit is refused by name and number, within bounds of memory, and that the
-// neighbours of it go through.
+// TestHostileBodies: a record above a limit is refused, with the limit and the number, in bounded memory. The other
+// records are accepted.
 func TestHostileBodies(t *testing.T) {
 	manySamples, manyLabels, deep, longString := newPayload(""), newPayload(""), newPayload(""), newPayload("")
 	for i := range 50 {
@@ -93,7 +93,8 @@ func repeat(id uint64, n int) []uint64 {
 	return ids
 }
 
-// TestHostileBodiesByDefault does the same with sizes that a person would try, and bounds the memory.
+// TestHostileBodiesByDefault does the same with the default limits and sizes that an attacker would try, and bounds the
+// memory.
 func TestHostileBodiesByDefault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
@@ -126,7 +127,7 @@ func TestHostileBodiesByDefault(t *testing.T) {
 	}
 }
 
-// TestRequestLimits holds that the records of one request share what limits allow: those that come too late are refused.
+// TestRequestLimits: all records of a request share the limits. Records after the limit is reached are refused.
 func TestRequestLimits(t *testing.T) {
 	t.Run("samples", func(t *testing.T) {
 		r := newRequest("nodejs")
@@ -163,12 +164,12 @@ func TestRequestLimits(t *testing.T) {
 		r.addPprof(bomb)
 		r.addPprof(onePayload().body(t))
 		pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{InflatedBytes: 10_000}})
-		assert.Len(t, profilesOf(pd), 1, "three bombs leave room for a good record, four do not")
+		assert.Len(t, profilesOf(pd), 1, "a good record is accepted after three bombs, not after four")
 		assert.Len(t, result.Refused, 5)
 	})
 }
 
-// TestNoLimits holds that limits as large as a number can be are none.
+// TestNoLimits: the largest possible numbers as limits work.
 func TestNoLimits(t *testing.T) {
 	const none = math.MaxInt
 	r := newRequest("nodejs")
@@ -178,7 +179,7 @@ func TestNoLimits(t *testing.T) {
 	assert.Equal(t, 2, result.Events)
 }
 
-// TestInvalidUTF8 holds that text of any bytes becomes valid text, and is counted.
+// TestInvalidUTF8: invalid UTF-8 is replaced and counted.
 func TestInvalidUTF8(t *testing.T) {
 	p := newPayload("bad\xff")
 	p.sample([]uint64{p.location("f\xff", "a\xfe.js", 1)}, nil, at(1), str("thread.name", "x\xff"), str("k\xff", "v\xff"), num("bad\xff", 7))
@@ -208,8 +209,8 @@ func TestInvalidUTF8(t *testing.T) {
 	assert.Equal(t, `["a\ufffd"]`, attributesOf(pd, profiles[0].AttributeIndices())["list"])
 }
 
-// TestRefusedRecordsLeaveNothing holds that a pprof whose fault shows late has left no entry in the dictionary, and no
-// weight in the limits.
+// TestRefusedRecordsLeaveNothing: a pprof whose fault is found late leaves no entry in the dictionary, and does not count
+// toward the limits.
 func TestRefusedRecordsLeaveNothing(t *testing.T) {
 	late := newPayload("")
 	late.sample([]uint64{late.location("leftover", "left.js", 1)}, nil, at(1), str("left", "over"))
@@ -233,8 +234,8 @@ func TestRefusedRecordsLeaveNothing(t *testing.T) {
 	assert.Zero(t, pd.Dictionary().StringTable().Len())
 }
 
-// TestTruncatedEverywhere cuts a real record at every byte, before base64 and before compression: none of it panics, and
-// nothing but the whole is taken for it.
+// TestTruncatedEverywhere cuts a real record at every byte, before base64 and before compression. Nothing panics, and
+// only the whole record is accepted.
 func TestTruncatedEverywhere(t *testing.T) {
 	logs := captureOf(t, "splunk-otel-java/pprof-v2-snapshot.pb")
 	record := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
@@ -271,7 +272,7 @@ func inflated(t *testing.T, compressed []byte) []byte {
 	return d.pprof
 }
 
-// TestManyResourcesAndKeys holds that cost grows with the size: 20,000 resources and an attribute list of 20,000 keys.
+// TestManyResourcesAndKeys: the time grows linearly: 20,000 resources, and a list of 20,000 attributes.
 func TestManyResourcesAndKeys(t *testing.T) {
 	const n = 20_000
 	logs := plog.NewLogs()

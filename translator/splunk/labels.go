@@ -12,43 +12,42 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// labelRole is what the labels of a key are for.
+// labelRole is the meaning of a label key.
 type labelRole uint8
 
 const (
-	roleUnknown labelRole = iota // not looked at yet
+	roleUnknown labelRole = iota // not known yet
 	roleAttribute
 	roleTime
 	rolePeriod
 	roleEventName
 	roleLink
-	roleThread    // says nothing when it is empty, 0 or -1
-	roleState     // a state of Java's threads, which may have a name of the conventions
-	roleTruncated // says nothing but that something is missing
+	roleThread    // ignored if the value is empty, 0 or -1
+	roleState     // the state of a Java thread, which can become an attribute of the semantic conventions
+	roleTruncated // ignored: it only says that data is missing
 )
 
-// labelTranslation is what is known of the labels' keys of one pprof.
+// labelTranslation has the label keys of one pprof and the results of translating labels.
 type labelTranslation struct {
-	// roles are those of the strings of the pprof.
+	// roles has the role of each string of the pprof.
 	roles []labelRole
-	// texts holds for each string of the pprof the attribute that it was the value of last.
+	// texts has, for each string of the pprof, the attribute that last had it as its value.
 	texts []textAttribute
-	// longTexts holds attributes of long texts, which few bytes of a pprof can repeat often.
+	// longTexts has attributes of long texts, which a small pprof can repeat often.
 	longTexts map[textKey]int32
-	// lastStart and lastEnd are where the labels of the sample before are, and event what was made of them; its attributes
-	// are still those of t.attributes. repaired tells whether they had something to tolerate, which counts each time.
+	// lastStart and lastEnd are the range of the labels of the previous sample. event is their result; t.attributes still
+	// has its attributes. repaired is true if the labels needed a repair, which counts once per sample.
 	lastStart, lastEnd uint32
 	event              event
 	repaired           bool
-	// identity counts the labels, but for those that differ in nothing but the time: those have the same link and
-	// attributes.
+	// identity numbers label sets without their time. Equal numbers mean equal links and attributes.
 	identity uint32
-	// links are the labels of the sample that may make a link.
+	// links are the labels of the sample that can make a link.
 	links []pprofwire.Label
-	// lastLinks are those of the last sample whose labels said no more than its link, lastLink.
+	// lastLinks are the link labels of the last sample whose link, lastLink, contains all their information.
 	lastLinks []pprofwire.Label
 	lastLink  int32
-	// recordTime is the time of samples that have none, found on first use.
+	// recordTime is the time of samples without a time, computed on first use.
 	recordTime uint64
 }
 
@@ -58,10 +57,10 @@ type textAttribute struct {
 	attribute int32
 }
 
-// textKey is a key and a text, strings of the pprof.
+// textKey is a key and a text; both are strings of the pprof.
 type textKey struct{ key, text uint32 }
 
-// longText is the length from which on a text is long.
+// longText is the length above which a text is found by its index, not by its content.
 const longText = 256
 
 func (l *labelTranslation) begin(t *decoding) {
@@ -73,7 +72,7 @@ func (l *labelTranslation) begin(t *decoding) {
 	l.recordTime = 0
 }
 
-// role returns what a key is for. Unlike all other references, a key of 0 means string 0 where that is not empty: the
+// role returns the role of a key. A key of 0 means string 0 if that is not empty, unlike in all other references: the
 // Python agent writes such tables.
 func (t *decoding) role(key uint32) labelRole {
 	known := &t.labels.roles[key]
@@ -110,8 +109,8 @@ func (t *decoding) findRole(key string) labelRole {
 	}
 }
 
-// translateLabels reads the labels of a sample, those from start to end, into t.labels.event. Its attributes are then in
-// t.attributes, sorted.
+// translateLabels translates the labels from start to end. The result is in t.labels.event, and its sorted attributes in
+// t.attributes.
 func (t *decoding) translateLabels(start, end uint32) {
 	l := &t.labels
 	if labels := t.wire.Labels[start:end]; !t.repeatsLabels(labels) {
@@ -123,7 +122,7 @@ func (t *decoding) translateLabels(start, end uint32) {
 	l.lastStart, l.lastEnd = start, end
 }
 
-// repeatsLabels tells whether labels are those of the sample before, but perhaps for the time, which it brings up to date.
+// repeatsLabels reports whether the labels equal those of the previous sample, except for the time, which it updates.
 func (t *decoding) repeatsLabels(labels []pprofwire.Label) bool {
 	last := t.wire.Labels[t.labels.lastStart:t.labels.lastEnd]
 	if len(last) == 0 || len(last) != len(labels) {
@@ -144,7 +143,7 @@ func (t *decoding) repeatsLabels(labels []pprofwire.Label) bool {
 	return true
 }
 
-// labelsTime returns the time that labels tell, or that of the record.
+// labelsTime returns the time in the labels, or the time of the record.
 func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
 	for i := range labels {
 		if l := &labels[i]; t.role(l.Key) == roleTime {
@@ -156,7 +155,7 @@ func (t *decoding) labelsTime(labels []pprofwire.Label) uint64 {
 	return t.recordTime()
 }
 
-// newLabels reads labels that are not those of the sample before.
+// newLabels translates labels that differ from those of the previous sample.
 func (t *decoding) newLabels(labels []pprofwire.Label) event {
 	e := event{period: t.record.period}
 	hasPeriod := false
@@ -183,7 +182,7 @@ func (t *decoding) newLabels(labels []pprofwire.Label) event {
 		}
 	}
 	if len(t.labels.links) > 0 {
-		e.link = t.takeLink()
+		e.link = t.extractLink()
 	}
 	t.sortAttributes()
 	e.time = t.labelsTime(labels)
@@ -193,7 +192,7 @@ func (t *decoding) newLabels(labels []pprofwire.Label) event {
 	return e
 }
 
-// addLabel makes an attribute of a label, unless it says nothing or its key is there already.
+// addLabel adds the attribute for a label, unless the label is ignored or its key has occurred.
 func (t *decoding) addLabel(l *pprofwire.Label) {
 	role, text := t.labels.roles[l.Key], t.optional(l.Str)
 	switch role {
@@ -224,7 +223,7 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 
 func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
 	if l.Str == 0 {
-		if !t.need(dictionary.AttributeBytes) {
+		if !t.reserve(dictionary.AttributeBytes) {
 			return 0
 		}
 		return t.dict.IntAttribute(t.labelKey(l.Key), t.tables.String(l.NumUnit), l.Num)
@@ -236,7 +235,7 @@ func (t *decoding) labelAttribute(l *pprofwire.Label) int32 {
 	return known.attribute - 1
 }
 
-// textAttribute returns the attribute of a label with a text.
+// textAttribute returns the attribute for a label with a text.
 func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
 	text, key := t.wire.String(l.Str), textKey{l.Key, l.Str}
 	long := len(text) > longText
@@ -245,7 +244,7 @@ func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
 			return attribute
 		}
 	}
-	if !t.need(dictionary.AttributeBytes + 3*int64(len(text))) {
+	if !t.reserve(dictionary.AttributeBytes + 3*int64(len(text))) {
 		return 0
 	}
 	attribute := t.dict.StringBytesAttribute(t.labelKey(l.Key), 0, t.valid(text))
@@ -258,7 +257,7 @@ func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
 	return attribute
 }
 
-// labelKey puts a label's key into the dictionary.
+// labelKey adds the key of a label to the dictionary.
 func (t *decoding) labelKey(i uint32) int32 {
 	if i == 0 {
 		return t.dict.StringBytes(t.valid(t.wire.String(0)))
@@ -266,10 +265,10 @@ func (t *decoding) labelKey(i uint32) int32 {
 	return t.tables.String(i)
 }
 
-// maxNumberText is more than any number or id has.
+// maxNumberText is longer than any number or id.
 const maxNumberText = 64
 
-// number returns the value of a label that counts something, which may be written as text.
+// number returns the value of a numeric label, which can be written as text.
 func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	if l.Str == 0 {
 		return l.Num, true
@@ -279,8 +278,9 @@ func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	return n, err == nil && len(text) <= maxNumberText
 }
 
-// periodMillis returns the period of a label in milliseconds. In them agents write it, as a number. Contrib's exporter writes a
-// text, the period of a profile in whatever unit that has: mostly that of the values. Less than a millisecond is none.
+// periodMillis returns the period of a label in milliseconds, or 0 if it is below 1. Agents write a number of
+// milliseconds. Contrib's exporter writes a text: the period of the profile in its own unit, which is mostly the unit of
+// the values.
 func (t *decoding) periodMillis(l *pprofwire.Label, n int64) int64 {
 	if l.Str != 0 && t.typed() {
 		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli {
@@ -290,7 +290,7 @@ func (t *decoding) periodMillis(l *pprofwire.Label, n int64) int64 {
 	return t.usableMillis(n)
 }
 
-// inNanos returns a time as nanoseconds, 0 where the unit is none of a time, or the number is none that nanoseconds can count.
+// inNanos converts a time to nanoseconds. It returns 0 if the unit is not one of time, or the result overflows.
 func inNanos(n int64, unit []byte) int64 {
 	nanos := int64(0)
 	switch string(unit) {
@@ -309,7 +309,7 @@ func inNanos(n int64, unit []byte) int64 {
 	return n * nanos
 }
 
-// nanos returns the time of a label, 0 when it has none that makes sense.
+// nanos returns the time of a label in nanoseconds, or 0 if it is missing or invalid.
 func (t *decoding) nanos(l *pprofwire.Label) uint64 {
 	n, ok := t.number(l)
 	if !ok || n <= 0 || n > math.MaxInt64/nanosPerMilli {
@@ -319,7 +319,7 @@ func (t *decoding) nanos(l *pprofwire.Label) uint64 {
 	return uint64(n) * nanosPerMilli
 }
 
-// recordTime returns the time of samples without one.
+// recordTime returns the time for samples without a time.
 func (t *decoding) recordTime() uint64 {
 	if t.labels.recordTime == 0 {
 		t.labels.recordTime = t.record.time(t)

@@ -21,7 +21,7 @@ const (
 	noSpan    = "0000000000000000"
 )
 
-// TestLinks holds which ids make a link and which stay as attributes.
+// TestLinks checks which ids make a link, and which stay attributes.
 func TestLinks(t *testing.T) {
 	datadog := []pprof.LinkLabels{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}}
 	type link struct{ trace, span string }
@@ -81,7 +81,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestLabels holds what becomes of all other labels.
+// TestLabels checks the translation of all other labels.
 func TestLabels(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -128,7 +128,7 @@ func TestLabelUnits(t *testing.T) {
 	assert.EqualValues(t, 7, a.Value().Int())
 }
 
-// TestKeyInStringZero holds that a label without a key has the first string for one, as in what Python sends.
+// TestKeyInStringZero: a key of 0 means string 0, as the Python agent writes it.
 func TestKeyInStringZero(t *testing.T) {
 	for _, first := range []string{"source.event.time", "source.event.period", "thread.name", "trace_id"} {
 		p := newPayload(first)
@@ -143,7 +143,7 @@ func TestKeyInStringZero(t *testing.T) {
 	}
 }
 
-// TestTimes holds where the time of an event comes from.
+// TestTimes checks the source of the time of an event.
 func TestTimes(t *testing.T) {
 	const second = uint64(1_000_000_000)
 	for _, test := range []struct {
@@ -182,7 +182,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestRecordAttributes holds what becomes of the attributes of a pprof record.
+// TestRecordAttributes checks the translation of the attributes of a pprof record.
 func TestRecordAttributes(t *testing.T) {
 	pd, _ := decodePayload(t, onePayload(), Options{},
 		"profiling.data.total.frame.count", 17, "profiling.instrumentation.source", "continuous", "source.event.name", "jdk.ThreadDump",
@@ -198,7 +198,8 @@ func TestRecordAttributes(t *testing.T) {
 	assert.Empty(t, attributesOf(pd, onlySample(t, pd).AttributeIndices()))
 }
 
-// TestEventNames holds that a name that all events have goes to the profile, and else each to its sample.
+// TestEventNames: a name that all events have becomes an attribute of the profile, other names become attributes of their
+// samples.
 func TestEventNames(t *testing.T) {
 	build := func(names ...string) *payload {
 		p := newPayload("")

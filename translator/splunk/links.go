@@ -13,11 +13,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// takeLink makes a link of the first pair of labels that names one, and attributes of those labels that say more than
-// the link. Ids of zeros say nothing.
-func (t *decoding) takeLink() (link int32) {
+// extractLink makes a link from the first pair of labels that has one. Labels with more information than the link become
+// attributes. Ids of zeros are ignored.
+func (t *decoding) extractLink() (link int32) {
 	l := &t.labels
-	// A thread often goes on in its span.
+	// A thread often stays in its span.
 	if slices.Equal(l.links, l.lastLinks) {
 		return l.lastLink
 	}
@@ -35,7 +35,7 @@ func (t *decoding) takeLink() (link int32) {
 	return link
 }
 
-// findLink puts the link into the dictionary and tells which labels it says all of, -1 for none.
+// findLink adds the link to the dictionary, and returns the labels whose information it contains completely, or -1.
 func (t *decoding) findLink() (link int32, traceLabel, spanLabel int) {
 	for _, names := range t.opts.LinkLabels {
 		traceLabel = t.linkLabel(names.Trace)
@@ -54,13 +54,13 @@ func (t *decoding) findLink() (link int32, traceLabel, spanLabel int) {
 		if found.SpanID.IsEmpty() {
 			spanLabel = -1
 		}
-		t.need(dictionary.LinkBytes)
+		t.reserve(dictionary.LinkBytes)
 		return t.dict.Link(found), traceLabel, spanLabel
 	}
 	return 0, -1, -1
 }
 
-// linkLabel returns which of the sample's link labels has this key, -1 if none.
+// linkLabel returns the index in links of the label with this key, or -1.
 func (t *decoding) linkLabel(key string) int {
 	if key == "" {
 		return -1
@@ -68,7 +68,7 @@ func (t *decoding) linkLabel(key string) int {
 	return slices.IndexFunc(t.labels.links, func(l pprofwire.Label) bool { return string(t.wire.String(l.Key)) == key })
 }
 
-// idText returns the text of an id; a number is one only where ids are decimal.
+// idText returns the text of an id. Numbers are ids only if names.Decimal is set.
 func (t *decoding) idText(l *pprofwire.Label, names pprof.LinkLabels) []byte {
 	switch {
 	case l.Str != 0:
@@ -88,7 +88,7 @@ func (t *decoding) isZeroID(l *pprofwire.Label) bool {
 	return isZeroID(string(t.wire.String(l.Str)))
 }
 
-// isZeroID tells whether an id is empty or has no digit but 0.
+// isZeroID reports whether an id is empty or consists of zeros.
 func isZeroID(id string) bool {
 	if len(id) > 1 && id[0] == '0' && (id[1] == 'x' || id[1] == 'X') {
 		id = id[2:]

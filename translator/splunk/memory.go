@@ -10,50 +10,51 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// reservation is the memory that a request has asked for.
+// reservation counts the memory that a request has reserved, in bytes.
 type reservation struct {
 	reserve func(bytes int64) error
-	// message is what the profiles take that were made so far, but for the dictionary.
+	// message is the size of the profiles so far, without the dictionary.
 	message int64
-	// body is what the body of the record takes in all its forms, record that and its tables.
+	// body is the size of the body in all its forms, record is body plus the tables of the record. requested is the
+	// largest total that reserve was called with.
 	body, record int64
-	asked        int64
-	// err is the first refusal within the record.
+	requested    int64
+	// err is the first error within the record.
 	err error
 }
 
-// need asks for so many bytes more, before they are taken, and tells whether it is there.
-func (t *decoding) need(bytes int64) bool {
+// reserve reserves this many bytes more, before they are allocated. It reports whether it succeeded.
+func (t *decoding) reserve(bytes int64) bool {
 	c := &t.reserved
 	if c.reserve == nil || c.err != nil {
 		return c.err == nil
 	}
 	total := c.message + max(c.body, c.record) + t.dict.Bytes() + bytes
-	if total <= c.asked {
+	if total <= c.requested {
 		return true
 	}
-	// Where entries come one by one, memory is asked for in steps.
+	// Entries are added one by one. Reserve memory in larger steps.
 	total += 16<<10 + total/16
 	if c.err = c.reserve(total); c.err == nil {
-		c.asked = total
+		c.requested = total
 	}
 	return c.err == nil
 }
 
-// memoryRefusal is the refusal of a record that there is no memory for.
+// memoryRefusal returns the refusal of a record whose memory cannot be reserved.
 func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.reserved.err} }
 
-// needBody asks for what a form of the body takes beside the forms before it.
-func (t *decoding) needBody(bytes int) *refusal {
-	if !t.need(int64(bytes)) {
+// reserveBody reserves memory for a form of the body, in addition to the forms before it.
+func (t *decoding) reserveBody(bytes int) *refusal {
+	if !t.reserve(int64(bytes)) {
 		return t.memoryRefusal()
 	}
 	t.reserved.body += int64(bytes)
 	return nil
 }
 
-// What an event takes in working memory while its tables grow, and what a sample takes in the message: an object with the
-// pointer to it, a value, a time, and what a list of attributes is rounded up by.
+// eventBytes is the memory of an event while its tables grow. sampleBytes is the size of a sample in the message: the
+// object, its pointer, a value, a time, and the overhead of the list of attributes.
 const (
 	eventBytes           = 5*(24+8+24) + 24
 	sampleBytes          = 8 + 96 + 8 + 8 + 12
@@ -62,9 +63,9 @@ const (
 	commentBytes         = 80
 )
 
-// plan asks for what the sizes of the pprof's tables tell: working memory, the samples of the message and the largest
-// dictionary that they can become. Attributes are asked for as they come.
-func (t *decoding) plan(columns int) *refusal {
+// reserveTables reserves the memory that the sizes of the pprof's tables require: working memory, the samples of the
+// message, and the largest dictionary that can result. Attributes are reserved one by one.
+func (t *decoding) reserveTables(columns int) *refusal {
 	w, c := &t.wire, &t.reserved
 	sizes := dictionary.Sizes{
 		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: len(w.Mappings),
@@ -80,16 +81,16 @@ func (t *decoding) plan(columns int) *refusal {
 	if t.opts.IncludeOriginalPayload {
 		message += int64(columns) * int64(len(t.payload))
 	}
-	c.record += 4 * t.allLabels() // of the events
+	c.record += 4 * t.allLabels() // for the events
 	text := 3 * int64(w.StringBytes())
-	if !t.need(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
+	if !t.reserve(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
 		return t.memoryRefusal()
 	}
 	c.message += message
 	return nil
 }
 
-// allLabels returns the number of labels of all samples, those that were not read again included.
+// allLabels returns the number of labels of all samples. It includes labels that the reader found to repeat earlier ones.
 func (t *decoding) allLabels() (n int64) {
 	for i := range t.wire.Samples {
 		own := i
@@ -102,19 +103,19 @@ func (t *decoding) allLabels() (n int64) {
 	return n
 }
 
-// planText asks for what a text record may become.
-func (t *decoding) planText() *refusal {
+// reserveText reserves the memory for the translation of a text record.
+func (t *decoding) reserveText() *refusal {
 	n := len(t.text.frames)
 	sizes := dictionary.Sizes{Strings: 2 * n, Functions: n, Locations: n, Stacks: 1}
 	message := t.recordAttributeBytes() + sampleBytes + eventBytes
-	if !t.need(message + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
+	if !t.reserve(message + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
 	t.reserved.message += message
 	return nil
 }
 
-// recordAttributeBytes is about what copies of the record's attributes take.
+// recordAttributeBytes returns the approximate memory for copies of the record's attributes.
 func (t *decoding) recordAttributeBytes() (bytes int64) {
 	for key, value := range t.record.log.Attributes().All() {
 		bytes += dictionary.AttributeBytes + int64(len(key)) + valueBytes(value, maxValueDepth)
@@ -122,10 +123,10 @@ func (t *decoding) recordAttributeBytes() (bytes int64) {
 	return bytes
 }
 
-// maxValueDepth is how deep values are looked into.
+// maxValueDepth is the depth to which nested values are counted.
 const maxValueDepth = 32
 
-// valueBytes is about what a copy of a value takes.
+// valueBytes returns the approximate memory for a copy of a value.
 func valueBytes(value pcommon.Value, depth int) int64 {
 	bytes := int64(40)
 	switch {

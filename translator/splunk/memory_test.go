@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// askedFor translates with a new Decoder, and returns what it asked for and what it took in all.
-func askedFor(t *testing.T, options Options, logs plog.Logs) (asked, took int64, result Result) {
+// reserved translates with a new Decoder, and returns how much it reserved and how much it allocated.
+func reserved(t *testing.T, options Options, logs plog.Logs) (total, allocated int64, result Result) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	NewDecoder(options).Decode(logs, received)
@@ -29,15 +29,15 @@ func askedFor(t *testing.T, options Options, logs plog.Logs) (asked, took int64,
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, result = decoder.DecodeReserving(logs, received, func(n int64) error {
-		assert.Greater(t, n, asked, "the number never falls")
-		asked = n
+		assert.Greater(t, n, total, "the total never decreases")
+		total = n
 		return nil
 	})
 	runtime.ReadMemStats(&after)
-	return asked, int64(after.TotalAlloc - before.TotalAlloc), result
+	return total, int64(after.TotalAlloc - before.TotalAlloc), result
 }
 
-// hostileRecords are requests that make much of little.
+// hostileRecords has requests with many entries of one kind.
 func hostileRecords(t *testing.T) map[string]plog.Logs {
 	t.Helper()
 	record := func(raw []byte) plog.Logs {
@@ -74,24 +74,24 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 	}
 }
 
-// TestMemoryOfRecords: what is asked for is at least what is taken, and not much more for what agents send.
+// TestMemoryOfRecords: at least the memory that is used is reserved, and not much more for requests of agents.
 func TestMemoryOfRecords(t *testing.T) {
-	const slack = 1 << 20 // small garbage, and the readers of compression
+	const slack = 1 << 20 // small garbage, and the decompressors
 	for name, logs := range hostileRecords(t) {
-		asked, took, _ := askedFor(t, Options{}, logs)
+		asked, took, _ := reserved(t, Options{}, logs)
 		assert.GreaterOrEqual(t, asked+slack, took, name)
 	}
 	for _, name := range []string{"splunk-otel-java/pprof-v2-snapshot.pb"} {
-		asked, took, _ := askedFor(t, Options{}, captureOf(t, name))
+		asked, took, _ := reserved(t, Options{}, captureOf(t, name))
 		assert.GreaterOrEqual(t, asked, took, name)
 	}
 }
 
-// TestRefusedMemory: a record that memory is refused to is left out, its neighbours go on.
+// TestRefusedMemory: a record whose memory is refused is left out. The other records are accepted.
 func TestRefusedMemory(t *testing.T) {
 	none := errors.New("no more")
 	for name, logs := range hostileRecords(t) {
-		asked, _, _ := askedFor(t, Options{}, logs)
+		asked, _, _ := reserved(t, Options{}, logs)
 		for part := range int64(4) {
 			allowed := asked * part / 4
 			_, result := NewDecoder(Options{}).DecodeReserving(logs, received, func(n int64) error {

@@ -10,20 +10,19 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Limits bound what one record may cost, and some of them what one request may. Each is checked before the memory that
-// it bounds is taken. Zero or less means the default of [DefaultLimits].
+// Limits limits one record, or the records of one request together. Each limit is checked before the memory is allocated.
+// A value of 0 or less means the default of [DefaultLimits].
 type Limits struct {
-	// BodyBytes is the size of a record's body: that of a text, or what is left of a pprof after base64.
+	// BodyBytes is the size of the body of a record: of a text, or of a pprof after decoding base64.
 	BodyBytes int
-	// InflatedBytes is the size of a pprof after all of its compression. The pprofs of one request may have four times
-	// that together.
+	// InflatedBytes is the decompressed size of a pprof. The pprofs of one request together can have four times as much.
 	InflatedBytes int
-	// Samples is the number of samples of all records of a request: a pprof sample counts once per sample type, a text
-	// record once.
+	// Samples is the number of samples in a request: a pprof sample counts once for each sample type, a text record
+	// counts once.
 	Samples int
 	// FramesPerStack is the depth of one stack.
 	FramesPerStack int
-	// StringBytes is the length of one string of a pprof, or of one line of a text.
+	// StringBytes is the length in bytes of one string of a pprof, or of one line of a text.
 	StringBytes int
 	// LinesPerLocation is the number of lines of one location of a pprof.
 	LinesPerLocation int
@@ -37,16 +36,16 @@ type Limits struct {
 	Comments  int
 }
 
-// requestFactor is how often a request may use up Limits.InflatedBytes.
+// requestFactor is the multiple of Limits.InflatedBytes that is the limit of a request.
 const requestFactor = 4
 
-// A sample has about ten labels, a payload one sample type.
+// A sample has about ten labels, and a payload one sample type.
 const (
 	maxLabelsPerSample = 1024
 	maxSampleTypes     = 256
 )
 
-// DefaultLimits are generous for every known agent and bound a hostile request.
+// DefaultLimits returns limits that are above the records of all known agents, and low enough for hostile requests.
 func DefaultLimits() Limits {
 	entries := pprof.DefaultLimits()
 	return Limits{
@@ -72,7 +71,7 @@ func (l Limits) withDefaults() Limits {
 		if *limit <= 0 {
 			*limit = value
 		}
-		*limit = min(*limit, math.MaxInt/requestFactor) // its multiples are numbers, too
+		*limit = min(*limit, math.MaxInt/requestFactor) // so that multiples of the limits do not overflow
 	}
 	set(&l.BodyBytes, defaults.BodyBytes)
 	set(&l.InflatedBytes, defaults.InflatedBytes)
@@ -90,7 +89,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// wire returns the limits of the next pprof, of which samples are still allowed.
+// wire returns the limits of the next pprof. samples is the number of samples that are left for the request.
 func (l Limits) wire(samples int) pprofwire.Limits {
 	return pprofwire.Limits{
 		Samples:            samples,
@@ -109,17 +108,17 @@ func (l Limits) wire(samples int) pprofwire.Limits {
 	}
 }
 
-// SampleShape says how samples of equal stack, attributes and link are written.
+// SampleShape determines how samples with equal stack, attributes and link are written.
 type SampleShape int
 
 const (
-	// Combined makes one OTLP sample of them, with as many values as timestamps, in the order of time.
+	// Combined writes one OTLP sample for them, with one value for each timestamp, in the order of time.
 	Combined SampleShape = iota
-	// PerEvent makes one OTLP sample of each, with one value and one timestamp, in the order in which they came.
+	// PerEvent writes one OTLP sample for each, with one value and one timestamp, in the original order.
 	PerEvent
 )
 
-// DefaultLinkLabels are the labels that every agent writes.
+// DefaultLinkLabels returns the labels that all agents write.
 func DefaultLinkLabels() []pprof.LinkLabels {
 	return []pprof.LinkLabels{{Trace: labelTraceID, Span: labelSpanID}}
 }
@@ -127,18 +126,18 @@ func DefaultLinkLabels() []pprof.LinkLabels {
 // Options configure a [Decoder]. The zero value is the default.
 type Options struct {
 	Limits Limits
-	// SampleShape says how samples are written.
+	// SampleShape determines how samples are written.
 	SampleShape SampleShape
-	// LinkLabels name the labels that tie a sample to a span. They are tried in order, the first pair found makes the
-	// link. Nil means [DefaultLinkLabels]; an empty slice that is not nil makes no links of labels. The ids of a text
-	// record make a link in any case.
+	// LinkLabels are the labels that link a sample to a span. They are tried in order; the first pair that is found makes
+	// the link. Nil means [DefaultLinkLabels]; an empty slice means that labels make no links. The ids of a text record
+	// make a link in any case.
 	LinkLabels []pprof.LinkLabels
 	// OmitFrameType leaves out the attribute profile.frame.type of locations.
 	OmitFrameType bool
-	// JVMThreadState makes the states of Java's threads the attribute jvm.thread.state, not thread.state.
+	// JVMThreadState writes the states of Java threads as the attribute jvm.thread.state instead of thread.state.
 	JVMThreadState bool
-	// DropEmptyStacks drops samples without any frame.
+	// DropEmptyStacks drops samples without frames.
 	DropEmptyStacks bool
-	// IncludeOriginalPayload copies the pprof of a record, as it was behind base64, into the profiles made of it.
+	// IncludeOriginalPayload copies the pprof of a record, after decoding base64, into its profiles.
 	IncludeOriginalPayload bool
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The grammar of frames as regular expressions, which are slow and close to the words of the convention.
+// The grammars of frames as regular expressions: slow, but close to the text of the convention.
 var (
 	bareFrame  = regexp.MustCompile(`(?s)^([^ \t(]+):(-?\d{1,18})$`)
 	oldPlace   = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18})(?::(-?\d{1,18}))? (-?\d{1,18})(?::(-?\d{1,18}))?$`)
@@ -21,7 +21,7 @@ var (
 	javaModule = regexp.MustCompile(`(?s)^(?:app//|[^@]+@[^/]*/)`)
 )
 
-// slowFrames reads the frames of a text, and counts the lines that are none.
+// slowFrames parses the frames of a text, and counts the lines that are not frames.
 func slowFrames(body, language string) (frames []string, skipped int) {
 	lines := strings.Split(body, "\n")
 	if strings.HasPrefix(lines[0], `"`) {
@@ -100,7 +100,7 @@ func slowText(function, file, line, column string) string {
 	return frameText(function, file, number(line), number(column))
 }
 
-// TestTextAgainstOracle holds the parser against the slow reading, over all texts of the captures.
+// TestTextAgainstOracle compares the parser with the reference parser on all texts of the captures.
 func TestTextAgainstOracle(t *testing.T) {
 	texts := 0
 	for _, c := range captures(t) {

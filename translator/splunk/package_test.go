@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// received is the time at which the tests' requests arrive.
+// received is the arrival time of the requests in tests.
 const received = pcommon.Timestamp(1_800_000_000_000_000_000)
 
 // capture is a request of testdata/splunk.
@@ -61,7 +61,7 @@ func (c capture) logs(tb testing.TB) plog.Logs {
 	return logs
 }
 
-// mustDecode decodes logs of which no record may be refused, and checks what comes out.
+// mustDecode decodes logs without refused records, and checks the message.
 func mustDecode(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles, Result) {
 	tb.Helper()
 	pd, result := decodeAndCheck(tb, logs, opts)
@@ -69,7 +69,7 @@ func mustDecode(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles,
 	return pd, result
 }
 
-// decodeAndCheck decodes logs and holds the message against the rules of OTLP.
+// decodeAndCheck decodes logs and checks the message against OTLP's rules.
 func decodeAndCheck(tb testing.TB, logs plog.Logs, opts Options) (pprofile.Profiles, Result) {
 	tb.Helper()
 	pd, result := NewDecoder(opts).Decode(logs, received)

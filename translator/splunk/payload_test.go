@@ -24,7 +24,7 @@ type payload struct {
 	entries uint64
 }
 
-// newPayload begins a pprof whose string table begins with this string, which is empty but for Python's.
+// newPayload returns a pprof whose first string is this one. It is empty, except in Python's payloads.
 func newPayload(first string) *payload { return &payload{strings: []string{first}} }
 
 func (p *payload) string(s string) uint32 {
@@ -42,7 +42,7 @@ func (p *payload) sampleType(name, unit string) {
 	p.fields = pprofwire.AppendSampleType(p.fields, pprofwire.ValueType{Type: p.string(name), Unit: p.string(unit)})
 }
 
-// location adds a function with a location for it and returns the location's id.
+// location adds a function and a location in it, and returns the id of the location.
 func (p *payload) location(function, file string, line int64) uint64 {
 	p.entries++
 	p.fields = pprofwire.AppendFunction(p.fields, pprofwire.Function{ID: p.entries, Name: p.string(function), Filename: p.string(file)})
@@ -50,7 +50,7 @@ func (p *payload) location(function, file string, line int64) uint64 {
 	return p.entries
 }
 
-// label is a label of a sample: text when there is some, else a number.
+// label is a label of a sample: a text if it is not empty, else a number.
 type label struct {
 	key, text, unit string
 	number          int64
@@ -110,7 +110,7 @@ func compress(tb testing.TB, raw []byte) []byte {
 	return b.Bytes()
 }
 
-// onePayload is a pprof with one sample of one frame, a second long.
+// onePayload is a pprof with one sample of one frame and one second.
 func onePayload(labels ...label) *payload {
 	p := newPayload("")
 	p.sample([]uint64{p.location("work", "main.js", 7)}, nil, append([]label{at(1000), period(1000)}, labels...)...)
@@ -147,14 +147,14 @@ func (r request) add(body string, attributes ...any) plog.LogRecord {
 	return record
 }
 
-// addPprof adds a record that says that it holds a pprof with CPU time.
+// addPprof adds a record with a CPU profile as a pprof.
 func (r request) addPprof(body string, attributes ...any) plog.LogRecord {
 	return r.add(body, append([]any{
 		"com.splunk.sourcetype", "otel.profiling", "profiling.data.type", "cpu", "profiling.data.format", "pprof-gzip-base64",
 	}, attributes...)...)
 }
 
-// addText adds a record that says that it holds a stack, seen at second 1, that stands for 100 ms.
+// addText adds a record with a stack, seen at second 1, with a period of 100 ms.
 func (r request) addText(body string, attributes ...any) plog.LogRecord {
 	record := r.add(body, append([]any{
 		"com.splunk.sourcetype", "otel.profiling", "profiling.data.type", "cpu", "profiling.data.format", "text",
@@ -174,7 +174,7 @@ func decodePayload(t *testing.T, p *payload, opts Options, attributes ...any) (p
 	return mustDecode(t, r.logs, opts)
 }
 
-// onlySample returns the sample of a message that has one.
+// onlySample returns the only sample of a message.
 func onlySample(t *testing.T, pd pprofile.Profiles) pprofile.Sample {
 	t.Helper()
 	profiles := profilesOf(pd)

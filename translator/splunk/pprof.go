@@ -17,14 +17,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// decodePprof makes profiles of the pprof in t.pprof. First all is checked, then it goes into the dictionary.
+// decodePprof translates the pprof in t.pprof. It checks everything before it adds entries to the dictionary.
 func (t *decoding) decodePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
 	if t.reserved.reserve != nil {
 		limits.Reserve = func(bytes int64) error {
-			t.need(bytes)
+			t.reserve(bytes)
 			return t.reserved.err
 		}
 	}
@@ -38,7 +38,7 @@ func (t *decoding) decodePprof() *refusal {
 	if refused != nil {
 		return refused
 	}
-	if refused := t.plan(columns); refused != nil {
+	if refused := t.reserveTables(columns); refused != nil {
 		return refused
 	}
 	repeated, err := t.tables.Resolve(w, t.dict, rules{t})
@@ -46,7 +46,7 @@ func (t *decoding) decodePprof() *refusal {
 		return wireRefusal(err)
 	}
 	if t.result.PprofRecords+t.result.TextRecords == 0 {
-		// The first one, and mostly the only one, says how much memory it takes, within reason.
+		// Usually there is only this profile. Its size is an estimate for the capacity, within bounds.
 		const most = 1 << 16
 		t.dict.Reset(dictionary.Sizes{
 			Strings:   min(w.NumStrings(), most),
@@ -76,8 +76,8 @@ func (t *decoding) decodePprof() *refusal {
 	return nil
 }
 
-// checkValues returns the number of values that a sample has, at least 1. Only few agents name sample types; without
-// them there is one value or none.
+// checkValues returns the number of values of each sample, at least 1. Few agents name sample types. Without sample types
+// there is one value, or none.
 func (t *decoding) checkValues() (columns int, refused *refusal) {
 	w := &t.wire
 	columns = 1
@@ -100,10 +100,10 @@ func (t *decoding) checkValues() (columns int, refused *refusal) {
 	return columns, nil
 }
 
-// typed tells whether the values are what the sample types say.
+// typed reports whether sample types describe the values.
 func (t *decoding) typed() bool { return len(t.wire.SampleTypes) > 0 && len(t.wire.Values) > 0 }
 
-// writePprof writes a profile for each sample type.
+// writePprof writes one profile for each sample type.
 func (t *decoding) writePprof() {
 	hash := newHash(t.scope)
 	hash.Bytes(t.body)
@@ -117,7 +117,7 @@ func (t *decoding) writePprof() {
 		h.original = t.payload
 	}
 	if !t.typed() {
-		w := t.weigh(&t.events, t.record.isAllocation(""))
+		w := t.defaultWeight(&t.events, t.record.isAllocation(""))
 		t.writeProfile(&t.events, &h, &w, true)
 		return
 	}
@@ -131,7 +131,7 @@ func (t *decoding) writePprof() {
 	}
 }
 
-// profileAttributes returns what the record says beside its samples, and the pprof about the whole of itself.
+// profileAttributes returns the attributes of the profile: those of the record and those of the whole pprof.
 func (t *decoding) profileAttributes() []int32 {
 	w := &t.wire
 	t.keys.next()
@@ -154,7 +154,7 @@ func (t *decoding) addTextAttribute(key string, text uint32) {
 	}
 }
 
-// addComments adds the comments as one attribute, an array.
+// addComments adds the comments as one attribute: an array of strings.
 func (t *decoding) addComments() {
 	if len(t.wire.Comments) == 0 {
 		return
@@ -171,8 +171,8 @@ func (t *decoding) addComments() {
 	t.attributes = append(t.attributes, t.dict.Attribute(key, 0, comments))
 }
 
-// columnOrder returns the sample types in the order of the profiles: the default one first, which is the last of a pprof
-// that does not name it.
+// columnOrder returns the sample types in the order of the profiles: the default first. By default, this is the last type
+// of the pprof.
 func (t *decoding) columnOrder() []int {
 	w := &t.wire
 	first := len(w.SampleTypes) - 1
@@ -193,8 +193,8 @@ func (t *decoding) columnOrder() []int {
 	return order
 }
 
-// typedWeight returns what the values of a column are: what the sample type says, but allocations under the name that
-// they have everywhere else.
+// typedWeight returns the weight of a column. It is the sample type; Java's allocations get the name that other profilers
+// use.
 func (t *decoding) typedWeight(column int) weight {
 	v := t.wire.SampleTypes[column]
 	allocation := t.record.isAllocation(string(t.optional(v.Unit)))
@@ -208,7 +208,7 @@ func (t *decoding) typedWeight(column int) weight {
 	return w
 }
 
-// optional returns string i of the pprof, nothing where the reference is not set.
+// optional returns string i of the pprof, or nothing if the reference is not set.
 func (t *decoding) optional(i uint32) []byte {
 	if i == 0 {
 		return nil
@@ -216,7 +216,7 @@ func (t *decoding) optional(i uint32) []byte {
 	return t.wire.String(i)
 }
 
-// valid returns text as valid UTF-8. It may be borrowed.
+// valid returns text as valid UTF-8. The result may refer to memory of the text.
 func (t *decoding) valid(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text

@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// rules translate the entries of a pprof: without what agents write where they know nothing, and with the types of frames.
+// rules translate the entries of a pprof: they remove placeholders for unknown values, and add frame types.
 type rules struct{ *decoding }
 
 var _ tables.Rules = rules{}

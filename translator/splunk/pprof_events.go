@@ -8,14 +8,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// sampleStack is the stack of a sample that has locations of its own, the number of the last identity with it, and which
-// labels that was of.
+// sampleStack is a distinct stack of the pprof, the number of the last identity with it, and the label set of that
+// identity.
 type sampleStack struct {
 	stack, number int32
 	labels        uint32
 }
 
-// addEvents turns each sample into an event. Parts that are those of a sample before are not translated again.
+// addEvents adds each sample as an event. Parts that an earlier sample has are not translated again.
 func (t *decoding) addEvents() {
 	w := &t.wire
 	t.labels.begin(t)
@@ -46,7 +46,7 @@ func (t *decoding) addEvents() {
 	}
 }
 
-// addEvent adds the event of the labels that were translated last.
+// addEvent adds an event with the labels that were translated last.
 func (t *decoding) addEvent(s *sampleStack, values []int64) {
 	e := &t.labels.event
 	e.stack = s.stack
@@ -56,7 +56,7 @@ func (t *decoding) addEvent(s *sampleStack, values []int64) {
 	t.events.add(e, s.number, values)
 }
 
-// labelsOf returns where sample i has labels of its own.
+// labelsOf returns the range of the labels of sample i, which must not be a repetition.
 func (t *decoding) labelsOf(i int) (start, end uint32) {
 	if i > 0 {
 		start = t.wire.Samples[i-1].LabelsEnd

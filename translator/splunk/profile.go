@@ -23,36 +23,36 @@ type weightKind int
 
 const (
 	weighsOne    weightKind = iota // each event counts 1
-	weighsPeriod                   // the time that an event stands for
+	weighsPeriod                   // the time that an event represents
 	weighsValue                    // a value of the event
 )
 
-// weight says what the values of a profile are.
+// weight describes the values of a profile.
 type weight struct {
 	kind   weightKind
 	column int
 	valueType
-	// timed tells whether the events come at a period of their own.
+	// timed is true if the events occur periodically.
 	timed bool
 }
 
-// profileHeader is what all profiles of one record, or of one group of texts, share.
+// profileHeader is what all profiles of a record, or of a group of text records, share.
 type profileHeader struct {
 	scope             *scopeEntry
 	ids               profileid.IDs
 	attributes        []int32
 	droppedAttributes uint32
 	original          []byte
-	// hasPeriod tells whether the pprof says what the period is.
+	// hasPeriod is true if the pprof has a period.
 	hasPeriod  bool
 	periodType valueType
 	period     int64
-	// periodNanos is that period where it is a time, else 0.
+	// periodNanos is that period in nanoseconds, or 0 if it is not a time.
 	periodNanos int64
 }
 
-// weigh chooses the weights of events that no sample type describes. Events of which none has a weight are counted.
-func (t *decoding) weigh(e *events, allocation bool) weight {
+// defaultWeight returns the weight for events without a sample type. If no event has a weight, events are counted.
+func (t *decoding) defaultWeight(e *events, allocation bool) weight {
 	switch {
 	case allocation && e.hasValues:
 		return weight{kind: weighsValue, valueType: t.valueType(typeAllocation, unitBytes)}
@@ -67,7 +67,7 @@ func (t *decoding) valueType(name, unit string) valueType {
 	return valueType{t.dict.String(name), t.dict.String(unit)}
 }
 
-// writeProfile makes a profile of the events. first tells whether it is the first one of its record.
+// writeProfile writes a profile with the events. first is true for the first profile of its record.
 func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bool) {
 	profile := t.newProfile(h.scope)
 	profile.SampleType().SetTypeStrindex(w.name)
@@ -104,15 +104,15 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 	t.result.Samples += profile.Samples().Len()
 }
 
-// newHash begins the hash for the ids of profiles: with the resource, the rest is the record's.
+// newHash starts the hash for profile ids with the resource. The caller adds the record.
 func newHash(s *scopeEntry) profileid.Hash {
 	h := profileid.NewHash()
 	h.Attributes(s.resource.source.Resource().Attributes())
 	return h
 }
 
-// isNewKey notes a key of t.attributes and tells whether none of them has it yet. Only then may an attribute be made, or
-// the dictionary would hold one that nothing uses.
+// isNewKey adds the key to the keys of t.attributes, and reports whether it is new. Only then can the attribute be
+// created: the dictionary must not have unused entries.
 func (t *decoding) isNewKey(key int32) bool {
 	isNew := t.keys.add(key)
 	if !isNew {
@@ -121,7 +121,8 @@ func (t *decoding) isNewKey(key int32) bool {
 	return isNew
 }
 
-// addRecordAttributes adds the attributes of the record to t.attributes, except those that the profile represents already.
+// addRecordAttributes appends the attributes of the record to t.attributes, except those that the profile already
+// represents.
 func (t *decoding) addRecordAttributes(represented func(key string, value pcommon.Value) bool) {
 	for key, value := range t.record.log.Attributes().All() {
 		if represented(key, value) {
@@ -133,14 +134,14 @@ func (t *decoding) addRecordAttributes(represented func(key string, value pcommo
 	}
 }
 
-// addEventName adds the name of the events to t.attributes, if all have the same.
+// addEventName appends the name of the events to t.attributes, if all have the same name.
 func (t *decoding) addEventName(e *events) {
 	if name := e.finish(); name != 0 && t.isNewKey(t.dict.AttributeAt(name).Key) {
 		t.attributes = append(t.attributes, name)
 	}
 }
 
-// eventName returns the attribute for the name that the record gives to its events, 0 when it gives none.
+// eventName returns the attribute with the name that the record gives its events, or 0.
 func (t *decoding) eventName() int32 {
 	if t.record.eventName == "" {
 		return 0
@@ -156,7 +157,7 @@ func (t *decoding) validString(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// validValue returns value, or its text where there is some in it that is not valid UTF-8.
+// validValue returns value, or its text if it contains a string with invalid UTF-8.
 func (t *decoding) validValue(value pcommon.Value) pcommon.Value {
 	if isValid(value) {
 		return value
@@ -185,7 +186,7 @@ func isValid(value pcommon.Value) bool {
 	return true
 }
 
-// sortAttributes returns the attributes that were added to t.attributes as a list that a profile or sample may have.
+// sortAttributes returns t.attributes as a sorted list for a profile or sample.
 func (t *decoding) sortAttributes() []int32 {
 	t.attributes = dictionary.SortSet(t.attributes, 0)
 	return t.attributes

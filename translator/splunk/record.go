@@ -14,21 +14,21 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// record is a profiling record and what its attributes say.
+// record is a profiling record and the attributes of it that have a meaning.
 type record struct {
 	log plog.LogRecord
-	// dataType, format and source are as the record has them, "" when it does not.
+	// dataType, format and source are attributes of the record, or "".
 	dataType, format, source string
 	eventName                string
-	// period is in milliseconds, 0 when there is none that makes sense.
+	// period is in milliseconds, or 0 if it is missing or invalid.
 	period    int64
 	allocated int64
-	// hasAllocated tells whether allocated was there.
+	// hasAllocated is true if the record has the attribute allocated.
 	hasAllocated bool
 	truncated    bool
 }
 
-// readRecord reads the attributes that have a meaning here; of those with one key the first counts.
+// readRecord reads the attributes that have a meaning. Of equal keys, the first counts.
 func readRecord(log plog.LogRecord, t *decoding) record {
 	r := record{log: log}
 	hasPeriod := false
@@ -57,7 +57,7 @@ func readRecord(log plog.LogRecord, t *decoding) record {
 	return r
 }
 
-// represented reports whether the profile has the information of an attribute of the record already.
+// represented reports whether the profile already has the information of an attribute of the record.
 func (r *record) represented(key string, value pcommon.Value) bool {
 	switch key {
 	case attributeSourceType, attributeOldSourceType:
@@ -74,7 +74,7 @@ func (r *record) represented(key string, value pcommon.Value) bool {
 	}
 }
 
-// representedByText is represented for a text record, which is a single event.
+// representedByText is the same for a text record, which is a single event.
 func (r *record) representedByText(key string, value pcommon.Value) bool {
 	switch key {
 	case attributeAllocated, attributeOldAllocated:
@@ -87,7 +87,7 @@ func (r *record) representedByText(key string, value pcommon.Value) bool {
 	}
 }
 
-// isAllocation tells whether the weights are bytes and not time. unit is that of the first sample type, if any.
+// isAllocation reports whether the weights are bytes, not time. unit is the unit of the first sample type, or "".
 func (r *record) isAllocation(unit string) bool {
 	switch r.dataType {
 	case dataTypeAllocation:
@@ -99,7 +99,7 @@ func (r *record) isAllocation(unit string) bool {
 	}
 }
 
-// time returns the time of events that do not tell their own.
+// time returns the time of events without a time.
 func (r *record) time(t *decoding) uint64 {
 	for _, stamp := range []pcommon.Timestamp{r.log.Timestamp(), r.log.ObservedTimestamp()} {
 		if stamp > 0 && stamp <= math.MaxInt64 {
@@ -116,7 +116,7 @@ func setText(text *string, value pcommon.Value) {
 	}
 }
 
-// numberOf returns an int, also one that is written as text.
+// numberOf returns an int value, which can also be written as text.
 func numberOf(value pcommon.Value) (int64, bool) {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
@@ -129,10 +129,10 @@ func numberOf(value pcommon.Value) (int64, bool) {
 	}
 }
 
-// nanosPerMilli is what the times and periods of agents are multiplied with.
+// nanosPerMilli converts the times and periods of agents.
 const nanosPerMilli = 1_000_000
 
-// usableMillis returns n milliseconds, or 0 if they are below 0 or more than nanoseconds can count.
+// usableMillis returns n, or 0 if n milliseconds are negative or overflow as nanoseconds.
 func (t *decoding) usableMillis(n int64) int64 {
 	if n < 0 || n > math.MaxInt64/nanosPerMilli {
 		t.result.Repairs.IgnoredNumbers++

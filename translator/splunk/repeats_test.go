@@ -13,14 +13,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// randomSample is a sample whose parts are often those of another one.
+// randomSample is a sample that often repeats parts of the previous one.
 type randomSample struct {
 	stack  []uint64
 	values []int64
 	labels []label
 }
 
-// nextSample changes some of what the sample before was: all, some or none of its labels, its stack, and its value.
+// nextSample changes parts of the previous sample: all, some or none of its labels, its stack, and its value.
 func nextSample(random *rand.Rand, before randomSample) randomSample {
 	pick := func(choices ...label) []label { return choices[random.IntN(len(choices)):][:1] }
 	s := before
@@ -45,8 +45,7 @@ func nextSample(random *rand.Rand, before randomSample) randomSample {
 	return s
 }
 
-// TestRepeatedPartsAgainstAlone: a sample says the same whether it follows others that are like it or stands in a record of
-// its own.
+// TestRepeatedPartsAgainstAlone: the result for a sample is the same after similar samples and in a record of its own.
 func TestRepeatedPartsAgainstAlone(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
@@ -80,7 +79,7 @@ func newFramesPayload() *payload {
 	return p
 }
 
-// samplesAsText returns all that samples say.
+// samplesAsText renders the samples completely.
 func samplesAsText(pd pprofile.Profiles) (all []string) {
 	for _, profile := range profilesOf(pd) {
 		for _, s := range profile.Samples().All() {
@@ -92,8 +91,8 @@ func samplesAsText(pd pprofile.Profiles) (all []string) {
 	return all
 }
 
-// TestRepairsOfRepeatedLabels: what is tolerated counts for each sample whose labels differ from those before, if only by
-// the time.
+// TestRepairsOfRepeatedLabels: repairs count once for each sample whose labels differ from the previous ones, also if
+// only the time differs.
 func TestRepairsOfRepeatedLabels(t *testing.T) {
 	p := newFramesPayload()
 	for i := range int64(3) {

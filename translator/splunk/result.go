@@ -3,27 +3,28 @@
 
 package splunk
 
-// Result tells what a request held and what became of it.
+// Result describes a request and its translation.
 type Result struct {
-	// Records counts the profiling records, the refused ones included, OtherRecords all other log records.
+	// Records counts the profiling records, including refused ones. OtherRecords counts all other log records.
 	Records, OtherRecords int
-	// PprofRecords and TextRecords count the records that were taken, by form.
+	// PprofRecords and TextRecords count the accepted records by format.
 	PprofRecords, TextRecords int
-	// EmptyRecords counts those of them that no sample was made of.
+	// EmptyRecords counts accepted records without samples.
 	EmptyRecords int
-	// Refused tells of each record that was not taken, in the order of the request.
+	// Refused lists the refused records in the order of the request.
 	Refused []Refusal
-	// BodyBytes is the size of all bodies behind base64, InflatedBytes that of all pprofs behind their compression.
+	// BodyBytes is the size of all bodies after decoding base64. InflatedBytes is the size of all pprofs after
+	// decompression.
 	BodyBytes, InflatedBytes int
-	// Events counts the observations in the records that were taken, Samples the OTLP samples made of them.
+	// Events counts the observations in the accepted records, Samples the OTLP samples for them.
 	Events, Samples int
-	// Repairs counts what was tolerated, by kind.
+	// Repairs counts the faults that were repaired, by kind.
 	Repairs Repairs
-	// MessageBytes is about what the message takes in memory.
+	// MessageBytes is the approximate size of the message in memory.
 	MessageBytes int64
 }
 
-// Refusal tells which record of a request was refused and why.
+// Refusal describes a refused record.
 type Refusal struct {
 	// Resource, Scope and Record are the indices of the record in the request.
 	Resource, Scope, Record int
@@ -31,35 +32,35 @@ type Refusal struct {
 	Err                     error
 }
 
-// Reason is the class of a refusal.
+// Reason is the reason of a refusal.
 type Reason string
 
 const (
-	// ReasonBody says that the body is missing, empty, or neither text nor bytes.
+	// ReasonBody: the body is missing, empty, or neither a string nor bytes.
 	ReasonBody Reason = "body"
-	// ReasonFormat says that profiling.data.format is one that is not known.
+	// ReasonFormat: profiling.data.format has an unknown value.
 	ReasonFormat Reason = "format"
-	// ReasonBase64 says that the body is no base64.
+	// ReasonBase64: the body is not base64.
 	ReasonBase64 Reason = "base64"
-	// ReasonCompression says that the compressed pprof is damaged.
+	// ReasonCompression: the compressed pprof is invalid.
 	ReasonCompression Reason = "compression"
-	// ReasonPprof says that the pprof breaks its format.
+	// ReasonPprof: the pprof violates its format.
 	ReasonPprof Reason = "pprof"
-	// ReasonTooLarge says that a limit was exceeded.
+	// ReasonTooLarge: a limit is exceeded.
 	ReasonTooLarge Reason = "too_large"
-	// ReasonMemory says that the memory for the record was refused.
+	// ReasonMemory: memory for the record could not be reserved.
 	ReasonMemory Reason = "memory"
-	// ReasonTooDeep says that an attribute of the record, or of its scope or resource, is nested too deep.
+	// ReasonTooDeep: an attribute of the record, its scope or its resource is nested too deep.
 	ReasonTooDeep Reason = "too_deep"
 )
 
-// Reasons returns all classes of refusals.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	return []Reason{ReasonBody, ReasonFormat, ReasonBase64, ReasonCompression, ReasonPprof, ReasonTooLarge, ReasonMemory, ReasonTooDeep}
 }
 
-// PartialSuccess returns what the partial_success of an OTLP answer says: how many log records were refused, and why the
-// first one was. Without any it is 0 and "".
+// PartialSuccess returns the content of partial_success in an OTLP response: the number of refused log records, and the
+// error of the first one. Without refusals it returns 0 and "".
 func (r *Result) PartialSuccess() (rejectedLogRecords int64, errorMessage string) {
 	if len(r.Refused) == 0 {
 		return 0, ""
@@ -67,22 +68,22 @@ func (r *Result) PartialSuccess() (rejectedLogRecords int64, errorMessage string
 	return int64(len(r.Refused)), r.Refused[0].Err.Error()
 }
 
-// Repairs counts what a [Decoder] tolerated. None of it is an error.
+// Repairs counts faults that a [Decoder] repairs or ignores instead of refusing the record.
 type Repairs struct {
-	// SkippedLines counts the lines of texts that are neither frames nor what a thread dump has between them.
+	// SkippedLines counts lines of texts that are neither frames nor known lines of a thread dump.
 	SkippedLines int
-	// UnknownFields of pprofs were skipped.
+	// UnknownFields counts fields of pprofs that were skipped.
 	UnknownFields int
 	// InvalidUTF8 counts texts whose invalid bytes were replaced by U+FFFD.
 	InvalidUTF8 int
-	// RepeatedEntries counts functions, locations and mappings that a pprof gives twice with equal content.
+	// RepeatedEntries counts functions, locations and mappings that occur twice in a pprof with equal content.
 	RepeatedEntries int
-	// UnknownMappings counts locations in a mapping that does not exist: they get none.
+	// UnknownMappings counts locations whose mapping does not exist; they get none.
 	UnknownMappings int
-	// NoTime counts records that tell no time, nor do all of their events: those get the time of the arrival.
+	// NoTime counts records in which some events have no time; these get the time of arrival.
 	NoTime int
-	// RepeatedLabels counts labels whose key the sample has already: the first one counts.
+	// RepeatedLabels counts labels whose key occurs earlier in the sample; the first one counts.
 	RepeatedLabels int
-	// IgnoredNumbers counts times and weights that are too large or make no sense: as if they were not there.
+	// IgnoredNumbers counts times and weights that are too large or invalid; they are ignored.
 	IgnoredNumbers int
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// interleaved is a pprof with events of two identities in turn, which are not in the order of time.
+// interleaved is a pprof with alternating events of two identities, not ordered by time.
 func interleaved() *payload {
 	p := newPayload("")
 	a, b := p.location("a", "a.js", 1), p.location("b", "b.js", 1)
@@ -69,7 +69,7 @@ func TestPerEvent(t *testing.T) {
 	assert.Equal(t, []int{6, 6}, []int{result.Events, result.Samples})
 }
 
-// TestShapesSayTheSame holds that both shapes of all captures are the same samples.
+// TestShapesSayTheSame: both shapes of all captures contain the same events.
 func TestShapesSayTheSame(t *testing.T) {
 	for _, c := range captures(t) {
 		combined, one := mustDecode(t, c.logs(t), Options{})
@@ -187,7 +187,7 @@ func TestNamelessFunctions(t *testing.T) {
 	pd, _ := decodePayload(t, p, Options{})
 	assert.Equal(t, []string{"(anonymous)(:0:0)", "(a.js:2:0)", "(anonymous)(:0:0)", "f(:0:0)"}, framesOf(pd, onlySample(t, pd)))
 
-	// A line where it begins is no name either.
+	// A line that is the first line is no name either.
 	p = newPayload("")
 	p.fields = pprofwire.AppendFunction(p.fields, pprofwire.Function{ID: 1, StartLine: 7})
 	p.fields = pprofwire.AppendLocation(p.fields, pprofwire.Location{ID: 1}, []pprofwire.Line{{FunctionID: 1}})

@@ -8,14 +8,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// isProfilingScope tells whether all records of a scope are profiling records: by its name, or by the source type on the
-// scope or on the resource. What a record passes on its way loses one or the other.
+// isProfilingScope reports whether all records of a scope are profiling records: by its name, or by the source type of
+// the scope or resource. Components on the way can remove one of these.
 func isProfilingScope(resource pcommon.Map, scope pcommon.InstrumentationScope) bool {
 	return scope.Name() == profilingScope || hasSourceType(scope.Attributes(), attributeSourceType) ||
 		hasSourceType(resource, attributeSourceType)
 }
 
-// isProfilingRecord tells whether a record says of itself that it is a profiling record.
+// isProfilingRecord reports whether the attributes of a record identify it as a profiling record.
 func isProfilingRecord(record plog.LogRecord) bool {
 	return hasSourceType(record.Attributes(), attributeSourceType) ||
 		hasSourceType(record.Attributes(), attributeOldSourceType)
@@ -26,7 +26,7 @@ func hasSourceType(attributes pcommon.Map, key string) bool {
 	return found && value.Type() == pcommon.ValueTypeStr && value.Str() == sourceTypeProfiling
 }
 
-// HasProfiling tells whether there is a profiling record among the logs.
+// HasProfiling reports whether logs contain a profiling record.
 func HasProfiling(logs plog.Logs) bool {
 	for _, resource := range logs.ResourceLogs().All() {
 		for _, scope := range resource.ScopeLogs().All() {
@@ -43,8 +43,8 @@ func HasProfiling(logs plog.Logs) bool {
 	return false
 }
 
-// RemoveProfiling takes all profiling records, also those that a [Decoder] refuses, out of the logs and returns how many
-// there were. All other records stay as they are and in their order; a scope or resource goes when nothing is left in it.
+// RemoveProfiling removes all profiling records from logs, including those that a [Decoder] refuses, and returns their
+// number. The other records keep their order. Scopes and resources that become empty are removed.
 func RemoveProfiling(logs plog.Logs) (removed int) {
 	logs.ResourceLogs().RemoveIf(func(resource plog.ResourceLogs) bool {
 		before := removed

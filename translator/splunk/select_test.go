@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// mixedLogs returns logs of three scopes in two resources with profiling and other records in turn. All bodies are
-// numbers, so that the order shows.
+// mixedLogs returns logs of three scopes in two resources, with alternating profiling and other records. All bodies are
+// numbers, so that the order can be checked.
 func mixedLogs() plog.Logs {
 	logs := plog.NewLogs()
 	number := 0
@@ -72,7 +72,7 @@ func TestRemoveProfilingKeepsWhatWasEmptyBefore(t *testing.T) {
 	assert.Equal(t, 1, r.logs.ResourceLogs().At(0).ScopeLogs().Len())
 }
 
-// TestSelection holds by what a profiling record is known.
+// TestSelection checks how profiling records are recognized.
 func TestSelection(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -128,7 +128,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestMixedTraffic holds that of a request with profiling and other records nothing is lost and nothing comes twice.
+// TestMixedTraffic: with profiling records and other records in one request, nothing is lost or duplicated.
 func TestMixedTraffic(t *testing.T) {
 	logs := plog.NewLogs()
 	captureOf(t, "splunk-otel-js/v1.2.0-text-mixed-grpc.pb").CopyTo(logs)
@@ -145,7 +145,7 @@ func TestMixedTraffic(t *testing.T) {
 				other.Body().SetStr(strconv.Itoa(others))
 				others++
 			}
-			// Only the record tells which is which.
+			// Only the record identifies its kind.
 			scope.Scope().SetName("mixed")
 			records.CopyTo(scope.LogRecords())
 		}

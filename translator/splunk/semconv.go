@@ -3,7 +3,7 @@
 
 package splunk
 
-// What Splunk's profiling convention and its predecessors call things.
+// Names in Splunk's profiling convention and its predecessors.
 const (
 	profilingScope = "otel.profiling"
 
@@ -20,7 +20,7 @@ const (
 	attributeFrameCount = "profiling.data.total.frame.count"
 	attributeSource     = "profiling.instrumentation.source"
 	attributeAllocated  = "memory.allocated"
-	// attributeOldAllocated is what splunk-otel-java wrote before 1.7.
+	// attributeOldAllocated is the name that splunk-otel-java used before version 1.7.
 	attributeOldAllocated = "allocationSize"
 
 	labelEventName   = "source.event.name"
@@ -34,13 +34,13 @@ const (
 	labelThreadState = "thread.state"
 	labelTruncated   = "thread.stack.truncated"
 
-	// allocationEvents begins the names of the JDK's allocation events.
+	// allocationEvents is the prefix of the JDK's allocation events.
 	allocationEvents = "jdk.ObjectAllocation"
 	// allocationSampleType is the sample type that splunk-otel-java writes.
 	allocationSampleType = "allocationSize"
 )
 
-// What the records become.
+// Names in the resulting profiles.
 const (
 	typeCPU        = "cpu"
 	unitNanos      = "nanoseconds"
@@ -49,7 +49,7 @@ const (
 	typeSamples    = "samples"
 	unitCount      = "count"
 
-	// anonymousFunction is the name of a function that has none, nor a file: OTLP wants one of the two.
+	// anonymousFunction is the name of a function without name and file: OTLP requires one of them.
 	anonymousFunction = "(anonymous)"
 )
 
@@ -65,7 +65,7 @@ const (
 	attributeJVMThreadState = "jvm.thread.state"
 )
 
-// frameTypes are the values of profile.frame.type by telemetry.sdk.language.
+// frameTypes maps telemetry.sdk.language to profile.frame.type.
 var frameTypes = map[string]string{
 	languageJava:   "jvm",
 	"nodejs":       "v8js",

@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// marshal writes a copy, since pdata moves the strings of attributes to the dictionary of what it writes.
+// marshal marshals a copy: pdata moves the strings of attributes to the dictionary of the message that it marshals.
 func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
 	tb.Helper()
 	written := pprofile.NewProfiles()
@@ -30,8 +30,8 @@ func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
 	return raw
 }
 
-// TestSameLogsSameProfiles holds that one decoder gives the same bytes for the same request, whatever it did before, also
-// from many goroutines, and that it only reads the logs.
+// TestSameLogsSameProfiles: a decoder returns equal bytes for equal requests, whatever it decoded before, and from many
+// goroutines. It only reads the logs.
 func TestSameLogsSameProfiles(t *testing.T) {
 	files := captures(t)
 	want := make([][]byte, len(files))
@@ -55,7 +55,7 @@ func TestSameLogsSameProfiles(t *testing.T) {
 	group.Wait()
 }
 
-// TestProfileIDs holds that a request sent again has the same ids, and that other requests have others.
+// TestProfileIDs: a repeated request gets the same ids, other requests get other ids.
 func TestProfileIDs(t *testing.T) {
 	ids := func(change func(r request)) []pprofile.ProfileID {
 		r := newRequest("nodejs")
@@ -94,7 +94,7 @@ func TestProfileIDs(t *testing.T) {
 	}
 }
 
-// TestThroughTheWire holds that what comes out is the same after it was sent as OTLP.
+// TestThroughTheWire: the message is the same after it was sent as OTLP.
 func TestThroughTheWire(t *testing.T) {
 	for _, c := range captures(t) {
 		pd, _ := mustDecode(t, c.logs(t), Options{})
@@ -104,8 +104,8 @@ func TestThroughTheWire(t *testing.T) {
 	}
 }
 
-// TestBackToPprof holds that every event of a record comes out of the pprof exporter's translator again, with its stack,
-// weight, time, link and thread. Events of one stack, link, thread and time are one there, with the sum of their weights.
+// TestBackToPprof: translator/pprof writes every event of a record, with its stack, weight, time, link and thread. Events
+// that are equal in stack, link, thread and time become one sample with the sum of the weights.
 func TestBackToPprof(t *testing.T) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{TimestampLabels: true})
 	for _, c := range captures(t) {
@@ -130,7 +130,7 @@ func TestBackToPprof(t *testing.T) {
 	}
 }
 
-// addEvents adds the weight of each event of a profile under a text that says all else of it.
+// addEvents adds the weight of each event of a profile, by a text with the rest of the event.
 func addEvents(events map[string]int64, pd pprofile.Profiles, p pprofile.Profile) {
 	for _, s := range p.Samples().All() {
 		labels := attributesOf(pd, s.AttributeIndices())

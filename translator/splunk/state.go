@@ -14,10 +14,10 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// decoding is the working memory of one request, used again by the next.
+// decoding is the memory of one request. The next one reuses it.
 //
-// Nothing of a record goes into the dictionary before it is known that the record is good, so that a refused one leaves
-// no trace there.
+// A record adds nothing to the dictionary until it is known to be valid, so a refused record leaves nothing in the
+// message.
 type decoding struct {
 	opts     *Options
 	received pcommon.Timestamp
@@ -25,7 +25,7 @@ type decoding struct {
 	result   Result
 	dict     *dictionary.Builder
 
-	// samplesLeft and inflatedLeft are what the limits leave to the records that follow.
+	// samplesLeft and inflatedLeft are the limits for the rest of the request.
 	samplesLeft  int
 	inflatedLeft int64
 
@@ -38,7 +38,7 @@ type decoding struct {
 	groups     groupList
 
 	record record
-	// body is the record's body, payload the same behind base64, pprof the same without compression.
+	// body is the record's body, payload is the body after decoding base64, pprof is the payload after decompression.
 	body, payload, pprof []byte
 	decoded, inflated    []byte
 
@@ -56,7 +56,7 @@ type decoding struct {
 	attributes []int32
 	keys       keySet
 	names      []string
-	// native is the attribute of locations in native code, plus one.
+	// native is the frame type attribute of native code, plus one.
 	native int32
 }
 
@@ -72,7 +72,7 @@ func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	}
 }
 
-// release drops what refers to the caller's data and returns the size of the memory, but for what is small beside it.
+// release drops all references to the caller's data, and returns the approximate size of the memory that is kept.
 func (t *decoding) release() (bytes int) {
 	t.profiles, t.result = pprofile.Profiles{}, Result{}
 	clear(t.resources)
@@ -90,7 +90,7 @@ func (t *decoding) release() (bytes int) {
 	return t.bytes()
 }
 
-// bytes is the memory that is kept.
+// bytes returns the memory that is kept, in bytes.
 func (t *decoding) bytes() int {
 	l := &t.labels
 	return int(t.dict.Kept()+t.wire.Kept()+t.tables.Kept()) + cap(t.body) + cap(t.decoded) + cap(t.inflated) + t.events.bytes() +
@@ -98,16 +98,16 @@ func (t *decoding) bytes() int {
 		12*cap(t.stacks) + 8*cap(t.keys.stamps) + 64*cap(t.text.frames) + 8*cap(t.resources) + t.groups.bytes()
 }
 
-// keySet tells whether an attribute's key stands in a list already, in constant time.
+// keySet is a set of attribute keys, with access in constant time.
 type keySet struct {
 	stamps []uint64
 	stamp  uint64
 }
 
-// next begins with another list.
+// next empties the set.
 func (s *keySet) next() { s.stamp++ }
 
-// add notes a key, an index of the dictionary's strings, and tells whether it is new.
+// add adds a key, an index of the dictionary's strings, and reports whether it is new.
 func (s *keySet) add(key int32) bool {
 	if n := int(key) + 1 - len(s.stamps); n > 0 {
 		s.stamps = append(s.stamps, make([]uint64, n)...)

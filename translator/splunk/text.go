@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
-// groupKey tells which text records of a scope become one profile.
+// groupKey identifies the text records of a scope that become one profile.
 type groupKey struct {
 	dataType   string
 	allocation bool
@@ -20,7 +20,7 @@ type groupKey struct {
 	period     int64
 }
 
-// textGroup is a profile under construction of text records.
+// textGroup is a profile of text records that is being built.
 type textGroup struct {
 	key               groupKey
 	scope             *scopeEntry
@@ -29,15 +29,15 @@ type textGroup struct {
 	droppedAttributes uint32
 }
 
-// groupList holds the groups of a request in the order of their first records.
+// groupList has the groups of a request in the order of their first records.
 type groupList struct {
 	groups []*textGroup
-	// spare are groups whose memory may be used again.
+	// spare has groups whose memory can be reused.
 	spare []*textGroup
 }
 
 const (
-	// maxSpareGroups is the number of groups whose memory is kept; a request of an agent has one or two.
+	// maxSpareGroups is the number of groups whose memory is kept. A request of an agent has one or two.
 	maxSpareGroups = 8
 	// maxSpareBytes is the size up to which the memory of a group is kept.
 	maxSpareBytes = 4 << 20
@@ -54,7 +54,7 @@ func (l *groupList) add(key groupKey, scope *scopeEntry) *textGroup {
 	return g
 }
 
-// bytes is the memory that is kept.
+// bytes returns the memory that is kept, in bytes.
 func (l *groupList) bytes() (bytes int) {
 	for _, g := range l.spare {
 		bytes += g.events.bytes()
@@ -73,7 +73,7 @@ func (l *groupList) release() {
 	l.groups = l.groups[:0]
 }
 
-// decodeText makes an event of the stack in the body. First all is checked, then it goes into the dictionary.
+// decodeText adds the stack in the body as an event. It checks everything before it adds entries to the dictionary.
 func (t *decoding) decodeText() *refusal {
 	if t.samplesLeft <= 0 {
 		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
@@ -82,7 +82,7 @@ func (t *decoding) decodeText() *refusal {
 	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
 		return refused
 	}
-	if refused := t.planText(); refused != nil {
+	if refused := t.reserveText(); refused != nil {
 		return refused
 	}
 	t.result.TextRecords++
@@ -97,12 +97,12 @@ func (t *decoding) decodeText() *refusal {
 	return nil
 }
 
-// group returns the group that the record belongs to.
+// group returns the group of the record.
 func (t *decoding) group() *textGroup {
 	r := &t.record
 	key := groupKey{dataType: r.dataType, allocation: r.isAllocation(""), source: r.source, period: r.period}
 	if key.dataType == dataTypeCPU || key.dataType == dataTypeAllocation {
-		key.dataType = "" // It says no more than the kind of the weights.
+		key.dataType = "" // It only repeats the kind of the weights.
 	}
 	g := t.scope.groups[key]
 	if g == nil {
@@ -140,7 +140,8 @@ func (t *decoding) addText(g *textGroup) {
 	g.events.add(&e, g.events.number(&e, t.sortAttributes()), values)
 }
 
-// textLink returns the link of the ids that the record has, or that its attributes have: those of an early Java agent do.
+// textLink returns the link from the trace and span id of the record, or from its attributes, which an early Java agent
+// used.
 func (t *decoding) textLink(trace pcommon.TraceID, span pcommon.SpanID) int32 {
 	if !trace.IsEmpty() {
 		return t.dict.Link(dictionary.Link{TraceID: trace, SpanID: span})
@@ -175,8 +176,8 @@ func (t *decoding) isLinkLabel(key string) bool {
 	return false
 }
 
-// addTextThread adds what the text says of its thread, in the words that the labels of a pprof have for it. These are the
-// first attributes of the sample, so their keys are new.
+// addTextThread adds the thread in the text, with the keys that the labels of a pprof have. These are the first
+// attributes of the sample, so their keys are new.
 func (t *decoding) addTextThread() {
 	x := &t.text
 	if x.threadID != 0 && x.threadID != -1 {
@@ -196,14 +197,14 @@ func (t *decoding) addTextThread() {
 	}
 }
 
-// textKey puts a key into the dictionary and notes it.
+// textKey adds a key to the dictionary and to the keys of the sample.
 func (t *decoding) textKey(key string) int32 {
 	index := t.dict.String(key)
 	t.keys.add(index)
 	return index
 }
 
-// textStack puts the frames of the text into the dictionary.
+// textStack adds the frames of the text to the dictionary.
 func (t *decoding) textStack() int32 {
 	t.stack = t.stack[:0]
 	for i := range t.text.frames {
@@ -243,7 +244,7 @@ func (t *decoding) finishTexts() {
 			attributes:        t.sortAttributes(),
 			droppedAttributes: g.droppedAttributes,
 		}
-		w := t.weigh(&g.events, g.key.allocation)
+		w := t.defaultWeight(&g.events, g.key.allocation)
 		t.writeProfile(&g.events, &h, &w, true)
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// grammar is the form that frames have.
+// grammar is the syntax of frames.
 type grammar int
 
 const (
 	grammarCommon grammar = iota
-	// grammarJava may name a module before the file, and before the class.
+	// grammarJava can have a module before the file and before the class.
 	grammarJava
-	// grammarDotnet has the types of parameters in its parentheses, and neither file nor line.
+	// grammarDotnet has parameter types in the parentheses, and neither file nor line.
 	grammarDotnet
 )
 
@@ -30,11 +30,11 @@ func grammarOf(language string) grammar {
 	}
 }
 
-// takeFrame reads a line below those about the thread and tells whether it is a frame.
-func (x *text) takeFrame(line []byte, g grammar) bool {
+// readFrame reads a line after the lines about the thread, and reports whether it is a frame.
+func (x *text) readFrame(line []byte, g grammar) bool {
 	line = trimBlanks(line)
 	if len(line) == 0 || bytes.HasPrefix(line, []byte("- ")) || string(line) == "No compile task" {
-		return false // Nothing, or what a thread dump says of locks and compilers.
+		return false // An empty line, or a line of a thread dump about locks and compilers.
 	}
 	line = trimBlanks(bytes.TrimPrefix(line, []byte("at ")))
 	f, ok := parseFrame(line, g)
@@ -46,7 +46,7 @@ func (x *text) takeFrame(line []byte, g grammar) bool {
 	return true
 }
 
-// trimBlanks takes blanks and tabs off both ends.
+// trimBlanks removes blanks and tabs from both ends.
 func trimBlanks(line []byte) []byte {
 	for len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
 		line = line[1:]
@@ -87,7 +87,7 @@ func parseFrame(line []byte, g grammar) (frame, bool) {
 	return f, true
 }
 
-// parseBareFrame reads the form of splunk-otel-java up to 1.6.
+// parseBareFrame parses the form of splunk-otel-java up to 1.6.
 func parseBareFrame(line []byte) (frame, bool) {
 	colon := bytes.LastIndexByte(line, ':')
 	if colon <= 0 || bytes.ContainsAny(line[:colon], " \t(") {
@@ -97,13 +97,13 @@ func parseBareFrame(line []byte) (frame, bool) {
 	return frame{function: line[:colon], line: max(number, 0)}, ok
 }
 
-// openingParenthesis returns the position of the parenthesis that the one at the end of the line closes: files and
-// functions may have parentheses, too. If they do not pair, it is the first one, and -1 if there is none.
+// openingParenthesis returns the index of the parenthesis that the last one closes; files and functions can contain
+// parentheses, too. If they are not balanced, it is the first one. It is -1 if there is none.
 func openingParenthesis(line []byte) int {
 	inside := line[:len(line)-1]
 	open := bytes.LastIndexByte(inside, '(')
 	if open < 0 || bytes.IndexByte(inside[open:], ')') < 0 {
-		return open // The most common case: one pair.
+		return open // The usual case: one pair.
 	}
 	depth := 0
 	for i, c := range slices.Backward(line) {
@@ -119,8 +119,8 @@ func openingParenthesis(line []byte) int {
 	return bytes.IndexByte(line, '(')
 }
 
-// withoutModule removes the module, with its version and its loader, from a function: java.base@17/java.lang.Thread.sleep,
-// app//com.acme.Main.main. Other slashes belong to the function, as those of lambdas do.
+// withoutModule removes the module, its version and its loader from a function: java.base@17/java.lang.Thread.sleep,
+// app//com.acme.Main.main. Other slashes are part of the function, for example in lambdas.
 func withoutModule(function []byte) []byte {
 	if rest, found := bytes.CutPrefix(function, []byte("app//")); found {
 		return rest
@@ -138,7 +138,7 @@ func withoutFileModule(position []byte) []byte {
 	return position[bytes.IndexByte(position, '/')+1:]
 }
 
-// parsePosition reads file, line and column. A line or column that is not known is 0 or below.
+// parsePosition parses file, line and column. An unknown line or column is 0 or negative.
 func parsePosition(position []byte) frame {
 	if f, ok := parseOldPosition(position); ok {
 		return f
@@ -154,7 +154,8 @@ func parsePosition(position []byte) frame {
 	return frame{file: before, line: max(line, 0), column: max(last, 0)}
 }
 
-// parseOldPosition reads the form file:line[:lastLine] column[:lastColumn] of the first convention; the ends are not kept.
+// parseOldPosition parses the form file:line[:lastLine] column[:lastColumn] of the first convention. It ignores lastLine
+// and lastColumn.
 func parseOldPosition(position []byte) (frame, bool) {
 	space := bytes.LastIndexByte(position, ' ')
 	if space < 0 {
@@ -174,7 +175,7 @@ func parseOldPosition(position []byte) (frame, bool) {
 	return frame{file: file, line: max(line, 0), column: max(column, 0)}, true
 }
 
-// firstOfRange reads n or n:m.
+// firstOfRange parses n or n:m.
 func firstOfRange(text []byte) (int64, bool) {
 	first, last, isRange := bytes.Cut(text, []byte(":"))
 	if isRange {
@@ -185,7 +186,7 @@ func firstOfRange(text []byte) (int64, bool) {
 	return parseNumber(first)
 }
 
-// cutNumber takes the number behind the last colon off.
+// cutNumber removes the number after the last colon.
 func cutNumber(text []byte) (before []byte, number int64, ok bool) {
 	colon := bytes.LastIndexByte(text, ':')
 	if colon < 0 {

@@ -9,25 +9,25 @@ import (
 	"strconv"
 )
 
-// text is what the body of a text record says. All of it is borrowed from the body.
+// text is the content of a text record. It refers to memory of the body.
 type text struct {
 	threadName, threadState []byte
 	threadID, osThreadID    int64
 	frames                  []frame
-	// skipped counts the lines that are neither frames nor what a thread dump has between them.
+	// skipped counts lines that are neither frames nor known lines of a thread dump.
 	skipped int
-	// value holds the weight of the record.
+	// value is the weight of the record.
 	value [1]int64
 }
 
-// frame is a line of the text.
+// frame is one line of the stack.
 type frame struct {
 	function, file []byte
 	line, column   int64
 }
 
-// parse reads a text: a line about the thread and one about its state, both of which may be empty, then a line for each
-// frame, the leaf first. The oldest agents write frames only.
+// parse parses a text: a line about the thread, a line about its state, which can both be empty, then one line for each
+// frame, leaf first. The oldest agents only write frames.
 func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 	*x = text{frames: x.frames[:0]}
 	grammar := grammarOf(language)
@@ -47,11 +47,11 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 		}
 		if current < partFrames {
 			var taken bool
-			if current, taken = x.takeMetadata(current, line, grammar); taken {
+			if current, taken = x.readMetadata(current, line, grammar); taken {
 				continue
 			}
 		}
-		if !x.takeFrame(line, grammar) {
+		if !x.readFrame(line, grammar) {
 			continue
 		}
 		if len(x.frames) > limits.FramesPerStack {
@@ -61,17 +61,17 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 	return nil
 }
 
-// part is the part of the text that a line belongs to.
+// part is the part of the text to which a line belongs.
 type part int
 
 const (
 	partFirst  part = iota // the first line
-	partState              // behind a line about the thread
-	partFrames             // where frames are
+	partState              // after a line about the thread
+	partFrames             // the frames
 )
 
-// takeMetadata reads a line that is before the frames. taken is false when it is one of them already.
-func (x *text) takeMetadata(at part, line []byte, g grammar) (next part, taken bool) {
+// readMetadata reads a line before the frames. It returns false if the line is the first frame.
+func (x *text) readMetadata(at part, line []byte, g grammar) (next part, taken bool) {
 	if at == partFirst {
 		if len(line) == 0 || line[0] != '"' {
 			return partFrames, false
@@ -84,16 +84,16 @@ func (x *text) takeMetadata(at part, line []byte, g grammar) (next part, taken b
 		x.threadState = bytes.TrimSpace(state)
 		return partFrames, true
 	}
-	// A thread that carries a virtual one may say so before it says its state.
+	// The carrier of a virtual thread can have this line before its state.
 	if bytes.HasPrefix(line, []byte("Carrying virtual thread")) {
 		return partState, true
 	}
 	return partFrames, len(line) == 0
 }
 
-// parseHeader reads the line about the thread. Names are not escaped, so the name ends at the last quotation mark.
+// parseHeader parses the line about the thread. Names are not escaped: the name ends at the last quotation mark.
 //
-//	"name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable
+// "name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable
 func (x *text) parseHeader(line []byte, g grammar) {
 	end := bytes.LastIndexByte(line, '"')
 	x.threadName = line[min(1, end):end]
@@ -113,13 +113,13 @@ func (x *text) parseHeader(line []byte, g grammar) {
 		}
 		word, rest = nextWord(rest)
 	}
-	// That of .NET is the position in the batch.
+	// In .NET it is the position in the batch.
 	if g != grammarDotnet {
 		x.threadID = number
 	}
 }
 
-// nextWord returns the first word of line and what follows it.
+// nextWord returns the first word of line and the rest.
 func nextWord(line []byte) (word, rest []byte) {
 	line = bytes.TrimLeft(line, " \t")
 	if end := bytes.IndexAny(line, " \t"); end >= 0 {
@@ -128,7 +128,7 @@ func nextWord(line []byte) (word, rest []byte) {
 	return line, nil
 }
 
-// parseID reads a decimal number, or a hexadecimal one with 0x before it. It is 0 for what is no number, and for the
+// parseID parses a decimal number, or a hexadecimal one after 0x. It returns 0 if there is no number, and for the
 // unsigned form of -1.
 func parseID(text []byte) int64 {
 	if digits, found := bytes.CutPrefix(text, []byte("0x")); found {
@@ -142,7 +142,7 @@ func parseID(text []byte) int64 {
 	return n
 }
 
-// parseNumber reads a decimal number with as many digits as surely fit.
+// parseNumber parses a decimal number, with at most as many digits as always fit.
 func parseNumber(text []byte) (n int64, ok bool) {
 	digits, negative := bytes.CutPrefix(text, []byte("-"))
 	if len(digits) == 0 || len(digits) > 18 {

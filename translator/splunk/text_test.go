@@ -15,7 +15,7 @@ func TestFrames(t *testing.T) {
 		name     string
 		language string
 		line     string
-		want     frame // its function "" says that the line is no frame
+		want     frame // an empty function means that the line is not a frame
 	}{
 		{name: "class, file and line", line: "com.acme.Order.charge(Order.java:12)", want: newFrame("com.acme.Order.charge", "Order.java", 12, 0)},
 		{name: "line and column", line: "a.b.C.g(C.java:10:7)", want: newFrame("a.b.C.g", "C.java", 10, 7)},
@@ -183,7 +183,7 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 	assert.Len(t, x.frames, 2)
 }
 
-// TestOddFiles holds what becomes of the words that agents write instead of a file.
+// TestOddFiles checks placeholders that agents write instead of a file.
 func TestOddFiles(t *testing.T) {
 	r := newRequest("java")
 	r.addText("\n\nf(unknown:3)\ng(Native Method)\nh(Unknown Source)\ni(native:1)\n(unknown:0)\nj(Real.java:1)")

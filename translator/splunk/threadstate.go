@@ -12,12 +12,13 @@ import (
 // jvmThreadStates are the values of jvm.thread.state.
 var jvmThreadStates = []string{"blocked", "new", "runnable", "terminated", "timed_waiting", "waiting"}
 
-// hasJVMStates tells whether states of threads become jvm.thread.state.
+// hasJVMStates reports whether states of threads become jvm.thread.state.
 func (t *decoding) hasJVMStates() bool {
 	return t.opts.JVMThreadState && t.resource.language == languageJava
 }
 
-// addJVMState adds jvm.thread.state to t.attributes, if the text of a state begins with a word for one: "TIMED_WAITING (sleeping)".
+// addJVMState appends jvm.thread.state to t.attributes, if the text of a state begins with one of its values:
+// "TIMED_WAITING (sleeping)".
 func (t *decoding) addJVMState(text []byte) bool {
 	word, _, _ := bytes.Cut(text, []byte(" "))
 	i := slices.IndexFunc(jvmThreadStates, func(state string) bool { return strings.EqualFold(state, string(word)) })

@@ -15,7 +15,7 @@ func firstSampleOf(pd pprofile.Profiles) map[string]any {
 	return attributesOf(pd, profilesOf(pd)[0].Samples().At(0).AttributeIndices())
 }
 
-// TestJVMThreadState: the first word of the state, in lower case, for Java and where it is asked for.
+// TestJVMThreadState: the first word of the state in lower case, for Java, if the option is on.
 func TestJVMThreadState(t *testing.T) {
 	for _, test := range []struct {
 		language, state string
@@ -50,7 +50,7 @@ func TestJVMThreadState(t *testing.T) {
 	}
 }
 
-// TestNativeMethod: a method of Java that is native code has the type native.
+// TestNativeMethod: native methods of Java have the frame type native.
 func TestNativeMethod(t *testing.T) {
 	p := newPayload("")
 	p.sample([]uint64{p.location("sleep", "Native Method", 0), p.location("run", "Thread.java", 7)}, nil, at(1))

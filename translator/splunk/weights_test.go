@@ -24,7 +24,7 @@ func valuesOf(p pprofile.Profile) []int64 {
 	return values
 }
 
-// TestWeights holds what the values are, and what is said of the period.
+// TestWeights checks the values and the period.
 func TestWeights(t *testing.T) {
 	const milli = 1_000_000
 	for _, test := range []struct {
@@ -117,7 +117,7 @@ func TestSampleTypeWithoutValues(t *testing.T) {
 	assert.Equal(t, []int64{5_000_000}, valuesOf(profilesOf(pd)[0]))
 }
 
-// fullProfile is a pprof as google/pprof writes it, with all that a pprof may have.
+// fullProfile is a pprof with every field, as google/pprof writes it.
 func fullProfile() *profile.Profile {
 	mapping := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x2000, Offset: 0x10, File: "/bin/php", BuildID: "abc", HasFunctions: true, HasInlineFrames: true}
 	unused := &profile.Mapping{ID: 2, Start: 0x5000, Limit: 0x6000, File: "/lib/unused"}
@@ -143,7 +143,7 @@ func fullProfile() *profile.Profile {
 	}
 }
 
-// TestFullPprof holds that nothing of a pprof is lost that has all fields which agents leave out.
+// TestFullPprof: all fields of a pprof are translated, also those that agents do not set.
 func TestFullPprof(t *testing.T) {
 	r := newRequest("php")
 	record := r.addPprof("")
@@ -226,7 +226,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestPeriodOfContrib: contrib's exporter writes the period of a profile as text, in the unit of its values and not in
+// TestPeriodOfContrib: contrib's exporter writes the period of a profile as text, in the unit of its values instead of
 // milliseconds.
 func TestPeriodOfContrib(t *testing.T) {
 	const milli = 1_000_000

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// memoryTarget is how much of the memory of what is held a batch may take, at most.
+// memoryTarget is the maximum memory of a batch, as a multiple of the memory of the messages in it.
 const memoryTarget = 1.5
 
-// batchPoint is what was measured of a number of messages that become one.
+// batchPoint has the measurements for a number of messages that become one.
 type batchPoint struct {
 	profile  string
 	messages int
 	*measurement
 }
 
-// batchPoints are those of one benchmark for which values were measured, by profile and number of messages.
+// batchPoints returns the points of one benchmark, by profile and number of messages.
 func batchPoints(res *results, group string, values func(*measurement) []float64) (points []batchPoint) {
 	for name, m := range res.measured {
 		messages, err := strconv.Atoi(part(name, "messages"))
@@ -35,25 +35,25 @@ func batchPoints(res *results, group string, values func(*measurement) []float64
 	return points
 }
 
-// renderMergeScale writes what one message costs among many that become one, where that was measured.
+// renderMergeScale writes the time for one message when many become one, if it was measured.
 func renderMergeScale(out *strings.Builder, res *results) {
 	points := batchPoints(res, "MergeScale", func(m *measurement) []float64 { return m.perMessage })
 	if len(points) == 0 {
 		return
 	}
-	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries; all are held until the last has come. The work for a message is the same, but from some hundred megabytes on each look into a table of the dictionary misses the processor's caches.\n\n| messages | time a message, median | fastest |\n|---:|---:|---:|\n")
+	out.WriteString("\n## Many messages into one\n\nMessages of 4000 stacks that share half of their entries. All are held until the last one arrives. The work for each message is the same, but above some hundred megabytes each lookup in a table of the dictionary misses the CPU caches.\n\n| messages | time per message, median | fastest |\n|---:|---:|---:|\n")
 	for _, p := range points {
 		fmt.Fprintf(out, "| %d | %s | %s |\n", p.messages, duration(median(p.perMessage)), duration(slices.Min(p.perMessage)))
 	}
 }
 
-// renderBatchMemory writes what a batch takes at most, where that was measured.
+// renderBatchMemory writes the peak memory of a batch, if it was measured.
 func renderBatchMemory(out *strings.Builder, res *results) {
 	points := batchPoints(res, "Batch", func(m *measurement) []float64 { return m.memoryRatio })
 	if len(points) == 0 {
 		return
 	}
-	out.WriteString("\n## Memory while batching\n\nUploads that the processor holds and joins: the heap in use when the last part was delivered, nothing of it collected since the first message came, by that of the messages that were held.\n\n| profile | messages | memory ÷ held |\n|---|---:|---:|\n")
+	out.WriteString("\n## Memory while batching\n\nUploads that the processor holds and joins. The heap in use when the last part was delivered, without garbage collection since the first message arrived, is divided by the heap of the held messages.\n\n| profile | messages | memory ÷ held |\n|---|---:|---:|\n")
 	for _, p := range points {
 		mark := ""
 		if median(p.memoryRatio) > memoryTarget {

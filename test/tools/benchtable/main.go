@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command benchtable reads the output of the translator's benchmarks from standard input and writes docs/performance.md
-// to standard output: per profile the medians of all measurements, and the ratios that the project holds itself to.
-// All sides of a ratio come from one run on one machine.
+// Command benchtable reads the output of the benchmarks from standard input and writes docs/performance.md to standard
+// output: for each profile the medians of all measurements, and the ratios for which the project has targets. All values
+// of a ratio come from one run on one machine.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	command := flag.String("command", "make bench", "the command that made the measurements, for the reader")
+	command := flag.String("command", "make bench", "the command of the measurements, which the document names")
 	flag.Parse()
 	if err := run(*command); err != nil {
 		fmt.Fprintln(os.Stderr, "benchtable:", err)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// pageTarget is how long a page may take.
+// pageTarget is the maximum time for a page.
 const pageTarget = time.Second
 
-// renderPages writes how long the pages of profile_view take, where that was measured.
+// renderPages writes the times of the pages of profile_view, if they were measured.
 func renderPages(out *strings.Builder, res *results) {
 	pages := map[string]*measurement{}
 	for name, m := range res.measured {

@@ -15,24 +15,24 @@ import (
 	"strings"
 )
 
-// results hold what one run of benchmarks printed.
+// results has the output of one run of benchmarks.
 type results struct {
-	// header has goos, goarch and cpu as the test binary printed them, and GOMAXPROCS.
+	// header has goos, goarch and cpu, as the test binary printed them, and GOMAXPROCS.
 	header map[string]string
-	// order lists the profiles of each group of benchmarks as they came.
+	// order lists the profiles of each group of benchmarks in the order of the output.
 	order map[string][]string
-	// measured has the measurements of one benchmark by its name, such as "Decode/profile=go-cpu/op=limit".
+	// measured has the measurements of each benchmark by name, such as "Decode/profile=go-cpu/op=limit".
 	measured map[string]*measurement
 	// count is the largest number of measurements of one benchmark.
 	count int
 }
 
-// measurement collects what -count repeated.
+// measurement has the values of all repetitions.
 type measurement struct {
 	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio []float64
 }
 
-// processors is the suffix that a benchmark's name gets from GOMAXPROCS, unless that is 1.
+// processors matches the suffix for GOMAXPROCS in a benchmark's name. It is missing if GOMAXPROCS is 1.
 var processors = regexp.MustCompile(`-\d+$`)
 
 func parse(r io.Reader) (*results, error) {
@@ -71,7 +71,7 @@ func (res *results) line(text string) error {
 	return res.add(strings.TrimSuffix(name, suffix), fields[2:])
 }
 
-// add records one line's values, which come in pairs of number and unit.
+// add adds the values of one line: pairs of number and unit.
 func (res *results) add(name string, pairs []string) error {
 	m := res.measured[name]
 	if m == nil {
@@ -118,7 +118,7 @@ func part(name, key string) string {
 	return ""
 }
 
-// median of values, 0 where there is none.
+// median returns the median of values, or 0 if there are none.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

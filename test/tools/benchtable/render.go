@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// comparison is a ratio between two operations on the same profile, and what it must stay within.
+// comparison is a ratio of two operations on the same profile, and its targets.
 type comparison struct {
 	group     string
 	title     string
 	ours      string
 	reference string
-	// value takes what is compared from a measurement.
+	// value returns the compared value of a measurement.
 	value func(*measurement) float64
-	// medianTarget bounds the median over the profiles, anyTarget each profile. 0: no such target.
+	// medianTarget is the maximum of the median over all profiles, anyTarget that of each profile. 0 means no target.
 	medianTarget, anyTarget float64
-	// strict: below the target, not at it.
+	// strict means below the target instead of at most the target.
 	strict bool
 }
 
@@ -48,8 +48,8 @@ var comparisons = []comparison{
 const intro = `# Performance
 
 Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + ` reads what the benchmarks print); do not edit.
-Medians of %d measurements each, all in one run: %s, %s/%s, %s. GOMAXPROCS is %s: who makes garbage pays for its collection.
-The profiles that come from the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
+Medians of %d measurements each, all in one run: %s, %s/%s, %s. GOMAXPROCS is %s, so each benchmark pays for its own garbage collection.
+The profiles of the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
 
 `
 
@@ -58,13 +58,13 @@ func render(res *results, command, goVersion string) (string, error) {
 	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["goos"], res.header["goarch"], goVersion, res.header["processors"])
 	for _, section := range []struct{ group, title, text string }{
 		{"Decode", "pprof to OTLP", "`otelpprof` is `Decoder.Decode` of the gzipped payload. `limit` is klauspost's gunzip and pdata's unmarshalling of the OTLP message that comes out: nothing that fills pdata does much less. `parsedata` is google/pprof's `profile.ParseData` of the same payload, which ends at its own structs. `gunzip` is the part of the limit that is decompression. The last two columns tell how much room there is: no target stands for them."},
-		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start at google/pprof's structs, not at OTLP."},
-		{"Deduplicate", "Deduplication of what the translator made", "`otelpprof` makes the message canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message."},
-		{"Doubled", "Deduplication of a message that holds everything twice", "As above; half of all entries and samples go."},
-		{"Canonical", "Deduplication where there is nothing to do", "As above; the message is only read."},
-		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which leaves samples apart."},
-		{"Window", "A window of 100 profiles into one", "What profile_view does for a request. `otelpprof` begins with what is held, compressed, and ends with the bytes of the sum. `google` is google/pprof's `profile.Merge` alone, of profiles that were read before. `google-held` is the same with reading and writing; what comes out is not compressed in either."},
-		{"SplunkRecord", "Splunk's log records to OTLP profiles", "`otelpprof` is `Decoder.Decode` of a log record with a pprof, from base64 on. `limit` is inflating the same pprof and pdata's unmarshalling of the OTLP message that comes out. Where a thousand events become a dozen samples, as in `js-alloc`, there is hardly a message to unmarshal, and the limit is low."},
+		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start with google/pprof's structs, not with OTLP."},
+		{"Deduplicate", "Deduplication of the translator's messages", "`otelpprof` makes the message canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message."},
+		{"Doubled", "Deduplication of a message that has everything twice", "As above; half of all entries and samples are removed."},
+		{"Canonical", "Deduplication of a canonical message", "As above; the message is only read."},
+		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which does not combine samples."},
+		{"Window", "A window of 100 profiles into one", "The work of profile_view for a request. `otelpprof` starts with compressed profiles and ends with the bytes of the merged profile. `google` is google/pprof's `profile.Merge` alone, of parsed profiles. `google-held` includes reading and writing. Neither compresses the result."},
+		{"SplunkRecord", "Splunk's log records to OTLP profiles", "`otelpprof` is `Decoder.Decode` of a log record with a pprof, from base64 on. `limit` is decompressing the same pprof and unmarshalling the resulting OTLP message with pdata. If a thousand events become a dozen samples, as in `js-alloc`, the message is small, and so is the limit."},
 		{"JFR", "JFR to OTLP", "`otelpprof` is `Decoder.Decode` of the recording without compression. `parser` is github.com/grafana/jfr-parser alone on the same recording, which makes nothing of the events. The recordings with names of hosts are of async-profiler, from the corpus. Those called dense have 100,000 events and hardly a constant: there the parser has little to do, and each event's sample, time and value have to be found, ordered and written."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
@@ -91,7 +91,7 @@ func render(res *results, command, goVersion string) (string, error) {
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 
-// operations of a group in the order in which they came up in comparisons.
+// operations returns the operations of a group in the order of the comparisons.
 func operations(group string) []string {
 	var names []string
 	for _, c := range comparisons {
@@ -129,7 +129,7 @@ func renderMeasurements(out *strings.Builder, res *results, group string) error 
 	return nil
 }
 
-// renderRatios has a row per profile and one for the median and the target, and a column per comparison.
+// renderRatios writes a row for each profile and one with median and target, and a column for each comparison.
 func renderRatios(out *strings.Builder, res *results, group string) error {
 	var rows [4]strings.Builder // title, rule, median, target
 	profiles := make([]strings.Builder, len(res.order[group]))
@@ -175,7 +175,7 @@ func (c comparison) ratio(res *results, profile string) (float64, error) {
 	return c.value(ours) / c.value(reference), nil
 }
 
-// missed marks a ratio that is over its target, as it stands and not as it is rounded.
+// missed marks an unrounded ratio above its target.
 func (c comparison) missed(ratio, target float64) string {
 	if target == 0 || ratio < target || ratio == target && !c.strict {
 		return ""

@@ -15,10 +15,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/digits"
 )
 
-// scaleTarget is how far the cost per byte may spread over the sizes.
+// scaleTarget is the maximum ratio of the costs per byte at different sizes.
 const scaleTarget = 1.3
 
-// renderScale shows the cost per byte of one profile at several times its size.
+// renderScale writes the cost per byte of one profile at several sizes.
 func renderScale(out *strings.Builder, res *results) error {
 	type point struct {
 		factor int
@@ -57,7 +57,7 @@ func renderScale(out *strings.Builder, res *results) error {
 	return nil
 }
 
-// duration with the unit that fits its size.
+// duration formats a duration with a suitable unit.
 func duration(nanoseconds float64) string {
 	switch {
 	case nanoseconds >= 1e9:
@@ -69,5 +69,5 @@ func duration(nanoseconds float64) string {
 	}
 }
 
-// thousands groups the digits of a value, as a whole number.
+// thousands formats a whole number with groups of digits.
 func thousands(value float64) string { return digits.Group(int64(math.Round(value))) }

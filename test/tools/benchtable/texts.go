@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// textsTarget is how many megabytes a second the texts of log records are read at, at least.
+// textsTarget is the minimum speed of parsing texts of log records, in megabytes per second.
 const textsTarget = 100
 
-// renderTexts writes how fast the texts of Splunk's older agents are read, where that was measured.
+// renderTexts writes the speed of parsing the texts of Splunk's older agents, if it was measured.
 func renderTexts(out *strings.Builder, res *results) error {
 	const group = "SplunkText"
 	if len(res.order[group]) == 0 {
 		return nil
 	}
-	fmt.Fprintf(out, "## Splunk's text records to OTLP profiles\n\n`parse` is reading the texts, `otelpprof` is `Decoder.Decode` of the log records. One processor.\n\n| texts | parse, MB/s | allocations | otelpprof, MB/s | allocations |\n|---|---:|---:|---:|---:|\n")
+	fmt.Fprintf(out, "## Splunk's text records to OTLP profiles\n\n`parse` parses the texts, `otelpprof` is `Decoder.Decode` of the log records. One processor.\n\n| texts | parse, MB/s | allocations | otelpprof, MB/s | allocations |\n|---|---:|---:|---:|---:|\n")
 	for _, profile := range res.order[group] {
 		parse, err := find(res, group, profile, "parse")
 		if err != nil {

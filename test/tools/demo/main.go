@@ -1,12 +1,12 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo is `make demo`: it starts the built gateway with config/demo.yaml on free loopback ports, uploads a CPU, a
-// heap and a goroutine profile, waits for the files, compares each with its upload, fetches from the pages, shows
-// `go tool pprof -top` of one, and stops. It exits with 0, or says what differed.
+// Command demo is `make demo`: it starts the gateway with config/demo.yaml on free loopback ports, uploads a CPU, a heap
+// and a goroutine profile, waits for the files, compares each with its upload, requests the pages, shows `go tool pprof
+// -top` of one file, and stops the gateway. It exits with 0, or with an error that describes the difference.
 //
-// With -splunk it is `make demo-splunk`: it starts the gateway with config/splunk.yaml, sends what Splunk's agents sent once,
-// and shows each file.
+// With -splunk it is `make demo-splunk`: it starts the gateway with config/splunk.yaml, sends requests that were recorded
+// from Splunk's agents, and shows each file.
 package main
 
 import (
@@ -26,16 +26,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
-// limit bounds the whole demo; it takes about two seconds.
+// limit is the timeout of the whole demo. It takes about two seconds.
 const limit = 2 * time.Minute
 
 func main() {
 	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
 	splunk := flag.Bool("splunk", false, "show what Splunk's agents send")
 	flag.Parse()
-	run, ended := showUploads, "Each file holds the profile that was uploaded."
+	run, ended := showUploads, "Each file has the uploaded profile."
 	if *splunk {
-		run, ended = showSplunk, "Each file shows what the agent saw."
+		run, ended = showSplunk, "Each file has the profile of its agent."
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	err := run(ctx, *binary)
@@ -66,11 +66,11 @@ func showUploads(ctx context.Context, binary string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The gateway runs as process %d and takes pprof at http://%s/v1/pprof\n", process.PID(), addresses[0])
+	fmt.Printf("The gateway runs as process %d and accepts pprof at http://%s/v1/pprof\n", process.PID(), addresses[0])
 	defer func() { err = errors.Join(err, process.Stop(20*time.Second)) }()
 
 	if err := uploadAll(ctx, addresses[0], directory); err != nil {
-		return fmt.Errorf("%w\nThe gateway said:\n%s", err, process.Log())
+		return fmt.Errorf("%w\nThe log of the gateway:\n%s", err, process.Log())
 	}
 	if err := showServed(ctx, addresses[4]); err != nil {
 		return err
@@ -78,7 +78,7 @@ func showUploads(ctx context.Context, binary string) (err error) {
 	return showTop(ctx, directory)
 }
 
-// overrides move what config/demo.yaml has at fixed places: the files to directory, the servers to addresses.
+// overrides replaces fixed places in config/demo.yaml: the directory of the files, and the addresses of the servers.
 func overrides(directory string, addresses []string) []string {
 	_, metricsPort, _ := net.SplitHostPort(addresses[3])
 	return []string{
@@ -91,7 +91,7 @@ func overrides(directory string, addresses []string) []string {
 	}
 }
 
-// showTop prints what a person would look at next.
+// showTop prints the functions of the CPU profile.
 func showTop(ctx context.Context, directory string) error {
 	files, err := filepath.Glob(filepath.Join(directory, "demo-cpu", "*", "*.pb.gz"))
 	if err != nil || len(files) != 1 {
@@ -101,7 +101,7 @@ func showTop(ctx context.Context, directory string) error {
 	return err
 }
 
-// top shows files as go tool pprof does, which makes one of them, and returns the text.
+// top runs go tool pprof -top on files, prints the result and returns it.
 func top(ctx context.Context, nodes int, files ...string) (string, error) {
 	count := strconv.Itoa(nodes)
 	var names []string

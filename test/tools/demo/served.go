@@ -16,11 +16,11 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer limits how much of an answer is read.
 const maxAnswer = 16 << 20
 
-// showServed fetches the list of what is held, the flame graph of the CPU profile, and the profile,
-// which must be the upload.
+// showServed requests the list of profiles, the flame graph of the CPU profile, and the profile, which must equal the
+// upload.
 func showServed(ctx context.Context, address string) error {
 	list, err := waitForList(ctx, address, "demo-cpu")
 	if err != nil {
@@ -36,20 +36,20 @@ func showServed(ctx context.Context, address string) error {
 	}
 	uploaded, err := os.ReadFile(filepath.Join("testdata", "pprof", "cpu.pb.gz"))
 	if err != nil {
-		return fmt.Errorf("cannot read what was uploaded: %w", err)
+		return fmt.Errorf("cannot read the upload: %w", err)
 	}
 	if err := same(uploaded, served); err != nil {
-		return fmt.Errorf("what is served is not what was uploaded: %w", err)
+		return fmt.Errorf("the served profile differs from the upload: %w", err)
 	}
 	p, err := profile.ParseData(served)
 	if err != nil {
-		return fmt.Errorf("cannot read what is served: %w", err)
+		return fmt.Errorf("cannot read the served profile: %w", err)
 	}
 	fmt.Printf("served    list of %d bytes, flame graph of %d bytes, profile of %d bytes with %d samples\n", len(list), len(page), len(served), len(p.Sample))
 	return nil
 }
 
-// waitForList returns the list once it has a service. Its exporter has a queue of its own.
+// waitForList returns the list once it has a service. The exporter has its own queue.
 func waitForList(ctx context.Context, address, service string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -66,7 +66,7 @@ func waitForList(ctx context.Context, address, service string) ([]byte, error) {
 	}
 }
 
-// fetch returns an answer, which must be 200.
+// fetch returns an answer. Its status must be 200.
 func fetch(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
-// recordings are requests of testdata/splunk, the files that become of each, and a function that must show.
+// recordings are requests of testdata/splunk, the resulting files, and a function that the files must contain.
 var recordings = []struct {
 	agent, path, service string
 	files                int
@@ -59,7 +59,7 @@ func showSplunk(ctx context.Context, binary string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The gateway runs as process %d and takes OTLP at http://%s\n", process.PID(), addresses[1])
+	fmt.Printf("The gateway runs as process %d and accepts OTLP at http://%s\n", process.PID(), addresses[1])
 	defer func() { err = errors.Join(err, process.Stop(20*time.Second)) }()
 
 	for _, r := range recordings {
@@ -69,7 +69,7 @@ func showSplunk(ctx context.Context, binary string) (err error) {
 		}
 		fmt.Printf("\n== %s: %s, %d bytes\n", r.agent, r.path, len(request))
 		if err := postLogs(ctx, addresses[1], request); err != nil {
-			return fmt.Errorf("%w\nThe gateway said:\n%s", err, process.Log())
+			return fmt.Errorf("%w\nThe log of the gateway:\n%s", err, process.Log())
 		}
 		files, err := waitForFiles(ctx, filepath.Join(directory, r.service), r.files)
 		if err != nil {
@@ -86,7 +86,7 @@ func showSplunk(ctx context.Context, binary string) (err error) {
 	return nil
 }
 
-// postLogs sends a request as an agent does.
+// postLogs sends a request like an agent.
 func postLogs(ctx context.Context, address string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/logs", bytes.NewReader(body))
 	if err != nil {

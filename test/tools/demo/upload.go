@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// uploadAll sends each profile under a service name of its own and checks the file that comes of it.
+// uploadAll uploads each profile with its own service name, and checks the resulting file.
 func uploadAll(ctx context.Context, address, directory string) error {
 	for _, name := range []string{"cpu", "heap", "goroutine"} {
 		uploaded, err := os.ReadFile(filepath.Join("testdata", "pprof", name+".pb.gz"))
@@ -36,10 +36,10 @@ func uploadAll(ctx context.Context, address, directory string) error {
 		}
 		written, err := os.ReadFile(path)
 		if err != nil {
-			return fmt.Errorf("cannot read what the gateway wrote: %w", err)
+			return fmt.Errorf("cannot read the file of the gateway: %w", err)
 		}
 		if err := same(uploaded, written); err != nil {
-			return fmt.Errorf("%s is not what was uploaded: %w", path, err)
+			return fmt.Errorf("%s differs from the upload: %w", path, err)
 		}
 		relative, err := filepath.Rel(directory, path)
 		if err != nil {
@@ -50,7 +50,7 @@ func uploadAll(ctx context.Context, address, directory string) error {
 	return nil
 }
 
-// same compares two profiles by meaning.
+// same returns an error unless two profiles have the same content.
 func same(uploaded, written []byte) error {
 	before, err := profile.ParseData(uploaded)
 	if err != nil {
@@ -61,7 +61,7 @@ func same(uploaded, written []byte) error {
 		return fmt.Errorf("cannot read the file: %w", err)
 	}
 	if difference := profiletest.DiffPprof(before, after); difference != "" {
-		return fmt.Errorf("it differs:\n%s", difference)
+		return fmt.Errorf("the profiles differ:\n%s", difference)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func upload(ctx context.Context, address, service string, payload []byte) error 
 	return nil
 }
 
-// waitForFile returns the first finished file below directory.
+// waitForFile returns the first complete file below directory.
 func waitForFile(ctx context.Context, directory string) (string, error) {
 	files, err := waitForFiles(ctx, directory, 1)
 	if err != nil {
@@ -96,8 +96,8 @@ func waitForFile(ctx context.Context, directory string) (string, error) {
 	return files[0], nil
 }
 
-// waitForFiles returns the finished files below directory once there are n. The exporter renames a file to its name when
-// it is complete, so whatever has the name can be read.
+// waitForFiles returns the complete files below directory once there are n. The exporter renames a file when it is
+// complete.
 func waitForFiles(ctx context.Context, directory string, n int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

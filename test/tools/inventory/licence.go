@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// known are the licences that may be in here, each by what only its text says, in lower case and with single spaces. The
-// first that fits counts. One that asks more of who distributes the binary than to keep its text is not among them, but
-// for MPL-2.0, which asks for the source of the files that it covers, and they are unchanged.
+// known are the allowed licences, each with a phrase that only its text has, in lower case and with single spaces. The
+// first match counts. They only require to keep the text of the licence, except MPL-2.0, which requires to publish the
+// source of the covered files. These are unchanged.
 var known = []struct {
 	name     string
 	contains []string
 }{
 	{"Apache-2.0", []string{"apache license", "version 2.0, january 2004"}},
-	{"Apache-2.0", []string{"licensed under the apache license, version 2.0"}}, // the notice in place of the text
+	{"Apache-2.0", []string{"licensed under the apache license, version 2.0"}}, // a notice instead of the text
 	{"MPL-2.0", []string{"mozilla public license", "version 2.0"}},
 	{"BSD-3-Clause", []string{"redistribution and use in source and binary forms", "endorse or promote products"}},
 	{"BSD-2-Clause", []string{"redistribution and use in source and binary forms"}},
@@ -28,7 +28,7 @@ var known = []struct {
 	{"ISC", []string{"permission to use, copy, modify, and", "distribute this software for any purpose"}},
 }
 
-// licencesIn returns the licences of a module, by the files at its top that are named so.
+// licencesIn returns the licences of a module, from the licence files in its root.
 func licencesIn(directory string) ([]string, error) {
 	if directory == "" {
 		return nil, errors.New("it is not in the module cache")
@@ -59,7 +59,8 @@ func licencesIn(directory string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// namesLicence leaves out the licences of documents (.docs) and code that is about licences: neither is linked.
+// namesLicence reports whether a file has the licence of code. Licences of documents (.docs) and source files about
+// licences do not count: neither is linked.
 func namesLicence(file string) bool {
 	name := strings.ToLower(file)
 	if strings.HasSuffix(name, ".docs") || strings.HasSuffix(name, ".go") {
@@ -73,7 +74,7 @@ func namesLicence(file string) bool {
 	return false
 }
 
-// classify returns the SPDX identifier of a text, or nothing.
+// classify returns the SPDX identifier of a text, or "".
 func classify(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	for _, licence := range known {

@@ -1,10 +1,10 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command inventory tells what the built distribution is made of: `make licences` writes a table of its modules with their
-// licences, `make sbom` the same for programs, as CycloneDX. It reads the list that the Go linker puts into the binary, and
-// the licence of each module from the module cache. Both are the same for the same binary. A module whose licence it does
-// not know, or that has none, is an error.
+// Command inventory lists the modules in the built distribution: `make licences` writes a table with their licences,
+// `make sbom` a CycloneDX document. It reads the list of modules that the Go linker writes into the binary, and licences
+// from the module cache. The output is the same for the same binary. A module with an unknown licence, or without one, is
+// an error.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() {
 	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
-	source := flag.String("source", "_build", "the directory of its main module, which knows where its modules are")
+	source := flag.String("source", "_build", "the directory of its main module, to find the modules in the module cache")
 	sbom := flag.Bool("sbom", false, "write CycloneDX JSON in place of a table in Markdown")
 	flag.Parse()
 	if err := run(context.Background(), *binary, *source, *sbom, os.Stdout); err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// module is a part of the binary that others wrote.
+// module is a third-party module in the binary.
 type module struct {
 	path, version, sum string
 	licences           []string
@@ -22,7 +22,7 @@ type module struct {
 // ours is the prefix of the modules of this repository.
 const ours = "github.com/otelpprof/otelpprof"
 
-// collect returns the modules that are linked into the binary, but for our own, by path.
+// collect returns the modules that are linked into the binary, without those of this repository, sorted by path.
 func collect(ctx context.Context, info *buildinfo.BuildInfo, source string) ([]module, error) {
 	directories, err := directories(ctx, source)
 	if err != nil {
@@ -46,7 +46,7 @@ func collect(ctx context.Context, info *buildinfo.BuildInfo, source string) ([]m
 	return modules, nil
 }
 
-// directories tells where the module cache has each module whose packages the main module needs, by path@version.
+// directories returns the directories in the module cache of the modules that the main module needs, by path@version.
 func directories(ctx context.Context, source string) (map[string]string, error) {
 	const format = "{{with .Module}}{{.Path}}@{{.Version}}\t{{.Dir}}{{end}}"
 	command := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, ".")

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// library is what Go itself brings into every binary. Its licence is that of go.dev/LICENSE.
+// library is Go's standard library and runtime, which every binary contains. Its licence is at go.dev/LICENSE.
 func library(info *buildinfo.BuildInfo) module {
 	return module{path: "std", version: info.GoVersion, licences: []string{"BSD-3-Clause"}}
 }
@@ -25,7 +25,7 @@ binary and the module cache; ` + "`make sbom`" + ` writes the same as CycloneDX.
 |---|---|---|
 `
 
-// writeTable leaves the version of Go out: it changes with the machine, the modules do not.
+// writeTable leaves out the version of Go: it depends on the machine, the modules do not.
 func writeTable(out io.Writer, info *buildinfo.BuildInfo, modules []module) error {
 	var text strings.Builder
 	text.WriteString(heading)
@@ -40,11 +40,10 @@ func writeTable(out io.Writer, info *buildinfo.BuildInfo, modules []module) erro
 	return nil
 }
 
-// expression is the licence in the form of SPDX.
+// expression returns the licence as an SPDX expression.
 func (m module) expression() string { return strings.Join(m.licences, " AND ") }
 
-// The parts of CycloneDX 1.6 that there is something to say for. It has no time and no serial number, so that equal
-// binaries have equal lists.
+// The used parts of CycloneDX 1.6. There is no time and no serial number, so that equal binaries have equal documents.
 type (
 	bom struct {
 		Format     string      `json:"bomFormat"`

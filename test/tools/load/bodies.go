@@ -21,41 +21,41 @@ const (
 	typeConnect  = "application/proto"
 	typeProtobuf = "application/x-protobuf"
 
-	// What the profiles of these uploads are called.
+	// Names of the profiles in these uploads.
 	pushName  = "process_cpu"
 	parcaName = "memory"
 )
 
 var datadogNames = [...]string{"cpu", "heap"}
 
-// request is an upload over HTTP, but for where it goes.
+// request is an upload over HTTP, without its address.
 type request struct {
-	// splunk says that it is for the receiver of log records.
+	// splunk is true for the receiver of log records.
 	splunk                      bool
 	path, contentType, encoding string
 	body                        []byte
 }
 
-// query says of a raw profile what it is of.
+// query returns the query that describes a raw profile.
 func query(number int) string {
 	return fmt.Sprintf("?service.name=%s&resource.upload=%d", service(number), number)
 }
 
-// request returns an upload that goes over HTTP.
+// request returns an upload that is sent over HTTP.
 func (u *Uploads) request(number int) (request, error) {
-	switch wayOf(number) {
-	case wayBroken:
-		return faultOf(number).request(u, number)
-	case waySplunk:
+	switch protocolOf(number) {
+	case protocolInvalid:
+		return invalidOf(number).request(u, number)
+	case protocolSplunk:
 		return logsRequest(u.logsOf(number))
-	case wayIngest:
+	case protocolIngest:
 		path := fmt.Sprintf("/ingest?format=pprof&name=%s%%7Bupload=%d%%7D", service(number), number)
 		return request{path: path, body: u.payload(number)}, nil
-	case wayPush:
+	case protocolPush:
 		return request{path: pushPath, contentType: typeConnect, body: u.pushMessage(number)}, nil
-	case wayParca:
+	case protocolParca:
 		return request{path: parcaPath, contentType: typeConnect, body: u.parcaMessage(number)}, nil
-	case wayDatadog:
+	case protocolDatadog:
 		return u.datadogRequest(number)
 	default:
 		return request{path: "/v1/pprof" + query(number), body: u.payload(number)}, nil
@@ -67,12 +67,12 @@ func logsRequest(logs plog.Logs) (request, error) {
 	return request{splunk: true, path: "/v1/logs", contentType: typeProtobuf, body: body}, err
 }
 
-// pushMessage is a push.v1.PushRequest of two series.
+// pushMessage returns a push.v1.PushRequest with two series.
 func (u *Uploads) pushMessage(number int) []byte {
 	return pushRequest(number, u.payload(number), u.payload(number+1))
 }
 
-// pushRequest has each profile in a series of its own.
+// pushRequest returns a request with one series for each profile.
 func pushRequest(number int, profiles ...[]byte) []byte {
 	labels := labelFields([][2]string{{"service_name", service(number)}, {"upload", strconv.Itoa(number)}, {"__name__", pushName}})
 	var message []byte
@@ -82,13 +82,13 @@ func pushRequest(number int, profiles ...[]byte) []byte {
 	return message
 }
 
-// parcaMessage is a WriteRawRequest of one series.
+// parcaMessage returns a WriteRawRequest with one series.
 func (u *Uploads) parcaMessage(number int) []byte {
 	labels := labelFields([][2]string{{"job", service(number)}, {"upload", strconv.Itoa(number)}, {"__name__", parcaName}})
 	return appendField(nil, 2, appendSample(appendField(nil, 1, labels), u.payload(number)))
 }
 
-// labelFields returns pairs of names and values as the field 1 of a message.
+// labelFields returns pairs of names and values as field 1 of a message.
 func labelFields(pairs [][2]string) (message []byte) {
 	for _, pair := range pairs {
 		message = appendField(message, 1, appendField(appendField(nil, 1, []byte(pair[0])), 2, []byte(pair[1])))
@@ -102,14 +102,14 @@ func appendField(to []byte, number protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(to, number, protowire.BytesType), content)
 }
 
-// datadogRequest is a form of two profiles and the event that says what they are of.
+// datadogRequest returns a form with two profiles and the event that describes them.
 func (u *Uploads) datadogRequest(number int) (request, error) {
 	return datadogForm(number,
 		file{datadogNames[0] + ".pprof", u.payload(number)},
 		file{"delta-" + datadogNames[1] + ".pprof", u.payload(number + 1)})
 }
 
-// file is one of a form.
+// file is a file of a form.
 type file struct {
 	name    string
 	content []byte

@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
-// config is a gateway with all receivers and a queue on disk. It answers when a profile is in the queue.
+// config is a gateway with all receivers and a queue on disk. It answers after a profile is in the queue.
 const config = `yaml:
 receivers:
   pprof:
@@ -75,10 +75,10 @@ service:
                 without_units: true
 `
 
-// Gateway says what a gateway is to be: the same addresses and the same queue, however often it is started.
+// Gateway describes a gateway. Its addresses and its queue stay the same when it is restarted.
 type Gateway struct {
 	Targets
-	// Metrics is where its metrics are.
+	// Metrics is the address of its metrics.
 	Metrics string
 
 	binary, health string
@@ -87,24 +87,24 @@ type Gateway struct {
 	gates          []string
 }
 
-// GatewayOptions are what differs between runs.
+// GatewayOptions are the options that differ between runs.
 type GatewayOptions struct {
 	Binary string
-	// Destination takes OTLP over gRPC.
+	// Destination receives OTLP over gRPC.
 	Destination string
 	// Queue is the directory of the queue.
 	Queue string
 	// MemoryMiB is the limit of the memory limiter.
 	MemoryMiB int
-	// More is configuration on top.
+	// More has additional configuration.
 	More []string
-	// Environment is added to that of the caller.
+	// Environment is added to the environment of the caller.
 	Environment []string
 	// Gates are feature gates to enable.
 	Gates []string
 }
 
-// NewGateway finds addresses for a gateway, which it does not start.
+// NewGateway finds free addresses for a gateway. It does not start the gateway.
 func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 	addresses, err := gateway.FreeAddresses(ctx, 5)
 	if err != nil {
@@ -127,11 +127,11 @@ func NewGateway(ctx context.Context, options GatewayOptions) (*Gateway, error) {
 	}, nil
 }
 
-// starts is how often Start tries while an address is taken.
+// starts is the number of attempts of Start if an address is in use.
 const starts = 30
 
-// Start runs it. It is killed when ctx ends. Another process may take an address for a moment, to find free ones for
-// itself, while a gateway that was killed is not there: Start tries again.
+// Start starts the gateway. It is killed when ctx ends. While the gateway is down, another process can use its address
+// for a moment to find free ports. Then Start tries again.
 func (g *Gateway) Start(ctx context.Context) (running *gateway.Gateway, err error) {
 	options := gateway.Options{Binary: g.binary, Configs: g.configs, HealthURL: g.health, Environment: g.environment, Gates: g.gates}
 	for range starts {

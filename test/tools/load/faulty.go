@@ -11,32 +11,32 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 )
 
-// Reason is why something is refused, as the metrics of the gateway name it.
+// Reason identifies a kind of refusal, as in the metrics of the gateway.
 type Reason struct {
-	// API is the value of the attribute api, and "splunk" for log records.
+	// API is the attribute api, or "splunk" for log records.
 	API string
-	// Name is the value of the attribute reason.
+	// Name is the attribute reason.
 	Name string
 }
 
 func (r Reason) String() string { return r.API + " " + r.Name }
 
-// faulty is a kind of upload that is broken on purpose.
-type faulty struct {
+// invalid is a kind of invalid upload.
+type invalid struct {
 	reason Reason
-	// status and text are in the answer.
+	// status and text are expected in the answer.
 	status int
 	text   string
-	// partial says that some of it is good, and is taken.
+	// partial is true if a part of the upload is valid, and must be accepted.
 	partial bool
 	request func(u *Uploads, number int) (request, error)
 }
 
-// maxProfiles is the limit of a call, limits.payloads.
+// maxProfiles is the limit of a request, limits.payloads.
 const maxProfiles = 256
 
-// faults are the kinds, in the order in which they come again and again.
-var faults = []faulty{
+// invalids are all kinds of invalid uploads. They are sent in this order, repeatedly.
+var invalids = []invalid{
 	{
 		reason: Reason{"pprof", "malformed"}, status: 400, text: "gzip",
 		request: func(u *Uploads, number int) (request, error) {
@@ -104,7 +104,7 @@ var faults = []faulty{
 		reason: Reason{"splunk", "base64"}, status: 400, text: "base64",
 		request: func(u *Uploads, number int) (request, error) {
 			logs := u.logsOf(number)
-			// One record, since they are what is counted.
+			// One record, since records are counted.
 			records := logs.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
 			records.At(0).Body().SetStr("no base64!")
 			records.RemoveIf(func(r plog.LogRecord) bool { return r.Body().Str() != "no base64!" })
@@ -113,18 +113,18 @@ var faults = []faulty{
 	},
 }
 
-// faultOf is that of an upload that goes the broken way. Two in a cycle do so.
-func faultOf(number int) *faulty { return &faults[number/(Cycle/2)%len(faults)] }
+// invalidOf returns the kind of an upload with protocolInvalid. There are two in each cycle.
+func invalidOf(number int) *invalid { return &invalids[number/(Cycle/2)%len(invalids)] }
 
-// MustRefuse tells whether an upload must be refused for good, and why.
+// MustRefuse reports whether an upload must be rejected permanently, and the reason.
 func MustRefuse(number int) (reason Reason, must bool) {
-	if wayOf(number) != wayBroken {
+	if protocolOf(number) != protocolInvalid {
 		return Reason{}, false
 	}
-	return faultOf(number).reason, true
+	return invalidOf(number).reason, true
 }
 
-// Check holds that an upload was accepted or refused as it must be, with a text that says the right reason.
+// Check returns an error unless the upload was accepted or rejected as expected, with a text that has the right reason.
 func Check(o *Outcome) error {
 	reason, must := MustRefuse(o.Number)
 	switch {
@@ -133,7 +133,7 @@ func Check(o *Outcome) error {
 	case !must:
 		return nil
 	}
-	f := faultOf(o.Number)
+	f := invalidOf(o.Number)
 	if status := fmt.Sprintf("%d ", f.status); !strings.HasPrefix(o.Refused, status) || !strings.Contains(o.Refused, f.text) {
 		return fmt.Errorf("upload %d was refused for the wrong reason: %q, want %s, status %d and %q", o.Number, o.Refused, reason, f.status, f.text)
 	}

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startReceivers runs all receivers that uploads are for, in this process.
+// startReceivers starts all receivers that uploads are for, in this process.
 func startReceivers(t *testing.T, take func(context.Context, pprofile.Profiles) error) Targets {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 3)
@@ -61,16 +61,16 @@ func newSender(t *testing.T, take func(context.Context, pprofile.Profiles) error
 	return sender
 }
 
-// TestEachWay: what an upload is said to become arrives, of every way and every kind of fault, and the refusals are those
-// that are expected.
-func TestEachWay(t *testing.T) {
+// TestEachProtocol: the expected profiles of an upload arrive, over every protocol and for every kind of invalid upload,
+// and the refusals have the expected reasons.
+func TestEachProtocol(t *testing.T) {
 	account := profiletest.NewAccount()
 	sender := newSender(t, func(_ context.Context, pd pprofile.Profiles) error {
 		account.Arrived(pd)
 		return nil
 	})
 	refusals := map[Reason]int{}
-	kinds := len(faults)
+	kinds := len(invalids)
 	if testing.Short() {
 		kinds = 4 // two of them in a cycle
 	}
@@ -81,20 +81,20 @@ func TestEachWay(t *testing.T) {
 		outcome, err := sender.Send(t.Context(), number)
 		require.NoError(t, err)
 		require.NoError(t, Check(&outcome))
-		require.True(t, account.Balance().Even(), "upload %d, way %d: %v", number, wayOf(number), account.Balance())
+		require.True(t, account.Balance().Even(), "upload %d, protocol %d: %v", number, protocolOf(number), account.Balance())
 		if reason, must := MustRefuse(number); must {
 			refusals[reason]++
 			require.Len(t, outcome.Refusals, 1)
 		}
 	}
-	assert.Len(t, refusals, kinds, "each kind of fault has a reason of its own, and was sent")
-	for way := range wayBroken {
-		assert.True(t, slices.Contains(ways[:], way), "way %d", way)
+	assert.Len(t, refusals, kinds, "each kind of invalid upload has its own reason, and was sent")
+	for p := range protocolInvalid {
+		assert.True(t, slices.Contains(protocols[:], p), "protocol %d", p)
 	}
 }
 
-// TestComeAgain: what is refused for now is sent until it is taken, by every way.
-func TestComeAgain(t *testing.T) {
+// TestRetry: an upload that is refused with a retryable error is sent until it is accepted, over every protocol.
+func TestRetry(t *testing.T) {
 	refuse := false
 	sender := newSender(t, func(context.Context, pprofile.Profiles) error {
 		if refuse = !refuse; refuse {
@@ -107,13 +107,13 @@ func TestComeAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, Check(&outcome))
 		if _, must := MustRefuse(outcome.Number); !must {
-			assert.Equal(t, 2, outcome.Attempts, "way %d", wayOf(outcome.Number))
+			assert.Equal(t, 2, outcome.Attempts, "protocol %d", protocolOf(outcome.Number))
 			assert.Equal(t, 1, outcome.Busy)
 		}
 	}
 }
 
-// TestCheck holds that a wrong answer, or a right one for a wrong reason, is found.
+// TestCheck: a wrong answer, or a wrong reason, is an error.
 func TestCheck(t *testing.T) {
 	const broken = 9
 	require.NoError(t, Check(&Outcome{Number: 0}))
@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: who gets no answer comes again until its time is over, and each attempt is noted.
+// TestNobodyThere: a sender without an answer retries until its time is over, and records each attempt.
 func TestNobodyThere(t *testing.T) {
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)

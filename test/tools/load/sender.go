@@ -21,11 +21,11 @@ import (
 
 // Targets are the addresses of a gateway.
 type Targets struct {
-	// Pprof, OTLP (gRPC) and Splunk (HTTP) are those of its receivers.
+	// Pprof, OTLP (gRPC) and Splunk (HTTP) are the addresses of its receivers.
 	Pprof, OTLP, Splunk string
 }
 
-// Sender uploads, from one connection of each kind. Not safe for concurrent use.
+// Sender sends uploads over one connection of each kind. It is not safe for concurrent use.
 type Sender struct {
 	uploads *Uploads
 	targets Targets
@@ -34,7 +34,7 @@ type Sender struct {
 	pprof   *grpc.ClientConn
 }
 
-// NewSender returns a Sender. Close it after use.
+// NewSender returns a Sender. The caller must call Close.
 func NewSender(uploads *Uploads, targets Targets) (*Sender, error) {
 	otlp, err := grpc.NewClient(targets.OTLP, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -48,39 +48,39 @@ func NewSender(uploads *Uploads, targets Targets) (*Sender, error) {
 	return &Sender{uploads: uploads, targets: targets, otlp: otlp, pprof: pprof, http: client}, nil
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (s *Sender) Close() error {
 	s.http.CloseIdleConnections()
 	return errors.Join(s.otlp.Close(), s.pprof.Close())
 }
 
-// Outcome is what became of an upload. Its fields are those of a line of JSON.
+// Outcome is the result of an upload. It is written as a line of JSON.
 type Outcome struct {
 	Number int `json:"n"`
-	// Refused is the answer by which it was refused for good, "" if it was accepted.
+	// Refused is the answer if the upload was rejected permanently, or "" if it was accepted.
 	Refused string `json:"refused,omitempty"`
-	// Attempts counts how often it was sent, and Seconds is what the last time took.
+	// Attempts is the number of attempts. Seconds is the duration of the last one.
 	Attempts int     `json:"attempts"`
 	Seconds  float64 `json:"seconds"`
-	// Busy counts answers that said to come again, and Broken attempts without an answer.
+	// Busy counts retryable refusals, Broken counts attempts without an answer.
 	Busy   int `json:"busy,omitempty"`
 	Broken int `json:"broken,omitempty"`
-	// Refusals are the attempts that the gateway may have refused for good, of an upload that it must refuse.
+	// Refusals are the attempts that may have been counted as refused, for an upload that must be refused.
 	Refusals []Attempt `json:"refusals,omitempty"`
 }
 
-// Attempt is one that was answered with a refusal, or not at all.
+// Attempt is an attempt that was refused, or not answered.
 type Attempt struct {
 	Begin    time.Time `json:"begin"`
 	End      time.Time `json:"end"`
 	Answered bool      `json:"answered"`
 }
 
-// pause is how long a sender waits before it comes again.
+// pause is the time between attempts.
 const pause = 50 * time.Millisecond
 
-// Send uploads until the gateway takes it or refuses it for good. Whoever gets no answer cannot know what became of the
-// upload, and comes again.
+// Send sends an upload until the gateway accepts it or rejects it permanently. A sender without an answer does not know
+// the result, and retries.
 func (s *Sender) Send(ctx context.Context, number int) (Outcome, error) {
 	o := Outcome{Number: number}
 	_, mustRefuse := MustRefuse(number)
@@ -120,26 +120,26 @@ const (
 	broken
 )
 
-// answer is what one attempt led to.
+// answer is the result of one attempt.
 type answer struct {
 	verdict verdict
 	text    string
 }
 
 func (s *Sender) attempt(ctx context.Context, number int) answer {
-	switch wayOf(number) {
-	case wayOTLP:
+	switch protocolOf(number) {
+	case protocolOTLP:
 		return s.sendOTLP(ctx, number)
-	case wayPushGRPC:
+	case protocolPushGRPC:
 		return s.call(ctx, pushPath, s.uploads.pushMessage(number))
-	case wayParcaGRPC:
+	case protocolParcaGRPC:
 		return s.call(ctx, parcaPath, s.uploads.parcaMessage(number))
 	default:
 		return s.post(ctx, number)
 	}
 }
 
-// Request is an upload over HTTP, whose answer is for the caller.
+// Request sends an upload over HTTP once, and returns the answer.
 func (u *Uploads) Request(ctx context.Context, targets Targets, number int) (*http.Request, error) {
 	upload, err := u.request(number)
 	if err != nil {
@@ -183,22 +183,22 @@ func (s *Sender) post(ctx context.Context, number int) answer {
 	}
 }
 
-// call sends a message that is made already.
+// call sends a marshalled message.
 func (s *Sender) call(ctx context.Context, path string, message []byte) answer {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var reply []byte
-	return answerOf(s.pprof.Invoke(ctx, path, &message, &reply, grpc.ForceCodec(asItIs{})))
+	return answerOf(s.pprof.Invoke(ctx, path, &message, &reply, grpc.ForceCodec(rawCodec{})))
 }
 
-// asItIs takes messages as bytes.
-type asItIs struct{}
+// rawCodec passes on messages that are marshalled already.
+type rawCodec struct{}
 
-func (asItIs) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
-func (asItIs) Marshal(message any) ([]byte, error) { return *message.(*[]byte), nil }
+func (rawCodec) Marshal(message any) ([]byte, error) { return *message.(*[]byte), nil }
 
-func (asItIs) Unmarshal(content []byte, message any) error {
+func (rawCodec) Unmarshal(content []byte, message any) error {
 	*message.(*[]byte) = bytes.Clone(content)
 	return nil
 }
@@ -214,7 +214,7 @@ func (s *Sender) sendOTLP(ctx context.Context, number int) answer {
 	return answerOf(err)
 }
 
-// answerOf is what a call that ended like this means.
+// answerOf returns the answer for the error of a call.
 func answerOf(err error) answer {
 	switch status.Code(err) {
 	case codes.OK:

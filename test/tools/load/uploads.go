@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package load makes uploads for the tests that disturb a gateway: each has a number, which says what is uploaded, by
-// which protocol, and what must become of it.
+// Package load generates uploads for tests that cause failures in a gateway. Each upload has a number, which determines
+// its content, its protocol and the expected result.
 package load // import "github.com/otelpprof/otelpprof/test/tools/load"
 
 import (
@@ -19,44 +19,44 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// services is how many services the uploads are of.
+// services is the number of services that the uploads belong to.
 const services = 20
 
-// way is the protocol of an upload.
-type way int
+// protocol is the protocol of an upload.
+type protocol int
 
 const (
-	// wayRaw posts a pprof, wayIngest does so as clients of Pyroscope do.
-	wayRaw way = iota
-	wayIngest
-	// wayPush is Pyroscope's newer API by Connect, wayPushGRPC the same by gRPC. Both send two series.
-	wayPush
-	wayPushGRPC
-	// wayParca is Parca's WriteRaw by Connect, wayParcaGRPC the same by gRPC.
-	wayParca
-	wayParcaGRPC
-	// wayDatadog posts a form with two profiles and an event, as Datadog's profilers do.
-	wayDatadog
-	// wayOTLP sends OTLP profiles over gRPC.
-	wayOTLP
-	// waySplunk sends log records, as an agent of Splunk does.
-	waySplunk
-	// wayBroken is what must be refused, see [faulty].
-	wayBroken
+	// protocolRaw posts a pprof. protocolIngest does so like Pyroscope's clients.
+	protocolRaw protocol = iota
+	protocolIngest
+	// protocolPush is Pyroscope's newer API over Connect, protocolPushGRPC the same over gRPC. Both send two series.
+	protocolPush
+	protocolPushGRPC
+	// protocolParca is Parca's WriteRaw over Connect, protocolParcaGRPC the same over gRPC.
+	protocolParca
+	protocolParcaGRPC
+	// protocolDatadog posts a form with two profiles and an event, like Datadog's profilers.
+	protocolDatadog
+	// protocolOTLP sends OTLP profiles over gRPC.
+	protocolOTLP
+	// protocolSplunk sends log records like Splunk's agents.
+	protocolSplunk
+	// protocolInvalid sends invalid uploads, which must be refused, see [invalid].
+	protocolInvalid
 )
 
-// ways are those of as many uploads in a row.
-var ways = [Cycle]way{
-	wayRaw, wayOTLP, wayIngest, wayPush, wayDatadog, waySplunk, wayParca, wayIngest, wayRaw, wayBroken,
-	wayRaw, wayOTLP, wayPush, wayPushGRPC, wayDatadog, waySplunk, wayParcaGRPC, wayIngest, wayOTLP, wayBroken,
+// protocols are the protocols of Cycle consecutive uploads.
+var protocols = [Cycle]protocol{
+	protocolRaw, protocolOTLP, protocolIngest, protocolPush, protocolDatadog, protocolSplunk, protocolParca, protocolIngest, protocolRaw, protocolInvalid,
+	protocolRaw, protocolOTLP, protocolPush, protocolPushGRPC, protocolDatadog, protocolSplunk, protocolParcaGRPC, protocolIngest, protocolOTLP, protocolInvalid,
 }
 
-// Cycle is the distance of uploads that go the same way. Those whose number it divides are raw.
+// Cycle is the period of protocols: uploads whose numbers differ by Cycle use the same one. Upload 0 is raw.
 const Cycle = 20
 
-func wayOf(number int) way { return ways[number%Cycle] }
+func protocolOf(number int) protocol { return protocols[number%Cycle] }
 
-// Uploads makes uploads. Safe for concurrent use.
+// Uploads generates uploads. It is safe for concurrent use.
 type Uploads struct {
 	payloads [][]byte
 	logs     plog.Logs
@@ -64,18 +64,18 @@ type Uploads struct {
 	splunk   *splunk.Decoder
 }
 
-// Numbers of payloads and ways have no factor in common, so that each payload goes each way, and no two neighbours are
-// equal, since they are in one request.
+// The numbers of payloads and Cycle have no common factor, so that each payload is sent over each protocol. Neighbours
+// differ, since one request can contain both.
 var (
-	// mixed payloads are small, but for a tenth of 100 kB and one of 600 kB.
+	// mixed payloads are mostly small. One has 100 kB and one 600 kB.
 	mixed = []string{"goroutine", "labelled", "mutex", "block", "cpu", "goroutine", "deep", "mutex", "block", "wide", "heap"}
 	small = []string{"goroutine", "labelled", "mutex", "block", "labelled", "goroutine", "mutex"}
 )
 
-// NewUploads reads the profiles of the repository, whose root this is.
+// NewUploads reads the profiles of the repository with this root.
 func NewUploads(root string) (*Uploads, error) { return newUploads(root, mixed) }
 
-// NewSmallUploads has profiles of up to 10 kB only, for runs where the number of uploads matters.
+// NewSmallUploads only uses profiles of up to 10 kB, for runs in which the number of uploads matters.
 func NewSmallUploads(root string) (*Uploads, error) { return newUploads(root, small) }
 
 func newUploads(root string, names []string) (*Uploads, error) {
@@ -97,37 +97,37 @@ func newUploads(root string, names []string) (*Uploads, error) {
 	return u, nil
 }
 
-// Profiles returns what must arrive of an upload, which is nothing where all of it must be refused.
+// Profiles returns the profiles that must arrive for an upload. There are none if the whole upload must be refused.
 func (u *Uploads) Profiles(number int) ([]pprofile.Profiles, error) {
-	switch wayOf(number) {
-	case wayBroken:
-		if faultOf(number).partial {
+	switch protocolOf(number) {
+	case protocolInvalid:
+		if invalidOf(number).partial {
 			return u.decode(number, pushName)
 		}
 		return nil, nil
-	case waySplunk:
+	case protocolSplunk:
 		profiles, _ := u.splunk.Decode(u.logsOf(number), 0)
 		return []pprofile.Profiles{profiles}, nil
-	case wayPush, wayPushGRPC:
+	case protocolPush, protocolPushGRPC:
 		return u.decode(number, pushName, pushName)
-	case wayParca, wayParcaGRPC:
+	case protocolParca, protocolParcaGRPC:
 		return u.decode(number, parcaName)
-	case wayDatadog:
+	case protocolDatadog:
 		return u.decode(number, datadogNames[:]...)
 	default:
 		return u.decode(number, "")
 	}
 }
 
-// decode returns the profiles of as many payloads as there are names for them.
+// decode returns the profiles of one payload for each name.
 func (u *Uploads) decode(number int, names ...string) ([]pprofile.Profiles, error) {
 	all := make([]pprofile.Profiles, 0, len(names))
 	for i, name := range names {
 		resource := pcommon.NewMap()
 		resource.PutStr("service.name", service(number))
 		resource.PutStr("upload", strconv.Itoa(number))
-		if way := wayOf(number); way == wayParca || way == wayParcaGRPC {
-			resource.PutStr("job", service(number)) // which stays beside the name of the service
+		if p := protocolOf(number); p == protocolParca || p == protocolParcaGRPC {
+			resource.PutStr("job", service(number)) // which stays in addition to service.name
 		}
 		profiles, _, err := u.pprof.Decode(u.payload(number+i), pprof.Source{Resource: resource, ProfileName: name})
 		if err != nil {

@@ -1,10 +1,10 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command sizetable writes the part of docs/performance.md that tells sizes: OTLP messages before and after
-// deduplication, plain, in gzip and in zstd, on the real profiles of the corpus that OTELPPROF_CORPUS names and of the folder
-// testdata; and the inputs of OTEP 0239 as pprof and as OTLP, beside the OTEP's own figures. Without a corpus it writes nothing.
-// It is run at the root of the repository.
+// Command sizetable writes the part of docs/performance.md about sizes: OTLP messages before and after deduplication,
+// plain, in gzip and in zstd, for the profiles in testdata and in the corpus that OTELPPROF_CORPUS names; and the inputs
+// of OTEP 0239 as pprof and as OTLP, beside the OTEP's own figures. Without a corpus it writes nothing. Run it in the root
+// of the repository.
 package main
 
 import (

@@ -20,7 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// sizes are those of one or several messages.
+// sizes are the sizes of one or several messages in bytes.
 type sizes struct{ plain, gzip, zstd, samples int }
 
 func (s *sizes) add(o sizes) {
@@ -30,7 +30,7 @@ func (s *sizes) add(o sizes) {
 	s.samples += o.samples
 }
 
-var zstdEncoder, _ = zstd.NewWriter(nil) // fails on options only
+var zstdEncoder, _ = zstd.NewWriter(nil) // fails only for invalid options
 
 func copyOf(pd pprofile.Profiles) pprofile.Profiles {
 	result := pprofile.NewProfiles()
@@ -38,7 +38,7 @@ func copyOf(pd pprofile.Profiles) pprofile.Profiles {
 	return result
 }
 
-// measure marshals a copy, since marshalling moves strings of resources into the string table.
+// measure marshals a copy: marshalling moves strings of resources to the string table.
 func measure(pd pprofile.Profiles) (sizes, error) {
 	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(copyOf(pd))
 	if err != nil {
@@ -53,8 +53,8 @@ func measure(pd pprofile.Profiles) (sizes, error) {
 	}, err
 }
 
-// row is a set of messages: as they are received, each deduplicated alone, all of them in one, and that with profiles
-// merged that differ in nothing but their time.
+// row is a set of messages with four sizes: as received, each deduplicated alone, all of them in one message, and that
+// message with profiles merged that differ only in their time.
 type row struct {
 	name                            string
 	messages                        int
@@ -115,7 +115,7 @@ func (r row) write(out *strings.Builder) {
 	}
 }
 
-// shareOf writes a number, and how much of the whole it is.
+// shareOf formats a number and its share of the whole.
 func shareOf(n, whole int) string {
 	return fmt.Sprintf("%s (%.0f %%)", digits.Group(int64(n)), 100*float64(n)/float64(whole))
 }
@@ -169,7 +169,7 @@ func decode(payload []byte, service string) (pprofile.Profiles, error) {
 	return pd, err
 }
 
-// realProfiles returns all real profiles that are pprofs, one service each.
+// realProfiles returns all real profiles that are pprofs, each with its own service.
 func realProfiles(corpus string) (messages []pprofile.Profiles, err error) {
 	paths, err := filepath.Glob(filepath.Join(corpus, "pprof", "real", "*"))
 	if err != nil {
@@ -189,7 +189,7 @@ func realProfiles(corpus string) (messages []pprofile.Profiles, err error) {
 
 const numUploads = 50
 
-// uploads returns profiles of one program, evenly spread over those that a folder has.
+// uploads returns profiles of one program, evenly spaced over those in a directory.
 func uploads(folder string) (messages []pprofile.Profiles, err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil {
@@ -229,7 +229,7 @@ func ebpfMessages(corpus string) (messages []pprofile.Profiles, err error) {
 	return messages, lines.Err()
 }
 
-// renumberedMessages are captures in today's field numbers.
+// renumberedMessages returns captures with the current field numbers.
 func renumberedMessages(corpus string) (messages []pprofile.Profiles, err error) {
 	paths, err := filepath.Glob(filepath.Join(corpus, "otlp", "*.pb"))
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/digits"
 )
 
-// timestampLabel has the time of an event in seconds, as the OTEP wrote it.
+// timestampLabel has the time of an event in seconds, as in the OTEP.
 const timestampLabel = "__timestamp__"
 
-// otepTables repeats the tables of OTEP 0239 for what there is today.
+// otepTables writes the tables of OTEP 0239 for the current formats.
 func otepTables(out *strings.Builder, corpus string) error {
 	out.WriteString(`
 ## The inputs of OTEP 0239
@@ -101,7 +101,7 @@ func (input otepInput) measure(corpus string) ([]figures, error) {
 	return rows, nil
 }
 
-// splitByEvent makes as many samples of each as its first value counts, one second apart.
+// splitByEvent splits each sample into as many as its first value says, one second apart.
 func splitByEvent(p *profile.Profile) {
 	var samples []*profile.Sample
 	at := p.TimeNanos / 1e9

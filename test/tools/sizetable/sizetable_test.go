@@ -44,7 +44,7 @@ func TestUploadsOfOneService(t *testing.T) {
 	}
 }
 
-// TestUploadsSpanTenMinutes: each follows the one before, and nothing lies between.
+// TestUploadsSpanTenMinutes: each upload begins where the previous one ends.
 func TestUploadsSpanTenMinutes(t *testing.T) {
 	messages, err := uploads(profiletest.Testdata(t, "uploads"))
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestUploadsSpanTenMinutes(t *testing.T) {
 	assert.WithinDuration(t, first.Add(10*time.Minute), last, time.Minute)
 }
 
-// What the tables say of the inputs is worth something only if they are the OTEP's.
+// The tables are only meaningful if the inputs are those of the OTEP.
 func TestInputsOfTheOTEP(t *testing.T) {
 	for _, input := range otepInputs {
 		t.Run(input.name, func(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// diskBytes is the size of the disk of the queue.
+// diskBytes is the size of the disk for the queue.
 const diskBytes = 256 << 20
 
-// disk is where the queue is, small where it is to be filled.
+// disk is the directory of the queue. If it is to be filled, it is a small file system.
 type disk struct {
 	directory string
 	small     bool
@@ -39,7 +39,7 @@ func (d *disk) queue() string { return filepath.Join(d.directory, "queue") }
 
 func (d *disk) filler() string { return filepath.Join(d.directory, "filler") }
 
-// fill writes until nothing more fits.
+// fill writes until the disk is full.
 func (d *disk) fill() error {
 	file, err := os.Create(d.filler())
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fault is something that goes wrong, and is right again some time later.
+// fault is a failure, and its end some time later.
 type fault struct {
 	name  string
 	begin func(context.Context) error
 	end   func(context.Context) error
-	// made counts how often it was.
-	made int
+	// count is how often it was caused.
+	count int
 }
 
-// faults are those of a run, in the order in which they come again and again.
+// faults are the failures of a run. They are caused in this order, repeatedly.
 func (r *run) faults() []*fault {
 	none := func(context.Context) error { return nil }
 	all := []*fault{
-		{name: "the destination answers Unavailable", begin: r.destinationFails, end: r.destinationHeals},
+		{name: "the destination answers Unavailable", begin: r.destinationFails, end: r.destinationRecovers},
 		{name: "kill -9", begin: r.kill, end: none},
-		{name: "the destination takes a second for each message", begin: r.destinationSlows, end: r.destinationHeals},
-		{name: "kill -9 while the destination is away", begin: r.killWhileAway, end: r.destinationHeals},
+		{name: "the destination needs a second for each message", begin: r.destinationSlows, end: r.destinationRecovers},
+		{name: "kill -9 while the destination is down", begin: r.killWhileAway, end: r.destinationRecovers},
 	}
 	if r.fullDisk {
 		all = append(all, &fault{name: "the disk of the queue is full", begin: r.fillDisk, end: r.freeDisk})
@@ -38,24 +38,24 @@ func (r *run) faults() []*fault {
 	return all
 }
 
-// disturb makes one fault after the other, with pauses between, until ctx ends. All is right when it returns.
-func (r *run) disturb(ctx context.Context, faults []*fault, pause time.Duration) error {
+// causeFaults causes one fault after the other, with pauses, until ctx ends. Every fault has ended when it returns.
+func (r *run) causeFaults(ctx context.Context, faults []*fault, pause time.Duration) error {
 	for i := 0; sleep(ctx, pause); i++ {
 		f := faults[i%len(faults)]
-		f.made++
+		f.count++
 		if err := f.begin(ctx); err != nil {
-			return fmt.Errorf("cannot have a fault (%s): %w", f.name, err)
+			return fmt.Errorf("cannot cause the fault (%s): %w", f.name, err)
 		}
 		sleep(ctx, pause)
-		// What has begun must end, also when the time is over.
+		// A fault that has begun must end, also after ctx has ended.
 		if err := f.end(context.WithoutCancel(ctx)); err != nil {
-			return fmt.Errorf("cannot end a fault (%s): %w", f.name, err)
+			return fmt.Errorf("cannot end the fault (%s): %w", f.name, err)
 		}
 	}
 	return nil
 }
 
-// sleep tells whether ctx goes on.
+// sleep reports whether the time passed before ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -78,20 +78,20 @@ func (r *run) destinationSlows(context.Context) error {
 	return nil
 }
 
-func (r *run) destinationHeals(context.Context) error {
+func (r *run) destinationRecovers(context.Context) error {
 	r.destination.Take(r.arrived)
 	return nil
 }
 
-// kill ends the gateway at a moment that nothing else knows of, and starts it again.
+// kill kills the gateway at a random moment, and starts it again.
 func (r *run) kill(ctx context.Context) error {
-	sleep(ctx, time.Duration(rand.IntN(1000))*time.Millisecond) //nolint:gosec // the moments only have to differ
-	// Also when the time is over, the gateway is to be there.
+	sleep(ctx, time.Duration(rand.IntN(1000))*time.Millisecond) //nolint:gosec // nolint:gosec // the moments only have to differ
+	// Start the gateway also after ctx has ended.
 	if err := r.observe(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	r.running.Kill()
-	// The process is to live longer than the time of the faults.
+	// The process must outlive the time of the faults.
 	return r.start()
 }
 

@@ -20,10 +20,10 @@ import (
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
-// lateness is how long an upload that has begun may take beyond the time of the run.
+// lateness is how long an upload can take beyond the end of the run.
 const lateness = 3 * time.Minute
 
-// makeLoad sends uploads until the time is over, and writes a line for what became of each.
+// makeLoad sends uploads until the time is over, and writes a line with the result of each.
 func makeLoad(ctx context.Context, o *options) error {
 	uploads, err := load.NewUploads(o.root)
 	if err != nil {
@@ -57,7 +57,7 @@ func makeLoad(ctx context.Context, o *options) error {
 	return errors.Join(failures...)
 }
 
-// startLoad runs makeLoad as a process and returns what it writes, once wait returns.
+// startLoad runs makeLoad in a process. wait returns the results when it ends.
 func startLoad(ctx context.Context, o *options, targets load.Targets) (wait func() ([]load.Outcome, error), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -68,10 +68,10 @@ func startLoad(ctx context.Context, o *options, targets load.Targets) (wait func
 	command.Stderr = os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make load: %w", err)
+		return nil, fmt.Errorf("cannot send uploads: %w", err)
 	}
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("cannot make load: %w", err)
+		return nil, fmt.Errorf("cannot send uploads: %w", err)
 	}
 	return func() ([]load.Outcome, error) {
 		outcomes, err := readOutcomes(output)
@@ -84,7 +84,7 @@ func readOutcomes(from io.Reader) (outcomes []load.Outcome, err error) {
 	for lines.Scan() {
 		var outcome load.Outcome
 		if err := json.Unmarshal(lines.Bytes(), &outcome); err != nil {
-			return nil, fmt.Errorf("cannot read what became of an upload: %w", err)
+			return nil, fmt.Errorf("cannot read the result of an upload: %w", err)
 		}
 		outcomes = append(outcomes, outcome)
 	}

@@ -19,39 +19,40 @@ import (
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
-// life is the time of one process of the gateway, and what it said last of what it had refused.
+// life is one run of the gateway's process, with the refusals that it last reported.
 type life struct {
-	// begin is before the process was there, and after the one before was gone.
+	// begin is a time after the previous process ended and before this one started.
 	begin time.Time
-	// asked and answered are around the answer.
+	// asked and answered are the times before and after the report.
 	asked, answered time.Time
 	counts          map[load.Reason]int
 }
 
-// count is how many uploads were refused for a reason: by the gateway's own count, and how many it must and may have counted.
+// count is the number of refusals with one reason: as counted by the gateway, and the least and the most that are
+// correct.
 type count struct {
 	counted, least, most int
 }
 
-func (c *count) even() bool { return c.least <= c.counted && c.counted <= c.most }
+func (c *count) correct() bool { return c.least <= c.counted && c.counted <= c.most }
 
-// bounds says what the count must be. It is more than one number only where attempts were not answered or under way.
+// bounds describes the correct counts. It is a range if some attempts were not answered.
 func (c *count) bounds() string {
 	if c.least == c.most {
 		return fmt.Sprintf("sent: %d", c.least)
 	}
-	return fmt.Sprintf("sent: %d that were answered before a kill, %d at most", c.least, c.most)
+	return fmt.Sprintf("sent: %d that were answered before a kill, at most %d", c.least, c.most)
 }
 
 var (
 	refusalsLine = regexp.MustCompile(`^otelcol_receiver_(pprof|splunk_log_profile)_refusals\{(.*)\} (\S+)$`)
 	labelPair    = regexp.MustCompile(`(api|reason)="([^"]*)"`)
 
-	// comeAgain are the reasons that are not for good, and those of senders that are gone.
-	comeAgain = []string{"busy", "tenant_busy", "consumer_unavailable", "aborted"}
+	// retryable has the reasons of retryable refusals, and of senders that disconnected.
+	retryable = []string{"busy", "tenant_busy", "consumer_unavailable", "aborted"}
 )
 
-// askRefusals gets what a gateway has counted.
+// askRefusals gets the counts of refusals from a gateway.
 func askRefusals(ctx context.Context, address string) (map[load.Reason]int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -100,17 +101,18 @@ func readRefusals(from io.Reader) (map[load.Reason]int, error) {
 	return counts, nil
 }
 
-// compareRefusals compares, for each life of the gateway, what it had counted with what was sent to it broken. What was
-// answered before it was asked it must have counted. What was under way at that moment, or was never answered because
-// the gateway was killed, it may have counted. The sums are over all lives; a life that is not even is among the errors.
-func compareRefusals(lives []life, outcomes []load.Outcome) (sums map[load.Reason]*count, uneven []string) {
+// compareRefusals compares, for each run of the gateway's process, its counts with the invalid uploads that were sent. An
+// upload that was answered before the report must be counted. One that was in progress then, or was never answered
+// because the gateway was killed, may be counted. The sums are over all runs. A run with an incorrect count is in
+// incorrect.
+func compareRefusals(lives []life, outcomes []load.Outcome) (sums map[load.Reason]*count, incorrect []string) {
 	sums = map[load.Reason]*count{}
 	for i := range lives {
 		of := lives[i].compare(outcomes)
 		for _, reason := range sorted(of) {
 			c := of[reason]
-			if !c.even() {
-				uneven = append(uneven, fmt.Sprintf("the gateway's life %d counted %d refusals for %s, it must be %d to %d", i+1, c.counted, reason, c.least, c.most))
+			if !c.correct() {
+				incorrect = append(incorrect, fmt.Sprintf("run %d of the gateway counted %d refusals for %s, expected are %d to %d", i+1, c.counted, reason, c.least, c.most))
 			}
 			sum := entry(sums, reason)
 			sum.counted += c.counted
@@ -118,13 +120,13 @@ func compareRefusals(lives []life, outcomes []load.Outcome) (sums map[load.Reaso
 			sum.most += c.most
 		}
 	}
-	return sums, uneven
+	return sums, incorrect
 }
 
 func (l *life) compare(outcomes []load.Outcome) map[load.Reason]*count {
 	counts := map[load.Reason]*count{}
 	for reason, n := range l.counts {
-		if !slices.Contains(comeAgain, reason.Name) {
+		if !slices.Contains(retryable, reason.Name) {
 			entry(counts, reason).counted = n
 		}
 	}

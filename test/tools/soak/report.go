@@ -16,21 +16,21 @@ import (
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
-// result is what a run found.
+// result is the result of a run.
 type result struct {
 	options  *options
 	outcomes []load.Outcome
-	// wrong says what was accepted though it must be refused, refused though it must not be, or for the wrong reason.
+	// wrong describes uploads that were accepted or refused incorrectly, or refused for the wrong reason.
 	wrong []string
-	// refusals are by reason, uneven says where the gateway has counted others than were sent.
-	refusals map[load.Reason]*count
-	uneven   []string
-	faults   []*fault
-	balance  profiletest.Balance
-	took     time.Duration
-	shutdown time.Duration
-	cpu      time.Duration
-	// peak is resident memory, anonymous the part of it that is not of files.
+	// refusals has the counts by reason. incorrect describes counts of the gateway that differ from the uploads.
+	refusals  map[load.Reason]*count
+	incorrect []string
+	faults    []*fault
+	balance   profiletest.Balance
+	took      time.Duration
+	shutdown  time.Duration
+	cpu       time.Duration
+	// peak is the resident memory, anonymous is the part of it that is not mapped from files.
 	peak, anonymous int64
 }
 
@@ -39,14 +39,15 @@ const (
 	endMark   = "<!-- end of what make soak-faults writes -->\n"
 )
 
-// write shows the result, puts it into the report, and fails if the account is not even.
+// write prints the result and writes it into the report. It returns an error if an upload was lost, or answered or
+// counted incorrectly.
 func (r *result) write() error {
 	text := r.text()
 	fmt.Print(text)
 	var errs []error
-	if !r.balance.Even() || len(r.wrong)+len(r.uneven) > 0 {
-		errs = append(errs, fmt.Errorf("the account is not even: %v; missing %q, unknown %q, changed %q; answered wrongly: %d, such as %q; counted wrongly: %q",
-			r.balance, first(r.balance.Missing), first(r.balance.Unknown), first(r.balance.Changed), len(r.wrong), first(r.wrong), r.uneven))
+	if !r.balance.Even() || len(r.wrong)+len(r.incorrect) > 0 {
+		errs = append(errs, fmt.Errorf("the results do not match the uploads: %v; missing %q, unknown %q, changed %q; answered incorrectly: %d, such as %q; counted incorrectly: %q",
+			r.balance, first(r.balance.Missing), first(r.balance.Unknown), first(r.balance.Changed), len(r.wrong), first(r.wrong), r.incorrect))
 	}
 	if r.options.report != "" && len(errs) == 0 {
 		errs = append(errs, replacePart(r.options.report, text))
@@ -54,7 +55,7 @@ func (r *result) write() error {
 	return errors.Join(errs...)
 }
 
-// first is the beginning of a list.
+// first returns the first items of a list.
 func first(list []string) []string { return list[:min(5, len(list))] }
 
 func replacePart(path, text string) error {
@@ -70,7 +71,7 @@ func replacePart(path, text string) error {
 	return os.WriteFile(path, []byte(before+beginMark+"\n"+text+"\n"+endMark+after), 0o600) //nolint:gosec // as above
 }
 
-// text is a table of what was measured.
+// text returns the result as a table.
 func (r *result) text() string {
 	var attempts, busy, broken, refused int
 	var seconds []float64
@@ -92,27 +93,27 @@ func (r *result) text() string {
 		r.options.duration, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
 	row("accepted", "%d", len(r.outcomes)-refused)
-	row("refused for good", "%d, all of them broken on purpose", refused)
+	row("rejected permanently", "%d, all of them invalid on purpose", refused)
 	for _, reason := range sorted(r.refusals) {
 		c := r.refusals[reason]
-		row("refusals by the gateway's own count: "+reason.String(), "%d (%s)", c.counted, c.bounds())
+		row("refusals that the gateway counted: "+reason.String(), "%d (%s)", c.counted, c.bounds())
 	}
-	row("answered otherwise than they must be, or with another reason", "%d", len(r.wrong))
-	row("told to come again (503, Unavailable)", "%d of %d attempts", busy, attempts)
-	row("attempts without answer, sent again", "%d", broken)
-	row("time of the attempt that was answered, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
-	row(fmt.Sprintf("most memory, the limiter at %d MiB and GOMEMLIMIT at %d MiB", memoryMiB, goMemoryMiB), "%d MiB", r.anonymous>>20)
-	row("the same with what is mapped from files: the queue, the program", "%d MiB", r.peak>>20)
-	row("processor time of the gateway, per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
+	row("answered incorrectly, or with the wrong reason", "%d", len(r.wrong))
+	row("refused with a retryable error (503, Unavailable)", "%d of %d attempts", busy, attempts)
+	row("attempts without an answer, retried", "%d", broken)
+	row("duration of the answered attempt, p50 and p99", "%.0f ms and %.0f ms", 1000*quantile(seconds, 0.5), 1000*quantile(seconds, 0.99))
+	row(fmt.Sprintf("peak memory, with the limiter at %d MiB and GOMEMLIMIT at %d MiB", memoryMiB, goMemoryMiB), "%d MiB", r.anonymous>>20)
+	row("the same with memory mapped from files: the queue, the program", "%d MiB", r.peak>>20)
+	row("CPU time of the gateway per upload", "%.1f ms", float64(r.cpu.Milliseconds())/float64(max(1, len(r.outcomes))))
 	row("shutdown", "%s", r.shutdown.Round(time.Millisecond))
 	for _, f := range r.faults {
-		row("fault: "+f.name, "%d times", f.made)
+		row("fault: "+f.name, "%d times", f.count)
 	}
 	row("profiles of accepted uploads", "%d", r.balance.Sent)
 	row("arrived", "%d", r.balance.Arrived)
 	row("**lost**", "**%d**", len(r.balance.Missing))
 	row("changed, or unknown", "%d, %d", len(r.balance.Changed), len(r.balance.Unknown))
-	row("arrived again", "%d", r.balance.Repeated)
+	row("arrived more than once", "%d", r.balance.Repeated)
 	return b.String()
 }
 

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// memoryMiB is the limit of the memory limiter, and goMemoryMiB that of the Go runtime, as docs/operations.md has them.
+	// memoryMiB is the limit of the memory limiter, goMemoryMiB that of the Go runtime, as in docs/operations.md.
 	memoryMiB   = 400
 	goMemoryMiB = memoryMiB * 80 / 75
-	// settling is how long nothing of what is queued may arrive before it counts as lost.
+	// settling is the time without arrivals after which queued profiles count as lost.
 	settling = 5 * time.Minute
 )
 
-// run is a gateway between load and a destination, while faults happen.
+// run is a gateway between load and destination, with faults.
 type run struct {
 	gateway     *load.Gateway
 	running     *gateway.Gateway
@@ -36,14 +36,14 @@ type run struct {
 	account     *profiletest.Account
 	disk        *disk
 	fullDisk    bool
-	// peak is the most resident memory that any of the processes had, and anonymous that of it which is not of files, as seen
-	// by those that watch.
+	// peak is the highest resident memory of all processes, and anonymous the highest part of it that is not mapped from
+	// files, as sampled by watch.
 	peak      int64
 	anonymous atomic.Int64
 	watching  sync.WaitGroup
-	// cpu is the processor time of all of them.
+	// cpu is the CPU time of all processes.
 	cpu time.Duration
-	// lives are those of all of them but the one that runs, which began at this time.
+	// lives are the processes that have ended. The current one began at begin.
 	lives []life
 	begin time.Time
 	// ctx ends the gateway.
@@ -90,11 +90,11 @@ func (r *run) start() error {
 	return nil
 }
 
-// watch notes the memory of a process until it ends.
+// watch samples the memory of a process until it ends.
 func (r *run) watch(running *gateway.Gateway) {
 	for ; running.Running(); time.Sleep(50 * time.Millisecond) {
 		if process, err := running.Process(); err == nil && process.Anonymous > r.anonymous.Load() {
-			r.anonymous.Store(process.Anonymous) // Processes come one after the other.
+			r.anonymous.Store(process.Anonymous) // Only one process runs at a time.
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (r *run) arrived(_ context.Context, pd pprofile.Profiles) error {
 	return nil
 }
 
-// observe notes what was used, and refused, by a process that is about to end.
+// observe stores memory, CPU time and refusals of a process that is about to end.
 func (r *run) observe(ctx context.Context) error {
 	process, err := r.running.Process()
 	if err != nil {
@@ -121,22 +121,22 @@ func (r *run) observe(ctx context.Context) error {
 	return nil
 }
 
-// work runs load and faults, and then accounts for all uploads.
+// work runs load and faults, and then checks all uploads.
 func (r *run) work(ctx context.Context, o *options) error {
 	begin := time.Now()
 	wait, err := startLoad(ctx, o, r.gateway.Targets)
 	if err != nil {
 		return err
 	}
-	// The faults end before the load does, so that it can end.
-	disturbing, stop := context.WithTimeout(ctx, o.duration)
+	// The faults end before the load, so that the load can finish.
+	causing, stop := context.WithTimeout(ctx, o.duration)
 	defer stop()
 	faults := r.faults()
 	ended := make(chan error, 1)
-	go func() { ended <- r.disturb(disturbing, faults, max(4*time.Second, o.duration/60)) }()
+	go func() { ended <- r.causeFaults(causing, faults, max(4*time.Second, o.duration/60)) }()
 	outcomes, err := wait()
 	if err := errors.Join(err, <-ended); err != nil {
-		return fmt.Errorf("%w; the gateway said last:\n%s", err, tail(r.running.Log()))
+		return fmt.Errorf("%w; the end of the log of the gateway:\n%s", err, tail(r.running.Log()))
 	}
 	result := result{options: o, outcomes: outcomes, faults: faults, took: time.Since(begin)}
 	if err := r.balance(ctx, o, &result); err != nil {
@@ -151,7 +151,7 @@ func (r *run) work(ctx context.Context, o *options) error {
 	return result.write()
 }
 
-// balance waits for all that was accepted, and compares.
+// balance waits for all accepted profiles, and compares them.
 func (r *run) balance(ctx context.Context, o *options, result *result) error {
 	uploads, err := load.NewUploads(o.root)
 	if err != nil {
@@ -181,9 +181,9 @@ func (r *run) balance(ctx context.Context, o *options, result *result) error {
 	if err := r.observe(ctx); err != nil {
 		return err
 	}
-	result.refusals, result.uneven = compareRefusals(r.lives, result.outcomes)
+	result.refusals, result.incorrect = compareRefusals(r.lives, result.outcomes)
 	return nil
 }
 
-// tail is the end of a text.
+// tail returns the end of a text.
 func tail(text string) string { return text[max(0, len(text)-5000):] }

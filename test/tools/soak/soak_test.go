@@ -29,7 +29,7 @@ func newResult(report string) *result {
 	}
 }
 
-// TestReport holds that an even account is written between the marks, and nothing else is touched.
+// TestReport: a correct result is written between the marks, and nothing else is changed.
 func TestReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.md")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"+beginMark+"previous figures\n"+endMark+"after\n"), 0o600))
@@ -37,23 +37,23 @@ func TestReport(t *testing.T) {
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Regexp(t, "(?s)^before\n.*\\| \\*\\*lost\\*\\* \\| \\*\\*0\\*\\* \\|.*after\n$", string(content))
-	assert.Contains(t, string(content), "| told to come again (503, Unavailable) | 2 of 4 attempts |")
+	assert.Contains(t, string(content), "| refused with a retryable error (503, Unavailable) | 2 of 4 attempts |")
 	assert.NotContains(t, string(content), "previous figures")
 }
 
-// TestUnevenAccount holds that what is lost, or answered wrongly, fails the run and is in no report.
-func TestUnevenAccount(t *testing.T) {
+// TestIncorrectResult: lost uploads and incorrect answers make the run fail, and the report is not written.
+func TestIncorrectResult(t *testing.T) {
 	for name, change := range map[string]func(*result){
-		"lost":             func(r *result) { r.balance.Missing = []string{"id"} },
-		"changed":          func(r *result) { r.balance.Changed = []string{"id"} },
-		"unknown":          func(r *result) { r.balance.Unknown = []string{"id"} },
-		"counted wrongly":  func(r *result) { r.uneven = []string{"malformed"} },
-		"answered wrongly": func(r *result) { r.wrong = []string{"upload 0"} },
+		"lost":                 func(r *result) { r.balance.Missing = []string{"id"} },
+		"changed":              func(r *result) { r.balance.Changed = []string{"id"} },
+		"unknown":              func(r *result) { r.balance.Unknown = []string{"id"} },
+		"counted incorrectly":  func(r *result) { r.incorrect = []string{"malformed"} },
+		"answered incorrectly": func(r *result) { r.wrong = []string{"upload 0"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newResult(filepath.Join(t.TempDir(), "there is none"))
 			change(r)
-			require.ErrorContains(t, r.write(), "the account is not even")
+			require.ErrorContains(t, r.write(), "the results do not match the uploads")
 		})
 	}
 }
@@ -64,7 +64,7 @@ func TestQuantile(t *testing.T) {
 	assert.InDelta(t, 2, quantile([]float64{1, 2, 3}, 0.99), 0)
 }
 
-// TestReadRefusals reads both receivers' counters, and nothing else.
+// TestReadRefusals reads only the counters of both receivers.
 func TestReadRefusals(t *testing.T) {
 	counts, err := readRefusals(strings.NewReader(`# TYPE otelcol_receiver_pprof_refusals counter
 otelcol_receiver_pprof_refusals{api="pprof",reason="malformed"} 3
@@ -78,14 +78,14 @@ otelcol_receiver_splunk_log_profile_refusals{reason="base64"} 5
 	require.Error(t, err)
 }
 
-// TestCompareRefusals holds which counts are even: what was answered in time must be counted, what was under way may be,
-// and nothing else.
+// TestCompareRefusals: attempts that were answered before the report must be counted, those in progress may be, and no
+// others.
 func TestCompareRefusals(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	attempt := func(begin, end int, answered bool) load.Attempt {
 		return load.Attempt{Begin: at(begin), End: at(end), Answered: answered}
 	}
-	// Lives from 0 to 10 and from 10 to 20; the first one is asked at 8 and killed before 10.
+	// Processes from 0 to 10 and from 10 to 20. The first reports at 8 and is killed before 10.
 	outcomes := []load.Outcome{
 		{Number: 9, Refusals: []load.Attempt{attempt(1, 2, true)}},
 		{Number: 9, Refusals: []load.Attempt{attempt(7, 9, false), attempt(11, 12, true)}},
@@ -98,21 +98,21 @@ func TestCompareRefusals(t *testing.T) {
 	busy := load.Reason{API: "pprof", Name: "busy"}
 	for name, c := range map[string]struct {
 		first, second map[load.Reason]int
-		uneven        int
+		incorrect     int
 	}{
-		"what was under way is not counted": {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 2}, 0},
-		"what was under way is counted":     {map[load.Reason]int{reason: 2}, map[load.Reason]int{reason: 2}, 0},
-		"come again":                        {map[load.Reason]int{reason: 1, busy: 7}, map[load.Reason]int{reason: 2}, 0},
-		"too few":                           {map[load.Reason]int{}, map[load.Reason]int{reason: 2}, 1},
-		"too many":                          {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 3}, 1},
-		"another reason":                    {map[load.Reason]int{reason: 1, other: 1}, map[load.Reason]int{reason: 1, other: 1}, 3},
+		"an attempt in progress is not counted": {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 2}, 0},
+		"an attempt in progress is counted":     {map[load.Reason]int{reason: 2}, map[load.Reason]int{reason: 2}, 0},
+		"retryable":                             {map[load.Reason]int{reason: 1, busy: 7}, map[load.Reason]int{reason: 2}, 0},
+		"too few":                               {map[load.Reason]int{}, map[load.Reason]int{reason: 2}, 1},
+		"too many":                              {map[load.Reason]int{reason: 1}, map[load.Reason]int{reason: 3}, 1},
+		"another reason":                        {map[load.Reason]int{reason: 1, other: 1}, map[load.Reason]int{reason: 1, other: 1}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sums, uneven := compareRefusals([]life{
+			sums, incorrect := compareRefusals([]life{
 				{begin: at(0), asked: at(8), answered: at(8), counts: c.first},
 				{begin: at(10), asked: at(20), answered: at(20), counts: c.second},
 			}, outcomes)
-			assert.Len(t, uneven, c.uneven, "%q", uneven)
+			assert.Len(t, incorrect, c.incorrect, "%q", incorrect)
 			assert.Equal(t, count{counted: c.first[reason] + c.second[reason], least: 3, most: 4}, *sums[reason])
 		})
 	}

@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testsummary reads the output of `go test -json` from standard input and prints what a person wants of it: the
-// line of each package, the output of what failed, how many tests skipped and why, and one closing line. It fails when
-// a test, a package or a build failed, or when nothing ran.
+// Command testsummary reads the output of `go test -json` from standard input and prints a summary: the line of each
+// package, the output of failed tests, the number of skipped tests with their reasons, and the totals. It fails if a
+// test, a package or a build failed, or if nothing ran.
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// event is one line of `go test -json`, as `go doc test2json` describes it; a build that fails has events of its own.
+// event is one line of `go test -json`, see `go doc test2json`. A build that fails has its own events.
 type event struct {
 	Action     string
 	Package    string
@@ -21,25 +21,25 @@ type event struct {
 	Output     string
 }
 
-// testName identifies a test or subtest; the package itself has an empty test.
+// testName identifies a test or subtest. test is empty for the package itself.
 type testName struct{ pkg, test string }
 
 type summary struct {
 	out io.Writer
-	// output holds what each running test printed, until it ends.
+	// output has the output of each running test.
 	output map[testName][]string
-	// built holds the compiler's words, by package.
+	// built has the output of the compiler by package.
 	built map[string][]string
-	// failedIn counts the failed tests of a package, to tell a panic or a leak in TestMain from a failed test.
+	// failedIn counts the failed tests of a package. If a package fails without one, the cause is a panic or TestMain.
 	failedIn map[string]int
 
 	passed, failed, skipped int
-	// skips counts the skipped tests of a package by their reason; skipOrder has them as they came.
+	// skips counts the skipped tests of a package by reason. skipOrder has their order.
 	skips     map[skip]int
 	skipOrder []skip
 }
 
-// skip is why tests of a package were skipped.
+// skip is the reason why tests of a package were skipped.
 type skip struct{ pkg, reason string }
 
 func newSummary(out io.Writer) *summary {
@@ -48,7 +48,7 @@ func newSummary(out io.Writer) *summary {
 
 func (s *summary) good() bool { return s.failed == 0 && s.passed > 0 }
 
-// read consumes events; what is no event, such as a message of the go command itself, is passed on.
+// read reads events. Lines that are not events, such as messages of the go command, are printed.
 func (s *summary) read(r io.Reader) error {
 	reader := bufio.NewReader(r)
 	for {
@@ -107,7 +107,7 @@ func (s *summary) endTest(e event) {
 	}
 }
 
-// endPackage prints the package's own line, and all of its words where it failed for another reason than a test.
+// endPackage prints the line of the package, and all of its output if no test caused the failure.
 func (s *summary) endPackage(e event) {
 	output := s.output[testName{e.Package, ""}]
 	if e.Action == "fail" {
@@ -125,7 +125,7 @@ func (s *summary) endPackage(e event) {
 	}
 }
 
-// unfinished prints what tests said that never ended: the process died in one of them.
+// unfinished prints the output of tests that did not end: the process died in one of them.
 func (s *summary) unfinished(pkg string) {
 	for name, output := range s.output {
 		if name.pkg == pkg && name.test != "" {
@@ -134,7 +134,7 @@ func (s *summary) unfinished(pkg string) {
 	}
 }
 
-// reason is what a skipped test said, without the lines of the test runner.
+// reason returns the output of a skipped test without the lines of the test runner.
 func reason(output string) string {
 	var words []string
 	for line := range strings.Lines(output) {
@@ -145,7 +145,7 @@ func reason(output string) string {
 	return strings.Join(words, " ")
 }
 
-// close prints why tests were skipped, and the closing line. Subtests count as tests; so does a package that could not run.
+// close prints why tests were skipped, and the totals. Subtests count as tests, and so does a package that could not run.
 func (s *summary) close() {
 	for _, why := range s.skipOrder {
 		fmt.Fprintf(s.out, "skipped %d of %s: %s\n", s.skips[why], why.pkg, why.reason)

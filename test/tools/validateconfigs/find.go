@@ -15,14 +15,14 @@ import (
 
 // configuration is the text of one Collector configuration, whole or in part.
 type configuration struct {
-	// place names the file, and the line where the text begins.
+	// place has the file, and the line where the text begins.
 	place      string
 	text       string
 	hasService bool
 }
 
-// find collects the configurations of a tree in lexical order. Directories with a leading dot or underscore are not
-// ours, and testdata has configurations that must fail.
+// find returns the configurations of a tree in lexical order. It skips directories that begin with a dot or an
+// underscore, and testdata, which has invalid configurations.
 func find(tree fs.FS) ([]configuration, error) {
 	var found []configuration
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -65,7 +65,7 @@ func find(tree fs.FS) ([]configuration, error) {
 	return found, nil
 }
 
-// block is a piece of YAML in a document.
+// block is a YAML block of a document.
 type block struct {
 	line int
 	text string
@@ -90,10 +90,10 @@ func yamlBlocks(text string) []block {
 	return blocks
 }
 
-// sections of a Collector configuration. A manifest of the builder has some of these names too, but lists below them.
+// The sections of a Collector configuration. A manifest of the builder has some of these names too, but with lists.
 var sections = []string{"receivers", "processors", "exporters", "connectors", "extensions", "service"}
 
-// configuration returns nil when the block configures something else.
+// configuration returns nil if the block is not a Collector configuration.
 func (b block) configuration(name string) (*configuration, error) {
 	place := fmt.Sprintf("%s:%d", name, b.line)
 	var root map[string]any

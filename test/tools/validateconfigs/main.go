@@ -1,11 +1,11 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command validateconfigs is `make validate`: it hands each YAML file under config/ and each block of YAML in a Markdown
-// file that configures a Collector to the built binary's `validate`, so that no example in the documents is out of date.
+// Command validateconfigs is `make validate`: it validates each YAML file under config/, and each YAML block with a
+// Collector configuration in a Markdown file, with the built binary. So no example in the documents is out of date.
 //
-// A block without a service section, as in a component's README, is completed with a pipeline of its own: the Collector
-// checks the configuration of each component that is there, used or not.
+// A block without a service section, as in the README of a component, is completed with a pipeline: the Collector checks
+// the configuration of all components, used or not.
 package main
 
 import (
@@ -52,7 +52,7 @@ func run(ctx context.Context, binary, root string) error {
 	return nil
 }
 
-// validate returns what the binary printed.
+// validate runs the binary and returns its output.
 func validate(ctx context.Context, binary string, c configuration) (string, error) {
 	arguments := []string{"validate", "--feature-gates=service.profilesSupport", "--config", "yaml:" + c.text}
 	if !c.hasService {
@@ -62,7 +62,7 @@ func validate(ctx context.Context, binary string, c configuration) (string, erro
 	return string(output), err
 }
 
-// pipeline completes a configuration that has components only.
+// pipeline completes a configuration that only has components.
 const pipeline = `
 receivers: {otlp/validate: {protocols: {grpc: {}}}}
 exporters: {nop/validate: {}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -45,7 +46,7 @@ type Builder struct {
 
 // New returns a Builder and the decompressed payload. If the payload is not compressed, this is payload itself.
 func New(payload []byte, src pprof.Source, options Options) (*Builder, []byte, error) {
-	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: withDefaults(options.Limits), payload: payload}
+	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
 	b.reserved.reserve = src.Reserve
 	plain, err := b.inflate(payload)
 	b.stats.InflatedBytes = len(plain)

@@ -6,8 +6,6 @@ package profilebuilder
 import (
 	"slices"
 	"unsafe"
-
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // reservation counts the memory that the builder has reserved, in bytes.
@@ -104,18 +102,3 @@ const (
 	eventBytes          = 16
 	eventTableBytes     = 5 * 24
 )
-
-func withDefaults(l pprof.Limits) pprof.Limits {
-	defaults := pprof.DefaultLimits()
-	for limit, value := range map[*int]int{
-		&l.InflatedBytes: defaults.InflatedBytes, &l.SampleTypes: defaults.SampleTypes, &l.Samples: defaults.Samples,
-		&l.LocationsPerSample: defaults.LocationsPerSample, &l.StringBytes: defaults.StringBytes,
-		&l.LinesPerLocation: defaults.LinesPerLocation, &l.Mappings: defaults.Mappings, &l.Locations: defaults.Locations,
-		&l.Lines: defaults.Lines, &l.Functions: defaults.Functions, &l.Strings: defaults.Strings,
-	} {
-		if *limit <= 0 {
-			*limit = value
-		}
-	}
-	return l
-}

@@ -87,7 +87,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileOtherRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_other_records",
-		metric.WithDescription("Log records that are no profiling records, passed on from logs to logs. [Alpha]"),
+		metric.WithDescription("Log records other than profiling records that were passed on to a logs pipeline. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
@@ -105,19 +105,19 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileRemovedRecords, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_removed_records",
-		metric.WithDescription("Profiling records that were removed between logs and logs. [Alpha]"),
+		metric.WithDescription("Profiling records that were removed from the logs before these were passed on to a logs pipeline. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileRepairs, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_repairs",
-		metric.WithDescription("Irregularities that were tolerated, by kind. [Alpha]"),
+		metric.WithDescription("Faults in profiling records that were repaired or ignored, by kind. [Alpha]"),
 		metric.WithUnit("{repair}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ConnectorSplunkLogProfileSamples, err = builder.meter.Int64Counter(
 		"otelcol_connector_splunk_log_profile_samples",
-		metric.WithDescription("OTLP samples made of the observations. [Alpha]"),
+		metric.WithDescription("OTLP samples that the observations became. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)

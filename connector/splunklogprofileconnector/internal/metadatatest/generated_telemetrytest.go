@@ -72,7 +72,7 @@ func AssertEqualConnectorSplunkLogProfileEvents(t *testing.T, tt *componenttest.
 func AssertEqualConnectorSplunkLogProfileOtherRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_other_records",
-		Description: "Log records that are no profiling records, passed on from logs to logs. [Alpha]",
+		Description: "Log records other than profiling records that were passed on to a logs pipeline. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -120,7 +120,7 @@ func AssertEqualConnectorSplunkLogProfileRefusals(t *testing.T, tt *componenttes
 func AssertEqualConnectorSplunkLogProfileRemovedRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_removed_records",
-		Description: "Profiling records that were removed between logs and logs. [Alpha]",
+		Description: "Profiling records that were removed from the logs before these were passed on to a logs pipeline. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualConnectorSplunkLogProfileRemovedRecords(t *testing.T, tt *compon
 func AssertEqualConnectorSplunkLogProfileRepairs(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_repairs",
-		Description: "Irregularities that were tolerated, by kind. [Alpha]",
+		Description: "Faults in profiling records that were repaired or ignored, by kind. [Alpha]",
 		Unit:        "{repair}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -152,7 +152,7 @@ func AssertEqualConnectorSplunkLogProfileRepairs(t *testing.T, tt *componenttest
 func AssertEqualConnectorSplunkLogProfileSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_connector_splunk_log_profile_samples",
-		Description: "OTLP samples made of the observations. [Alpha]",
+		Description: "OTLP samples that the observations became. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

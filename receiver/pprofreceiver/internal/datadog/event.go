@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package datadog parses what Datadog's profilers send with their profiles: the event and its tags.
+// Package datadog parses the event and the tags that Datadog's profilers send with their profiles.
 package datadog
 
 import (
@@ -16,16 +16,16 @@ import (
 // maxEventBytes limits the event, which may hold a count for each endpoint of a program.
 const maxEventBytes = 4 << 20
 
-// Event is the part of an upload that describes its profiles.
+// Event describes the profiles of an upload.
 type Event struct {
 	// Start and End are zero if the event does not have them.
 	Start time.Time
 	End   time.Time
-	// Tags are those of the profiler, then those of the process.
+	// Tags has the tags of the profiler, then those of the process.
 	Tags []label.Label
 }
 
-// ParseEvent reads event.json.
+// ParseEvent parses event.json. The error is [label.ErrTooLarge] or one of encoding/json.
 func ParseEvent(text []byte) (Event, error) {
 	if len(text) > maxEventBytes {
 		return Event{}, fmt.Errorf("%w: bytes of the event: %d, the limit is %d", label.ErrTooLarge, len(text), maxEventBytes)
@@ -48,7 +48,8 @@ func ParseEvent(text []byte) (Event, error) {
 	return event, err
 }
 
-// AppendTags reads tags, key:value,key:value. A value may have colons. Tags without a value are ignored.
+// AppendTags appends tags, key:value,key:value, to list. A value can contain colons. Tags without a value are ignored.
+// The error is [label.ErrTooLarge].
 func AppendTags(list []label.Label, text string) ([]label.Label, error) {
 	var err error
 	for tag := range strings.SplitSeq(text, ",") {

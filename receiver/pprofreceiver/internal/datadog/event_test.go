@@ -52,7 +52,7 @@ func TestBadEvent(t *testing.T) {
 	}
 }
 
-// FuzzParseEvent reads any event. What it yields is fit for OTLP and within the limits.
+// FuzzParseEvent parses any event. The result is valid UTF-8 and within the limits.
 func FuzzParseEvent(f *testing.F) {
 	f.Add([]byte(`{"start":"2026-11-21T05:54:31Z","end":"2026-11-21T05:54:34Z","tags_profiler":"service:a,env:b"}`))
 	f.Add([]byte(`{"tags_profiler":"\ud800:x,\u0000:y","process_tags":":,:"}`))

@@ -17,18 +17,18 @@ import (
 const maxHeaderBytes = 8 << 10
 
 var (
-	// ErrMalformed says that the body is not a form with this boundary.
+	// ErrMalformed reports that the body is not a form with this boundary.
 	ErrMalformed = errors.New("malformed multipart form")
-	// ErrTooLarge says that a limit was exceeded.
+	// ErrTooLarge reports that a limit is exceeded.
 	ErrTooLarge = errors.New("multipart form too large")
 )
 
 // Part is one field or file of a form.
 type Part struct {
-	// Name is the name of the field, FileName that of the file: empty if there is none.
+	// Name is the name of the field, FileName that of the file. They are empty if missing.
 	Name     string
 	FileName string
-	// Content lies in the body that was given to [NewReader].
+	// Content refers to the body that was passed to [NewReader].
 	Content []byte
 }
 
@@ -50,9 +50,9 @@ func Boundary(contentType string) (boundary string, ok bool, err error) {
 
 // Reader reads the parts of a form.
 type Reader struct {
-	// rest begins in the header of a part.
+	// rest starts with the header of the next part.
 	rest []byte
-	// delimiter ends the content of each part. It begins with a line break.
+	// delimiter ends the content of each part. It starts with a line break.
 	delimiter []byte
 	parts     int
 	maxParts  int
@@ -60,7 +60,7 @@ type Reader struct {
 	err       error
 }
 
-// NewReader returns a reader of body, which must not change while parts are in use.
+// NewReader returns a reader of body. body must not be modified while parts are in use.
 func NewReader(body []byte, boundary string, maxParts int) *Reader {
 	r := &Reader{delimiter: []byte("\r\n--" + boundary), maxParts: maxParts}
 	found := delimited{behind: -1}
@@ -82,7 +82,7 @@ func NewReader(body []byte, boundary string, maxParts int) *Reader {
 	return r
 }
 
-// Next returns the next part, and io.EOF after the last one.
+// Next returns the next part, or io.EOF after the last one. The error is [ErrMalformed] or [ErrTooLarge].
 func (r *Reader) Next() (Part, error) {
 	switch {
 	case r.err != nil:
@@ -109,7 +109,7 @@ func (r *Reader) next() (Part, error) {
 	if err != nil {
 		return Part{}, err
 	}
-	// The line break before the delimiter may be that of the header, if the content is empty.
+	// If the content is empty, the line break before the delimiter can be that of the header.
 	content := r.rest[length:]
 	found := r.find(r.rest[length-2:])
 	if found.behind < 0 {
@@ -120,7 +120,7 @@ func (r *Reader) next() (Part, error) {
 	return part, nil
 }
 
-// splitHeader returns the lines of a header, and where the content begins.
+// splitHeader returns the lines of a header and its length.
 func splitHeader(rest []byte) (lines []byte, length int, err error) {
 	if bytes.HasPrefix(rest, []byte("\r\n")) {
 		return nil, 2, nil
@@ -158,7 +158,7 @@ func parseHeader(lines []byte) (part Part, err error) {
 	return part, nil
 }
 
-// delimited is the position of a delimiter: where it begins, and what follows its line.
+// delimited is the position of a delimiter, and the position after its line.
 type delimited struct {
 	at     int
 	behind int
@@ -181,8 +181,8 @@ func (r *Reader) find(text []byte) delimited {
 	}
 }
 
-// lineBehind reads what may follow a delimiter: two dashes, or blanks and the end of the line. behind is negative if
-// anything else follows, which makes it no delimiter.
+// lineBehind parses the rest of a delimiter's line: two dashes, or blanks and a line break. behind is negative if there
+// is anything else, since then it is not a delimiter.
 func (r *Reader) lineBehind(text []byte, at int) delimited {
 	if bytes.HasPrefix(text[at:], []byte("--")) {
 		return delimited{behind: at + 2, last: true}

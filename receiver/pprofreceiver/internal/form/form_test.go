@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parts reads a form with \n for the line breaks.
+// parts parses a form in which \n stands for line breaks.
 func parts(text, boundary string, limit int) (all []Part, err error) {
 	r := NewReader([]byte(strings.ReplaceAll(text, "\n", "\r\n")), boundary, limit)
 	for {
@@ -115,8 +115,8 @@ func TestBoundary(t *testing.T) {
 	}
 }
 
-// FuzzReader reads a form that the standard library wrote, and any bytes. Of the first it finds what was written; of
-// the second nothing but what lies there.
+// FuzzReader parses a form that the standard library wrote, and any bytes. The result equals what was written, or lies
+// within the bytes.
 func FuzzReader(f *testing.F) {
 	f.Add("name", "file", []byte("content"), []byte("--b\r\n\r\n1\r\n--b--"), "b")
 	f.Add("", "a\"b\\c", []byte("\r\n--b--"), []byte("--b\r\nContent-Disposition: x; name=y\r\n\r\n--b--"), "b")

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package label is the labels and tags that clients send with a profile, under limits.
+// Package label has the labels and tags that clients send with a profile, under limits.
 package label
 
 import (
@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// MaxCount is how many labels may describe one profile.
+	// MaxCount is the number of labels that one profile can have.
 	MaxCount = 128
-	// MaxNameBytes limits the name of a label.
+	// MaxNameBytes is the maximum length of a name.
 	MaxNameBytes = 1 << 10
-	// MaxValueBytes limits the value of a label.
+	// MaxValueBytes is the maximum length of a value.
 	MaxValueBytes = 16 << 10
 )
 
-// ErrTooLarge says that a limit was exceeded. The text names the limit, its value and what was found.
+// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
 var ErrTooLarge = errors.New("too large")
 
 // Label is a name and its value.
@@ -28,7 +28,7 @@ type Label struct {
 	Value string
 }
 
-// Append appends a label to list, unless a limit is exceeded. Bytes that are not UTF-8 become U+FFFD.
+// Append appends a label to list. Invalid UTF-8 becomes U+FFFD. The error is [ErrTooLarge].
 func Append(list []Label, name, value string) ([]Label, error) {
 	if len(list) == MaxCount {
 		return list, fmt.Errorf("%w: more than %d labels", ErrTooLarge, MaxCount)
@@ -39,7 +39,7 @@ func Append(list []Label, name, value string) ([]Label, error) {
 	return append(list, Label{Name: ValidText(name), Value: ValidText(value)}), nil
 }
 
-// Check reports whether a name or a value is too long.
+// Check returns [ErrTooLarge] if a name or a value is too long.
 func Check(name, value string) error {
 	switch {
 	case len(name) > MaxNameBytes:
@@ -51,10 +51,10 @@ func Check(name, value string) error {
 	}
 }
 
-// Transport reports whether a label is for the server and does not describe the profile.
+// Transport reports whether a label is for the server, and does not describe the profile.
 func Transport(name string) bool { return strings.HasPrefix(name, "__") }
 
-// Find returns the value of the last label of this name.
+// Find returns the value of the last label with this name, or "".
 func Find(list []Label, name string) string {
 	value := ""
 	for _, l := range list {
@@ -65,5 +65,5 @@ func Find(list []Label, name string) string {
 	return value
 }
 
-// ValidText returns text as valid UTF-8, which OTLP requires.
+// ValidText returns text with invalid UTF-8 replaced by U+FFFD: OTLP requires UTF-8.
 func ValidText(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

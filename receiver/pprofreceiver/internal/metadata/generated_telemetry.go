@@ -75,7 +75,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofClosedConnections, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_closed_connections",
-		metric.WithDescription("Connections that the server closed because it had max_connections. [Alpha]"),
+		metric.WithDescription("Connections that the server closed because max_connections was reached. [Alpha]"),
 		metric.WithUnit("{connection}"),
 	)
 	errs = errors.Join(errs, err)
@@ -117,13 +117,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofRepairs, err = builder.meter.Int64Counter(
 		"otelcol_receiver_pprof_repairs",
-		metric.WithDescription("Irregularities that were repaired in accepted payloads, by kind. [Alpha]"),
+		metric.WithDescription("Faults in accepted payloads that were repaired, by kind. [Alpha]"),
 		metric.WithUnit("{repair}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofTranslateDuration, err = builder.meter.Float64Histogram(
 		"otelcol_receiver_pprof_translate_duration",
-		metric.WithDescription("Time to inflate and translate one payload, without the time of the next consumer. [Alpha]"),
+		metric.WithDescription("Time to decompress and translate one payload, without the time of the next consumer. [Alpha]"),
 		metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries([]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}...),
 	)

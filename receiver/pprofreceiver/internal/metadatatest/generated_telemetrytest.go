@@ -40,7 +40,7 @@ func AssertEqualReceiverPprofBytes(t *testing.T, tt *componenttest.Telemetry, dp
 func AssertEqualReceiverPprofClosedConnections(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_closed_connections",
-		Description: "Connections that the server closed because it had max_connections. [Alpha]",
+		Description: "Connections that the server closed because max_connections was reached. [Alpha]",
 		Unit:        "{connection}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -152,7 +152,7 @@ func AssertEqualReceiverPprofRefusedPayloads(t *testing.T, tt *componenttest.Tel
 func AssertEqualReceiverPprofRepairs(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_repairs",
-		Description: "Irregularities that were repaired in accepted payloads, by kind. [Alpha]",
+		Description: "Faults in accepted payloads that were repaired, by kind. [Alpha]",
 		Unit:        "{repair}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -168,7 +168,7 @@ func AssertEqualReceiverPprofRepairs(t *testing.T, tt *componenttest.Telemetry, 
 func AssertEqualReceiverPprofTranslateDuration(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.HistogramDataPoint[float64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_pprof_translate_duration",
-		Description: "Time to inflate and translate one payload, without the time of the next consumer. [Alpha]",
+		Description: "Time to decompress and translate one payload, without the time of the next consumer. [Alpha]",
 		Unit:        "s",
 		Data: metricdata.Histogram[float64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -13,18 +13,19 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
-// maxEscape is how many bytes an escape may have for one byte of text.
+// maxEscape is the length of the longest escape for one byte of text.
 const maxEscape = len(`\u0000`)
 
-// jsonReader reads a message in the JSON form of protobuf. Field names are in camel case or as in the message's definition.
+// jsonReader parses a message in the JSON form of protobuf. Field names are in camel case, or as in the definition of the
+// message.
 type jsonReader struct {
 	collector
 	jsonscan.Scanner
 	labelSet bool
 }
 
-// ReadJSON reads a message in JSON. It decodes the profiles in place: they are parts of message, which it overwrites. message
-// must not change while they are in use.
+// ReadJSON parses a message in JSON. It decodes the profiles in place: they overwrite parts of message. message must not
+// be modified while they are in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Reserve.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
 	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed}, labelSet: m.labelSet}
 	err := r.object(func(key []byte) error {
@@ -39,7 +40,7 @@ func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
 	return r.series, err
 }
 
-// object reads an object, or null, calling f for each of its keys. f reads the value.
+// object reads an object, or null, and calls f for each key. f must read the value.
 func (r *jsonReader) object(f func(key []byte) error) error {
 	return r.Object(func(key []byte) error { return f(unescape(key)) })
 }
@@ -89,7 +90,7 @@ func (r *jsonReader) readLabel(s *Series) error {
 	return r.addLabel(s, name, value)
 }
 
-// labelText reads a string, or null. One that is longer than limit may be returned; it is not much longer.
+// labelText reads a string, or null. The result can be slightly longer than limit.
 func (r *jsonReader) labelText(limit int) (string, error) {
 	if r.Word("null") {
 		return "", nil
@@ -131,8 +132,7 @@ func (r *jsonReader) readSample(s *Series) error {
 	return r.addProfile(s, profile)
 }
 
-// decodeBase64 accepts both alphabets, with and without padding, as the JSON form of protobuf allows. It overwrites text
-// with the result.
+// decodeBase64 decodes both alphabets, with or without padding, as the JSON form of protobuf allows. It overwrites text.
 func decodeBase64(text []byte) ([]byte, error) {
 	text = bytes.TrimRight(text, "=")
 	for i, c := range text {

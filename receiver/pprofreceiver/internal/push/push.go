@@ -12,46 +12,46 @@ import (
 )
 
 var (
-	// ErrMalformed says that a message cannot be read.
+	// ErrMalformed reports that a message cannot be parsed.
 	ErrMalformed = errors.New("malformed message")
-	// ErrTooLarge says that a limit was exceeded.
+	// ErrTooLarge reports that a limit is exceeded.
 	ErrTooLarge = errors.New("message too large")
 )
 
-// Series is profiles with the same labels.
+// Series is a list of profiles with the same labels.
 type Series struct {
 	Labels []label.Label
-	// Profiles are pprofs, compressed or not. They lie in the message.
+	// Profiles are pprofs, compressed or not. They refer to memory of the message.
 	Profiles [][]byte
 }
 
-// Message is the form of the series in a type of message.
+// Message is a type of message.
 type Message struct {
 	series fieldNumber
-	// labelSet says that the labels are in a message of their own within the series.
+	// labelSet is true if the labels of a series are in a nested message.
 	labelSet bool
 }
 
 var (
-	// PushRequest is that of push.v1.PusherService/Push.
+	// PushRequest is the request of push.v1.PusherService/Push.
 	PushRequest = Message{series: 1}
-	// WriteRawRequest is that of parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw.
+	// WriteRawRequest is the request of parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw.
 	WriteRawRequest = Message{series: 2, labelSet: true}
 )
 
-// Limits limits a message. MaxProfiles is for all series together.
+// Limits limits a message. MaxProfiles applies to all series together.
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
-	// Reserve, if set, is called before a label is copied, with the bytes of all labels. If it returns an error, that is
-	// returned as it is.
+	// Reserve, if set, is called before a label is copied, with the total memory of all labels. An error is returned
+	// unchanged.
 	Reserve func(bytes int) error
 }
 
 // labelBytes is the memory of a label without its text.
 const labelBytes = int(unsafe.Sizeof(label.Label{}))
 
-// collector holds what was read so far.
+// collector has the series that were read so far.
 type collector struct {
 	limits   Limits
 	series   []Series

@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// write is the message of these series, with fields that mean nothing between those that do.
+// write returns a message with these series, and unknown fields between the others.
 func (m Message) write(series []Series) []byte {
 	var message []byte
 	for _, s := range series {
@@ -68,7 +68,7 @@ func appendNoise(to []byte) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(to, 101, protowire.Fixed64Type), 7)
 }
 
-// writeJSON is the same in JSON.
+// writeJSON returns the same message in JSON.
 func (m Message) writeJSON(tb testing.TB, series []Series) []byte {
 	tb.Helper()
 	var list []any
@@ -155,7 +155,7 @@ func TestMalformed(t *testing.T) {
 			require.ErrorIs(t, err, ErrMalformed)
 		}
 	}
-	// What ends at the end of a field of the message is a message: three series, each with two fields behind it.
+	// A message that ends at the end of a field is valid: three series, each followed by two fields.
 	assert.Equal(t, 3*3, good)
 
 	for _, message := range [][]byte{
@@ -203,7 +203,7 @@ func TestTooLarge(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestManySeriesCostLittle gives up on a message of a million series before it takes memory for them.
+// TestManySeriesCostLittle: a message of a million series is refused before memory is allocated for them.
 func TestManySeriesCostLittle(t *testing.T) {
 	wire := []byte(strings.Repeat("\x0a\x00", 1_000_000))
 	text := []byte(`{"series":[` + strings.Repeat("{},", 1_000_000) + `{}]}`)
@@ -215,7 +215,7 @@ func TestManySeriesCostLittle(t *testing.T) {
 	}), 200.0)
 }
 
-// TestJSONCostsLittle reads what is long in places that mean nothing, and a long profile. None of it is copied.
+// TestJSONCostsLittle: long unknown values, and a long profile, are not copied.
 func TestJSONCostsLittle(t *testing.T) {
 	const size = 1 << 20
 	for name, text := range map[string]string{
@@ -250,7 +250,7 @@ func TestJSONCostsLittle(t *testing.T) {
 	}
 }
 
-// TestReserve: labels are copied after their bytes are reserved, all of them together.
+// TestReserve: the bytes of all labels are reserved before labels are copied.
 func TestReserve(t *testing.T) {
 	series := []Series{{Labels: []label.Label{{Name: "ab", Value: "c"}, {Name: "d"}}}, {Labels: []label.Label{{Value: "efgh"}}}}
 	refused := errors.New("no more")
@@ -273,8 +273,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any bytes as either message. What is read stays the same when it is written and read again, in both
-// forms.
+// FuzzRead parses any bytes as both messages. The result is unchanged after writing and parsing it, in both encodings.
 func FuzzRead(f *testing.F) {
 	for i, m := range kinds {
 		f.Add(m.write(example), i == 1)
@@ -300,7 +299,7 @@ func FuzzRead(f *testing.F) {
 			require.True(t, json.Valid(message))
 		}
 		for _, read := range []func([]byte, Limits) ([]Series, error){m.Read, m.ReadJSON} {
-			text := bytes.Clone(message) // JSON is read in place.
+			text := bytes.Clone(message) // JSON is parsed in place.
 			series, err := read(text, limits)
 			if err != nil {
 				continue

@@ -9,11 +9,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/jsonscan"
 )
 
-// notASCII stands for what is neither in a name nor in base64.
+// notASCII replaces characters that occur neither in names nor in base64.
 const notASCII = 0x7f
 
-// unescape replaces the escapes in raw, which [jsonscan.Scanner.Literal] has checked, in place. Those that mean no
-// printable character of ASCII and no line end become notASCII.
+// unescape replaces the escapes in raw in place. [jsonscan.Scanner.Literal] must have checked raw. Characters other than
+// printable ASCII and line breaks become notASCII.
 func unescape(raw []byte) []byte {
 	n := bytes.IndexByte(raw, '\\')
 	if n < 0 {

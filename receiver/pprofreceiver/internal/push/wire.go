@@ -27,7 +27,8 @@ const (
 	sampleRawProfile fieldNumber = 1
 )
 
-// Read reads a message on the wire. The profiles are parts of message, which must not change while they are in use.
+// Read parses a message in protobuf. The profiles refer to memory of message, which must not be modified while they are
+// in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Reserve.
 func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
 	c := collector{limits: limits}
 	err := eachMessage(message, m.series, "series", func(content []byte) error {
@@ -78,14 +79,14 @@ func (c *collector) readLabel(s *Series, content []byte) error {
 	if err != nil {
 		return err
 	}
-	// The limits are checked before the copies are made.
+	// Check the limits before copying.
 	if len(name) > label.MaxNameBytes || len(value) > label.MaxValueBytes {
 		name, value = name[:min(len(name), label.MaxNameBytes+1)], value[:min(len(value), label.MaxValueBytes+1)]
 	}
 	return c.addLabel(s, string(name), string(value))
 }
 
-// eachMessage calls f with each field of this number, which holds bytes. Other fields are skipped.
+// eachMessage calls f with each length-delimited field of this number, and skips other fields.
 func eachMessage(message []byte, number fieldNumber, name string, f func(content []byte) error) error {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)

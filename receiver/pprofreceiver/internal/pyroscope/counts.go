@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Counts says what the values of a profile are whose format does not say so: stacks with a count.
+// Counts describes the values of a profile whose format has no sample type: stacks with counts.
 type Counts struct {
-	// App is the name of the application without the part that names the type.
+	// App is the name of the application without the suffix for the type.
 	App string
 	// Type and Unit are those of the sample type.
 	Type, Unit string
-	// ProfileName is the name of the profile where its type alone does not tell it from others.
+	// ProfileName is the name of the profile, if its type is not enough to identify it.
 	ProfileName string
-	// Period is what one count is worth, 0 if the values are in Unit already.
+	// Period is the value of one count, or 0 if the values already are in Unit.
 	Period int64
 }
 
@@ -28,15 +28,15 @@ const (
 
 	// unitsSamples is the default of the parameter units: each count is one sample.
 	unitsSamples = "samples"
-	// aggregationAverage is the value of aggregationType for what is there at a time, such as memory in use.
+	// aggregationAverage is the value of aggregationType for states, such as memory in use.
 	aggregationAverage = "average"
 
 	defaultSampleRate = 100
 	second            = 1_000_000_000
 )
 
-// bySuffix are the types that the last part of an application's name can name, as in app.alloc_objects. They are named as in the
-// pprofs of Go, with which Pyroscope puts them together.
+// bySuffix maps the last part of an application's name, as in app.alloc_objects, to its type. The types are those of Go's
+// pprofs; Pyroscope merges them.
 var bySuffix = map[string]Counts{
 	"cpu":            {Type: "cpu", Unit: unitNanoseconds},
 	"itimer":         {Type: "cpu", Unit: unitNanoseconds, ProfileName: "itimer"},
@@ -55,7 +55,7 @@ var bySuffix = map[string]Counts{
 	"lock_duration":  {Type: "delay", Unit: unitNanoseconds},
 }
 
-// byUnits are the types where the name names none, by the parameter units. The second is that of an average.
+// byUnits maps the parameter units to types, for names without a type. The second type is for averages.
 var byUnits = map[string][2]Counts{
 	unitsSamples:       {{Type: "cpu", Unit: unitNanoseconds}, {Type: "cpu", Unit: unitNanoseconds}},
 	"objects":          {{Type: "alloc_objects", Unit: unitCount}, {Type: "inuse_objects", Unit: unitCount}},
@@ -66,8 +66,8 @@ var byUnits = map[string][2]Counts{
 	"lock_nanoseconds": {{Type: "delay", Unit: unitNanoseconds}, {Type: "delay", Unit: unitNanoseconds}},
 }
 
-// ParseCounts reads what the name of the application and the parameters units, sampleRate and aggregationType say about counts.
-// The last part of the name decides, then units.
+// ParseCounts returns the type of counts from the application's name and the parameters units, sampleRate and
+// aggregationType. The last part of the name takes precedence over units.
 func ParseCounts(app, units, sampleRate, aggregation string) (Counts, error) {
 	if units == "" {
 		units = unitsSamples
@@ -97,7 +97,7 @@ func ParseCounts(app, units, sampleRate, aggregation string) (Counts, error) {
 	return counts, err
 }
 
-// parseRate reads samples per second. Without a rate, and for 0, which some clients send, it is the default.
+// parseRate parses samples per second. An empty rate, and 0, which some clients send, mean the default.
 func parseRate(text string) (int64, error) {
 	if text == "" {
 		return defaultSampleRate, nil

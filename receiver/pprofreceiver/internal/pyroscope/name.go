@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
-// ParseName reads the parameter name, app{key=value,key=value}. Values are not quoted, so they have no comma.
+// ParseName parses the parameter name, app{key=value,key=value}. Values are not quoted, so they cannot contain a comma.
 func ParseName(name string) (app string, labels []label.Label, err error) {
 	app, list, labelled := strings.Cut(name, "{")
 	app = strings.TrimSpace(app)

@@ -50,7 +50,7 @@ func TestParseName(t *testing.T) {
 	} {
 		_, _, err := ParseName(name)
 		require.ErrorContains(t, err, want)
-		assert.Less(t, len(err.Error()), 300, "an error does not repeat what it was given")
+		assert.Less(t, len(err.Error()), 300, "an error does not repeat long input")
 	}
 	_, labels, err := ParseName(manyLabels(128))
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestProfileName(t *testing.T) {
 	require.ErrorIs(t, err, label.ErrTooLarge)
 }
 
-// FuzzParameters reads a name, a time and a configuration. Of a name that is taken, nothing is lost or invented.
+// FuzzParameters parses a name, a time and a configuration. The parts of a valid name are complete.
 func FuzzParameters(f *testing.F) {
 	f.Add("checkout{region=eu-1,__session_id__=7}", "1795239923000", `{"contentions":{"display-name":"mutex_count"}}`)
 	f.Add("a{b=c,,}", "now-1h", `{"a":{}}`)

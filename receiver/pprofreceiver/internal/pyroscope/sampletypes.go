@@ -16,14 +16,14 @@ import (
 // maxConfigBytes limits sample_type_config.
 const maxConfigBytes = 64 << 10
 
-// sampleType is the part of the configuration of a sample type that is used. Units and aggregation are for a database; the
-// profile has its own.
+// sampleType is the part of the configuration of a sample type that this package uses. The rest is for databases; the
+// profile has its own units.
 type sampleType struct {
 	DisplayName string `json:"display-name"`
 }
 
-// ProfileName returns the name of the profile according to the display names in a sample_type_config: mutex for mutex_count and
-// mutex_duration. It is empty if they name none, or several.
+// ProfileName returns the name of the profile from the display names in a sample_type_config: mutex for mutex_count and
+// mutex_duration. It returns "" if they have no name, or several.
 func ProfileName(config []byte) (string, error) {
 	if len(config) > maxConfigBytes {
 		return "", fmt.Errorf("%w: bytes of sample_type_config: %d, the limit is %d", label.ErrTooLarge, len(config), maxConfigBytes)
@@ -46,7 +46,7 @@ func ProfileName(config []byte) (string, error) {
 	return label.ValidText(name[:min(len(name), label.MaxNameBytes)]), nil
 }
 
-// baseName removes the suffix of a display name that names the measurement.
+// baseName removes the suffix for the measurement from a display name.
 func baseName(display string) string {
 	for _, end := range []string{"_count", "_duration"} {
 		if base, found := strings.CutSuffix(display, end); found {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// units of relative times, by the words that name them.
+// units maps the words for units of relative times to their durations.
 var units = map[string]time.Duration{
 	"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second,
 	"m": time.Minute, "min": time.Minute, "minute": time.Minute, "minutes": time.Minute,
@@ -21,8 +21,8 @@ var units = map[string]time.Duration{
 	"y": 365 * 24 * time.Hour, "year": 365 * 24 * time.Hour, "years": 365 * 24 * time.Hour,
 }
 
-// ParseTime reads the parameters from and until: YYYYMMDD in UTC, seconds, milliseconds, microseconds or nanoseconds
-// since 1970, now, or now-1h. It reports false for anything else.
+// ParseTime parses the parameters from and until: YYYYMMDD in UTC; seconds, milliseconds, microseconds or nanoseconds
+// since 1970; now, or now-1h. It returns false for anything else.
 func ParseTime(text string, now time.Time) (time.Time, bool) {
 	if relative, ok := strings.CutPrefix(text, "now"); ok {
 		return relativeTime(relative, now)
@@ -50,7 +50,7 @@ func ParseTime(text string, now time.Time) (time.Time, bool) {
 	}
 }
 
-// relativeTime parses what follows now: nothing, or a sign, a number and a unit.
+// relativeTime parses the text after now: nothing, or a sign, a number and a unit.
 func relativeTime(text string, now time.Time) (time.Time, bool) {
 	if text == "" {
 		return now, true

@@ -86,7 +86,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileOtherRecords, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_other_records",
-		metric.WithDescription("Log records that are no profiling records. [Alpha]"),
+		metric.WithDescription("Log records other than profiling records, by outcome. [Alpha]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
@@ -104,13 +104,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileRepairs, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_repairs",
-		metric.WithDescription("Irregularities that were tolerated, by kind. [Alpha]"),
+		metric.WithDescription("Faults in profiling records that were repaired or ignored, by kind. [Alpha]"),
 		metric.WithUnit("{repair}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverSplunkLogProfileSamples, err = builder.meter.Int64Counter(
 		"otelcol_receiver_splunk_log_profile_samples",
-		metric.WithDescription("OTLP samples made of the observations. [Alpha]"),
+		metric.WithDescription("OTLP samples that the observations became. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)

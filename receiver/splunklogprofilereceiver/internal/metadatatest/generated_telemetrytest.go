@@ -72,7 +72,7 @@ func AssertEqualReceiverSplunkLogProfileEvents(t *testing.T, tt *componenttest.T
 func AssertEqualReceiverSplunkLogProfileOtherRecords(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_other_records",
-		Description: "Log records that are no profiling records. [Alpha]",
+		Description: "Log records other than profiling records, by outcome. [Alpha]",
 		Unit:        "{record}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -120,7 +120,7 @@ func AssertEqualReceiverSplunkLogProfileRefusals(t *testing.T, tt *componenttest
 func AssertEqualReceiverSplunkLogProfileRepairs(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_repairs",
-		Description: "Irregularities that were tolerated, by kind. [Alpha]",
+		Description: "Faults in profiling records that were repaired or ignored, by kind. [Alpha]",
 		Unit:        "{repair}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualReceiverSplunkLogProfileRepairs(t *testing.T, tt *componenttest.
 func AssertEqualReceiverSplunkLogProfileSamples(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_receiver_splunk_log_profile_samples",
-		Description: "OTLP samples made of the observations. [Alpha]",
+		Description: "OTLP samples that the observations became. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
