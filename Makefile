@@ -176,7 +176,8 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
 	@$(GO) test -c -o _build/bench-merge.test ./exporter/profileviewexporter/internal/merge
 	@$(GO) test -c -o _build/bench-pages.test ./exporter/profileviewexporter
-	@for format in splunk jfr collapsed speedscope perfscript; do $(GO) test -c -o _build/bench-$$format.test ./translator/$$format || exit 1; done
+	@for format in splunk collapsed speedscope perfscript; do $(GO) test -c -o _build/bench-$$format.test ./translator/$$format || exit 1; done
+	@$(GO) -C test/clients test -c -o $(CURDIR)/_build/bench-clients.test .
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@# One processor: who makes garbage pays for its collection.
 	@for round in $$(seq $(BENCHCOUNT)); do \
@@ -185,7 +186,8 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 		$(call measure,exporter/profileviewexporter/internal/merge,merge,.,$(BENCHTIME)); \
 		$(call measure,exporter/profileviewexporter,pages,^BenchmarkServerPages$$,$(BENCHTIME)); \
 		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
-		for format in splunk jfr collapsed speedscope perfscript; do $(call measure,translator/$$format,$$format,.,$(BENCHTIME)); done; \
+		for format in splunk collapsed speedscope perfscript; do $(call measure,translator/$$format,$$format,.,$(BENCHTIME)); done; \
+		$(call measure,test/clients,clients,^BenchmarkJFR$$,$(BENCHTIME)); \
 	done | tee _build/bench.txt
 	@$(call tool,benchtable) -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(call tool,sizetable) >>_build/performance.md
