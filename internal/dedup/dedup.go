@@ -52,6 +52,8 @@ type Options struct {
 	ClearNegativeLines bool
 	// NameFunctions gives functions that have neither a name, a system name nor a file name the name AnonymousFunction.
 	NameFunctions bool
+	// WidenTimes moves the start and the end of a profile so that all timestamps are within, by one hour at most.
+	WidenTimes bool
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
@@ -79,6 +81,8 @@ type Stats struct {
 	PartialLinks, EmptyProfiles int
 	// ClearedLines counts lines, columns and start lines that were below 0, NamedFunctions the functions that got a name.
 	ClearedLines, NamedFunctions int
+	// WidenedProfiles counts profiles whose start or end was moved, so that all timestamps are within.
+	WidenedProfiles int
 }
 
 // DropKey is why profiles were dropped, and of which service they are.

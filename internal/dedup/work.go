@@ -66,7 +66,7 @@ func (w *work) run() error {
 		}
 	}
 	w.stats.EntriesOut = w.tables.SizesAfter()
-	if w.tables.Changed() || w.samplesChange() || w.containersChange() {
+	if w.tables.Changed() || w.samplesChange() || w.containersChange() || w.timesChange() {
 		w.apply()
 	}
 	for profile := range walk.Profiles(w.pd) {
@@ -95,6 +95,7 @@ func (w *work) apply() {
 	w.stats.Changed = true
 	for profile := range walk.Profiles(w.pd) {
 		w.combine(profile)
+		w.widenTime(profile)
 		w.tables.RewriteHeader(profile)
 	}
 	w.tables.Apply()

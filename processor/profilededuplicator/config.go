@@ -32,6 +32,9 @@ type Config struct {
 	// FunctionsWithoutName is what to do with functions that have neither a name, a system name nor a file name (default:
 	// name).
 	FunctionsWithoutName FunctionsWithoutName `mapstructure:"functions_without_name"`
+	// TimestampsOutside is what to do with a profile whose time range does not hold all timestamps of its samples (default:
+	// widen).
+	TimestampsOutside TimestampsOutside `mapstructure:"timestamps_outside"`
 	// DropEmptyProfiles drops profiles without samples (default: false).
 	DropEmptyProfiles bool `mapstructure:"drop_empty_profiles"`
 
@@ -61,6 +64,7 @@ func createDefaultConfig() component.Config {
 		LinksWithoutSpan:     LinksWithoutSpanDrop,
 		NegativeLines:        NegativeLinesClear,
 		FunctionsWithoutName: FunctionsWithoutNameName,
+		TimestampsOutside:    TimestampsOutsideWiden,
 		Batch:                configoptional.Default(defaultBatchConfig()),
 		DropRepeated:         configoptional.Default(defaultDropRepeatedConfig()),
 		MergeProfiles:        configoptional.Default(defaultMergeProfilesConfig()),
@@ -95,5 +99,6 @@ func (c *Config) options() dedup.Options {
 		DropEmptyProfiles:  c.DropEmptyProfiles,
 		ClearNegativeLines: c.NegativeLines == NegativeLinesClear,
 		NameFunctions:      c.FunctionsWithoutName == FunctionsWithoutNameName,
+		WidenTimes:         c.TimestampsOutside == TimestampsOutsideWiden,
 	}
 }

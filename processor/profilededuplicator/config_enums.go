@@ -109,3 +109,18 @@ const (
 func (f *FunctionsWithoutName) UnmarshalText(text []byte) error {
 	return configcheck.Word(f, text, "functions_without_name", FunctionsWithoutNameName, FunctionsWithoutNameKeep)
 }
+
+// TimestampsOutside says what becomes of a profile whose time range does not hold all timestamps of its samples.
+type TimestampsOutside string
+
+const (
+	// TimestampsOutsideWiden widens the time range, by one hour on each side at most.
+	TimestampsOutsideWiden TimestampsOutside = "widen"
+	// TimestampsOutsideKeep leaves it as it is.
+	TimestampsOutsideKeep TimestampsOutside = "keep"
+)
+
+// UnmarshalText reads a name.
+func (o *TimestampsOutside) UnmarshalText(text []byte) error {
+	return configcheck.Word(o, text, "timestamps_outside", TimestampsOutsideWiden, TimestampsOutsideKeep)
+}

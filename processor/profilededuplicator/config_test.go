@@ -45,7 +45,7 @@ func load(t *testing.T, entry string) *Config {
 func TestConfigDefaults(t *testing.T) {
 	cfg := load(t, "profile_deduplicator")
 	assert.Equal(t, createDefaultConfig(), cfg)
-	assert.Equal(t, dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true}, cfg.options())
+	assert.Equal(t, dedup.Options{DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true, WidenTimes: true}, cfg.options())
 	for _, section := range []interface{ HasValue() bool }{cfg.Batch, cfg.DropRepeated, cfg.MergeProfiles} {
 		assert.False(t, section.HasValue(), "off by default")
 	}
@@ -99,7 +99,7 @@ func TestConfigAll(t *testing.T) {
 	assert.Equal(t, []string{"inuse_space", "inuse_*/count"}, cfg.MergeProfiles.Get().GaugeTypes)
 
 	cfg = load(t, "profile_deduplicator/ids")
-	assert.Equal(t, dedup.Options{Shape: dedup.ShapeTotal, OnInvalid: dedup.Pass, DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true}, cfg.options())
+	assert.Equal(t, dedup.Options{Shape: dedup.ShapeTotal, OnInvalid: dedup.Pass, DropPartialLinks: true, ClearNegativeLines: true, NameFunctions: true, WidenTimes: true}, cfg.options())
 	assert.Equal(t, []string{"X-Scope-OrgID"}, cfg.repeatedKeys())
 }
 

@@ -263,7 +263,7 @@ func waitOf(change func(*BatchConfig)) func(*Config) {
 // keepAll keeps what is dropped because strict readers refuse it.
 func keepAll(cfg *Config) {
 	cfg.LinksWithoutSpan = LinksWithoutSpanKeep
-	cfg.NegativeLines, cfg.FunctionsWithoutName = NegativeLinesKeep, FunctionsWithoutNameKeep
+	cfg.NegativeLines, cfg.FunctionsWithoutName, cfg.TimestampsOutside = NegativeLinesKeep, FunctionsWithoutNameKeep, TimestampsOutsideKeep
 }
 
 // repeatedOf enables drop_repeated, in addition to change.

@@ -111,6 +111,7 @@ func (t *telemetry) deduplicated(ctx context.Context, stats *dedup.Stats, took t
 		n  int
 	}{
 		{t.builder.ProcessorProfileDeduplicatorClearedLines, stats.ClearedLines},
+		{t.builder.ProcessorProfileDeduplicatorWidenedProfiles, stats.WidenedProfiles},
 		{t.builder.ProcessorProfileDeduplicatorDroppedAttributes, stats.DroppedAttributes},
 		{t.builder.ProcessorProfileDeduplicatorDroppedEmptyProfiles, stats.EmptyProfiles},
 		{t.builder.ProcessorProfileDeduplicatorDroppedLinks, stats.PartialLinks},

@@ -61,6 +61,7 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorResolvedMessages          metric.Int64Counter
 	ProcessorProfileDeduplicatorRetries                   metric.Int64Counter
 	ProcessorProfileDeduplicatorSavedBytes                metric.Int64UpDownCounter
+	ProcessorProfileDeduplicatorWidenedProfiles           metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -347,6 +348,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_saved_bytes",
 		metric.WithDescription("Size of the received messages minus the size of what the next component accepted of them, in protobuf. It falls where sample_shape makes messages larger. [Alpha]"),
 		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ProcessorProfileDeduplicatorWidenedProfiles, err = builder.meter.Int64Counter(
+		"otelcol_processor_profile_deduplicator_widened_profiles",
+		metric.WithDescription("Profiles whose start or end was moved so that all timestamps are within, because of timestamps_outside. [Alpha]"),
+		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

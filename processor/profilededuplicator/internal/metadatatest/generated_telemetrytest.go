@@ -538,3 +538,19 @@ func AssertEqualProcessorProfileDeduplicatorSavedBytes(t *testing.T, tt *compone
 	require.NoError(t, err)
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
+
+func AssertEqualProcessorProfileDeduplicatorWidenedProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
+	want := metricdata.Metrics{
+		Name:        "otelcol_processor_profile_deduplicator_widened_profiles",
+		Description: "Profiles whose start or end was moved so that all timestamps are within, because of timestamps_outside. [Alpha]",
+		Unit:        "{profile}",
+		Data: metricdata.Sum[int64]{
+			Temporality: metricdata.CumulativeTemporality,
+			IsMonotonic: true,
+			DataPoints:  dps,
+		},
+	}
+	got, err := tt.GetMetric("otelcol_processor_profile_deduplicator_widened_profiles")
+	require.NoError(t, err)
+	metricdatatest.AssertEqual(t, want, got, opts...)
+}

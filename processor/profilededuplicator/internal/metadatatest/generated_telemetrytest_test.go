@@ -11,9 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"go.opentelemetry.io/collector/component/componenttest"
-
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
+	"go.opentelemetry.io/collector/component/componenttest"
 )
 
 func TestSetupTelemetry(t *testing.T) {
@@ -63,6 +62,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorResolvedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRetries.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorSavedBytes.Add(context.Background(), 1)
+	tb.ProcessorProfileDeduplicatorWidenedProfiles.Add(context.Background(), 1)
 	AssertEqualProcessorProfileDeduplicatorBatchBytes(t, testTel,
 		[]metricdata.HistogramDataPoint[int64]{{}}, metricdatatest.IgnoreValue(),
 		metricdatatest.IgnoreTimestamp())
@@ -160,6 +160,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorSavedBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualProcessorProfileDeduplicatorWidenedProfiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 

@@ -1,0 +1,81 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+)
+
+const hour = uint64(time.Hour)
+
+// TestWidenTimes: the range of a profile is the smallest that holds what it was and all timestamps, unless a clock is wrong.
+func TestWidenTimes(t *testing.T) {
+	const start = 100 * hour
+	for name, test := range map[string]struct {
+		start, duration         uint64
+		timestamps              []uint64
+		wantStart, wantDuration uint64
+	}{
+		"within":               {start, 10, []uint64{start, start + 9}, start, 10},
+		"none":                 {start, 0, nil, start, 0},
+		"at the end":           {start, 10, []uint64{start + 3, start + 10}, start, 11},
+		"before":               {start, 10, []uint64{start - 2}, start - 2, 12},
+		"on both sides":        {start, 10, []uint64{start + 20, start - 2}, start - 2, 23},
+		"no duration":          {start, 0, []uint64{start, start + 5}, start, 6},
+		"no time":              {0, 0, []uint64{start + 7, start}, start, 8},
+		"a duration only":      {0, 20, []uint64{start, start + 7}, start, 20},
+		"an hour before":       {start, 10, []uint64{start - hour}, start - hour, hour + 10},
+		"longer before":        {start, 10, []uint64{start - hour - 1}, start, 10},
+		"an hour after":        {start, 10, []uint64{start + 9 + hour}, start, 10 + hour},
+		"longer after":         {start, 10, []uint64{start + 10 + hour}, start, 10},
+		"one of a wrong clock": {start, 10, []uint64{1, start + 10}, start, 10},
+		"the last time":        {start, 10, []uint64{math.MaxUint64}, start, 10},
+		"no end":               {start, math.MaxUint64, []uint64{1}, start, math.MaxUint64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			message := func() pprofile.Profiles {
+				pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+					if s := sample(1); len(test.timestamps) > 0 {
+						s.TimestampsUnixNano().FromRaw(test.timestamps)
+					} else {
+						s.Values().Append(1)
+					}
+				})
+				profile := onlyProfile(pd)
+				profile.SetTime(pcommon.Timestamp(test.start))
+				profile.SetDurationNano(test.duration)
+				return pd
+			}
+			for _, widen := range []bool{true, false} {
+				after, stats, err := dedup.New(dedup.Options{WidenTimes: widen}).Deduplicate(message())
+				require.NoError(t, err)
+				profile := onlyProfile(after)
+				wantStart, wantDuration := test.wantStart, test.wantDuration
+				if !widen {
+					wantStart, wantDuration = test.start, test.duration
+				}
+				assert.Equal(t, wantStart, uint64(profile.Time()))
+				assert.Equal(t, wantDuration, profile.DurationNano())
+				changed := 0
+				if wantStart != test.start || wantDuration != test.duration {
+					changed = 1
+				}
+				assert.Equal(t, changed, stats.WidenedProfiles)
+			}
+		})
+	}
+}
+
+func onlyProfile(pd pprofile.Profiles) pprofile.Profile {
+	return pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+}
