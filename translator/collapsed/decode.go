@@ -92,10 +92,16 @@ type reader struct {
 	period  int64
 	// stack is the current stack, root first.
 	stack []int32
+	// text is the stack of the last line, and index its index.
+	text  []byte
+	index int32
 }
 
-// add adds count to the sample of the current stack. It fails if the product of count and period overflows int64.
-func (r *reader) add(count int64) {
+// add adds count to the sample of the current stack.
+func (r *reader) add(count int64) { r.addAt(r.Stack(r.stack, true), count) }
+
+// addAt adds count to the sample of a stack. It fails if the product of count and period overflows int64.
+func (r *reader) addAt(stack int32, count int64) {
 	if r.Err() != nil {
 		return
 	}
@@ -104,7 +110,7 @@ func (r *reader) add(count int64) {
 		r.Fail(profilebuilder.Malformed("the count %d is too large for a period of %d", count, r.period))
 		return
 	}
-	r.profile.Add(r.Stack(r.stack, true), nil, int64(value))
+	r.profile.Add(stack, nil, int64(value))
 }
 
 // push appends a frame to the current stack.

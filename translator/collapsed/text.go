@@ -44,8 +44,12 @@ func (r *reader) readLine(line []byte, counted bool) {
 		}
 		stack = bytes.TrimRight(line[:end], " \t")
 	}
-	r.readStack(stack)
-	r.add(count)
+	if len(r.text) == 0 || !bytes.Equal(stack, r.text) { // Equal lines often follow each other.
+		r.text = stack
+		r.readStack(stack)
+		r.index = r.Stack(r.stack, true)
+	}
+	r.addAt(r.index, count)
 }
 
 // readStack sets the current stack to the frames in text.
