@@ -76,7 +76,7 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 	if answer.status != http.StatusOK {
 		return answer.status, answer.body, nil
 	}
-	return answer.status, adapt(answer.body, additions), nil
+	return answer.status, adapt(withoutPlaces(answer.body), additions), nil
 }
 
 //go:embed head.html
