@@ -30,6 +30,8 @@ type bar struct {
 	Coloured bool
 	// Plain leads to a page that needs no JavaScript, from those that do.
 	Plain string
+	// Table leads to the page that has the same as a table, from the flame graph.
+	Table string
 	// Filter is a form that chooses resources.
 	Filter filter
 	// Comparison are the fields of a form that compares with another service, type or time, ComparisonKept the parameters

@@ -57,7 +57,7 @@ func TestServerBar(t *testing.T) {
 		assert.Contains(t, text, "<strong>a/b</strong>", page)
 		assert.Contains(t, text, "3 profiles, "+ago(8*time.Minute).Format(time.DateTime), page)
 		assert.Contains(t, text, `<meta name="viewport"`, page)
-		assert.NotContains(t, text, `<div id="legend"`, page)
+		assert.NotContains(t, text, `<section id="legend"`, page)
 		links := linksOf(text)
 		for name, want := range map[string]string{"last 5 min": "2 profiles", "last 15 min": "3 profiles", "all": "3 profiles", "Refresh": "3 profiles"} {
 			response, body := s.follow(t, s.url+path, links[name])
@@ -114,13 +114,13 @@ func TestServerCompares(t *testing.T) {
 	response, page := s.follow(t, s.url+path, link)
 	require.Equal(t, http.StatusOK, response.StatusCode, page)
 	assert.Contains(t, page, "<title>Difference: s samples, last 5 min – profiles</title>")
-	legend := regexp.MustCompile(`(?s)<div id="legend">.*?</div>`).FindString(page)
+	legend := regexp.MustCompile(`(?s)<section id="legend" aria-label="Comparison">.*?</section>`).FindString(page)
 	for _, want := range []string{"<strong>30</strong>", "<strong>40</strong>", `<strong class="less">-10 (-25.0 %)</strong>`, "more than before", "less than before"} {
 		assert.Contains(t, legend, want)
 	}
 	response, page = s.follow(t, response.Request.URL.String(), linksOf(page)["Without comparison"])
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	assert.NotContains(t, page, `<div id="legend">`)
+	assert.NotContains(t, page, `<section id="legend"`)
 	_, page = s.follow(t, s.url+path, strings.Replace(link, "flamegraph", "top", 1))
 	assert.Contains(t, page, "<strong>40</strong>")
 }
@@ -145,7 +145,7 @@ func TestServerComparesByForm(t *testing.T) {
 	assert.Contains(t, html.UnescapeString(string(body)), "+10 (+25.0 %)")
 	assert.Contains(t, string(body), `value="a" placeholder="b"`)
 	_, body = s.get(t, "/view/b/samples/top?from=-15m&base_service="+empty)
-	assert.NotContains(t, string(body), `<div id="legend">`)
+	assert.NotContains(t, string(body), `<section id="legend"`)
 	response, _ = s.get(t, "/diff/b/samples?base_service="+empty)
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 }

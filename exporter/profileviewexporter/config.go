@@ -36,6 +36,10 @@ type Config struct {
 	MaxAge time.Duration `mapstructure:"max_age"`
 	// MaxProfilesPerSeries is how many profiles of one service and type are held (default: 1000).
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
+	// Storage is a storage extension that has what is held, so that it is there again after a restart (default: none).
+	Storage *component.ID `mapstructure:"storage"`
+	// MaxDisk bounds what is in the storage, in bytes (default: 0, which is max_memory).
+	MaxDisk int64 `mapstructure:"max_disk" unit:"bytes"`
 	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
 	MaxRequestSize int64 `mapstructure:"max_request_size" unit:"bytes"`
 	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 67108864). The lightest stacks become one.
@@ -116,6 +120,12 @@ func (c *Config) Validate() error {
 	}
 	if err := checkTraceURL(c.TraceURL); err != nil {
 		errs = append(errs, err)
+	}
+	if c.MaxDisk < 0 {
+		errs = append(errs, fmt.Errorf("max_disk must not be negative, it is %d", c.MaxDisk))
+	}
+	if c.MaxDisk > 0 && c.Storage == nil {
+		errs = append(errs, errors.New("max_disk needs storage, the name of a storage extension"))
 	}
 	if c.Tenant.Header == "" && c.Tenant.MetadataKey != "" {
 		errs = append(errs, errors.New("tenant::header must not be empty"))

@@ -53,6 +53,7 @@ func TestConfigAll(t *testing.T) {
 	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
 	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
 	want.MaxPageMemory, want.MaxDepth = 3<<20, 100
+	want.Storage, want.MaxDisk = &storageID, 4<<20
 	want.TraceURL = "https://traces.example.com/trace/{trace_id}?span={span_id}"
 	want.Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
 	want.QueueConfig.Get().NumConsumers = 2
@@ -69,6 +70,8 @@ func TestConfigRefuses(t *testing.T) {
 		"prefix without a slash":    `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
 		"prefix that ends in one":   "path_prefix must be",
 		"no memory":                 "max_memory must be above 0, it is 0",
+		"negative disk":             "max_disk must not be negative, it is -1",
+		"disk without storage":      "max_disk needs storage, the name of a storage extension",
 		"negative age":              "max_age must not be negative, it is -1s",
 		"no address":                "endpoint must be set",
 		"trace URL without the id":  `trace_url must be an http or https URL with {trace_id} in its path, query or fragment, is "https://traces.example.com/"`,

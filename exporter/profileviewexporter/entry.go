@@ -50,12 +50,18 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 		PGO:        head.PGO(),
 		ID:         payload.ProfileID,
 	}
+	e.Gauges = gaugesOf(head)
+	return e, nil
+}
+
+// gaugesOf returns the positions of the sample types that say how much there is at a time.
+func gaugesOf(head summary.Head) (gauges []int) {
 	for i, t := range head.Types {
 		if t.IsGauge() {
-			e.Gauges = append(e.Gauges, i)
+			gauges = append(gauges, i)
 		}
 	}
-	return e, nil
+	return gauges
 }
 
 // maxSegment is the length of the name of a service or type. Names stand on the list many times.

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -42,6 +43,9 @@ type viewExporter struct {
 	store     *recent.Store
 	memory    delivery.Memory
 	pages     *pages
+	id        component.ID
+	// persister writes what is held to the storage, nil without one.
+	persister *persist.Persister
 	// foreign says that pprofs may be such as others wrote.
 	foreign bool
 
@@ -63,6 +67,7 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 		encoder:   cfg.Encoding.Encoder(),
 		telemetry: telemetry,
 		store:     store,
+		id:        set.ID,
 		foreign:   cfg.Encoding.PreferOriginalPayload,
 	}
 }
@@ -72,7 +77,11 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	if err := v.memory.Start(host); err != nil {
 		return err
 	}
+	if err := v.openStorage(ctx, host); err != nil {
+		return err
+	}
 	v.pages = newPages(v.cfg, v.store, v.memory.Budget)
+	v.pages.scrapers.from = v.store.Sequence()
 	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP server: %w", err)
@@ -119,7 +128,12 @@ func (v *viewExporter) expire(ctx context.Context) {
 }
 
 func (v *viewExporter) shutdown(ctx context.Context) error {
-	v.telemetry.builder.Shutdown()
+	closing := v.closeStorage(ctx)
+	defer v.telemetry.builder.Shutdown()
+	return errors.Join(v.closeServer(ctx), <-closing)
+}
+
+func (v *viewExporter) closeServer(ctx context.Context) error {
 	if v.http == nil {
 		return nil
 	}

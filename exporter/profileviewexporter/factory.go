@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
@@ -39,6 +40,14 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		Start:     v.start,
 		Shutdown:  v.shutdown,
 		Consume:   v.consume,
-		DrainTime: 0, // What would come to be held is gone with the process.
+		DrainTime: cfg.drainTime(),
 	})
+}
+
+// drainTime is how long a shutdown works on what waits. Without a storage it would be gone with the process.
+func (c *Config) drainTime() time.Duration {
+	if c.Storage == nil {
+		return 0
+	}
+	return time.Second
 }

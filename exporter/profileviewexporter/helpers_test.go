@@ -14,6 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
@@ -31,9 +32,16 @@ type serving struct {
 	xexporter.Profiles
 	url       string
 	telemetry *componenttest.Telemetry
+	// ended says that the test has seen the error of a shutdown.
+	ended bool
 }
 
 func newServing(t *testing.T, change func(*Config)) *serving {
+	t.Helper()
+	return newHosted(t, componenttest.NewNopHost(), change)
+}
+
+func newHosted(t *testing.T, host component.Host, change func(*Config)) *serving {
 	t.Helper()
 	s := &serving{telemetry: componenttest.NewTelemetry()}
 	cfg := createDefaultConfig().(*Config)
@@ -50,11 +58,13 @@ func newServing(t *testing.T, change func(*Config)) *serving {
 	var err error
 	s.Profiles, err = NewFactory().CreateProfiles(t.Context(), metadatatest.NewSettings(s.telemetry), cfg)
 	require.NoError(t, err)
-	require.NoError(t, s.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, s.Start(t.Context(), host))
 	ctx := context.WithoutCancel(t.Context())
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		assert.NoError(t, s.Shutdown(ctx))
+		if err := s.Shutdown(ctx); !s.ended {
+			assert.NoError(t, err)
+		}
 		assert.NoError(t, s.telemetry.Shutdown(ctx))
 	})
 	return s

@@ -23,7 +23,7 @@ func TestReadmeSnippets(t *testing.T) {
 		_, err := configOf(t, conf, exporter)
 		return err
 	})
-	assert.Equal(t, 2, blocks)
+	assert.Equal(t, 3, blocks)
 }
 
 // Every option is there, with its default.

@@ -24,6 +24,8 @@ const (
 type scrapers struct {
 	mu    sync.Mutex
 	given map[scraperKey]given
+	// from is the sequence of the newest profile of an earlier run. Who was given it is not known: nobody is given it again.
+	from uint64
 }
 
 // scraperKey stands for a tenant, a path and all parameters, the name of the scraper among them.
@@ -42,11 +44,14 @@ func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
 	return sha256.Sum256([]byte(p.tenant(r) + "\x00" + r.URL.RequestURI())), true
 }
 
-// last returns the sequence that a scraper was given last, 0 for a new one. It fails when no other one can be remembered.
+// last returns the sequence that a scraper was given last, that of the earlier runs for a new one. It fails when no other one can be remembered.
 func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known, found := s.given[key]
+	if !found {
+		known.sequence = s.from
+	}
 	if found || len(s.given) < maxScrapers {
 		return known.sequence, nil
 	}
@@ -56,7 +61,7 @@ func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 		}
 	}
 	if len(s.given) < maxScrapers {
-		return 0, nil
+		return known.sequence, nil
 	}
 	return 0, fail(http.StatusServiceUnavailable, "%d scrapers are remembered, there is no room for another one", maxScrapers)
 }

@@ -7,10 +7,12 @@ import (
 	"context"
 
 	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
@@ -56,4 +58,37 @@ func (t *telemetry) holds(store *recent.Store) error {
 		o.Observe(memory, t.Plain)
 		return nil
 	})
+}
+
+func (t *telemetry) storageDropped(reason persist.Reason) {
+	t.builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, t.Because(string(reason)))
+}
+
+func (t *telemetry) storageFailed(operation persist.Operation) {
+	t.builder.ExporterProfileViewStorageFailures.Add(context.Background(), 1, t.With(attribute.String("operation", string(operation))))
+}
+
+func (t *telemetry) restored(profiles int) {
+	t.builder.ExporterProfileViewProfilesRestored.Add(context.Background(), int64(profiles), t.Plain)
+}
+
+// stores reports what is in the storage, whenever metrics are read.
+func (t *telemetry) stores(persister *persist.Persister) error {
+	for _, register := range []struct {
+		callback func(metric.Int64Callback) error
+		value    func(entries, bytes, pending int64) int64
+	}{
+		{t.builder.RegisterExporterProfileViewStoredProfilesCallback, func(entries, _, _ int64) int64 { return entries }},
+		{t.builder.RegisterExporterProfileViewStoredBytesCallback, func(_, bytes, _ int64) int64 { return bytes }},
+		{t.builder.RegisterExporterProfileViewStoragePendingCallback, func(_, _, pending int64) int64 { return pending }},
+	} {
+		err := register.callback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(register.value(persister.Stored()), t.Plain)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -126,6 +126,9 @@ func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, a
 	if page != plainPage {
 		above.Plain = plainPage + about.Refresh
 	}
+	if page == "flamegraph" {
+		above.Table = "top" + about.Refresh
+	}
 	p.offerResources(&above, r)
 	above.offerComparison(r.URL.Query())
 	added, err := above.html()

@@ -196,6 +196,7 @@ type view struct {
 	Found                    []string
 	Searched                 string
 	Complaints               []string
+	Violations               []string
 }
 
 // From the list to a flame graph, in windows of any size, in light and dark.
@@ -230,6 +231,7 @@ func TestPages(t *testing.T) {
 	for _, v := range views {
 		name := v.Size + " " + v.ColorScheme
 		assert.Empty(t, v.Complaints, name)
+		assert.Empty(t, v.Violations, "%s: by axe-core", name)
 		assert.Contains(t, v.Services, "checkout", name)
 		assert.Equal(t, []string{"checkout", "", "", ""}, v.Found, name)
 		assert.Equal(t, "check", v.Searched, name)

@@ -6,10 +6,20 @@
 // pictures, the name of a frame.
 
 import { chromium } from 'playwright-core'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 
 const [executablePath, address, pictures, frameName] = process.argv.slice(2)
 const patience = 60_000
+
+const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
+// violations returns what axe-core finds on a page, by all of its rules.
+async function violations (page) {
+  await page.evaluate(axe)
+  const result = await page.evaluate(() => window.axe.run())
+  return result.violations.map(v => `${page.url()}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' ')}`)
+}
 
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
 
@@ -37,6 +47,7 @@ async function look (browser, size, colorScheme) {
   // The service whose name is a script is for this test, not for the pictures.
   await page.evaluate(() => document.querySelectorAll('tr').forEach(row => { if (row.innerText.includes('<script')) row.remove() }))
   await picture('list')
+  const violated = seen.violations = await violations(page)
   // The form and the headings work; what is chosen stays.
   await page.getByRole('searchbox').fill('check')
   await page.getByRole('button', { name: 'Apply' }).click()
@@ -56,10 +67,12 @@ async function look (browser, size, colorScheme) {
   seen.bar = await page.locator('#profiles').innerText()
   seen.barOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
   await picture('flamegraph')
+  violated.push(...await violations(page))
 
   // The menu leads to the other pages about the same profile.
   await page.goto(new URL('top', page.url()).href)
   seen.rows = await page.locator('#rows tr').count()
+  violated.push(...await violations(page))
   // Each page is there again, also where the browser asks whether it has changed.
   await page.goBack()
   await frame.waitFor()
@@ -69,6 +82,7 @@ async function look (browser, size, colorScheme) {
   await page.locator('#rows tr').first().waitFor()
   await page.goto(new URL('peek', page.url()).href)
   await page.getByText('calls%').first().waitFor()
+  violated.push(...await violations(page))
   await page.reload()
   await page.getByText('calls%').first().waitFor()
   await page.locator('#profiles').getByRole('link', { name: 'All profiles' }).click()
@@ -95,6 +109,7 @@ async function look (browser, size, colorScheme) {
   await page.locator('#legend').waitFor()
   await page.getByText(frameName).locator('visible=true').first().waitFor()
   seen.legend = await page.locator('#legend').innerText()
+  violated.push(...await violations(page))
   if (size === 'wide' && colorScheme === 'light') await picture('difference')
   await page.goBack()
   await frame.waitFor()
@@ -104,6 +119,50 @@ async function look (browser, size, colorScheme) {
   seen.complaints = complaints
   await context.close()
   return seen
+}
+
+// press presses Tab until what has the focus fits, and returns what that is. The focus must be visible all the way.
+async function press (page, wanted) {
+  for (let n = 0; n < 200; n++) {
+    await page.keyboard.press('Tab')
+    const focus = await page.evaluate(() => {
+      const e = document.activeElement
+      const { outlineStyle, outlineWidth } = getComputedStyle(e)
+      const box = e.getBoundingClientRect()
+      return { text: e.textContent?.trim(), shown: outlineStyle !== 'none' && outlineWidth !== '0px' && box.width > 0, body: e === document.body, tag: e.outerHTML.slice(0, 100) }
+    })
+    if (!focus.shown && !focus.body) throw new Error(`the focus is not visible on ${focus.tag}`)
+    if (focus.text === wanted) return
+  }
+  throw new Error(`no way by keyboard to ${wanted} on ${page.url()}`)
+}
+
+// withKeyboard goes from the list to a flame graph, its table, and back, without a mouse.
+async function withKeyboard (browser) {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  const enter = async (text, url) => {
+    await press(page, text)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(url)
+  }
+  await page.goto(address)
+  await enter('Flame graph', '**/flamegraph*')
+  await page.locator('.boxbg').first().waitFor()
+  await press(page, 'View')
+  await enter('Top', '**/top*')
+  const first = page.locator('#rows tr').first()
+  await first.waitFor()
+  const heaviest = await first.innerText()
+  await press(page, 'Name')
+  await page.keyboard.press('Enter')
+  if (await first.innerText() === heaviest) throw new Error('the table is not sorted by keyboard')
+  await page.goBack()
+  await page.locator('.boxbg').first().waitFor()
+  await enter('As a table', '**/top*')
+  await enter('All profiles', '**/profiling/')
+  await context.close()
 }
 
 // withoutScripts goes through what needs no JavaScript: the list, its form, and the bar of the pages.
@@ -116,6 +175,9 @@ async function withoutScripts (browser) {
   await page.getByLabel('Refresh').selectOption('1m0s')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**q=check*')
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'pprof', exact: true }).first().click()
+  if (!(await (await download).path())) throw new Error('no download')
   await page.getByRole('link', { name: 'Top' }).first().click()
   await page.locator('#profiles').getByRole('link', { name: 'heap' }).click()
   await page.waitForURL('**/heap/top*')
@@ -137,6 +199,7 @@ try {
     for (const colorScheme of ['light', 'dark']) all.push(await look(browser, size, colorScheme))
   }
   await withoutScripts(browser)
+  await withKeyboard(browser)
   console.log(JSON.stringify(all))
 } finally {
   await browser.close()

@@ -32,10 +32,16 @@ type TelemetryBuilder struct {
 	ExporterProfileViewPartsLost         metric.Int64Counter
 	ExporterProfileViewProfilesEvicted   metric.Int64Counter
 	ExporterProfileViewProfilesRefused   metric.Int64Counter
+	ExporterProfileViewProfilesRestored  metric.Int64Counter
 	ExporterProfileViewProfilesWritten   metric.Int64Counter
 	ExporterProfileViewSamplesWritten    metric.Int64Counter
 	ExporterProfileViewServedBytes       metric.Int64ObservableGauge
 	ExporterProfileViewServedProfiles    metric.Int64ObservableGauge
+	ExporterProfileViewStorageDropped    metric.Int64Counter
+	ExporterProfileViewStorageFailures   metric.Int64Counter
+	ExporterProfileViewStoragePending    metric.Int64ObservableGauge
+	ExporterProfileViewStoredBytes       metric.Int64ObservableGauge
+	ExporterProfileViewStoredProfiles    metric.Int64ObservableGauge
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -70,6 +76,51 @@ func (builder *TelemetryBuilder) RegisterExporterProfileViewServedProfilesCallba
 		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewServedProfiles, obs: o})
 		return nil
 	}, builder.ExporterProfileViewServedProfiles)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterProfileViewStoragePendingCallback sets callback for observable ExporterProfileViewStoragePending metric.
+func (builder *TelemetryBuilder) RegisterExporterProfileViewStoragePendingCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewStoragePending, obs: o})
+		return nil
+	}, builder.ExporterProfileViewStoragePending)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterProfileViewStoredBytesCallback sets callback for observable ExporterProfileViewStoredBytes metric.
+func (builder *TelemetryBuilder) RegisterExporterProfileViewStoredBytesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewStoredBytes, obs: o})
+		return nil
+	}, builder.ExporterProfileViewStoredBytes)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+// RegisterExporterProfileViewStoredProfilesCallback sets callback for observable ExporterProfileViewStoredProfiles metric.
+func (builder *TelemetryBuilder) RegisterExporterProfileViewStoredProfilesCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewStoredProfiles, obs: o})
+		return nil
+	}, builder.ExporterProfileViewStoredProfiles)
 	if err != nil {
 		return err
 	}
@@ -131,6 +182,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewProfilesRestored, err = builder.meter.Int64Counter(
+		"otelcol_exporter_profile_view_profiles_restored",
+		metric.WithDescription("pprofs of an earlier run that were read from the storage. [Alpha]"),
+		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_written",
 		metric.WithDescription("OTLP profiles that came to be held, one for each sample type of a pprof. [Alpha]"),
@@ -152,6 +209,36 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	builder.ExporterProfileViewServedProfiles, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_served_profiles",
 		metric.WithDescription("pprofs held. [Alpha]"),
+		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewStorageDropped, err = builder.meter.Int64Counter(
+		"otelcol_exporter_profile_view_storage_dropped",
+		metric.WithDescription("pprofs that the storage does not have any more while they were held, or that were not read from it. [Alpha]"),
+		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewStorageFailures, err = builder.meter.Int64Counter(
+		"otelcol_exporter_profile_view_storage_failures",
+		metric.WithDescription("Operations of the storage that failed. Those that write are repeated. [Alpha]"),
+		metric.WithUnit("{operation}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewStoragePending, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_profile_view_storage_pending",
+		metric.WithDescription("pprofs held that are not in the storage yet. [Alpha]"),
+		metric.WithUnit("{profile}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewStoredBytes, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_profile_view_stored_bytes",
+		metric.WithDescription("Bytes of keys and values in the storage. [Alpha]"),
+		metric.WithUnit("By"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterProfileViewStoredProfiles, err = builder.meter.Int64ObservableGauge(
+		"otelcol_exporter_profile_view_stored_profiles",
+		metric.WithDescription("pprofs in the storage. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)

@@ -29,12 +29,27 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	require.NoError(t, tb.RegisterExporterProfileViewStoragePendingCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
+	require.NoError(t, tb.RegisterExporterProfileViewStoredBytesCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
+	require.NoError(t, tb.RegisterExporterProfileViewStoredProfilesCallback(func(_ context.Context, observer metric.Int64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
 	tb.ExporterProfileViewClosedConnections.Add(context.Background(), 1)
 	tb.ExporterProfileViewPartsLost.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesRefused.Add(context.Background(), 1)
+	tb.ExporterProfileViewProfilesRestored.Add(context.Background(), 1)
 	tb.ExporterProfileViewProfilesWritten.Add(context.Background(), 1)
 	tb.ExporterProfileViewSamplesWritten.Add(context.Background(), 1)
+	tb.ExporterProfileViewStorageDropped.Add(context.Background(), 1)
+	tb.ExporterProfileViewStorageFailures.Add(context.Background(), 1)
 	AssertEqualExporterProfileViewClosedConnections(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -47,6 +62,9 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualExporterProfileViewProfilesRefused(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewProfilesRestored(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterProfileViewProfilesWritten(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -57,6 +75,21 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterProfileViewServedProfiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewStorageDropped(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewStorageFailures(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewStoragePending(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewStoredBytes(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterProfileViewStoredProfiles(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 

@@ -62,6 +62,9 @@ func (e *Entry) arrive(now time.Time) {
 	}
 }
 
+// Arrived tells when the entry came.
+func (e *Entry) Arrived() time.Time { return e.arrived }
+
 // Far tells whether the entry says that it is of a time far from when it came.
 func (e *Entry) Far() bool { return !e.seenEnd.Equal(e.End) }
 

@@ -39,10 +39,17 @@ func (k key) compare(other key) int {
 	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
 }
 
+// Watcher is told about each entry that comes and goes. It is called while the store is locked, and must not call that.
+type Watcher interface {
+	Added(e *Entry)
+	Removed(e *Entry)
+}
+
 // Store holds entries. Safe for concurrent use.
 type Store struct {
 	limits  Limits
 	evicted func(Reason)
+	watcher Watcher
 	now     func() time.Time
 
 	mu       sync.RWMutex
@@ -58,21 +65,58 @@ func New(limits Limits, evicted func(Reason)) *Store {
 	return &Store{limits: limits, evicted: evicted, now: time.Now, series: map[key][]*Entry{}, order: list.New(), known: map[identity]struct{}{}}
 }
 
+// Watch names who is told about entries. It is to be called before the first one comes.
+func (s *Store) Watch(w Watcher) { s.watcher = w }
+
 // Add adds an entry, and evicts the oldest ones until all limits are kept. An entry whose profile is held already is left
 // out: equal uploads count once. It is false for an entry that alone is over the limit.
 func (s *Store) Add(e *Entry) bool {
-	e.identity = identityOf(e)
-	e.cost = e.pack()
-	if e.cost > s.limits.Memory {
+	if !s.measure(e) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire()
-	if _, held := s.known[e.identity]; held {
-		return true
+	if s.insert(e, s.now()) && s.watcher != nil {
+		s.watcher.Added(e)
 	}
-	e.arrive(s.now())
+	return true
+}
+
+// Restore adds an entry of an earlier run that came at a time, as Add does. The watcher is not told that it was added. It is
+// false for an entry that is not held then: one that is over the limit alone, too old, or held already.
+func (s *Store) Restore(e *Entry, arrived time.Time) bool {
+	if !s.measure(e) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// By the clock that does not jump with the time of day.
+	now := s.now()
+	age := max(0, now.Sub(arrived.Round(0)))
+	return (s.limits.Age == 0 || age <= s.limits.Age) && s.insert(e, now.Add(-age))
+}
+
+// Sequence returns that of the newest entry.
+func (s *Store) Sequence() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.sequence
+}
+
+// measure fills in what an entry costs, and tells whether that is below the limit.
+func (s *Store) measure(e *Entry) bool {
+	e.identity = identityOf(e)
+	e.cost = e.pack()
+	return e.cost <= s.limits.Memory
+}
+
+// insert adds an entry, unless its profile is held already.
+func (s *Store) insert(e *Entry, arrived time.Time) bool {
+	if _, held := s.known[e.identity]; held {
+		return false
+	}
+	e.arrive(arrived)
 	s.sequence++
 	e.Sequence = s.sequence
 	for s.memory+e.cost > s.limits.Memory {
@@ -117,6 +161,9 @@ func (s *Store) remove(e *Entry, reason Reason) {
 	} else {
 		s.series[e.key()][0] = nil
 		s.series[e.key()] = rest
+	}
+	if s.watcher != nil {
+		s.watcher.Removed(e)
 	}
 	s.evicted(reason)
 }

@@ -76,7 +76,7 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 	if answer.status != http.StatusOK {
 		return answer.status, answer.body, nil
 	}
-	return answer.status, adapt(answer.body, additions), nil
+	return answer.status, adapt(withoutPlaces(answer.body), additions), nil
 }
 
 //go:embed head.html
@@ -89,7 +89,7 @@ const errorsOfPage = `<div id="errors">`
 // and what else it is to have.
 func adapt(page []byte, additions Additions) []byte {
 	if additions.Notice != "" {
-		shown := `<div id="notice">` + html.EscapeString(additions.Notice) + `</div>` + errorsOfPage
+		shown := `<section id="notice" aria-label="Notice">` + html.EscapeString(additions.Notice) + `</section>` + errorsOfPage
 		page = bytes.Replace(page, []byte(errorsOfPage), []byte(shown), 1)
 	}
 	if additions.Title != "" {
@@ -97,6 +97,7 @@ func adapt(page []byte, additions Additions) []byte {
 	}
 	page = bytes.Replace(page, []byte("<body>"), slices.Concat([]byte("<body>\n"), additions.Bar), 1)
 	page = bytes.Replace(page, []byte("<html>"), []byte(`<html lang="en">`), 1)
+	page = accessible(page)
 	page = links.ReplaceAll(page, nil)
 	page = saving.ReplaceAll(page, []byte(`<a id="save-config" hidden></a>`))
 	page = bytes.Replace(page, []byte(`<a href="./">pprof</a>`), []byte(`<a href="../../../" title="All profiles">pprof</a>`), 1)

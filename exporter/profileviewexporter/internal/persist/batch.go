@@ -1,0 +1,202 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package persist
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// batch is what is written together.
+type batch struct {
+	p          *Persister
+	operations []*storage.Operation
+	bytes      int
+	// deleted are the records whose keys the operations delete, written those that they complete.
+	deleted, written []*record
+	// slots is the number of slots that the operations store, 0 for none.
+	slots int
+	// reservation is of the memory of the operations.
+	reservation *budget.Reservation
+}
+
+func (b *batch) set(key string, value []byte) {
+	b.operations = append(b.operations, storage.SetOperation(key, value))
+	b.bytes += len(value)
+}
+
+// delete adds the operations that delete the keys of a record. Its header is the last one, and says until then that the
+// entry is incomplete: a storage without transactions may do a part of them.
+func (b *batch) delete(r *record) {
+	h := header{number: 1, length: max(r.length, 1)}
+	b.operations = append(b.operations, storage.SetOperation(headerKey(r.slot), h.encode()))
+	for piece := range pieces(r.length) {
+		b.operations = append(b.operations, storage.DeleteOperation(pieceKey(r.slot, piece)))
+	}
+	b.operations = append(b.operations, storage.DeleteOperation(headerKey(r.slot)))
+	b.deleted = append(b.deleted, r)
+}
+
+// add adds the operations that write a record. What is larger than a batch is written in several. After an error the record
+// is still to be written.
+func (b *batch) add(r *record) error {
+	e := r.entry
+	description := describe(e)
+	if err := b.reservation.Grow(context.Background(), leastReserved+int64(len(description))); err != nil {
+		return err
+	}
+	length := int64(len(description) + len(e.Compressed))
+	if placed, err := b.place(r, length); err != nil || !placed {
+		return err
+	}
+	h := header{number: b.p.nextNumber(), arrived: e.Arrived(), length: length, checksum: checksumOf(description, e.Compressed)}
+	b.set(headerKey(r.slot), h.encode())
+	several := length > batchBytes
+	for piece := range pieces(length) {
+		begin := piece * pieceBytes
+		b.set(pieceKey(r.slot, piece), part(description, e.Compressed, begin, min(begin+pieceBytes, int(length))))
+		if several && b.bytes >= batchBytes {
+			if err := b.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	h.complete = true
+	b.set(headerKey(r.slot), h.encode())
+	b.written = append(b.written, r)
+	return nil
+}
+
+// part returns a part of the bytes of a, followed by those of b.
+func part(a, b []byte, begin, end int) []byte {
+	value := make([]byte, 0, end-begin)
+	if begin < len(a) {
+		value = append(value, a[begin:min(end, len(a))]...)
+	}
+	if end > len(a) {
+		value = append(value, b[max(begin-len(a), 0):end-len(a)]...)
+	}
+	return value
+}
+
+// place finds a slot for a record, and has the oldest entries deleted until the storage has space for it. It is false for one
+// that the storage cannot have.
+func (b *batch) place(r *record, length int64) (placed bool, err error) {
+	if r.slot >= 0 { // An attempt to write it failed before.
+		return true, nil
+	}
+	size := sizeOf(length)
+	fits := size <= b.p.settings.Disk
+	if fits && !b.evict(size) {
+		// What else there is belongs to this batch. It can be deleted once it is written.
+		if err := b.flush(); err != nil {
+			return false, err
+		}
+		fits = b.evict(size)
+	}
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	slot := -1
+	if fits {
+		slot = b.p.slots.take()
+	}
+	if slot < 0 {
+		b.p.drop(r, ReasonDisk)
+		return false, nil
+	}
+	r.slot, r.length = slot, length
+	b.p.bytes += size
+	if n := b.p.slots.toStore(); n > max(b.p.slots.stored, b.slots) {
+		b.slots = n
+		b.set(slotsKey, encodeSlots(n))
+	}
+	return true, nil
+}
+
+// evict adds the operations that delete the oldest entries until there is space for so many bytes. It is false if there is
+// not enough.
+func (b *batch) evict(bytes int64) bool {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	for b.p.bytes+bytes > b.p.settings.Disk && b.p.written.Len() > 0 {
+		oldest := b.p.written.Remove(b.p.written.Front()).(*record)
+		b.p.bytes -= sizeOf(oldest.length)
+		b.p.drop(oldest, ReasonDisk)
+		b.delete(oldest)
+	}
+	return b.p.bytes+bytes <= b.p.settings.Disk
+}
+
+// drop forgets the entry of a record. The caller holds the lock.
+func (p *Persister) drop(r *record, reason Reason) {
+	delete(p.records, r.entry)
+	r.entry = nil
+	p.settings.Dropped(reason)
+}
+
+// nextNumber returns the number of another entry. By the time of day, it is above those of earlier runs also where these
+// could not be read.
+func (p *Persister) nextNumber() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.number = max(p.number+1, uint64(max(0, time.Now().UnixNano()))) //nolint:gosec // not negative
+	return p.number
+}
+
+// flush makes the operations.
+func (b *batch) flush() error {
+	if len(b.operations) == 0 {
+		return nil
+	}
+	err := b.p.settings.Client.Batch(context.Background(), b.operations...)
+	if err != nil {
+		b.undo()
+		return err
+	}
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	for _, r := range b.deleted {
+		b.p.slots.release(r.slot)
+	}
+	for _, r := range b.written {
+		r.state = stateWritten
+		if r.removed {
+			b.p.forget(r)
+			continue
+		}
+		r.place = b.p.written.PushBack(r)
+	}
+	b.p.slots.stored = max(b.p.slots.stored, b.slots)
+	*b = batch{p: b.p, reservation: b.reservation}
+	return nil
+}
+
+// undo keeps in mind what the operations were to do. A storage without transactions may have done a part.
+func (b *batch) undo() {
+	b.p.mu.Lock()
+	b.p.gone = append(b.p.gone, b.deleted...)
+	written := b.written
+	*b = batch{p: b.p, reservation: b.reservation}
+	b.p.mu.Unlock()
+	for _, r := range slices.Backward(written) {
+		b.fail(r)
+	}
+}
+
+// fail makes a record pending again, before all others.
+func (b *batch) fail(r *record) {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	if r.removed {
+		b.p.forget(r)
+		return
+	}
+	r.state = statePending
+	r.place = b.p.pending.PushFront(r)
+}

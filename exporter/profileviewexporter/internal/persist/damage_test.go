@@ -1,0 +1,232 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package persist
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persisttest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// filled is a storage with an entry of each size.
+func filled(t testing.TB, sizes ...int) *persisttest.Storage {
+	t.Helper()
+	s := persisttest.New()
+	r := begin(t, s, nil)
+	for i, size := range sizes {
+		require.True(t, r.store.Add(entry(service(i), size)))
+	}
+	r.settle(t)
+	return s
+}
+
+// Whatever value is damaged: one entry is lost at most, all others are there, and what is damaged is deleted.
+func TestDamaged(t *testing.T) {
+	few := []int{10, pieceBytes + 10, 20}
+	for _, key := range filled(t, few...).Keys() {
+		for name, damage := range map[string]func([]byte) []byte{
+			"flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"cut":     func(b []byte) []byte { return b[:len(b)-1] },
+			"longer":  func(b []byte) []byte { return append(b, 0) },
+			"empty":   func([]byte) []byte { return []byte{} },
+			"gone":    func([]byte) []byte { return nil },
+		} {
+			s := filled(t, few...)
+			s.Put(key, damage(slices.Clone(s.Values()[key])))
+			r := begin(t, s, nil)
+			switch {
+			case strings.HasSuffix(key, slotsKey):
+				wantRestored := len(few)
+				if name == "gone" {
+					wantRestored = 0 // as in an empty storage
+				}
+				assert.Equal(t, wantRestored, r.restored, "%s %s", key, name)
+			case name == "gone" && strings.Contains(key, "/held/h"):
+				assert.NoError(t, r.err)
+				assert.Equal(t, len(few)-1, r.restored, "%s %s", key, name)
+			default:
+				assert.ErrorIs(t, r.err, errDamaged, "%s %s", key, name)
+				assert.Equal(t, len(few)-1, r.restored, "%s %s", key, name)
+				assert.Equal(t, map[Reason]int{ReasonDamaged: 1}, r.dropped, "%s %s", key, name)
+				r.settle(t)
+				again := begin(t, s, nil)
+				assert.NoError(t, again.err, "%s %s: it is deleted", key, name)
+				assert.Equal(t, len(few)-1, again.restored)
+			}
+		}
+	}
+}
+
+// A process that ends at any operation loses what was not written yet and nothing else, also where the storage has no
+// transactions; and leaves nothing behind.
+func TestKilled(t *testing.T) {
+	writing := func(s *persisttest.Storage, operations int) (done int) {
+		r := begin(t, s, func(_ *Settings, limits *recent.Limits) { limits.PerSeries = 1 })
+		s.Before = func(*storage.Operation) error {
+			if done++; operations >= 0 && done > operations {
+				return errDisk
+			}
+			return nil
+		}
+		for i, size := range []int{30, batchBytes + pieceBytes, 40} {
+			e := entry(service(i), size)
+			e.ID[1] = 1
+			require.True(t, r.store.Add(e))
+		}
+		for more := true; more; {
+			var err error
+			if more, err = r.round(); err != nil {
+				break
+			}
+		}
+		s.Before = nil
+		return done
+	}
+	all := writing(filled(t, 10, 20), -1)
+	require.Greater(t, all, 10)
+	for operations := range all + 1 {
+		s := filled(t, 10, 20)
+		writing(s, operations)
+		r := begin(t, s, nil)
+		if !assert.NoError(t, r.err, operations) {
+			continue
+		}
+		for i := range 2 {
+			assert.LessOrEqual(t, len(r.selected(service(i))), 2, "the new one, or the old one until it is deleted")
+		}
+		for _, e := range r.store.Newest("tenant", recent.Bound{}, recent.Bound{}, 10) {
+			want := entry(e.Service, len(e.Compressed))
+			assert.True(t, bytes.Equal(want.Compressed, e.Compressed), "%d: %s", operations, e.Service)
+		}
+		r.settle(t)
+		keys := 1
+		for _, e := range r.store.Newest("tenant", recent.Bound{}, recent.Bound{}, 10) {
+			keys += 1 + pieces(int64(len(describe(e))+len(e.Compressed)))
+		}
+		assert.Len(t, s.Keys(), keys, "%d: nothing is left behind", operations)
+	}
+}
+
+// What could not be written is written later.
+func TestFailures(t *testing.T) {
+	s := persisttest.New()
+	r := begin(t, s, nil)
+	for i, size := range sizes {
+		require.True(t, r.store.Add(entry(service(i), size)))
+	}
+	n := 0
+	s.Before = func(*storage.Operation) error {
+		if n++; n%11 == 0 {
+			return errDisk
+		}
+		return nil
+	}
+	for failures := 0; r.unfinished(); {
+		if _, err := r.round(); err != nil {
+			require.ErrorIs(t, err, errDisk)
+			failures++
+			require.Less(t, failures, 100)
+			if failures == 3 {
+				s.Before = nil
+			}
+		}
+	}
+	s.Before = nil
+	r = begin(t, s, nil)
+	require.NoError(t, r.err)
+	for i, size := range sizes {
+		r.assertHeld(t, service(i), size)
+	}
+}
+
+// A storage that panics, as one may whose file is damaged, or that cannot be read, ends nothing.
+func TestBrokenStorage(t *testing.T) {
+	s := filled(t, 10, 20)
+	s.Before = func(*storage.Operation) error { panic("damaged page") }
+	r := begin(t, s, nil)
+	require.ErrorIs(t, r.err, errPanic)
+	assert.Zero(t, r.restored)
+	require.True(t, r.store.Add(entry("new", 10)))
+	_, err := r.round()
+	require.ErrorContains(t, err, "damaged page")
+
+	s.Before = func(o *storage.Operation) error {
+		if strings.HasSuffix(o.Key, headerKey(1)) {
+			return errDisk
+		}
+		return nil
+	}
+	r = begin(t, s, nil)
+	require.ErrorIs(t, r.err, errDisk)
+	assert.Equal(t, 1, r.restored, "what can be read")
+	assert.Positive(t, r.failed[OperationRead])
+}
+
+// FuzzLoad: whatever is in the storage, reading it ends, with an error or what is valid.
+func FuzzLoad(f *testing.F) {
+	s := filled(f, 10, 1000)
+	values := s.Values()
+	value := func(key string) []byte {
+		for full, v := range values {
+			if strings.HasSuffix(full, "/"+key) {
+				return v
+			}
+		}
+		return nil
+	}
+	f.Add(value(slotsKey), value(headerKey(0)), value(pieceKey(0, 0)))
+	f.Add(encodeSlots(maxSlots), value(headerKey(1)), value(pieceKey(1, 0)))
+	h := header{complete: true, number: maxNumber, length: maxLength, arrived: time.Now()}
+	f.Add(encodeSlots(1), h.encode(), []byte{0xff})
+	h.length = 40
+	f.Add([]byte{}, h.encode(), bytes.Repeat([]byte{0xff, 1}, 20))
+	f.Fuzz(func(t *testing.T, slots, head, body []byte) {
+		if n, err := decodeSlots(slots); err == nil && n > 1000 {
+			slots = encodeSlots(1000) // to be fast
+		}
+		s := persisttest.New()
+		for key, v := range map[string][]byte{slotsKey: slots, headerKey(0): head, headerKey(1): head, pieceKey(0, 0): body, pieceKey(1, 0): body} {
+			s.Put("Exporter/test/held/"+key, v)
+		}
+		r := begin(t, s, nil)
+		profiles, _ := r.store.Held()
+		require.LessOrEqual(t, profiles, int64(2))
+		if h, err := decodeHeader(head); err == nil {
+			require.Equal(t, head, h.encode())
+		}
+		r.settle(t)
+		entries, _, _ := r.Stored()
+		require.Equal(t, profiles, entries)
+	})
+}
+
+// FuzzDecodeBody: a body becomes an entry that has the same body again, or is refused.
+func FuzzDecodeBody(f *testing.F) {
+	for _, size := range []int{0, 3, 100} {
+		e := entry(service(size), size)
+		f.Add(append(describe(e), e.Compressed...))
+	}
+	f.Add([]byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		reserved := int64(0)
+		e, err := decodeBody(body, func(bytes int64) error { reserved = bytes; return nil })
+		require.LessOrEqual(t, reserved, 40*int64(len(body)))
+		if err != nil {
+			require.ErrorIs(t, err, errDamaged)
+			return
+		}
+		again, err := decodeBody(append(describe(e), e.Compressed...), func(int64) error { return nil })
+		require.NoError(t, err)
+		require.Equal(t, e, again)
+	})
+}

@@ -1,0 +1,115 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package persist
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persisttest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// run is a store with its persister, between two restarts.
+type run struct {
+	*Persister
+	store    *recent.Store
+	dropped  map[Reason]int
+	failed   map[Operation]int
+	restored int
+	err      error
+}
+
+// begin opens a storage and reads it.
+func begin(t testing.TB, s *persisttest.Storage, change func(*Settings, *recent.Limits)) *run {
+	t.Helper()
+	client, err := s.GetClient(t.Context(), component.KindExporter, component.MustNewID("test"), "held")
+	require.NoError(t, err)
+	r := &run{dropped: map[Reason]int{}, failed: map[Operation]int{}}
+	settings := Settings{
+		Client: client, Budget: budget.New(1<<30, 0), Disk: 64 << 20, Memory: 64 << 20, Age: time.Hour,
+		Dropped: func(reason Reason) { r.dropped[reason]++ },
+		Failed:  func(operation Operation, _ error) { r.failed[operation]++ },
+	}
+	limits := recent.Limits{Memory: 64 << 20, Age: time.Hour, PerSeries: 10_000}
+	if change != nil {
+		change(&settings, &limits)
+	}
+	r.Persister = New(settings)
+	r.store = recent.New(limits, func(recent.Reason) {})
+	r.store.Watch(r.Persister)
+	r.restored, r.err = r.Load(t.Context(), func(e *recent.Entry, arrived time.Time, reserve func(int64) error) error {
+		if err := reserve(int64(e.Inflated)); err != nil {
+			return err
+		}
+		if !r.store.Restore(e, arrived) {
+			return ErrTooLarge
+		}
+		return nil
+	})
+	return r
+}
+
+// settle writes all that there is to write.
+func (r *run) settle(t testing.TB) {
+	t.Helper()
+	for {
+		more, err := r.round()
+		require.NoError(t, err)
+		if !more {
+			return
+		}
+	}
+}
+
+// entry returns an entry of a service, whose profile has a size and bytes of its own.
+func entry(service string, size int) *recent.Entry {
+	compressed := make([]byte, size)
+	for i := range compressed {
+		compressed[i] = byte(i*7 + len(service) + int(service[len(service)-1]))
+	}
+	at := time.Unix(1_800_000_000, 5)
+	e := &recent.Entry{
+		Tenant: "tenant", Service: service, Type: "cpu", Begin: at, End: at.Add(10 * time.Second), ID: [16]byte{1},
+		Compressed: compressed, Inflated: 2 * size,
+		Attributes: []recent.Attribute{{Name: "pod", Value: "p-" + service}, {Name: "service.name", Value: service}},
+	}
+	return e
+}
+
+// selected returns what a store holds of a service.
+func (r *run) selected(service string) []*recent.Entry {
+	entries, _ := r.store.Select(recent.Query{Tenant: "tenant", Service: service, Type: "cpu"})
+	return entries
+}
+
+// assertHeld holds that the store has exactly one entry of a service, as entry made it.
+func (r *run) assertHeld(t testing.TB, service string, size int) {
+	t.Helper()
+	got, want := r.selected(service), entry(service, size)
+	if !assert.Len(t, got, 1, service) {
+		return
+	}
+	for _, e := range []*recent.Entry{want, got[0]} {
+		assert.Equal(t, want.Compressed, e.Compressed)
+		assert.Equal(t, want.Attributes, e.Attributes)
+		assert.Equal(t, want.ID, e.ID)
+		assert.Equal(t, want.Inflated, e.Inflated)
+		assert.True(t, want.Begin.Equal(e.Begin) && want.End.Equal(e.End))
+	}
+}
+
+func service(i int) string { return "service-" + strconv.Itoa(i) }
+
+var errDisk = errors.New("disk trouble")

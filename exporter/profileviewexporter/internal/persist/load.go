@@ -1,0 +1,186 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+)
+
+// ErrTooLarge says that an entry of the storage is over a limit of what is held.
+var ErrTooLarge = errors.New("the profile is over a limit of what is held")
+
+// ErrInvalid says that the profile of an entry cannot be shown.
+var ErrInvalid = errors.New("the profile of an entry is not valid")
+
+const (
+	// headersAtOnce is how many headers are read in a batch.
+	headersAtOnce = 512
+	// foundBytes is what a header takes in memory while all are read, with its share of the lists.
+	foundBytes = 256
+	// emptyEnd is how many slots without an entry end the search where the number of slots is not known.
+	emptyEnd = 8 * headersAtOnce
+)
+
+// found is an entry in the storage.
+type found struct {
+	header
+	slot int
+}
+
+// loading is the reading of a storage.
+type loading struct {
+	*Persister
+	context     context.Context //nolint:containedctx // it lives as long as the reading
+	reservation *budget.Reservation
+	found       []found
+	body        []byte
+	note        func(error)
+}
+
+// Load reads what an earlier run wrote, the oldest first, and calls restore with each entry. What cannot be read is left out,
+// counted and deleted later. The first such error is returned, with the number of entries that were restored.
+func (p *Persister) Load(ctx context.Context, restore Restore) (restored int, first error) {
+	l := &loading{Persister: p, context: ctx, note: func(err error) {
+		if first == nil {
+			first = err
+		}
+	}}
+	var err error
+	if l.reservation, err = p.settings.Budget.Reserve(ctx, leastReserved); err != nil {
+		return 0, err
+	}
+	defer l.reservation.Release()
+	l.find()
+	l.choose()
+	for _, f := range l.found {
+		if err := l.restore(f, restore); err != nil {
+			l.note(fmt.Errorf("cannot read the entry in slot %d: %w", f.slot, err))
+			continue
+		}
+		restored++
+	}
+	return restored, first
+}
+
+// find reads all headers.
+func (l *loading) find() {
+	n, known := l.slotsStored()
+	empty, begin := 0, 0
+	for slot := 0; slot < n && (known || empty < emptyEnd); slot += headersAtOnce {
+		values, errs := l.headers(slot, min(slot+headersAtOnce, n))
+		if err := l.reservation.Grow(l.context, leastReserved+foundBytes*int64(len(l.found)+len(values))); err != nil {
+			l.note(err)
+			break
+		}
+		if !slices.Contains(errs, nil) {
+			begin = n // There may be entries where nothing can be read.
+			break
+		}
+		for i, value := range values {
+			if value == nil && errs[i] == nil {
+				empty++
+				continue
+			}
+			l.slots.releaseAll(span{begin, slot + i})
+			begin, empty = slot+i+1, 0
+			l.take(slot+i, value, errs[i])
+		}
+	}
+	l.slots.n = begin
+	if known {
+		l.slots.stored = n
+	}
+}
+
+// slotsStored returns how many slots may have an entry. Where the storage does not say it any more, it is not known.
+func (l *loading) slotsStored() (n int, known bool) {
+	value, err := l.get(slotsKey)
+	if err != nil {
+		l.note(err)
+	}
+	if err != nil || value == nil {
+		return 0, true
+	}
+	if n, err = decodeSlots(value); err != nil {
+		l.note(err)
+		l.settings.Dropped(ReasonDamaged)
+		return maxSlots, false
+	}
+	return n, true
+}
+
+// headers returns the values of the headers of some slots, or an error for each.
+func (l *loading) headers(begin, end int) (values [][]byte, errs []error) {
+	values, errs = make([][]byte, end-begin), make([]error, end-begin)
+	operations := make([]*storage.Operation, end-begin)
+	for i := range operations {
+		operations[i] = storage.GetOperation(headerKey(begin + i))
+	}
+	err := l.settings.Client.Batch(l.context, operations...)
+	for i := range operations {
+		if err != nil { // Some of them can perhaps be read.
+			values[i], errs[i] = l.get(operations[i].Key)
+			continue
+		}
+		values[i] = operations[i].Value
+	}
+	return values, errs
+}
+
+// get returns a value. Errors are counted.
+func (l *loading) get(key string) ([]byte, error) {
+	operation := storage.GetOperation(key)
+	err := l.settings.Client.Batch(l.context, operation)
+	if err != nil {
+		l.settings.Failed(OperationRead, err)
+	}
+	return operation.Value, err
+}
+
+// take keeps in mind the header of a slot.
+func (l *loading) take(slot int, value []byte, err error) {
+	var h header
+	if err == nil {
+		h, err = decodeHeader(value)
+	}
+	switch {
+	case err != nil:
+		l.note(fmt.Errorf("cannot read the header of slot %d: %w", slot, err))
+		l.discard(found{header: header{length: l.lengthOf(slot)}, slot: slot}, ReasonDamaged)
+	case !h.complete:
+		l.discard(found{header: h, slot: slot}, "")
+	default:
+		l.found = append(l.found, found{header: h, slot: slot})
+	}
+}
+
+// lengthOf returns a length that has all pieces of a slot whose header cannot be read.
+func (l *loading) lengthOf(slot int) int64 {
+	for piece := 0; ; piece++ {
+		value, err := l.get(pieceKey(slot, piece))
+		if err != nil || value == nil {
+			return int64(piece) * pieceBytes
+		}
+	}
+}
+
+// discard has an entry deleted. It is counted, but for what was never complete.
+func (l *loading) discard(f found, reason Reason) {
+	if f.length > batchBytes { // A wrong header can say anything.
+		f.length = min(f.length, max(1, l.lengthOf(f.slot)))
+	}
+	if reason != "" {
+		l.settings.Dropped(reason)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone = append(l.gone, &record{slot: f.slot, length: f.length})
+}

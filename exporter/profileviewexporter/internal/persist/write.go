@@ -1,0 +1,101 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package persist
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// batchBytes is about how many bytes one batch writes. What is larger takes several.
+	batchBytes = 4 * pieceBytes
+	// maxOperations is how many operations a batch begins with at most.
+	maxOperations = 1000
+	// leastReserved is what a batch takes of memory, with what the storage takes for it.
+	leastReserved = 3 * (batchBytes + pieceBytes)
+)
+
+// run writes until the persister is to stop and all is written, or writing fails then.
+func (p *Persister) run() {
+	for {
+		more, err := p.round()
+		if err != nil {
+			p.settings.Failed(OperationWrite, err)
+			more = false
+		}
+		if more {
+			continue
+		}
+		if !p.wait(err != nil) {
+			return
+		}
+	}
+}
+
+// wait waits until there is more to do. It is false if the persister is to stop.
+func (p *Persister) wait(failed bool) bool {
+	wake, retry := p.wake, (<-chan time.Time)(nil)
+	if failed {
+		timer := time.NewTimer(retryInterval)
+		defer timer.Stop()
+		wake, retry = nil, timer.C
+	}
+	select {
+	case <-wake:
+		return true
+	case <-retry:
+		return true
+	case <-p.stopping:
+		return !failed && p.unfinished()
+	}
+}
+
+func (p *Persister) unfinished() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pending.Len()+len(p.gone) > 0
+}
+
+// round deletes what is gone and writes what is pending, up to the size of a batch. It tells whether there is more.
+func (p *Persister) round() (more bool, err error) {
+	b := &batch{p: p}
+	if b.reservation, err = p.settings.Budget.Reserve(context.Background(), leastReserved); err != nil {
+		return false, err
+	}
+	defer b.reservation.Release()
+	p.mu.Lock()
+	for len(p.gone) > 0 && len(b.operations) < maxOperations {
+		last := len(p.gone) - 1
+		b.delete(p.gone[last])
+		p.gone = p.gone[:last]
+	}
+	p.mu.Unlock()
+	for b.bytes < batchBytes && len(b.operations) < maxOperations {
+		r := p.next()
+		if r == nil {
+			break
+		}
+		if err := b.add(r); err != nil {
+			b.fail(r)
+			return false, err
+		}
+	}
+	err = b.flush()
+	return err == nil && p.unfinished(), err
+}
+
+// next returns the oldest record that is pending, unless there are keys to delete: they come first, so that the storage
+// never has more than it may.
+func (p *Persister) next() *record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	front := p.pending.Front()
+	if front == nil || len(p.gone) > 0 {
+		return nil
+	}
+	r := p.pending.Remove(front).(*record)
+	r.state = stateWriting
+	return r
+}

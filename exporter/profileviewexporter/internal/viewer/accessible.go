@@ -1,0 +1,40 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// repairs are what the pages of google/pprof lack for keyboards and screen readers: landmarks, what can be focused, and names.
+// Text of others is escaped and has no tags: it is never changed.
+var repairs = []struct{ from, to string }{
+	{`<div class="header">`, `<div class="header" role="banner">`},
+	{`<div class="menu-name">`, `<div class="menu-name" tabindex="0" role="button" aria-haspopup="true">`},
+	{`<input id="search"`, `<input id="search" aria-label="Search regexp"`},
+	{`<div id="errors">`, `<div id="errors" role="alert">`},
+	{`<div id="top">`, `<div id="top" role="main" aria-label="Functions" tabindex="0">`},
+	{`<div id="content">`, `<div id="content" role="main" aria-label="Callers and callees" tabindex="0">`},
+	{`<div id="current-details">`, `<div id="current-details" role="region" aria-label="Frame">`},
+	{`<div id="stack-holder">`, `<div id="stack-holder" role="main" aria-label="Flame graph" tabindex="0">`},
+	{`<div id="stack-chart">`, `<div id="stack-chart" role="img" aria-label="Flame graph. The link As a table leads to the same as a table.">`},
+}
+
+var (
+	// download is a menu whose link is left out.
+	download = regexp.MustCompile(`<div id="download" class="menu-item">\s*<div class="menu-name">\s*<a [^>]*>[^<]*</a>\s*</div>\s*</div>`)
+	// sorted are the headings that sort the table.
+	sorted = regexp.MustCompile(`<th id="(flathdr1|flathdr2|cumhdr1|cumhdr2|namehdr)">([^<]*)</th>`)
+)
+
+// accessible makes a page one that can be used with a keyboard and a screen reader.
+func accessible(page []byte) []byte {
+	page = download.ReplaceAll(page, nil)
+	page = sorted.ReplaceAll(page, []byte(`<th id="$1"><button type="button">$2</button></th>`))
+	for _, r := range repairs {
+		page = bytes.ReplaceAll(page, []byte(r.from), []byte(r.to))
+	}
+	return page
+}

@@ -1,0 +1,36 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+)
+
+// maxWireBytes is how much of a page a browser has to fetch before it paints. A page refers to nothing else.
+const maxWireBytes = 500_000
+
+// What a browser fetches for a page of the examples is little, so that it is there at once also over a slow line.
+func TestPagesAreSmallOnTheWire(t *testing.T) {
+	s := newServing(t, nil)
+	types := map[string]string{"heap": "inuse_space", "cpu": "cpu"}
+	for name := range types {
+		s.post(t, deliverytest.OwnProfile(t, name+".pb.gz"), map[string]any{"service.name": name})
+	}
+	for name, profileType := range types {
+		for _, page := range []string{"/view/" + name + "/" + profileType + "/flamegraph", "/view/" + name + "/" + profileType + "/top", "/view/" + name + "/" + profileType + "/peek", "/"} {
+			response, body := s.get(t, page, "Accept-Encoding", "gzip")
+			require.Equal(t, http.StatusOK, response.StatusCode)
+			require.Equal(t, "gzip", response.Header.Get("Content-Encoding"))
+			_, plain := s.get(t, page, "Accept-Encoding", "identity")
+			t.Logf("%s: %d bytes, %d without compression", page, len(body), len(plain))
+			assert.Less(t, len(body), maxWireBytes, page)
+		}
+	}
+}

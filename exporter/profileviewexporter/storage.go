@@ -1,0 +1,152 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension/xextension/storage"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+)
+
+const (
+	// storageName is that of what is held, among what this exporter has in the storage: the queue has another one.
+	storageName = "held"
+	// storageWait is how long a shutdown waits for the storage.
+	storageWait = 3 * time.Second
+	// storageLogInterval is the least time between two lines about failures of the storage.
+	storageLogInterval = time.Minute
+)
+
+// openStorage reads what an earlier run held, and has what is held written from now on.
+func (v *viewExporter) openStorage(ctx context.Context, host component.Host) error {
+	if v.cfg.Storage == nil {
+		return nil
+	}
+	extension, found := host.GetExtensions()[*v.cfg.Storage]
+	if !found {
+		return fmt.Errorf("cannot find the storage extension %q", v.cfg.Storage)
+	}
+	opener, isStorage := extension.(storage.Extension)
+	if !isStorage {
+		return fmt.Errorf("the extension %q is not a storage extension", v.cfg.Storage)
+	}
+	client, err := opener.GetClient(ctx, component.KindExporter, v.id, storageName)
+	if err != nil {
+		return fmt.Errorf("cannot open the storage %q: %w", v.cfg.Storage, err)
+	}
+	logged := time.Time{}
+	v.persister = persist.New(persist.Settings{
+		Client: client, Budget: v.memory.Budget,
+		Disk: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory), Memory: v.cfg.MaxMemory, Age: v.cfg.MaxAge,
+		Dropped: v.telemetry.storageDropped,
+		Failed: func(operation persist.Operation, err error) {
+			v.telemetry.storageFailed(operation)
+			if time.Since(logged) >= storageLogInterval {
+				logged = time.Now()
+				v.settings.Logger.Warn("The storage failed. Further failures are counted, and logged once per minute.",
+					zap.String("operation", string(operation)), zap.Error(err))
+			}
+		},
+	})
+	v.store.Watch(v.persister)
+	v.restore(ctx)
+	v.persister.Start()
+	return v.telemetry.stores(v.persister)
+}
+
+// restore reads what an earlier run held.
+func (v *viewExporter) restore(ctx context.Context) {
+	begin := time.Now()
+	profiles, err := v.persister.Load(ctx, v.revive)
+	v.telemetry.restored(profiles)
+	took := zap.Duration("took", time.Since(begin))
+	if err != nil {
+		v.settings.Logger.Warn("Some profiles in the storage were left out; storage_dropped counts them by reason. This is the first error.",
+			zap.Int("restored", profiles), took, zap.Error(err))
+		return
+	}
+	v.settings.Logger.Info("Read the profiles in the storage", zap.Int("restored", profiles), took)
+}
+
+// reviveCost is how many times the size of its profile an entry takes while that is checked.
+const reviveCost = 2
+
+// revive holds an entry of an earlier run. It is checked as what comes is, since anything may be in a storage.
+func (v *viewExporter) revive(e *recent.Entry, arrived time.Time, reserve func(bytes int64) error) error {
+	if int64(e.Inflated) > v.cfg.MaxRequestSize {
+		return fmt.Errorf("%w: it has %d bytes, max_request_size is %d", persist.ErrTooLarge, e.Inflated, v.cfg.MaxRequestSize)
+	}
+	size := reviveCost * int64(e.Inflated)
+	if err := reserve(size); err != nil {
+		return err
+	}
+	var exhausted error
+	raw, err := inflate.AppendReserving(make([]byte, 0, e.Inflated), e.Compressed, e.Inflated, func(bytes int) error {
+		exhausted = reserve(size + int64(bytes))
+		return exhausted
+	})
+	if err == nil && len(raw) != e.Inflated {
+		err = fmt.Errorf("the profile has %d bytes, want %d", len(raw), e.Inflated)
+	}
+	if err == nil {
+		err = pprofmerge.Check(raw, func(bytes int64) error {
+			exhausted = reserve(size + bytes)
+			return exhausted
+		})
+	}
+	if err == nil {
+		err = describe(e, raw)
+	}
+	switch {
+	case exhausted != nil:
+		return exhausted
+	case err != nil:
+		return fmt.Errorf("%w: %w", persist.ErrInvalid, err)
+	case !v.store.Restore(e, arrived):
+		return fmt.Errorf("%w: it is too old, there already, or larger than max_memory", persist.ErrTooLarge)
+	}
+	return nil
+}
+
+// describe fills in what is read from the profile of an entry, and makes sure of what pages rely on.
+func describe(e *recent.Entry, pprof []byte) error {
+	head, err := summary.Of(pprof)
+	if err != nil {
+		return err
+	}
+	e.CPU, e.PGO, e.Gauges = head.CPU(), head.PGO(), gaugesOf(head)
+	e.Service, e.Type = segment(e.Service, attributevalue.UnknownService), segment(e.Type, unknownType)
+	slices.SortFunc(e.Attributes, func(a, b recent.Attribute) int { return strings.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// closeStorage writes what is not in the storage yet, and closes it. The channel has the error.
+func (v *viewExporter) closeStorage(ctx context.Context) <-chan error { //nolint:contextcheck // it ends later than the shutdown's own
+	closed := make(chan error, 1)
+	if v.persister == nil {
+		closed <- nil
+		return closed
+	}
+	go func() {
+		waiting, cancel := context.WithTimeoutCause(ctx, storageWait, errors.New("it took longer than the shutdown waits"))
+		defer cancel()
+		closed <- v.persister.Close(waiting)
+	}()
+	return closed
+}

@@ -1,0 +1,140 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+)
+
+// storing is a gateway whose pages have a storage in a directory. more is configuration of the exporter.
+func storing(t *testing.T, directory, more string) (g *tester, pages string) {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 1)
+	require.NoError(t, err)
+	g = start(t,
+		fmt.Sprintf("yaml:exporters: {profile_view: {endpoint: '%s', storage: file_storage, tenant: {metadata_key: x-scope-orgid, default: shared}, %s}}", addresses[0], more),
+		"yaml:receivers: {pprof: {server: {include_metadata: true}}}",
+		fmt.Sprintf("yaml:extensions: {file_storage: {directory: '%s', create_directory: true, recreate: true}}", directory),
+		"yaml:service: {extensions: [health_check, file_storage], pipelines: {profiles: {exporters: [profile_view]}}}")
+	return g, "http://" + addresses[0]
+}
+
+// held returns how many profiles a tenant sees of each service.
+func (g *tester) held(t *testing.T, pages, tenant string) map[string]int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pages+"/profiles", http.NoBody)
+	require.NoError(t, err)
+	request.Header.Set("X-Scope-Orgid", tenant)
+	response, err := g.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var all []struct {
+		Service  string
+		Profiles int
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&all))
+	counts := map[string]int{}
+	for _, s := range all {
+		counts[s.Service] += s.Profiles
+	}
+	return counts
+}
+
+// stored waits until the storage has so many profiles and nothing is waiting.
+func (g *tester) stored(t *testing.T, profiles int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		text := string(g.fetch(t, "http://"+g.metrics+"/metrics"))
+		value := func(name string) string {
+			_, rest, _ := strings.Cut(text, "\notelcol_exporter_profile_view_"+name+"{")
+			_, rest, _ = strings.Cut(rest, "} ")
+			line, _, _ := strings.Cut(rest, "\n")
+			return line
+		}
+		return value("stored_profiles") == fmt.Sprint(profiles) && value("storage_pending") == "0"
+	}, patience, 20*time.Millisecond)
+}
+
+// TestPagesOutliveTheProcess: after a kill and after a reload the pages show what they showed before.
+func TestPagesOutliveTheProcess(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "storage")
+	g, pages := storing(t, directory, "max_age: 1h")
+	upload := readProfile(t, "heap")
+	for i := range 4 {
+		suffix := fmt.Sprintf("?service.name=kept&resource.upload=%d", i%3)
+		require.Equal(t, http.StatusNoContent, g.post(t, suffix, upload).status)
+	}
+	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=secret", upload, "X-Scope-OrgID", "other").status)
+	g.stored(t, 4)
+	const page = "/collapsed/kept/inuse_space"
+	want := g.fetch(t, pages+page)
+	g.Kill()
+
+	g, pages = storing(t, directory, "max_age: 1h")
+	assert.Equal(t, string(want), string(g.fetch(t, pages+page)))
+	assert.Equal(t, map[string]int{"kept": 3}, g.held(t, pages, ""), "nothing of another tenant")
+	assert.Equal(t, map[string]int{"secret": 1}, g.held(t, pages, "other"))
+	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=kept&resource.upload=0", upload).status)
+	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=kept&resource.upload=new", upload).status)
+	g.stored(t, 5)
+	assert.Equal(t, map[string]int{"kept": 4}, g.held(t, pages, ""), "equal uploads are one")
+	want = g.fetch(t, pages+page)
+	g.reload(t, 2)
+	assert.Equal(t, string(want), string(g.fetch(t, pages+page)))
+	require.NoError(t, g.Stop(patience))
+
+	// A smaller disk keeps the newest, and a shorter age nothing.
+	g, pages = storing(t, directory, "max_age: 1h, max_disk: 1KiB")
+	g.stored(t, 0)
+	assert.Empty(t, g.held(t, pages, ""))
+	g.Kill()
+	g, pages = storing(t, directory, "max_age: 1ms")
+	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=old", upload).status)
+	g.stored(t, 1)
+	g.Kill()
+	g, pages = storing(t, directory, "max_age: 1ms")
+	assert.Empty(t, g.held(t, pages, ""))
+}
+
+// TestPagesOfADamagedStorage: what is damaged in the file is left out, and the rest goes on.
+func TestPagesOfADamagedStorage(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "storage")
+	g, _ := storing(t, directory, "max_age: 1h")
+	upload := readProfile(t, "heap")
+	for _, service := range []string{"damaged", "whole"} {
+		require.Equal(t, http.StatusNoContent, g.post(t, "?service.name="+service, upload).status)
+	}
+	g.stored(t, 2)
+	g.Kill()
+	files, err := filepath.Glob(filepath.Join(directory, "*held*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	content, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	// The profile is zstd, behind the names that describe it.
+	at := bytes.Index(content, []byte("\x07damaged"))
+	require.Positive(t, at)
+	begin := bytes.Index(content[at:], []byte{0x28, 0xb5, 0x2f, 0xfd})
+	require.Positive(t, begin)
+	content[at+begin+100] ^= 0x5a
+	require.NoError(t, os.WriteFile(files[0], content, 0o600))
+
+	g, pages := storing(t, directory, "max_age: 1h")
+	assert.Equal(t, map[string]int{"whole": 1}, g.held(t, pages, ""))
+	assert.Equal(t, 1, strings.Count(g.Log(), "were left out"))
+	g.stored(t, 1)
+}
