@@ -75,7 +75,7 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 	shown, reduction, err := merge.View(work, chosen, nil, &pprofmerge.View{
 		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
 		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: merge.ReadCosts, Remainder: true,
-	}, leastWork)
+	}, leastWork, nil)
 	if err != nil {
 		return nil, unmerged(err)
 	}

@@ -82,6 +82,9 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 //go:embed head.html
 var head []byte
 
+// Head is what stands in the head of all pages: the style of the bar, among others.
+func Head() string { return string(head) }
+
 // errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
 const errorsOfPage = `<div id="errors">`
 
