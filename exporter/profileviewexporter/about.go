@@ -37,6 +37,8 @@ type about struct {
 	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
 	// all samples.
 	Trace, Span, TraceLink, Whole string
+	// Timeline shows when profiles were recorded.
+	Timeline timeline
 	// Base is what the profile is compared with, and Alone the link to it without that.
 	Base, Alone string
 }
@@ -72,6 +74,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 	p.offerDownloads(a, r, values, chosen)
 	p.offerTimes(a, r, values)
 	p.tellTrace(a, values)
+	a.Timeline = p.timelineOf(r, values, chosen)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)
 		a.Alone = "?" + withoutBase(values).Encode()
@@ -172,14 +175,8 @@ func (p *pages) holdsBetween(r *http.Request, a *about, attributes map[string]st
 
 // offerViews adds links to all pages about the profile.
 func (a *about) offerViews(r *http.Request, values url.Values) {
-	kept := url.Values{}
-	for name, list := range values {
-		if isKnown(name, chooseParameters) || isKnown(name, baseParameters) || name == sampleIndexParameter {
-			kept[name] = list
-		}
-	}
 	query := ""
-	if len(kept) > 0 {
+	if kept := onlyKnown(values); len(kept) > 0 {
 		query = "?" + kept.Encode()
 	}
 	for _, page := range views {

@@ -45,14 +45,14 @@ func TestServerFilters(t *testing.T) {
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "a"})
 	s.post(t, labelled(t, 2), map[string]any{"service.name": "s", "pod": "b"})
 	for query, want := range map[string]int64{
-		"":                                           333,
-		"?label.region=eu":                           3,
-		"?label.region=us+%3C%26%3E":                 30,
-		"?label.size=4096":                           30,
+		"":                           333,
+		"?label.region=eu":           3,
+		"?label.region=us+%3C%26%3E": 30,
+		"?label.size=4096":           30,
 		"?label.size=4096&label.region=us+%3C%26%3E": 30,
-		"?resource.pod=b":                            222,
-		"?resource.pod=b&label.region=eu":            2,
-		"?label.region=&resource.pod=":               333,
+		"?resource.pod=b":                 222,
+		"?resource.pod=b&label.region=eu": 2,
+		"?label.region=&resource.pod=":    333,
 	} {
 		response, body := s.get(t, "/profiles/s/samples"+query)
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", query, body)
@@ -123,7 +123,7 @@ func TestServerLabels(t *testing.T) {
 	const path = "/view/s/samples/labels?from=-15m"
 	response, body := s.get(t, path)
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
-	assert.Equal(t, policyPlain, response.Header.Get("Content-Security-Policy"))
+	assert.Equal(t, policyOwn, response.Header.Get("Content-Security-Policy"))
 	page := string(body)
 	assert.Contains(t, page, "338 samples in 7 samples.")
 	assert.Contains(t, row(page, "us &lt;&amp;&gt;"), `<td class="number">30</td><td class="number">8.9 %</td><td class="number">2</td>`)

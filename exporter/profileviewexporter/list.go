@@ -11,7 +11,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"

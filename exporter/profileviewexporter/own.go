@@ -27,7 +27,9 @@ var views = []view{
 	{"flamegraph", "Flame graph", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"top", "Top", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"peek", "Peek", viewParameters, policyViewer, (*pages).drawGoogle},
-	{"labels", "Labels", slices.Concat(ownParameters, []string{byParameter}), policyPlain, (*pages).drawLabels},
+	{"functions", "Functions", slices.Concat(ownParameters, []string{searchParameter, sortParameter, functionParameter}), policyOwn, (*pages).drawFunctions},
+	{"compare", "Compare", slices.Concat(ownParameters, []string{searchParameter, sortParameter}), policyOwn, (*pages).drawCompare},
+	{"labels", "Labels", slices.Concat(ownParameters, []string{byParameter}), policyOwn, (*pages).drawLabels},
 }
 
 // viewOf returns the page of a name.

@@ -53,6 +53,7 @@ func (p *pages) handler() http.Handler {
 		"/profiles":                  p.serveSeries,
 		"/profiles/{service}/{type}": p.serveProfile,
 		"/pgo/{service}":             p.servePGO,
+		"/static/timeline.js":        p.serveScript,
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}
@@ -68,10 +69,11 @@ func (p *pages) handler() http.Handler {
 	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
 }
 
-// The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
+// The policies of what a page may do: nothing at all, to run the script of the timeline, or also the scripts that are in it.
 const (
 	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
+	policyOwn    = policyPlain + "; script-src 'self'"
+	policyViewer = policyPlain + "; script-src 'self' 'unsafe-inline'"
 )
 
 // tenant is whose profiles a request sees.

@@ -146,10 +146,11 @@ func upload(t *testing.T, intake, service, name string, age time.Duration, facto
 	p := own(t, name)
 	p.TimeNanos = time.Now().Add(-age).UnixNano()
 	p.DurationNanos = int64(10 * time.Second)
-	for _, s := range p.Sample {
-		for i := range s.Value {
-			s.Value[i] *= factor
+	for i, s := range p.Sample {
+		for j := range s.Value {
+			s.Value[j] *= factor
 		}
+		s.Label = map[string][]string{"region": {[]string{"eu", "us"}[i%2]}}
 	}
 	var payload bytes.Buffer
 	require.NoError(t, p.Write(&payload))
@@ -193,6 +194,9 @@ type view struct {
 	Background, Frame, Title string
 	Bar, Legend, Chosen      string
 	BarOverflow              int
+	Labelled, Compared       string
+	Brushed, Keyed           string
+	Functions, OwnOverflow   int
 	Found                    []string
 	Searched                 string
 	Complaints               []string
@@ -242,6 +246,12 @@ func TestPages(t *testing.T) {
 		assert.Zero(t, max(v.BarOverflow, 0), "%s: nor is the flame graph", name)
 		assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Legend, "\n", " "), name)
 		assert.Positive(t, v.Rows, name)
+		assert.Positive(t, v.Functions, name)
+		assert.Zero(t, max(v.OwnOverflow, 0), "%s: nor are our own pages", name)
+		assert.Contains(t, v.Labelled, "region = eu", name)
+		assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Compared, "\n", " "), name)
+		assert.Contains(t, v.Brushed, "1 profile, ", name)
+		assert.Contains(t, v.Keyed, "2 profiles, ", name)
 		assert.Equal(t, v.Background, cmp.Or(backgrounds[v.ColorScheme], v.Background), name)
 		backgrounds[v.ColorScheme] = v.Background
 	}

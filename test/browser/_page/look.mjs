@@ -79,7 +79,7 @@ async function look (browser, size, colorScheme) {
   await frame.waitFor()
 
   // The form of the bar chooses a resource.
-  await page.getByText('Resources').click()
+  await page.locator('#profiles summary', { hasText: 'Filter' }).click()
   await page.getByLabel('k8s.pod.name').selectOption('checkout-1')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**k8s.pod.name=checkout-1*')
@@ -87,6 +87,8 @@ async function look (browser, size, colorScheme) {
   seen.chosen = await page.locator('#profiles').innerText()
   await page.goBack()
   await frame.waitFor()
+
+  await explore(page, frame, seen, picture)
 
   // The links of the bar lead to other times, and to a comparison with the time before.
   await page.locator('#profiles').getByRole('link', { name: 'last 5 min' }).click()
@@ -106,6 +108,74 @@ async function look (browser, size, colorScheme) {
   return seen
 }
 
+// explore visits the pages of functions, labels and comparisons from the flame graph, and chooses times on the timeline.
+async function explore (page, frame, seen, picture) {
+  const address = page.url()
+  const bar = page.locator('#profiles')
+  const overflows = []
+  const measure = async () => overflows.push(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth))
+  await bar.getByRole('link', { name: 'Functions' }).click()
+  const main = page.locator('main')
+  await main.getByRole('searchbox').fill('runtime')
+  await main.getByRole('button', { name: 'Search' }).click()
+  await page.waitForURL('**q=runtime*')
+  await main.getByRole('columnheader').getByRole('link', { name: 'Cum' }).click()
+  await page.waitForURL('**sort=cum*')
+  seen.functions = await main.locator('tbody tr').count()
+  await measure()
+  await picture('functions')
+  await main.locator('tbody a').first().click()
+  await main.getByRole('heading', { name: 'Callers' }).waitFor()
+  await measure()
+  await page.reload()
+  await main.getByRole('link', { name: 'Its flame graph' }).click()
+  await page.waitForURL('**/flamegraph*')
+  await page.goBack()
+  await main.getByRole('heading', { name: 'Callees' }).waitFor()
+
+  await bar.getByRole('link', { name: 'Labels' }).click()
+  await main.getByRole('link', { name: 'eu', exact: true }).waitFor()
+  await measure()
+  await main.getByRole('link', { name: 'eu', exact: true }).click()
+  await frame.waitFor()
+  seen.labelled = await bar.innerText()
+
+  await page.goto(address)
+  await bar.getByRole('link', { name: 'Compare', exact: true }).click()
+  await main.getByLabel('base_from').fill('all')
+  await main.getByLabel('base_until').fill('-5m')
+  await main.getByRole('textbox', { name: 'from', exact: true }).fill('-5m')
+  await main.getByRole('button', { name: 'Compare' }).click()
+  await main.locator('.images svg').nth(2).waitFor()
+  seen.compared = await page.locator('#legend').innerText()
+  await measure()
+  await picture('compare')
+  await page.reload()
+  await main.locator('tbody tr').first().waitFor()
+
+  // A pointer chooses the first half of the time, and the keys all of it.
+  await page.goto(address)
+  const timeline = page.locator('#timeline')
+  const box = await timeline.boundingBox()
+  await page.mouse.move(box.x + 1, box.y + box.height / 2)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 5 })
+  await page.mouse.up()
+  await page.waitForURL('**until=*')
+  await frame.waitFor()
+  seen.brushed = await bar.innerText()
+  await page.goto(address)
+  await timeline.locator('a').last().focus()
+  await page.keyboard.press('Shift+Home')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**until=*')
+  await frame.waitFor()
+  seen.keyed = await bar.innerText()
+  seen.ownOverflow = Math.max(...overflows)
+  await page.goto(address)
+  await frame.waitFor()
+}
+
 // withoutScripts goes through what needs no JavaScript: the list, its form, and the bar of the pages.
 async function withoutScripts (browser) {
   const context = await browser.newContext({ javaScriptEnabled: false })
@@ -122,6 +192,15 @@ async function withoutScripts (browser) {
   await page.locator('#profiles').getByRole('link', { name: 'last hour' }).click()
   await page.waitForURL('**from=-1h*')
   await page.locator('#profiles').getByRole('link', { name: 'Refresh' }).click()
+  await page.locator('#profiles').getByRole('link', { name: 'Functions' }).click()
+  await page.locator('main tbody a').first().click()
+  await page.getByRole('heading', { name: 'Callers' }).waitFor()
+  await page.locator('#profiles').getByRole('link', { name: 'Compare', exact: true }).click()
+  await page.locator('main').getByRole('button', { name: 'Compare' }).click()
+  await page.locator('main .images svg').nth(2).waitFor()
+  await page.locator('#profiles').getByRole('link', { name: 'Labels' }).click()
+  await page.locator('#timeline a').first().click()
+  await page.waitForURL('**until=*')
   await page.locator('#profiles').getByRole('link', { name: 'All profiles' }).click()
   await page.getByRole('heading', { name: 'Profiles' }).waitFor()
   await context.close()

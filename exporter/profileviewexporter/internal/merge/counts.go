@@ -78,7 +78,7 @@ func (c *Counts) fill(m *pprofmerge.Merger) error {
 		header.SampleType = append(header.SampleType, &profile.ValueType{Type: t.Type, Unit: t.Unit})
 	}
 	index, err := header.SampleIndexByName(c.SampleType)
-	if err != nil || index < 0 {
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNoSampleType, err)
 	}
 	shown := types[index]
