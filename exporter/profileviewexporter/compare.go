@@ -57,7 +57,7 @@ func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 	query := d.r.URL.Query()
 	page, above := &comparePage{}, bar{}
 	if len(d.base) == 0 {
-		d.counts.SampleType, d.counts.Limits, d.counts.Alternatives = query.Get(sampleIndexParameter), countLimits, true
+		d.counts = countsFor(query)
 		if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
 			return nil, unmerged(err)
 		}

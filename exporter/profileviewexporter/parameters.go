@@ -72,9 +72,6 @@ func namesOf(known []string) string {
 	return strings.Join(names, ", ")
 }
 
-// isAttribute tells whether a parameter names an attribute of the resource.
-func isAttribute(name, prefix string) bool { return isKnown(name, []string{prefix + attributePrefix}) }
-
 // nearestParameter returns the known parameter with the most similar spelling, if there is one.
 func nearestParameter(name string, known []string) string {
 	name = name[:min(len(name), maxParameterName)]

@@ -119,9 +119,16 @@ type drawing struct {
 // countLimits bound the labels that a page offers.
 var countLimits = pprofmerge.LabelLimits{Keys: 8, Values: 50, Text: 128}
 
+// countsFor are the counts of what a page offers. What else there is of a label matters where one is chosen.
+func countsFor(values url.Values) merge.Counts {
+	return merge.Counts{
+		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: len(valuesByKey(values, labelPrefix)) > 0,
+	}
+}
+
 // merged merges profiles, and leaves out what is above the limits.
 func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, error) {
-	d.counts.SampleType, d.counts.Limits, d.counts.Alternatives = d.r.URL.Query().Get(sampleIndexParameter), countLimits, true
+	d.counts = countsFor(d.r.URL.Query())
 	shown, reduction, err := merge.View(d.work, d.chosen, d.base, &pprofmerge.View{
 		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
 		Labels:      viewer.WantsLabels(d.r.URL.Query()),
