@@ -88,8 +88,6 @@ async function look (browser, size, colorScheme) {
   await page.goBack()
   await frame.waitFor()
 
-  await explore(page, frame, seen, picture)
-
   // The links of the bar lead to other times, and to a comparison with the time before.
   await page.locator('#profiles').getByRole('link', { name: 'last 5 min' }).click()
   await page.waitForURL('**from=-5m*')
@@ -100,6 +98,8 @@ async function look (browser, size, colorScheme) {
   if (size === 'wide' && colorScheme === 'light') await picture('difference')
   await page.goBack()
   await frame.waitFor()
+  if (size === 'wide' && colorScheme === 'light') await explore(page, frame, seen, picture)
+  if (size === 'narrow' && colorScheme === 'dark') await explore(page, frame, seen, () => {})
   await page.locator('.title a').click()
   await row.waitFor()
 
@@ -110,8 +110,10 @@ async function look (browser, size, colorScheme) {
 
 // explore visits the pages of functions, labels and comparisons from the flame graph, and chooses times on the timeline.
 async function explore (page, frame, seen, picture) {
-  const address = page.url()
   const bar = page.locator('#profiles')
+  await bar.getByRole('link', { name: 'last hour' }).click()
+  await page.waitForURL('**from=-1h*')
+  const address = page.url()
   const overflows = []
   const measure = async () => overflows.push(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth))
   await bar.getByRole('link', { name: 'Functions' }).click()
@@ -123,7 +125,6 @@ async function explore (page, frame, seen, picture) {
   await page.waitForURL('**sort=cum*')
   seen.functions = await main.locator('tbody tr').count()
   await measure()
-  await picture('functions')
   await main.locator('tbody a').first().click()
   await main.getByRole('heading', { name: 'Callers' }).waitFor()
   await measure()
@@ -142,9 +143,8 @@ async function explore (page, frame, seen, picture) {
 
   await page.goto(address)
   await bar.getByRole('link', { name: 'Compare', exact: true }).click()
-  await main.getByLabel('base_from').fill('all')
-  await main.getByLabel('base_until').fill('-5m')
-  await main.getByRole('textbox', { name: 'from', exact: true }).fill('-5m')
+  await main.getByLabel('base_resource.k8s.pod.name', { exact: true }).selectOption('checkout-2')
+  await main.getByLabel('resource.k8s.pod.name', { exact: true }).selectOption('checkout-1')
   await main.getByRole('button', { name: 'Compare' }).click()
   await main.locator('.images svg').nth(2).waitFor()
   seen.compared = await page.locator('#legend').innerText()
