@@ -30,11 +30,15 @@ type about struct {
 	// Downloads are the same profile in formats of programs, Command is what go tool pprof is called with.
 	Downloads []choice
 	Command   string
-	// Attributes are those of the resources that were chosen.
+	// Views are links to the pages about the same profile.
+	Views []choice
+	// Attributes are those of the resources, and the labels of samples, that were chosen.
 	Attributes []parameter
 	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
 	// all samples.
 	Trace, Span, TraceLink, Whole string
+	// Timeline shows when profiles were recorded.
+	Timeline timeline
 	// Base is what the profile is compared with, and Alone the link to it without that.
 	Base, Alone string
 }
@@ -60,14 +64,17 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 			a.Far++
 		}
 	}
-	attributes := attributesOf(values, "")
-	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		a.Attributes = append(a.Attributes, parameter{Name: name, Value: attributes[name]})
+	for _, chosen := range []map[string]string{attributesOf(values, ""), valuesByKey(values, labelPrefix)} {
+		for _, name := range slices.Sorted(maps.Keys(chosen)) {
+			a.Attributes = append(a.Attributes, parameter{Name: name, Value: chosen[name]})
+		}
 	}
+	a.offerViews(r, values)
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)
 	p.offerTimes(a, r, values)
 	p.tellTrace(a, values)
+	a.Timeline = p.timelineOf(r, values, chosen)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)
 		a.Alone = "?" + withoutBase(values).Encode()
@@ -141,6 +148,11 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 			compared := withTime(withoutBase(values), offered.from)
 			compared.Set(basePrefix+fromParameter, "-"+(2*offered.age).String())
 			compared.Set(basePrefix+untilParameter, offered.from)
+			for name, list := range values {
+				if isKnown(name, []string{attributePrefix, labelPrefix}) {
+					compared[basePrefix+name] = list // of the same resources and samples
+				}
+			}
 			a.Compare = "?" + compared.Encode()
 		}
 	}
@@ -159,6 +171,17 @@ func (p *pages) holdsBetween(r *http.Request, a *about, attributes map[string]st
 	}
 	entries, _ := p.store.Select(q)
 	return len(entries) > 0
+}
+
+// offerViews adds links to all pages about the profile.
+func (a *about) offerViews(r *http.Request, values url.Values) {
+	query := ""
+	if kept := onlyKnown(values); len(kept) > 0 {
+		query = "?" + kept.Encode()
+	}
+	for _, page := range views {
+		a.Views = append(a.Views, choice{Name: page.title, Link: page.name + query, Current: page.name == r.PathValue("page")})
+	}
 }
 
 // withTime returns parameters with another time. What is compared with gets it too, unless that is another time of the

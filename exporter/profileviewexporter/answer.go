@@ -84,6 +84,8 @@ func statusOf(err error) int {
 	switch {
 	case found:
 		return known.status
+	case errors.Is(err, merge.ErrNoSampleType):
+		return http.StatusBadRequest
 	case errors.Is(err, budget.ErrExhausted):
 		return http.StatusServiceUnavailable
 	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):

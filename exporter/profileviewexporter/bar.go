@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
@@ -32,8 +33,10 @@ type bar struct {
 	Plain string
 	// Table leads to the page that has the same as a table, from the flame graph.
 	Table string
-	// Filter is a form that chooses resources.
+	// Filter is a form that chooses resources and labels of samples.
 	Filter filter
+	// Total is the sum of the samples, with its type.
+	Total string
 	// Comparison are the fields of a form that compares with another service, type or time, ComparisonKept the parameters
 	// that it keeps.
 	Comparison     []field
@@ -43,15 +46,17 @@ type bar struct {
 // field is one of a form.
 type field struct{ Parameter, Name, Value, Placeholder string }
 
-// offerResources adds a form that chooses among the resources that have profiles of the time.
-func (p *pages) offerResources(b *bar, r *http.Request) {
+// offerFilter adds a form that chooses among the resources that have profiles of the time, and among the labels of samples.
+func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
+	b.Total = amount(counts.Total, counts.Unit) + " " + counts.Type
+	asked := b.Filter.offerLabels(counts, r.URL.Query())
 	q, err := p.query(r, b.Type, "")
 	if err != nil {
 		return
 	}
 	q.Attributes = nil
 	entries, _ := p.store.Select(q)
-	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query())
+	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query(), asked...)
 }
 
 // offerComparison adds a form that compares with another profile: of another service, type or time.

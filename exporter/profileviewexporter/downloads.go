@@ -28,6 +28,7 @@ func (p *pages) offerDownloads(a *about, r *http.Request, values url.Values, cho
 	a.Downloads = []choice{
 		{Name: "pprof", Link: root + address("profiles", a.Service, a.Type) + query},
 		{Name: "collapsed", Link: root + address("collapsed", a.Service, a.Type) + own},
+		{Name: "SVG", Link: root + address("svg", a.Service, a.Type) + own},
 		{Name: "speedscope", Link: root + address("speedscope", a.Service, a.Type) + query},
 	}
 	if slices.ContainsFunc(chosen, func(e *recent.Entry) bool { return e.PGO }) {

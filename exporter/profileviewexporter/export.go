@@ -24,15 +24,21 @@ const sampleIndexParameter = "si"
 type format struct {
 	contentType, file string
 	parameters        []string
-	write             func(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error)
+	// costs are those of a profile that is written.
+	costs pprofmerge.Costs
+	write func(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error)
 }
 
 var formats = map[string]format{
 	"collapsed": {
 		contentType: "text/plain; charset=utf-8", file: "profile.collapsed.txt",
-		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter}), write: collapsed,
+		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter}), costs: merge.ReadCosts, write: collapsed,
 	},
-	"speedscope": {contentType: "application/json", file: "profile.speedscope.json", parameters: chooseParameters, write: speedscope},
+	"speedscope": {contentType: "application/json", file: "profile.speedscope.json", parameters: chooseParameters, costs: merge.ReadCosts, write: speedscope},
+	"svg": {
+		contentType: "image/svg+xml", file: "profile.svg",
+		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter}), costs: viewer.CostsOf("flamegraph"), write: svg,
+	},
 }
 
 func collapsed(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
@@ -45,6 +51,21 @@ func collapsed(r *http.Request, p *profile.Profile, limits export.Limits) ([]byt
 
 func speedscope(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
 	return export.Speedscope(p, r.PathValue("service")+" "+r.PathValue("type"), limits)
+}
+
+// maxSVGBoxes is how many boxes an image has.
+const maxSVGBoxes = 5000
+
+func svg(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
+	index, err := p.SampleIndexByName(r.URL.Query().Get(sampleIndexParameter))
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "%v", err)
+	}
+	t := p.SampleType[index]
+	return export.Flamegraph(p, &export.SVG{
+		Index: index, Boxes: maxSVGBoxes, Amount: func(v int64) string { return amount(v, t.Unit) },
+		Title: r.PathValue("service") + " " + r.PathValue("type") + ", " + t.Type + ", " + timeText(r.URL.Query()),
+	}, limits)
 }
 
 // serveExport answers with the merged profile in a format of other tools.
@@ -74,8 +95,8 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 	limit := p.pageMemory()
 	shown, reduction, err := merge.View(work, chosen, nil, &pprofmerge.View{
 		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
-		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: merge.ReadCosts, Remainder: true,
-	}, leastWork)
+		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: f.costs, Remainder: true,
+	}, leastWork, nil)
 	if err != nil {
 		return nil, unmerged(err)
 	}

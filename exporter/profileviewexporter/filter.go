@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -12,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
 // column is a heading of the list.
@@ -132,6 +135,37 @@ func (p *pages) filterOf(r *http.Request, values url.Values, refresh time.Durati
 	until, _ := bound(values, untilParameter, now)
 	f.offer(p.store.Facets(p.tenant(r), from, until, attributevalue.ServiceName), withoutParts(values), searchParameter, refreshParameter)
 	return f
+}
+
+// offerLabels adds the choice of labels of samples. It returns the parameters that the form asks for.
+func (f *filter) offerLabels(counts *merge.Counts, values url.Values) (asked []string) {
+	for _, key := range counts.Labels {
+		offered := facet{Parameter: labelPrefix + key.Key, Name: key.Key, More: key.Distinct > len(key.Values)}
+		selected := values.Get(offered.Parameter)
+		if selected == "" && len(key.Values) == 1 && key.Values[0].Samples == counts.Samples {
+			continue // no choice
+		}
+		found := false
+		for _, v := range key.Values {
+			text := fmt.Sprintf("%s (%s, %d samples)", labelText(v), amount(v.Value, counts.Unit), v.Samples)
+			found = found || v.Text == selected
+			offered.Options = append(offered.Options, option{Value: v.Text, Text: text, Selected: v.Text == selected})
+		}
+		if selected != "" && !found {
+			offered.Options = append(offered.Options, option{Value: selected, Text: selected, Selected: true})
+		}
+		asked = append(asked, offered.Parameter)
+		f.Facets = append(f.Facets, offered)
+	}
+	return asked
+}
+
+// labelText is the value of a label with its unit.
+func labelText(v pprofmerge.LabelValue) string {
+	if v.Unit == "" {
+		return v.Text
+	}
+	return v.Text + " " + v.Unit
 }
 
 // offer adds the choice of attributes, and keeps the parameters that the form does not ask for: neither there nor by asked.

@@ -128,10 +128,13 @@ func TestServerHostileProfiles(t *testing.T) {
 			"/view/s/samples/peek":       sum,
 			"/view/s/samples/top?tf=1":   "",
 			"/view/s/samples/flamegraph?g=addresses&resource.pod=a&base_resource.pod=b": "",
-			"/profiles/s/samples":   "",
-			"/collapsed/s/samples":  "",
-			"/speedscope/s/samples": "",
-			"/pgo/s?depth=1000":     "",
+			"/profiles/s/samples":    "",
+			"/collapsed/s/samples":   "",
+			"/speedscope/s/samples":  "",
+			"/svg/s/samples":         "",
+			"/view/s/samples/labels": "", "/view/s/samples/labels?by=label.k1": "", "/view/s/samples/functions": "", "/view/s/samples/functions?function=n": "",
+			"/view/s/samples/compare?resource.pod=a&base_resource.pod=b": "",
+			"/pgo/s?depth=1000": "",
 		} {
 			if strings.Contains(path, "tf=") && name != "many labels" {
 				continue
@@ -177,7 +180,14 @@ func TestServerHostileNames(t *testing.T) {
 		"/profiles/" + url.PathEscape(evil) + "/none", "/?" + url.QueryEscape(evil) + "=x", "/diff/" + series + "?from=-5m&base_until=-5m",
 	}
 	for _, page := range []string{"flamegraph", "top", "peek"} {
-		paths = append(paths, "/view/"+series+"/"+page, "/view/"+series+"/"+page+"?"+query, "/view/"+series+"/"+page+"?f="+url.QueryEscape(regexp.QuoteMeta(evil)))
+		paths = append(paths, "/view/"+series+"/"+page, "/view/"+series+"/"+page+"?"+query, "/view/"+series+"/"+page+"?label."+url.QueryEscape(evil)+"="+url.QueryEscape(evil), "/view/"+series+"/"+page+"?f="+url.QueryEscape(regexp.QuoteMeta(evil)))
+	}
+	for _, page := range []string{
+		"labels", "labels?by=label." + url.QueryEscape(evil), "labels?by=resource." + url.QueryEscape(evil), "labels?" + query, "functions",
+		"functions?function=" + url.QueryEscape(evil), "functions?q=" + url.QueryEscape(evil), "functions?sort=" + url.QueryEscape(evil), "compare",
+		"compare?base_service=" + url.QueryEscape(evil) + "&base_" + query, "compare?base_label." + url.QueryEscape(evil) + "=" + url.QueryEscape(evil),
+	} {
+		paths = append(paths, "/view/"+series+"/"+page)
 	}
 	for _, path := range paths {
 		response, body := s.get(t, path, "Accept", "text/html")
@@ -187,7 +197,7 @@ func TestServerHostileNames(t *testing.T) {
 		assert.NotContains(t, string(body), "javascript:", path)
 		assert.Contains(t, response.Header.Get("Content-Security-Policy"), "default-src 'none'", path)
 	}
-	for _, path := range []string{"/collapsed/", "/speedscope/"} {
+	for _, path := range []string{"/collapsed/", "/speedscope/", "/svg/"} {
 		response, body := s.get(t, path+series)
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
 		assert.NotContains(t, response.Header.Get("Content-Type"), "html")

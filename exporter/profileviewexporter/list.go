@@ -11,7 +11,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
@@ -110,7 +109,7 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 func choosing(values url.Values) url.Values {
 	kept := url.Values{}
 	for name, list := range values {
-		if slices.Contains(chooseParameters, name) || isAttribute(name, "") {
+		if isKnown(name, chooseParameters) {
 			kept[name] = list
 		}
 	}

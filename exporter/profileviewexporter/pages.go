@@ -53,6 +53,7 @@ func (p *pages) handler() http.Handler {
 		"/profiles":                  p.serveSeries,
 		"/profiles/{service}/{type}": p.serveProfile,
 		"/pgo/{service}":             p.servePGO,
+		"/static/timeline.js":        p.serveScript,
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}
@@ -68,10 +69,11 @@ func (p *pages) handler() http.Handler {
 	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
 }
 
-// The policies of what a page may do: nothing at all, or to run the scripts and styles that are in it.
+// The policies of what a page may do: nothing at all, to run the script of the timeline, or also the scripts that are in it.
 const (
 	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-	policyViewer = policyPlain + "; script-src 'unsafe-inline'"
+	policyOwn    = policyPlain + "; script-src 'self'"
+	policyViewer = policyPlain + "; script-src 'self' 'unsafe-inline'"
 )
 
 // tenant is whose profiles a request sees.
@@ -130,7 +132,7 @@ func unmerged(err error) error {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
 	}
 	if errors.Is(err, merge.ErrNoSamples) {
-		return fail(http.StatusNotFound, "none of these profiles has a sample of that trace or span")
+		return fail(http.StatusNotFound, "none of these profiles has a sample of that trace or span, and with these labels")
 	}
 	if errors.Is(err, budget.ErrTooLarge) {
 		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
@@ -145,11 +147,15 @@ const leastWork = 256 << 10
 // time. values are the parameters that say which samples count. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
 // given back when the answer is written.
 func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
-	only, err := p.onlyOf(values)
+	only, err := p.onlyOf(values, "")
 	if err != nil {
 		return err
 	}
-	work := &merge.Work{Context: r.Context(), Only: only}
+	baseOnly, err := p.onlyOf(values, basePrefix)
+	if err != nil {
+		return err
+	}
+	work := &merge.Work{Context: r.Context(), Only: only, BaseOnly: baseOnly}
 	body, err := p.worked(r, work, answer)
 	defer work.Reservation.Release()
 	if err != nil {

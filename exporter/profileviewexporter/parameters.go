@@ -14,50 +14,76 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// The parameters that answers know. What begins with attributePrefix names an attribute of the resource, also behind
-// basePrefix.
+// labelPrefix begins the parameters that name a label of samples.
+const labelPrefix = "label."
+
+// The parameters that answers know. One that ends with a dot stands for all that begin with it: attributes of the resource, and
+// labels of samples.
 var (
 	timeParameters    = []string{fromParameter, untilParameter, windowParameter, secondsParameter}
-	traceParameters   = []string{fromParameter, untilParameter}
-	chooseParameters  = slices.Concat(timeParameters, []string{traceParameter, spanParameter})
+	traceParameters   = []string{fromParameter, untilParameter, attributePrefix, labelPrefix}
+	chooseParameters  = slices.Concat(timeParameters, []string{traceParameter, spanParameter, attributePrefix, labelPrefix})
 	profileParameters = slices.Concat(chooseParameters, []string{scraperParameter})
 	pgoParameters     = slices.Concat(chooseParameters, []string{depthParameter})
 	baseParameters    = []string{
 		basePrefix + "service", basePrefix + "type", basePrefix + fromParameter, basePrefix + untilParameter, basePrefix + windowParameter,
+		basePrefix + attributePrefix, basePrefix + labelPrefix,
 	}
 	viewParameters = slices.Concat(chooseParameters, baseParameters, viewer.Parameters)
-	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter}
+	// ownParameters are those of all pages that are not of google/pprof.
+	ownParameters  = slices.Concat(chooseParameters, baseParameters, []string{sampleIndexParameter})
+	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter, attributePrefix}
 	// listPageParameters are those of the list that people see.
 	listPageParameters = slices.Concat(listParameters, []string{refreshParameter})
 )
 
 // checkParameters refuses parameters that nothing reads: the answer would be another one than the one that was asked for.
 func checkParameters(values url.Values, known []string) error {
-	comparing := slices.Contains(known, basePrefix+fromParameter)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if slices.Contains(known, name) || isAttribute(name, "") || comparing && isAttribute(name, basePrefix) {
+		if isKnown(name, known) {
 			continue
 		}
 		if meant := nearestParameter(name, known); meant != "" {
 			return fail(http.StatusBadRequest, "%.40q is not a parameter here, did you mean %q?", name, meant)
 		}
-		return fail(http.StatusBadRequest, "%.40q is not a parameter here, known are %s and %s<key>", name, strings.Join(known, ", "), attributePrefix)
+		return fail(http.StatusBadRequest, "%.40q is not a parameter here, known are %s", name, namesOf(known))
 	}
 	return nil
 }
 
-// isAttribute tells whether a parameter names an attribute of the resource.
-func isAttribute(name, prefix string) bool {
-	key, found := strings.CutPrefix(name, prefix+attributePrefix)
-	return found && key != ""
+// isKnown tells whether a parameter is one of those that are known.
+func isKnown(name string, known []string) bool {
+	for _, one := range known {
+		if key, found := strings.CutPrefix(name, one); found && (key == "") != strings.HasSuffix(one, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// namesOf names parameters.
+func namesOf(known []string) string {
+	names := make([]string, len(known))
+	for i, name := range known {
+		if names[i] = name; strings.HasSuffix(name, ".") {
+			names[i] += "<key>"
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // nearestParameter returns the known parameter with the most similar spelling, if there is one.
 func nearestParameter(name string, known []string) string {
 	name = name[:min(len(name), maxParameterName)]
 	before, key, hasKey := strings.Cut(name, ".")
-	if hasKey {
-		if meant := configcheck.Nearest(before, []string{"resource", basePrefix + "resource"}, 3); meant != "" {
+	var prefixes []string
+	for _, one := range known {
+		if prefix, found := strings.CutSuffix(one, "."); found {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	if hasKey && key != "" {
+		if meant := configcheck.Nearest(before, prefixes, 3); meant != "" && meant != before {
 			return meant + "." + key
 		}
 	}

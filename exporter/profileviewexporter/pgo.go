@@ -42,7 +42,7 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
-		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork)
+		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork, nil)
 		if err != nil {
 			return nil, unmerged(err)
 		}

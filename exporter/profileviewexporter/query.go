@@ -61,16 +61,21 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 
 // attributesOf returns the attributes of the resource that parameters name. An empty value is any.
 func attributesOf(values url.Values, prefix string) map[string]string {
-	var attributes map[string]string
+	return valuesByKey(values, prefix+attributePrefix)
+}
+
+// valuesByKey returns the values of the parameters that begin with a prefix, by what follows it.
+func valuesByKey(values url.Values, prefix string) map[string]string {
+	var found map[string]string
 	for name, list := range values {
-		if key, found := strings.CutPrefix(name, prefix+attributePrefix); found && key != "" && list[0] != "" {
-			if attributes == nil {
-				attributes = map[string]string{}
+		if key, begins := strings.CutPrefix(name, prefix); begins && key != "" && list[0] != "" {
+			if found == nil {
+				found = map[string]string{}
 			}
-			attributes[key] = list[0]
+			found[key] = list[0]
 		}
 	}
-	return attributes
+	return found
 }
 
 // bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or

@@ -5,8 +5,10 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
@@ -20,9 +22,19 @@ const (
 	spanField      = "{span_id}"
 )
 
-// onlyOf returns the labels that samples must have, as parameters say.
-func (p *pages) onlyOf(values url.Values) ([]pprofmerge.Label, error) {
+// maxLabels is how many labels a request can want.
+const maxLabels = 16
+
+// onlyOf returns the labels that samples must have, as parameters say. Those of labels begin with prefix, if there is one.
+func (p *pages) onlyOf(values url.Values, prefix string) ([]pprofmerge.Label, error) {
 	var only []pprofmerge.Label
+	labels := valuesByKey(values, prefix+labelPrefix)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		only = append(only, pprofmerge.Label{Key: key, Text: labels[key]})
+	}
+	if len(only) > maxLabels {
+		return nil, fail(http.StatusBadRequest, "%d labels are wanted, at most %d can be", len(only), maxLabels)
+	}
 	for _, id := range []struct {
 		parameter, label string
 		bytes            int

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
@@ -57,10 +58,11 @@ func compares(values url.Values) bool {
 // serveView answers with a page about the merged profile, or about its difference to another.
 func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	page := r.PathValue("page")
-	if !slices.Contains(viewer.Pages, page) {
-		return fail(http.StatusNotFound, "there is no page %.40q, only %s", page, strings.Join(viewer.Pages, ", "))
+	shown, err := viewOf(page)
+	if err != nil {
+		return err
 	}
-	if err := checkParameters(r.URL.Query(), viewParameters); err != nil {
+	if err := checkParameters(r.URL.Query(), shown.parameters); err != nil {
 		return err
 	}
 	if err := viewer.CheckQuery(r.URL.Query()); err != nil {
@@ -77,13 +79,13 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	// Before unchanged: a browser takes the headers of an answer 304 for those of the page that it has.
-	w.Header().Set("Content-Security-Policy", policyViewer)
+	w.Header().Set("Content-Security-Policy", shown.policy)
 	about := p.aboutPage(r, chosen, base)
 	if p.unchanged(w, r, about.digest(), chosen, base) {
 		return nil
 	}
 	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
-		body, err := p.view(work, w, r, about, chosen, base)
+		body, err := shown.draw(p, &drawing{work: work, w: w, r: r, about: about, chosen: chosen, base: base})
 		if err != nil {
 			return nil, err
 		}
@@ -102,48 +104,85 @@ const (
 // pageMemory is what drawing a page may take: half of the budget leaves room for what is merged.
 func (p *pages) pageMemory() int64 { return min(p.cfg.MaxPageMemory, p.budget.Size()/2) }
 
-// view merges profiles, leaves out what is above the limits, and draws what is left.
-func (p *pages) view(work *merge.Work, w http.ResponseWriter, r *http.Request, about *about, chosen, base []*recent.Entry) ([]byte, error) {
-	page := r.PathValue("page")
-	limit := p.pageMemory()
-	shown, reduction, err := merge.View(work, chosen, base, &pprofmerge.View{
+// drawing is a page that is being made.
+type drawing struct {
+	work         *merge.Work
+	w            http.ResponseWriter
+	r            *http.Request
+	about        *about
+	chosen, base []*recent.Entry
+	// counts are those of the samples, and notices what is to be said of the page.
+	counts  merge.Counts
+	notices []string
+}
+
+// countLimits bound the labels that a page offers.
+var countLimits = pprofmerge.LabelLimits{Keys: 8, Values: 50, Text: 128}
+
+// countsFor are the counts of what a page offers. What else there is of a label matters where one is chosen.
+func countsFor(values url.Values) merge.Counts {
+	return merge.Counts{
+		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: len(valuesByKey(values, labelPrefix)) > 0,
+	}
+}
+
+// merged merges profiles, and leaves out what is above the limits.
+func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, error) {
+	d.counts = countsFor(d.r.URL.Query())
+	shown, reduction, err := merge.View(d.work, d.chosen, d.base, &pprofmerge.View{
 		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
-		Labels:      viewer.WantsLabels(r.URL.Query()),
+		Labels:      viewer.WantsLabels(d.r.URL.Query()),
 		StringBytes: viewer.NameBytes,
-		MaxCost:     limit, Costs: viewer.CostsOf(page),
+		MaxCost:     p.pageMemory(), Costs: costs,
 		Remainder: true,
-	}, viewer.PageBytes)
+	}, viewer.PageBytes, &d.counts)
 	if err != nil {
 		return nil, unmerged(err)
 	}
-	if err := work.Context.Err(); err != nil {
+	if err := d.work.Context.Err(); err != nil {
 		return nil, err
 	}
-	above := bar{about: about, Coloured: page == "flamegraph"}
-	if len(base) > 0 {
-		above.Legend = legendOf(shown, r.URL.Query().Get("si"))
+	d.notices = p.notices(d.w.Header(), &reduction)
+	if n, all := viewer.NameFunctions(shown), len(shown.Location); n > 0 {
+		d.notices = append(d.notices, fmt.Sprintf("%d of %d locations have no symbols: they are shown as binary+0xaddress.", n, all))
 	}
-	if page != plainPage {
-		above.Plain = plainPage + about.Refresh
+	return shown, nil
+}
+
+// bar returns what stands above a page.
+func (p *pages) bar(d *drawing, above *bar) ([]byte, error) {
+	above.about = d.about
+	p.offerFilter(above, d.r, &d.counts)
+	above.offerComparison(d.r.URL.Query())
+	if n := d.about.Far; n > 0 {
+		d.notices = append(d.notices, fmt.Sprintf("%d of %d profiles say that they are of a time far from when they came; presets go by when they came.", n, len(d.chosen)))
 	}
-	if page == "flamegraph" {
-		above.Table = "top" + about.Refresh
-	}
-	p.offerResources(&above, r)
-	above.offerComparison(r.URL.Query())
-	added, err := above.html()
+	return above.html()
+}
+
+// drawGoogle draws a page of google/pprof.
+func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
+	page := d.r.PathValue("page")
+	shown, err := p.merged(d, viewer.CostsOf(page))
 	if err != nil {
 		return nil, err
 	}
-	notices := p.notices(w.Header(), &reduction)
-	if about.Far > 0 {
-		notices = append(notices, fmt.Sprintf("%d of %d profiles say that they are of a time far from when they came; presets go by when they came.", about.Far, len(chosen)))
+	above := bar{Coloured: page == "flamegraph"}
+	if len(d.base) > 0 {
+		above.Legend = legendOf(shown, d.r.URL.Query().Get(sampleIndexParameter))
 	}
-	if n, all := viewer.NameFunctions(shown), len(shown.Location); n > 0 {
-		notices = append(notices, fmt.Sprintf("%d of %d locations have no symbols: they are shown as binary+0xaddress.", n, all))
+	if page != plainPage {
+		above.Plain = plainPage + d.about.Refresh
 	}
-	additions := viewer.Additions{Title: about.title(), Bar: added, Notice: strings.Join(notices, " ")}
-	status, body, err := viewer.Render(r, shown, page, additions, limit+viewer.PageBytes)
+	if page == "flamegraph" {
+		above.Table = "top" + d.about.Refresh
+	}
+	added, err := p.bar(d, &above)
+	if err != nil {
+		return nil, err
+	}
+	additions := viewer.Additions{Title: d.about.title(), Bar: added, Notice: strings.Join(d.notices, " ")}
+	status, body, err := viewer.Render(d.r, shown, page, additions, p.pageMemory()+viewer.PageBytes)
 	if err == nil && status != http.StatusOK {
 		err = fail(status, "%s", body)
 	}

@@ -168,7 +168,7 @@ func TestServerPGOBuilds(t *testing.T) {
 
 // No path and no query brings down the server, or an error that is not the client's.
 func FuzzServer(f *testing.F) {
-	for _, path := range []string{"/", "/profiles", "/profiles/s/samples?from=-5m", "/view/s/samples/top?f=(&base_window=1h", "/pgo/s?depth=1", "/view/../../etc/passwd", "/profiles/%2e%2e/%00", "//", "/diff/s/samples?base_resource.x=1", "/?q=a&sort=size&refresh=10s&resource.a=b", "/collapsed/s/samples?si=0", "/speedscope/s/samples?from=all", "/trace/4bf92f3577b34da6a3ce929d0e0e4736", "/span/x?until=-1h"} {
+	for _, path := range []string{"/", "/profiles", "/profiles/s/samples?from=-5m", "/view/s/samples/top?f=(&base_window=1h", "/pgo/s?depth=1", "/view/../../etc/passwd", "/profiles/%2e%2e/%00", "//", "/diff/s/samples?base_resource.x=1", "/?q=a&sort=size&refresh=10s&resource.a=b", "/collapsed/s/samples?si=0", "/speedscope/s/samples?from=all", "/trace/4bf92f3577b34da6a3ce929d0e0e4736", "/span/x?until=-1h", "/view/s/samples/functions?function=main.work&q=a", "/view/s/samples/compare?base_from=all&sort=name", "/view/s/samples/labels?by=label.a&label.b=c", "/svg/s/samples?si=0", "/static/timeline.js"} {
 		f.Add(path)
 	}
 	cfg := createDefaultConfig().(*Config)

@@ -19,6 +19,9 @@ type Merger struct {
 	Reserve func(bytes int64) error
 	// Only are labels that samples must have; those without all of them are left out.
 	Only []Label
+	// CountLabels has the samples added up by their labels, see [Merger.Labels]. With CountOthers, a sample without one of the labels of Only
+	// counts as what else there is of that label.
+	CountLabels, CountOthers bool
 
 	header header
 	dict   *dictionary.Builder
@@ -28,6 +31,10 @@ type Merger struct {
 	mappingKey map[mappingKey]int32
 	// labels are lists of a label's parts, see label.
 	labels dictionary.ListTable
+	// labelSums are the sums of the samples with each label, where these are counted, and totals those of all samples that
+	// were added, but not subtracted. See sumParts.
+	labelSums, totals []int64
+	counted           int64
 	// rows are the samples; each has len(header.types) values.
 	rows   dictionary.SampleTable
 	values []int64
@@ -97,7 +104,7 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 	if err := p.read(pprof, func(bytes int64) error { return m.grow(sizes{}, bytes) }); err != nil {
 		return err
 	}
-	more, extra := p.most(len(p.wire.SampleTypes)), p.bytes()
+	more, extra := p.most(len(p.wire.SampleTypes), m.CountLabels), p.bytes()
 	if err := m.grow(more, extra); err != nil {
 		return err
 	}
@@ -115,13 +122,29 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 			}
 		}
 		s := &p.wire.Samples[i]
-		wanted := len(m.Only) == 0 || p.hasAll(p.wire.Labels[labels:s.LabelsEnd], m.Only)
-		if wanted && p.pick(p.wire.Values[values:s.ValuesEnd]) {
-			m.addSample(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Labels[labels:s.LabelsEnd])
-		}
+		m.addIfWanted(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Values[values:s.ValuesEnd], p.wire.Labels[labels:s.LabelsEnd])
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 	return nil
+}
+
+// addIfWanted adds a sample that has the labels that are wanted, and values.
+func (m *Merger) addIfWanted(locations []uint64, values []int64, labels []pprofwire.Label) {
+	p := &m.payload
+	last, missing := p.missing(labels, m.Only)
+	counting := m.CountLabels && !p.base
+	if missing > 0 && (!counting || !m.CountOthers || missing > 1) || !p.pick(values) {
+		return
+	}
+	if missing == 1 {
+		// It has another value of one label: it counts as what there is of that.
+		m.countOthers(labels, m.Only[last].Key)
+		return
+	}
+	m.addSample(locations, labels)
+	if !p.base {
+		m.countSample(counting)
+	}
 }
 
 // Samples is the number of samples of the sum.

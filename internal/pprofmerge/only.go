@@ -5,17 +5,18 @@ package pprofmerge
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// Label is a label of a sample whose value is a text.
+// Label is a label of a sample whose value is a text, or a number in decimal digits.
 type Label struct{ Key, Text string }
 
 // Mentions tells whether a pprof may have samples with all of these labels, without reading it.
 func Mentions(pprof []byte, labels []Label) bool {
 	for _, l := range labels {
-		if !bytes.Contains(pprof, []byte(l.Text)) {
+		if _, err := strconv.ParseInt(l.Text, 10, 64); err != nil && !bytes.Contains(pprof, []byte(l.Text)) {
 			return false
 		}
 	}
@@ -45,15 +46,32 @@ func Count(pprof []byte, labels []Label, reserve func(bytes int64) error) (sampl
 
 // hasAll tells whether all labels that are wanted are among those of a sample.
 func (p *payload) hasAll(labels []pprofwire.Label, wanted []Label) bool {
-	for _, want := range wanted {
+	_, missing := p.missing(labels, wanted)
+	return missing == 0
+}
+
+// missing returns how many of the labels that are wanted a sample does not have, and the position of the last one.
+func (p *payload) missing(labels []pprofwire.Label, wanted []Label) (last, missing int) {
+	for i := range wanted {
 		found := false
-		for i := range labels {
-			found = found || labels[i].Str != 0 &&
-				string(p.wire.String(labels[i].Str)) == want.Text && string(p.wire.String(labels[i].Key)) == want.Key
+		for j := range labels {
+			found = found || p.isLabel(&labels[j], &wanted[i])
 		}
 		if !found {
-			return false
+			last = i
+			missing++
 		}
 	}
-	return true
+	return last, missing
+}
+
+func (p *payload) isLabel(label *pprofwire.Label, wanted *Label) bool {
+	if string(p.wire.String(label.Key)) != wanted.Key {
+		return false
+	}
+	if label.Str != 0 {
+		return string(p.wire.String(label.Str)) == wanted.Text
+	}
+	var digits [20]byte
+	return string(strconv.AppendInt(digits[:0], label.Num, 10)) == wanted.Text
 }

@@ -75,3 +75,16 @@ func TestCountRefuses(t *testing.T) {
 	_, err = pprofmerge.Count(raw(t, traced()), []pprofmerge.Label{{Key: "k", Text: "t1"}}, func(int64) error { return errors.ErrUnsupported })
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
+
+// A number is wanted by its digits.
+func TestOnlyNumbers(t *testing.T) {
+	payload := raw(t, traced())
+	count, err := pprofmerge.Count(payload, []pprofmerge.Label{{Key: "trace_id", Text: "1"}}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 1, count)
+	for _, other := range []pprofmerge.Label{{Key: "trace_id", Text: "2"}, {Key: "other", Text: "1"}, {Key: "trace_id", Text: "01"}} {
+		count, err := pprofmerge.Count(payload, []pprofmerge.Label{other}, nil)
+		require.NoError(t, err)
+		assert.Zero(t, count, other)
+	}
+}

@@ -18,6 +18,7 @@ type sizes struct {
 	rows, values         int
 	labels, labelsOfRows int
 	comments             int
+	labelSums            int
 }
 
 // bytes is the most that the tables of so many entries take. Tables double, and are copied then, and an index has three
@@ -33,7 +34,7 @@ func (n sizes) bytes() int64 {
 		int64(n.stacks)*(8*growth+indexSlot) + int64(n.frames)*4*growth +
 		int64(n.rows)*((8+8)*growth+indexSlot) + int64(n.values)*8*growth +
 		int64(n.labels)*((labelParts*4+8)*growth+indexSlot) + int64(n.labelsOfRows)*4*growth +
-		int64(n.comments)*(4*growth+indexSlot)
+		int64(n.comments)*(4*growth+indexSlot) + int64(n.labelSums)*8*growth
 }
 
 func (n sizes) plus(other sizes) sizes {
@@ -44,7 +45,7 @@ func (n sizes) plus(other sizes) sizes {
 		stacks: n.stacks + other.stacks, frames: n.frames + other.frames,
 		rows: n.rows + other.rows, values: n.values + other.values,
 		labels: n.labels + other.labels, labelsOfRows: n.labelsOfRows + other.labelsOfRows,
-		comments: n.comments + other.comments,
+		comments: n.comments + other.comments, labelSums: n.labelSums + other.labelSums,
 	}
 }
 
@@ -58,20 +59,24 @@ func (m *Merger) sizes() sizes {
 		stacks: n.Stacks, frames: m.frames,
 		rows: m.rows.Len(), values: len(m.values),
 		labels: m.labels.Len(), labelsOfRows: m.labelsOfRows,
-		comments: len(m.header.comments),
+		comments: len(m.header.comments), labelSums: len(m.labelSums),
 	}
 }
 
-// most returns what the payload can add to a sum with so many sample types.
-func (p *payload) most(types int) sizes {
+// most returns what the payload can add to a sum with so many sample types, and whose labels may be counted.
+func (p *payload) most(types int, counted bool) sizes {
 	w := &p.wire
+	sums := 0
+	if counted {
+		sums = len(w.Labels) * (types + sumParts)
+	}
 	return sizes{
 		strings: w.NumStrings(), stringBytes: w.StringBytes(), functions: len(w.Functions), mappings: len(w.Mappings),
 		locations: len(w.Locations), lines: len(w.Lines),
 		stacks: len(w.Samples), frames: len(w.LocationIDs),
 		rows: len(w.Samples), values: len(w.Samples) * types,
 		labels: len(w.Labels), labelsOfRows: len(w.Labels) + len(w.Samples), // a sample to subtract has one more
-		comments: len(w.Comments),
+		comments: len(w.Comments), labelSums: sums,
 	}
 }
 

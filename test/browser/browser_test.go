@@ -127,12 +127,12 @@ func fill(t *testing.T, intake, pages string) {
 		"checkout": {"cpu", "heap", "goroutine", "mutex"}, "cart": {"cpu", "heap"}, "search": {"cpu"}, hostile: {"heap"},
 	} {
 		for _, name := range names {
-			upload(t, intake, service, name, time.Minute, 1)
+			upload(t, intake, service, name, 10*time.Second, 1)
 			series++
 		}
 	}
 	// What the last minutes are compared with.
-	upload(t, intake, "checkout", "cpu", 8*time.Minute, 2)
+	upload(t, intake, "checkout", "cpu", 6*time.Minute, 2)
 	require.Eventually(t, func() bool {
 		var all []any
 		return assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) && len(all) == series &&
@@ -146,10 +146,11 @@ func upload(t *testing.T, intake, service, name string, age time.Duration, facto
 	p := own(t, name)
 	p.TimeNanos = time.Now().Add(-age).UnixNano()
 	p.DurationNanos = int64(10 * time.Second)
-	for _, s := range p.Sample {
-		for i := range s.Value {
-			s.Value[i] *= factor
+	for i, s := range p.Sample {
+		for j := range s.Value {
+			s.Value[j] *= factor
 		}
+		s.Label = map[string][]string{"region": {[]string{"eu", "us"}[i%2]}}
 	}
 	var payload bytes.Buffer
 	require.NoError(t, p.Write(&payload))
@@ -193,10 +194,24 @@ type view struct {
 	Background, Frame, Title string
 	Bar, Legend, Chosen      string
 	BarOverflow              int
+	Labelled, Compared       string
+	Brushed, Keyed           string
+	Functions, OwnOverflow   int
 	Found                    []string
 	Searched                 string
 	Complaints               []string
 	Violations               []string
+}
+
+// assertExplored checks what was seen on the pages of functions, labels and comparisons, and by the timeline.
+func (v *view) assertExplored(t *testing.T) {
+	t.Helper()
+	assert.Positive(t, v.Functions, v.Size)
+	assert.Zero(t, max(v.OwnOverflow, 0), "%s: nothing is wider than the window", v.Size)
+	assert.Contains(t, v.Labelled, "region = eu", v.Size)
+	assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Compared, "\n", " "), v.Size)
+	assert.Contains(t, v.Brushed, "1 profile, ", v.Size)
+	assert.Contains(t, v.Keyed, "2 profiles, ", v.Size)
 }
 
 // From the list to a flame graph, in windows of any size, in light and dark.
@@ -244,6 +259,9 @@ func TestPages(t *testing.T) {
 		assert.Zero(t, max(v.BarOverflow, 0), "%s: nor is the flame graph", name)
 		assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Legend, "\n", " "), name)
 		assert.Positive(t, v.Rows, name)
+		if (v.Size == "wide") == (v.ColorScheme == "light") {
+			v.assertExplored(t)
+		}
 		assert.Equal(t, v.Background, cmp.Or(backgrounds[v.ColorScheme], v.Background), name)
 		backgrounds[v.ColorScheme] = v.Background
 	}

@@ -5,8 +5,10 @@ package export
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,5 +116,40 @@ func TestLimits(t *testing.T) {
 		assert.GreaterOrEqual(t, reserved, int64(cap(got)), name)
 		_, err = write(Limits{Bytes: 1 << 20, Reserve: func(int64) error { return errors.ErrUnsupported }})
 		require.ErrorIs(t, err, errors.ErrUnsupported, name)
+	}
+}
+
+// The widest boxes are drawn, and all text is escaped.
+func TestFlamegraph(t *testing.T) {
+	image := &SVG{Index: 0, Title: "a <b>", Amount: func(v int64) string { return strconv.FormatInt(v, 10) + " <n>" }, Boxes: 100}
+	got, err := Flamegraph(example(), image, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, 5, strings.Count(string(got), "<g>"), "root, main, work, inlined and leaf")
+	assert.NotContains(t, string(got), "</script>")
+	assert.NotContains(t, string(got), "<n>")
+	assert.Contains(t, string(got), "<title>main (3 &lt;n&gt;, 42.86 %)</title>")
+	require.NoError(t, xml.Unmarshal(got, new(struct{})))
+	image.Boxes, image.Inside = 2, true
+	got, err = Flamegraph(example(), image, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(got), "<g>"))
+	_, err = Flamegraph(example(), image, Limits{Bytes: 300})
+	require.ErrorIs(t, err, ErrTooLarge)
+	_, err = Flamegraph(&profile.Profile{SampleType: example().SampleType}, image, unlimited)
+	require.NoError(t, err, "of nothing")
+}
+
+// The sides of a difference have their own samples, and the difference both.
+func TestFlamegraphOfDifference(t *testing.T) {
+	p := example()
+	p.Sample[0].Label, p.Sample[0].Value = map[string][]string{"pprof::base": {"true"}}, []int64{-2, -20}
+	for side, want := range map[Side][2]string{
+		Now: {"<title>main (1, 20.00 %)", "leaf"}, Before: {"<title>main (2, 100.00 %)", "none"},
+		Difference: {"<title>main (1 now, 2 before)", "none"},
+	} {
+		got, err := Flamegraph(p, &SVG{Index: 0, Amount: func(v int64) string { return strconv.FormatInt(v, 10) }, Boxes: 100, Side: side}, unlimited)
+		require.NoError(t, err)
+		assert.Contains(t, string(got), want[0])
+		assert.NotContains(t, string(got), want[1])
 	}
 }

@@ -37,8 +37,9 @@ type Work struct {
 	Context context.Context //nolint:containedctx // it lives as long as the request
 	// Reservation is of the memory that the work takes. It grows before that is taken.
 	Reservation *budget.Reservation
-	// Only are labels that samples must have. Without any, all samples count.
-	Only []pprofmerge.Label
+	// Only are labels that samples must have. Without any, all samples count. BaseOnly are those of samples that are compared
+	// with.
+	Only, BaseOnly []pprofmerge.Label
 }
 
 // take reserves memory, so that the work has at least so many bytes. It fails when the request has ended.
@@ -61,17 +62,18 @@ func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
 	if len(entries) == 1 && len(w.Only) == 0 { // as it came
 		return inflated(w, nil, entries[0])
 	}
-	merger, raw, err := sum(w, entries, nil)
+	merger, raw, err := sum(w, entries, nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	return written(w, merger, raw)
 }
 
-// sum adds up entries less those of base, if there are any. It also returns memory to use again.
-func sum(w *Work, entries, base []*recent.Entry) (merger *pprofmerge.Merger, raw []byte, err error) {
+// sum adds up entries less those of base, if there are any, and counts what is asked for. It also returns memory to use again.
+func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofmerge.Merger, raw []byte, err error) {
 	merger = pprofmerge.New()
-	merger.Only = w.Only
+	merger.CountLabels = counts != nil
+	merger.CountOthers = counts != nil && counts.Alternatives
 	merger.Reserve = func(bytes int64) error { return w.take(bytes + int64(cap(raw))) }
 	latest := latestOfEach(entries)
 	maps.Copy(latest, latestOfEach(base))
@@ -79,23 +81,30 @@ func sum(w *Work, entries, base []*recent.Entry) (merger *pprofmerge.Merger, raw
 		if raw, err = inflated(w, raw, e); err != nil {
 			return nil, nil, err
 		}
-		if !pprofmerge.Mentions(raw, w.Only) {
+		isBase := i >= len(entries)
+		if merger.Only = w.Only; isBase {
+			merger.Only = w.BaseOnly
+		}
+		if (!merger.CountOthers || isBase) && !pprofmerge.Mentions(raw, merger.Only) {
 			continue
 		}
 		silent := e.Gauges
 		if latest[e] {
 			silent = nil
 		}
-		if i < len(entries) {
-			err = merger.Add(raw, silent)
-		} else {
+		if isBase {
 			err = merger.Subtract(raw, silent)
+		} else {
+			err = merger.Add(raw, silent)
 		}
 		if errors.Is(err, pprofwire.ErrMalformed) {
 			err = fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot merge a profile that is held: %w", err)
+		}
+		if counts != nil && !isBase {
+			counts.added(merger, e)
 		}
 	}
 	if len(w.Only) > 0 && merger.Samples() == 0 {
@@ -156,9 +165,12 @@ func latestOfEach(entries []*recent.Entry) map[*recent.Entry]bool {
 }
 
 // View merges entries, less those of base if there are any, and returns of the sum what a view wants, for google/pprof. The
-// reservation of the work has what the view is said to cost then, beside extra bytes.
-func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra int64) (*profile.Profile, pprofmerge.Reduction, error) {
-	merger, raw, err := sum(w, entries, base)
+// reservation of the work has what the view is said to cost then, beside extra bytes. counts are filled, unless they are nil.
+func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra int64, counts *Counts) (*profile.Profile, pprofmerge.Reduction, error) {
+	merger, raw, err := sum(w, entries, base, counts)
+	if err == nil && counts != nil {
+		err = counts.fill(merger)
+	}
 	if err != nil {
 		return nil, pprofmerge.Reduction{}, err
 	}
@@ -181,4 +193,16 @@ func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra i
 		return nil, reduction, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return p, reduction, nil
+}
+
+// Tally fills counts of entries alone. The reservation of the work has extra bytes then.
+func Tally(w *Work, entries []*recent.Entry, counts *Counts, extra int64) error {
+	merger, _, err := sum(w, entries, nil, counts)
+	if err == nil {
+		err = counts.fill(merger)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Keep(extra)
 }

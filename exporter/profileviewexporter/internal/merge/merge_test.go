@@ -44,7 +44,7 @@ func TestProfiles(t *testing.T) {
 		at := time.Unix(int64(100-i), 0) // the first of each is the latest
 		entries = append(entries, &recent.Entry{Compressed: data, Attributes: []recent.Attribute{{Name: "pod", Value: instance}}, Begin: at, End: at, Gauges: []int{2, 3}})
 	}
-	got, _, err := View(&Work{Context: t.Context()}, entries, nil, &whole, 0)
+	got, _, err := View(&Work{Context: t.Context()}, entries, nil, &whole, 0, nil)
 	require.NoError(t, err)
 	want := totals(one)
 	for i, times := range []int64{5, 5, 2, 2} {
@@ -70,14 +70,14 @@ func TestProfilesEndsWithTheRequest(t *testing.T) {
 	work := &Work{Context: t.Context()}
 	_, err = Profiles(work, []*recent.Entry{{Compressed: []byte("no")}, {}})
 	require.ErrorContains(t, err, "cannot merge a profile that is held")
-	_, _, err = View(work, []*recent.Entry{{Compressed: []byte("no")}}, nil, &whole, 0)
+	_, _, err = View(work, []*recent.Entry{{Compressed: []byte("no")}}, nil, &whole, 0, nil)
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
 func TestDifference(t *testing.T) {
 	work := &Work{Context: t.Context()}
 	a, b := &recent.Entry{Compressed: own(t, "cpu.pb.gz")}, &recent.Entry{Compressed: own(t, "cpu.pb.gz")}
-	got, _, err := View(work, []*recent.Entry{a, a}, []*recent.Entry{b}, &whole, 0)
+	got, _, err := View(work, []*recent.Entry{a, a}, []*recent.Entry{b}, &whole, 0, nil)
 	require.NoError(t, err)
 	var total, base int64
 	for _, s := range got.Sample {
@@ -89,7 +89,7 @@ func TestDifference(t *testing.T) {
 	}
 	assert.Negative(t, base)
 	assert.Equal(t, -2*base, total)
-	_, _, err = View(work, []*recent.Entry{a}, []*recent.Entry{{Compressed: own(t, "heap.pb.gz")}}, &whole, 0)
+	_, _, err = View(work, []*recent.Entry{a}, []*recent.Entry{{Compressed: own(t, "heap.pb.gz")}}, &whole, 0, nil)
 	require.ErrorIs(t, err, ErrDiffers)
 }
 

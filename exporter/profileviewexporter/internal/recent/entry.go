@@ -112,8 +112,8 @@ func identityOf(e *Entry) (id identity) {
 	return id
 }
 
-// attribute returns the value of an attribute.
-func (e *Entry) attribute(name string) (value string, found bool) {
+// Attribute returns the value of an attribute.
+func (e *Entry) Attribute(name string) (value string, found bool) {
 	i, found := slices.BinarySearchFunc(e.Attributes, name, func(a Attribute, name string) int { return cmp.Compare(a.Name, name) })
 	if !found {
 		return "", false
@@ -124,7 +124,7 @@ func (e *Entry) attribute(name string) (value string, found bool) {
 // Has tells whether an entry has all of these attributes.
 func (e *Entry) Has(attributes map[string]string) bool {
 	for name, value := range attributes {
-		if got, found := e.attribute(name); !found || got != value {
+		if got, found := e.Attribute(name); !found || got != value {
 			return false
 		}
 	}

@@ -34,10 +34,10 @@ func TestPack(t *testing.T) {
 		[]string{e.Tenant, e.Service, e.Type, e.Attributes[0].Name, e.Attributes[0].Value})
 	assert.NotSame(t, unsafe.StringData(cut(0, 6)), unsafe.StringData(e.Tenant))
 	assert.GreaterOrEqual(t, cost, int64(1000+entryOverhead+attributeOverhead+25), "all that is taken counts")
-	value, found := e.attribute("key")
+	value, found := e.Attribute("key")
 	assert.Equal(t, "value", value)
 	assert.True(t, found)
-	_, found = e.attribute("kex")
+	_, found = e.Attribute("kex")
 	assert.False(t, found)
 }
 

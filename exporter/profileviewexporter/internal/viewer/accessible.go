@@ -3,10 +3,7 @@
 
 package viewer
 
-import (
-	"bytes"
-	"regexp"
-)
+import "regexp"
 
 // repairs are what the pages of google/pprof lack for keyboards and screen readers: landmarks, what can be focused, and names.
 // Text of others is escaped and has no tags: it is never changed.
@@ -31,10 +28,10 @@ var (
 
 // accessible makes a page one that can be used with a keyboard and a screen reader.
 func accessible(page []byte) []byte {
-	page = download.ReplaceAll(page, nil)
-	page = sorted.ReplaceAll(page, []byte(`<th id="$1"><button type="button">$2</button></th>`))
+	page = replaceMatches(page, download, "")
+	page = replaceMatches(page, sorted, `<th id="$1"><button type="button">$2</button></th>`)
 	for _, r := range repairs {
-		page = bytes.ReplaceAll(page, []byte(r.from), []byte(r.to))
+		page = replaceAll(page, r.from, r.to)
 	}
 	return page
 }

@@ -50,5 +50,5 @@ func withoutPlaces(page []byte) []byte {
 		kept = append(append(kept, before...), places...)
 		rest = after[end:]
 	}
-	return slices.Concat(page[:at], findPlaces, kept)
+	return slices.Insert(page[:at+len(kept)], at, findPlaces...)
 }

@@ -82,6 +82,9 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 //go:embed head.html
 var head []byte
 
+// Head is what stands in the head of all pages: the style of the bar, among others.
+func Head() string { return string(head) }
+
 // errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
 const errorsOfPage = `<div id="errors">`
 
@@ -90,28 +93,29 @@ const errorsOfPage = `<div id="errors">`
 func adapt(page []byte, additions Additions) []byte {
 	if additions.Notice != "" {
 		shown := `<section id="notice" aria-label="Notice">` + html.EscapeString(additions.Notice) + `</section>` + errorsOfPage
-		page = bytes.Replace(page, []byte(errorsOfPage), []byte(shown), 1)
+		page = replaceFirst(page, errorsOfPage, shown)
 	}
 	if additions.Title != "" {
 		page = replaceTitle(page, additions.Title)
 	}
-	page = bytes.Replace(page, []byte("<body>"), slices.Concat([]byte("<body>\n"), additions.Bar), 1)
-	page = bytes.Replace(page, []byte("<html>"), []byte(`<html lang="en">`), 1)
+	page = replaceFirst(page, "<body>", "<body>\n"+string(additions.Bar))
+	page = replaceFirst(page, "<html>", `<html lang="en">`)
 	page = accessible(page)
-	page = links.ReplaceAll(page, nil)
-	page = saving.ReplaceAll(page, []byte(`<a id="save-config" hidden></a>`))
-	page = bytes.Replace(page, []byte(`<a href="./">pprof</a>`), []byte(`<a href="../../../" title="All profiles">pprof</a>`), 1)
-	return bytes.Replace(page, []byte("</head>"), slices.Concat(head, []byte("</head>")), 1)
+	page = replaceMatches(page, links, "")
+	page = replaceMatches(page, saving, `<a id="save-config" hidden></a>`)
+	page = replaceFirst(page, `<a href="./">pprof</a>`, `<a href="../../../" title="All profiles">pprof</a>`)
+	return replaceFirst(page, "</head>", string(head)+"</head>")
 }
 
 // replaceTitle changes the title of a page. The first one there is its own: names of others are escaped.
 func replaceTitle(page []byte, title string) []byte {
 	before, rest, found := bytes.Cut(page, []byte("<title>"))
-	_, after, ended := bytes.Cut(rest, []byte("</title>"))
+	text, _, ended := bytes.Cut(rest, []byte("</title>"))
 	if !found || !ended {
 		return page
 	}
-	return slices.Concat(before, []byte("<title>"+html.EscapeString(title)+"</title>"), after)
+	begin := len(before) + len("<title>")
+	return slices.Replace(page, begin, begin+len(text), []byte(html.EscapeString(title))...)
 }
 
 // recorder keeps an answer, up to a limit.

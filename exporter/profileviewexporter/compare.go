@@ -1,0 +1,151 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/export"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+)
+
+const (
+	// maxImageBoxes is how many boxes an image on a page has.
+	maxImageBoxes = 400
+	// maxImageBytes is how large one may be.
+	maxImageBytes = 1 << 20
+)
+
+// comparePage is what the page that compares shows.
+type comparePage struct {
+	Fields []comparedField
+	Kept   []parameter
+	// Images are those of both sides and of the difference. Graph leads to the one of google/pprof.
+	Images []pageImage
+	Graph  string
+	Table  *functionsPage
+}
+
+// comparedField asks for one thing of both sides. Without a parameter a side has a fixed value.
+type comparedField struct {
+	Name      string
+	Now, Base side
+}
+
+// side is what a form asks for of one side: a text, or one of the options.
+type side struct {
+	Parameter, Value, Placeholder string
+	Options                       []option
+	More                          bool
+}
+
+type pageImage struct {
+	Name  string
+	Image template.HTML
+}
+
+// drawCompare draws a form that chooses what to compare, and the difference once it is chosen.
+func (p *pages) drawCompare(d *drawing) ([]byte, error) {
+	query := d.r.URL.Query()
+	page, above := &comparePage{}, bar{}
+	if len(d.base) == 0 {
+		d.counts = countsFor(query)
+		if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
+			return nil, unmerged(err)
+		}
+	} else {
+		shown, err := p.merged(d, viewer.CostsOf("flamegraph"))
+		if err != nil {
+			return nil, err
+		}
+		above.Legend, above.Coloured = legendOf(shown, query.Get(sampleIndexParameter)), true
+		page.Table = &functionsPage{}
+		if err := page.Table.fill(d, shown); err != nil {
+			return nil, err
+		}
+		if page.Images, err = images(d, shown); err != nil {
+			return nil, err
+		}
+		page.Graph = "flamegraph?" + onlyKnown(query).Encode()
+	}
+	asking := bar{about: d.about}
+	p.offerFilter(&asking, d.r, &d.counts)
+	page.ask(d, &asking.Filter, query)
+	return p.drawOwn(d, &above, "compare", page)
+}
+
+// ask fills the form.
+func (c *comparePage) ask(d *drawing, offered *filter, query url.Values) {
+	text := func(name, placeholder string) side {
+		return side{Parameter: name, Value: query.Get(name), Placeholder: placeholder}
+	}
+	from := text(basePrefix+fromParameter, "-30m")
+	if !compares(query) {
+		from.Value = cmp.Or(query.Get(fromParameter), allTimes) // so that the form always compares
+	}
+	c.Fields = []comparedField{
+		{"service", side{Value: d.about.Service}, text(basePrefix+"service", d.about.Service)},
+		{"type", side{Value: d.about.Type}, text(basePrefix+"type", d.about.Type)},
+		{"from", text(fromParameter, "-15m"), from},
+		{"until", text(untilParameter, "now"), text(basePrefix+untilParameter, "now")},
+	}
+	for _, f := range offered.Facets {
+		base := side{Parameter: basePrefix + f.Parameter, Value: query.Get(basePrefix + f.Parameter), More: f.More}
+		known := false
+		for _, o := range f.Options {
+			o.Selected = o.Value == base.Value
+			known = known || o.Selected
+			base.Options = append(base.Options, o)
+		}
+		if base.Value != "" && !known {
+			base.Options = append(base.Options, option{Value: base.Value, Text: base.Value, Selected: true})
+		}
+		c.Fields = append(c.Fields, comparedField{f.Name, side{Parameter: f.Parameter, Options: f.Options, More: f.More}, base})
+	}
+	var asked []string
+	for _, f := range c.Fields {
+		asked = append(asked, f.Now.Parameter, f.Base.Parameter)
+	}
+	c.Kept = keptBut(query, asked...)
+}
+
+// images draws both sides and their difference.
+func images(d *drawing, p *profile.Profile) (drawn []pageImage, err error) {
+	index, err := p.SampleIndexByName(d.r.URL.Query().Get(sampleIndexParameter))
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "%v", err)
+	}
+	for _, shown := range []struct {
+		name string
+		side export.Side
+	}{{"Before", export.Before}, {"Now", export.Now}, {"Difference", export.Difference}} {
+		image, err := export.Flamegraph(p, &export.SVG{
+			Index: index, Title: shown.name + ": " + d.about.Service + " " + d.about.Type, Side: shown.side, Boxes: maxImageBoxes, Inside: true,
+			Amount: func(v int64) string { return amount(v, d.counts.Unit) },
+		}, export.Limits{Bytes: maxImageBytes})
+		if err != nil {
+			return nil, err
+		}
+		drawn = append(drawn, pageImage{shown.name, template.HTML(image)}) //nolint:gosec // its texts are escaped
+	}
+	return drawn, nil
+}
+
+// onlyKnown returns the parameters that all pages know.
+func onlyKnown(values url.Values) url.Values {
+	kept := url.Values{}
+	for name, list := range values {
+		if isKnown(name, ownParameters) && strings.Join(list, "") != "" {
+			kept[name] = list
+		}
+	}
+	return kept
+}

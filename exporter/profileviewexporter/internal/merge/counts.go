@@ -1,0 +1,98 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+)
+
+// ErrNoSampleType says that a profile does not have the sample type that is wanted.
+var ErrNoSampleType = errors.New("there is no such sample type")
+
+// Counts are what samples add up to by their labels, and by an attribute of their resources.
+type Counts struct {
+	// SampleType chooses the values, as the pages of google/pprof do. Limits bound the labels.
+	SampleType string
+	Limits     pprofmerge.LabelLimits
+	// Alternatives has samples count that lack one of the labels that are wanted, as what else there is of that.
+	Alternatives bool
+	// Attribute is the one of resources that counts, none if it is empty.
+	Attribute string
+
+	// Type and Unit are those of the values, and Samples and Total those of all samples.
+	Type, Unit     string
+	Samples, Total int64
+	Labels         []pprofmerge.LabelKey
+	// Resources are the values of the attribute, those of the largest sums first. Those without it have an empty text. Others
+	// are the values that are above a bound.
+	Resources []pprofmerge.LabelValue
+	Others    pprofmerge.LabelValue
+
+	// sums are those of the resources by their value, and other those of the values that are above a bound. before are the totals
+	// before the entry that was added last.
+	sums          map[string][]int64
+	other, before []int64
+}
+
+// maxResources is how many values of an attribute count on their own.
+const maxResources = 1000
+
+// added counts the samples of the entry that was added last.
+func (c *Counts) added(m *pprofmerge.Merger, e *recent.Entry) {
+	if c.Attribute == "" {
+		return
+	}
+	now := m.Totals()
+	if c.before == nil {
+		c.before, c.other, c.sums = make([]int64, len(now)), make([]int64, len(now)), map[string][]int64{}
+	}
+	value, _ := e.Attribute(c.Attribute)
+	sum := c.sums[value]
+	if sum == nil && (len(value) > c.Limits.Text || len(c.sums) == maxResources) {
+		sum = c.other
+	}
+	if sum == nil {
+		sum = make([]int64, len(now))
+		c.sums[value] = sum
+	}
+	for i, v := range now {
+		sum[i] += v - c.before[i]
+	}
+	copy(c.before, now)
+}
+
+// fill takes the counts from a sum.
+func (c *Counts) fill(m *pprofmerge.Merger) error {
+	types, first := m.Types()
+	header := profile.Profile{DefaultSampleType: first}
+	for _, t := range types {
+		header.SampleType = append(header.SampleType, &profile.ValueType{Type: t.Type, Unit: t.Unit})
+	}
+	index, err := header.SampleIndexByName(c.SampleType)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoSampleType, err)
+	}
+	shown := types[index]
+	c.Type, c.Unit = shown.Type, shown.Unit
+	c.Samples, c.Total = m.Total(shown.Column)
+	for value, sum := range c.sums {
+		v := pprofmerge.LabelValue{Text: value}
+		v.Samples, v.Value = pprofmerge.TotalOf(sum, shown.Column)
+		c.Resources = append(c.Resources, v)
+	}
+	slices.SortFunc(c.Resources, func(a, b pprofmerge.LabelValue) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Text, b.Text))
+	})
+	c.Others.Samples, c.Others.Value = pprofmerge.TotalOf(c.other, shown.Column)
+	c.Labels, err = m.Labels(shown.Column, c.Limits)
+	return err
+}

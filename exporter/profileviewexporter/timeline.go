@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	_ "embed"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+)
+
+// The measures of the timeline. bar.html has the same ones.
+const (
+	timelineBars   = 60
+	timelineBar    = 10
+	timelineHeight = 30
+	// maxTimelineQuery is the length of a query that the links of all bars may repeat.
+	maxTimelineQuery = 1 << 10
+)
+
+// timeline shows when the profiles of a service and type were recorded. Its bars lead to their part of the time.
+type timeline struct {
+	// Start is the time of the first bar and Step the time of each, in seconds.
+	Start, Step int64
+	// Query leads to the page without a time, to which the script adds one.
+	Query string
+	Bars  []timeBar
+}
+
+// timeBar is a part of the time. Chosen says that profiles of it are on the page.
+type timeBar struct {
+	Bar, X, Y, Height int
+	Link, Title       string
+	Chosen            bool
+}
+
+// timelineOf returns the timeline of the profiles that the page could show, of those held. Profiles of a time far from their
+// arrival have no place on it.
+func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
+	all, _ := p.store.Select(recent.Query{
+		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributesOf(values, ""),
+	})
+	all = slices.DeleteFunc(all, (*recent.Entry).Far)
+	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {
+		return t
+	}
+	begin, end := all[0].Begin, all[0].End
+	for _, e := range all {
+		begin, end = earlier(begin, e.Begin), later(end, e.End)
+	}
+	t.Start = begin.Unix()
+	t.Step = (end.Unix()-t.Start)/timelineBars + 1
+	t.Query = "?" + withSpan(values, "", "").Encode()
+	counts, shown := t.count(all), t.count(chosen)
+	most := slices.Max(counts[:])
+	for i, n := range counts {
+		if n == 0 {
+			continue
+		}
+		from, until := time.Unix(t.Start+int64(i)*t.Step, 0).UTC(), time.Unix(t.Start+int64(i+1)*t.Step, 0).UTC()
+		height := max(3, n*timelineHeight/most)
+		t.Bars = append(t.Bars, timeBar{
+			Bar: i, X: i * timelineBar, Y: timelineHeight - height, Height: height, Chosen: shown[i] > 0,
+			Title: fmt.Sprintf("%s: %d profiles", rangeText(from, until), n),
+			Link:  "?" + withSpan(values, from.Format(time.RFC3339), until.Format(time.RFC3339)).Encode(),
+		})
+	}
+	return t
+}
+
+// count returns how many profiles each bar has: as many as are chosen by its time.
+func (t *timeline) count(entries []*recent.Entry) (counts [timelineBars]int) {
+	for _, e := range entries {
+		if e.Far() {
+			continue
+		}
+		first, last := (e.Begin.Unix()-t.Start)/t.Step, (e.End.Unix()-t.Start)/t.Step
+		for i := max(first, 0); i <= min(last, timelineBars-1); i++ {
+			counts[i]++
+		}
+	}
+	return counts
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// withSpan returns parameters with another time of the profile, but not of what it is compared with.
+func withSpan(values url.Values, from, until string) url.Values {
+	changed := maps.Clone(values)
+	for _, name := range timeParameters {
+		changed.Del(name)
+	}
+	if from != "" {
+		changed.Set(fromParameter, from)
+		changed.Set(untilParameter, until)
+	}
+	return changed
+}
+
+//go:embed timeline.js
+var timelineScript []byte
+
+// serveScript answers with the script by which a pointer or the arrow keys choose a time.
+func (p *pages) serveScript(w http.ResponseWriter, r *http.Request) error {
+	if err := checkParameters(r.URL.Query(), nil); err != nil {
+		return err
+	}
+	if p.unchanged(w, r, "") {
+		return nil
+	}
+	return write(w, "text/javascript; charset=utf-8", timelineScript)
+}
