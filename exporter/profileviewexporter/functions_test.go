@@ -5,6 +5,7 @@ package profileviewexporter
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -196,7 +197,7 @@ func TestServerSVG(t *testing.T) {
 	title, decoder := "", xml.NewDecoder(strings.NewReader(image))
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)

@@ -132,7 +132,7 @@ func TestServerHostileProfiles(t *testing.T) {
 			"/collapsed/s/samples":   "",
 			"/speedscope/s/samples":  "",
 			"/svg/s/samples":         "",
-			"/view/s/samples/labels": "", "/view/s/samples/labels?by=label.k1": "", "/view/s/samples/functions": "", "/view/s/samples/functions?function=n": "",
+			"/view/s/samples/labels": "", "/view/s/samples/labels?by=label.k1": "", "/view/s/samples/functions": "", "/view/s/samples/functions?function=nnnnnnnnnn": "",
 			"/view/s/samples/compare?resource.pod=a&base_resource.pod=b": "",
 			"/pgo/s?depth=1000": "",
 		} {
