@@ -3,7 +3,7 @@
 
 // Command sizetable writes the part of docs/performance.md that tells sizes: OTLP messages before and after
 // deduplication, plain, in gzip and in zstd, on the real profiles of the corpus that OTELPPROF_CORPUS names and of the folder
-// testdata; and the inputs of OTEP 0239 as pprof, as OTLP as received, and deduplicated. Without a corpus it writes nothing.
+// testdata; what the levels of compression cost; and the inputs of OTEP 0239 as pprof, as OTLP as received, and deduplicated. Without a corpus it writes nothing.
 // It is run at the root of the repository.
 package main
 
@@ -20,7 +20,10 @@ func main() {
 		return
 	}
 	var out strings.Builder
-	err := messageSizes(&out, corpus, "testdata")
+	err := levelTable(&out, "testdata")
+	if err == nil {
+		err = messageSizes(&out, corpus, "testdata")
+	}
 	if err == nil {
 		err = otepTables(&out, corpus)
 	}
