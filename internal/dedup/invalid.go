@@ -120,22 +120,28 @@ func (w *work) use(profile pprofile.Profile) error {
 		return err
 	}
 	samples := profile.Samples()
+	w.samples.stacks.begin(w.tables.SizesBefore().Stacks)
 	for i := range samples.Len() {
-		sample := samples.At(i)
-		if w.isZero(sample) {
-			continue
-		}
-		var err error
-		values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
-		if timestamps > 0 && values > 0 && values != timestamps {
-			err = unequalLengths(values, timestamps)
-		} else {
-			err = w.tables.UseSample(sample)
-		}
-		if err != nil {
+		if err := w.useSample(samples.At(i)); err != nil {
 			return fmt.Errorf("sample %d: %w", i, err)
 		}
 	}
+	return nil
+}
+
+func (w *work) useSample(sample pprofile.Sample) error {
+	if w.isZero(sample) {
+		w.samples.reshaped = true
+		return nil
+	}
+	values, timestamps := sample.Values().Len(), sample.TimestampsUnixNano().Len()
+	if timestamps > 0 && values > 0 && values != timestamps {
+		return unequalLengths(values, timestamps)
+	}
+	if err := w.tables.UseSample(sample); err != nil {
+		return err
+	}
+	w.noteSample(sample.StackIndex(), values, timestamps)
 	return nil
 }
 

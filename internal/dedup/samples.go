@@ -4,6 +4,8 @@
 package dedup
 
 import (
+	"math/bits"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -13,41 +15,81 @@ import (
 // sampleWork combines the samples of one profile.
 type sampleWork struct {
 	stacks stackUses
-	// mixed tells whether samples of one stack may differ in their shapes.
-	mixed bool
+	// reshaped tells whether a sample of the message is to be changed by itself, sharing whether two samples of a profile have
+	// the same index of a stack, and shapes which shapes there are: a bit for each.
+	reshaped, sharing bool
+	shapes            uint8
 	// identities numbers the samples by identity. The shape stands in front of the attributes: samples of different
 	// shapes are never one.
 	identities dictionary.SampleTable
 	// shapeless numbers them without their shape, to count those that differ in nothing else.
 	shapeless dictionary.SampleTable
 	key       []int32
+	// pairs holds the stacks and attributes of the samples with no link and at most one attribute.
+	pairs dictionary.PairSet
 	// keepers holds the first sample of each identity.
 	keepers []pprofile.Sample
 }
 
-// samplesChange tells whether the samples of any profile are to be changed, other than by new indices. What they refer to
-// does not change.
+// noteSample notes of a sample whose stack exists what samplesChange and combine have to know.
+func (w *work) noteSample(stack int32, values, timestamps int) {
+	s := &w.samples
+	if s.stacks.add(stack) > 0 {
+		s.sharing = true
+	}
+	if values != 1 || timestamps > 0 {
+		s.reshaped = s.reshaped || w.reshapes(values, timestamps)
+	}
+	s.shapes |= 1 << -shapeOf(max(values, 1-timestamps), timestamps)
+}
+
+// mixed tells whether samples of one stack may differ in their shapes.
+func (w *work) mixed() bool {
+	return w.opts.Shape != ShapeTotal && bits.OnesCount8(w.samples.shapes) > 1
+}
+
+// samplesChange tells whether the samples of any profile are to be changed, where no index changes.
 func (w *work) samplesChange() bool {
+	if w.samples.reshaped {
+		return true
+	}
+	if !w.samples.sharing {
+		return false
+	}
 	for profile := range walk.Profiles(w.pd) {
-		if w.profileChanges(profile) {
+		if w.samplesEqual(profile.Samples()) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *work) profileChanges(profile pprofile.Profile) bool {
-	samples := profile.Samples()
-	w.samples.identities.Reset(w.countStacks(samples))
+// samplesEqual tells whether any two samples of a profile are equal. No index changes, so that each stands for itself, and
+// each list for its set.
+func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
+	s := &w.samples
+	sharing := w.countStacks(samples)
+	if sharing == 0 {
+		return false
+	}
+	s.pairs.Reset(sharing)
+	s.identities.Reset(0)
+	mixed := w.mixed()
 	for i := range samples.Len() {
 		sample := samples.At(i)
-		if w.reshapes(sample) || w.isZero(sample) || shapeOf(sample) == noData {
-			return true
-		}
-		if !w.samples.stacks.shared(w.tables.FindStack(sample.StackIndex())) {
+		stack := sample.StackIndex()
+		if !s.stacks.shared(stack) {
 			continue
 		}
-		if _, added := w.samples.identities.Index(w.identity(sample), w.samples.key); !added {
+		added := false
+		if attributes := sample.AttributeIndices(); mixed || sample.LinkIndex() != 0 || attributes.Len() > 1 {
+			_, added = s.identities.Index(w.identity(sample), s.key)
+		} else if attributes.Len() == 0 {
+			added = s.pairs.Add(stack, 0)
+		} else {
+			added = s.pairs.Add(stack, attributes.At(0))
+		}
+		if !added {
 			return true
 		}
 	}
@@ -59,29 +101,19 @@ func (w *work) profileChanges(profile pprofile.Profile) bool {
 func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
 	s := &w.samples
 	s.stacks.begin(w.tables.SizesBefore().Stacks)
-	s.mixed = false
-	var first shape
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.isZero(sample) {
 			continue // goes, and its stack need not exist
 		}
 		sharing += s.stacks.add(w.tables.FindStack(sample.StackIndex()))
-		if shape := w.shapeAfter(sample); first == 0 {
-			first = shape
-		} else if shape != first {
-			s.mixed = true
-		}
 	}
 	return sharing
 }
 
 // isZero tells whether a sample is to be dropped for having only zeros.
 func (w *work) isZero(sample pprofile.Sample) bool {
-	if !w.opts.DropZeroSamples || sample.TimestampsUnixNano().Len() > 0 {
-		return false
-	}
-	return sum(sample) == 0
+	return w.opts.DropZeroSamples && sample.TimestampsUnixNano().Len() == 0 && sum(sample) == 0
 }
 
 // identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
@@ -100,7 +132,7 @@ func (w *work) combine(profile pprofile.Profile) {
 	samples := profile.Samples()
 	sharing := w.countStacks(samples)
 	s.identities.Reset(sharing)
-	if s.mixed {
+	if w.mixed() {
 		s.shapeless.Reset(sharing)
 	}
 	s.keepers = s.keepers[:0]
@@ -113,14 +145,16 @@ func (w *work) combine(profile pprofile.Profile) {
 			makeTotal(sample)
 		}
 		sumValues(sample)
-		if shapeOf(sample) == noData {
+		if sample.Values().Len() == 0 && sample.TimestampsUnixNano().Len() == 0 {
 			sample.Values().Append(0)
 		}
 		w.stats.DroppedAttributes += w.tables.CountDropped(sample.AttributeIndices())
 		if s.stacks.shared(w.tables.FindStack(sample.StackIndex())) && !w.keep(sample) {
 			return true
 		}
-		w.tables.RewriteSample(sample)
+		if w.tables.Changed() {
+			w.tables.RewriteSample(sample)
+		}
 		return false
 	})
 	clear(s.keepers)
@@ -139,7 +173,7 @@ func (w *work) keep(sample pprofile.Sample) bool {
 		return false
 	}
 	s.keepers = append(s.keepers, sample)
-	if s.mixed {
+	if w.mixed() {
 		if _, first := s.shapeless.Index(id, s.key[1:]); !first {
 			w.stats.MixedShapes++
 		}

@@ -15,14 +15,14 @@ const (
 	valuesAndTimestamps
 )
 
-func shapeOf(sample pprofile.Sample) shape {
-	values, timestamps := sample.Values().Len() > 0, sample.TimestampsUnixNano().Len() > 0
+// shapeOf is the shape of a sample with so many values and timestamps.
+func shapeOf(values, timestamps int) shape {
 	switch {
-	case values && timestamps:
+	case values > 0 && timestamps > 0:
 		return valuesAndTimestamps
-	case timestamps:
+	case timestamps > 0:
 		return timestampsOnly
-	case values:
+	case values > 0:
 		return valuesOnly
 	default:
 		return noData
@@ -32,19 +32,18 @@ func shapeOf(sample pprofile.Sample) shape {
 // shapeAfter is the shape that a sample will have. One without values and timestamps, which the protocol does not allow,
 // gets the value 0.
 func (w *work) shapeAfter(sample pprofile.Sample) shape {
-	s := shapeOf(sample)
+	s := shapeOf(sample.Values().Len(), sample.TimestampsUnixNano().Len())
 	if w.opts.Shape == ShapeTotal || s == noData {
 		return valuesOnly
 	}
 	return s
 }
 
-// reshapes tells whether the options change a sample by itself.
-func (w *work) reshapes(sample pprofile.Sample) bool {
-	timestamps := sample.TimestampsUnixNano().Len()
+// reshapes tells whether a sample with so many values and timestamps changes by itself.
+func (w *work) reshapes(values, timestamps int) bool {
 	switch {
 	case timestamps == 0:
-		return sample.Values().Len() > 1
+		return values != 1
 	case w.opts.Shape == ShapePerEvent:
 		return timestamps > 1
 	default:

@@ -37,7 +37,7 @@ func (w *work) release() {
 // bytes is the size of the working memory.
 func (w *work) bytes() int64 {
 	s := &w.samples
-	return w.tables.Kept() + s.identities.Kept() + s.shapeless.Kept() +
+	return w.tables.Kept() + s.identities.Kept() + s.shapeless.Kept() + s.pairs.Kept() +
 		4*int64(cap(s.key)+cap(s.stacks.uses)) + int64(cap(s.keepers))*int64(unsafe.Sizeof(pprofile.Sample{}))
 }
 
@@ -79,6 +79,7 @@ func (w *work) run() error {
 // look marks what all profiles use and numbers the tables. It reports false when a profile is invalid.
 func (w *work) look() bool {
 	sound := true
+	w.samples.reshaped, w.samples.sharing, w.samples.shapes = false, false, 0
 	for at, scope := range checkedScopes(w.pd) {
 		for _, profile := range scope.Profiles().All() {
 			if w.use(profile) != nil || at.err != nil {
@@ -96,9 +97,13 @@ func (w *work) apply() {
 	for profile := range walk.Profiles(w.pd) {
 		w.combine(profile)
 		w.widenTime(profile)
-		w.tables.RewriteHeader(profile)
+		if w.tables.Changed() {
+			w.tables.RewriteHeader(profile)
+		}
 	}
-	w.tables.Apply()
+	if w.tables.Changed() {
+		w.tables.Apply()
+	}
 	joinContainers(w.pd)
 }
 

@@ -39,6 +39,8 @@ type Compactor struct {
 	set     []int32
 	other   []int32
 	changed bool
+	// unordered tells whether an entry has a list of attributes that is not written as its set.
+	unordered bool
 	// negativeLines and namelessFunctions tell of entries that strict readers refuse.
 	negativeLines, namelessFunctions bool
 
@@ -53,8 +55,10 @@ type compaction struct {
 	name  string
 	first []int32
 	used  []bool
-	to    []int32
-	kept  int
+	// referred tells of each entry whether another entry refers to it, be that one used or not.
+	referred []bool
+	to       []int32
+	kept     int
 	// twice tells whether any entry is equal to an earlier one.
 	twice bool
 	// faults tells why entries are broken; only where there are any. Beyond some, an entry whose fault is like that of
@@ -72,6 +76,7 @@ func (c *compaction) reset(name string, n int) {
 	n = max(n, 1)
 	c.first = scratch.Zeroed(c.first, n)
 	c.used = scratch.Zeroed(c.used, n)
+	c.referred = scratch.Zeroed(c.referred, n)
 	c.to = scratch.Zeroed(c.to, n)
 	clear(c.faults)
 	clear(c.kinds)
@@ -160,7 +165,7 @@ func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used
 // sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
 	c.source, c.dropKeys, c.changed = source, dropKeys, false
-	c.negativeLines, c.namelessFunctions = false, false
+	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
 	if c.use == nil {
 		c.use, c.rename = NewVisit(&c.using), NewVisit(renaming{c})
 	}
@@ -184,7 +189,7 @@ func (c *Compactor) Kept() int64 {
 	bytes := kept(c.dropped) + kept(c.index.slots) + kept(c.waiting) + kept(c.set) + kept(c.other)
 	for t := range c.of {
 		table := &c.of[t]
-		bytes += kept(table.first) + kept(table.used) + kept(table.to)
+		bytes += kept(table.first) + kept(table.used) + kept(table.referred) + kept(table.to)
 	}
 	return bytes
 }
@@ -218,13 +223,19 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 // useAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
 // written as its set is a change. A key that stands twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
-	if c.set, err = c.attributeSet(c.set[:0], list, drop); err != nil {
+	var own bool
+	if c.set, own = c.appendOwn(c.set[:0], list, drop); own {
+		err = c.checkKeys(c.set)
+	} else {
+		c.set, err = c.attributeSet(c.set[:0], list, drop)
+	}
+	if err != nil {
 		return err
 	}
 	for _, a := range c.set {
 		c.of[Attributes].used[a] = true
 	}
-	c.changed = c.changed || !equalsList(c.set, list)
+	c.changed = c.changed || !own && !equalsList(c.set, list)
 	return nil
 }
 
@@ -235,7 +246,10 @@ func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (
 		return dst, true
 	}
 	start := len(dst)
-	dst, _ = c.attributeSet(dst, list, drop)
+	if dst, same = c.appendOwn(dst, list, drop); same {
+		return dst, true
+	}
+	dst, _ = c.attributeSet(dst[:start], list, drop)
 	return dst, equalsList(dst[start:], list)
 }
 

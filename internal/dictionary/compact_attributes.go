@@ -37,6 +37,7 @@ func (c *Compactor) joinAttributes() {
 		y, _ := c.attributeAt(b)
 		return equalAttributes(&x, &y)
 	}
+	referred := c.of[Strings].referred
 	for i := range c.of[Attributes].first {
 		a, err := c.attributeAt(i)
 		if a.Value != (pcommon.Value{}) && attributevalue.TooDeep(a.Value) {
@@ -46,6 +47,7 @@ func (c *Compactor) joinAttributes() {
 			c.of[Attributes].setBroken(i, err)
 			continue
 		}
+		referred[a.Key], referred[a.Unit] = true, true
 		c.join(&c.of[Attributes], i, a.hash(), equal)
 		if i > 0 && len(c.dropKeys) > 0 {
 			c.dropped[i] = c.dropKeys[c.text(c.source.AttributeTable().At(i).KeyStrindex())]
@@ -68,6 +70,29 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 	}
 	dst = SortSet(dst, start)
 	return dst, c.checkKeys(dst[start:])
+}
+
+// referToSet notes that an entry refers to the attributes of c.set, and how it lists them.
+func (c *Compactor) referToSet(list pcommon.Int32Slice) {
+	for _, a := range c.set {
+		c.of[Attributes].referred[a] = true
+	}
+	c.unordered = c.unordered || !equalsList(c.set, list)
+}
+
+// appendOwn appends a list that is written as its set already: of representatives, sorted, none of them to be dropped. It fails
+// on any other list.
+func (c *Compactor) appendOwn(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, ok bool) {
+	first, last := c.of[Attributes].first, int32(0)
+	for j := range list.Len() {
+		i := list.At(j)
+		if i <= last || int(i) >= len(first) || first[i] != i || drop && c.dropped[i] {
+			return dst, false
+		}
+		dst = append(dst, i)
+		last = i
+	}
+	return dst, true
 }
 
 // manyAttributes is the length of a list above which its keys are sorted to find one that stands twice.

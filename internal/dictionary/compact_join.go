@@ -125,12 +125,14 @@ func (c *Compactor) joinFunctions() {
 		g, _ := c.functionAt(b)
 		return f == g
 	}
+	referred := c.of[Strings].referred
 	for i := range c.of[Functions].first {
 		f, err := c.functionAt(i)
 		if err != nil {
 			c.of[Functions].setBroken(i, err)
 			continue
 		}
+		referred[f.Name], referred[f.SystemName], referred[f.Filename] = true, true, true
 		c.negativeLines = c.negativeLines || f.StartLine < 0
 		c.namelessFunctions = c.namelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
 		c.joinSoon(&c.of[Functions], i, f.hash(), equal)
@@ -154,7 +156,9 @@ func (c *Compactor) joinMappings() {
 				c.of[Mappings].setBroken(i, err)
 				continue
 			}
+			c.referToSet(table.At(i).AttributeIndices())
 		}
+		c.of[Strings].referred[m.Filename] = true
 		c.join(&c.of[Mappings], i, m.hash(c.set), func(a, b int) bool {
 			n, _ := c.mappingAt(a)
 			return n == m && (a == 0 && len(c.set) == 0 || a > 0 && c.equalSets(table.At(a).AttributeIndices(), c.set))

@@ -27,6 +27,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 	if l.Mapping < 0 {
 		return 0, c.of[Mappings].fault(from.MappingIndex())
 	}
+	c.of[Mappings].referred[l.Mapping] = true
 	lines := from.Lines()
 	h = l.hashStart(lines.Len())
 	negative := int64(0) // below 0 if any is
@@ -36,6 +37,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 		if function < 0 {
 			return 0, c.of[Functions].fault(line.FunctionIndex())
 		}
+		c.of[Functions].referred[function] = true
 		l := Line{Function: function, Line: line.Line(), Column: line.Column()}
 		negative |= l.Line | l.Column
 		h = hashLine(h, &l)
@@ -46,6 +48,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 		if c.set, err = c.attributeSet(c.set, attributes, false); err != nil {
 			return 0, err
 		}
+		c.referToSet(attributes)
 	}
 	return hashIndices(h, c.set), nil
 }

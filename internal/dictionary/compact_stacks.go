@@ -34,27 +34,39 @@ func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 	first, used := c.of[Locations].first, c.of[Locations].used
 	n := list.Len()
 	h := mix(0, uint64(n))
-	var before uint64
-	for j := range n {
-		i := list.At(j)
-		if uint(i) >= uint(len(first)) || first[i] < 0 {
-			return 0, c.of[Locations].fault(i)
+	j := 0
+	for ; j+1 < n; j += 2 {
+		x, y := uint(uint32(list.At(j))), uint(uint32(list.At(j+1)))
+		if x >= uint(len(first)) || y >= uint(len(first)) || first[x]|first[y] < 0 {
+			return 0, c.stackFault(list)
 		}
-		location := first[i]
-		used[location] = true
-		if j&1 == 0 {
-			before = uint64(uint32(location))
-			continue
-		}
-		h = mix(h, before|uint64(uint32(location))<<32)
+		a, b := first[x], first[y]
+		used[a], used[b] = true, true
+		h = mix(h, uint64(uint32(a))|uint64(uint32(b))<<32)
 	}
-	if n&1 == 1 {
-		h = mix(h, before)
+	if j < n {
+		a := c.of[Locations].find(list.At(j))
+		if a < 0 {
+			return 0, c.stackFault(list)
+		}
+		used[a] = true
+		h = mix(h, uint64(uint32(a)))
 	}
 	if n > 0 {
 		h = finish(h)
 	}
 	return h, nil
+}
+
+// stackFault tells why the first broken location of a stack is broken.
+func (c *Compactor) stackFault(list pcommon.Int32Slice) error {
+	locations := &c.of[Locations]
+	for _, i := range list.All() {
+		if locations.find(i) < 0 {
+			return locations.fault(i)
+		}
+	}
+	return nil
 }
 
 func (c *Compactor) equalStacks(a, b int) bool {
@@ -77,6 +89,9 @@ func (c *Compactor) equalStacks(a, b int) bool {
 
 // spread marks what the used entries use, from the stacks down. All of it is sound.
 func (c *Compactor) spread() {
+	if c.allUsed() {
+		return
+	}
 	c.using = using{c, nil}
 	for _, t := range topDown {
 		table := &c.of[t]
@@ -85,6 +100,31 @@ func (c *Compactor) spread() {
 			c.use.Entries(c.source, t, 1, len(table.used), table.used)
 		}
 	}
+}
+
+// allUsed tells whether all entries are used and sound, no two are equal, and all lists are sets. They are used if samples or
+// profiles use each one, or another entry refers to it: that is one of a table further up, in which all are used.
+func (c *Compactor) allUsed() bool {
+	if c.unordered {
+		return false
+	}
+	for t := range c.of {
+		table := &c.of[t]
+		if table.twice || len(table.faults) > 0 {
+			return false
+		}
+		for i := 1; i < len(table.used); i++ {
+			if !table.used[i] && !table.referred[i] {
+				return false
+			}
+		}
+	}
+	for t := range c.of {
+		for i := range c.of[t].used {
+			c.of[t].used[i] = true
+		}
+	}
+	return true
 }
 
 // markFirst marks the representatives of what is used, and nothing else.

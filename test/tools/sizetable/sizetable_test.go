@@ -4,6 +4,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,4 +109,25 @@ func TestOTEPTables(t *testing.T) {
 	} {
 		assert.Contains(t, out.String(), row)
 	}
+}
+
+// TestLevels: each compressor makes a message smaller, and the row has all of them.
+func TestLevels(t *testing.T) {
+	payload, err := os.ReadFile(filepath.Join(profiletest.Testdata(t, "pprof"), "labelled.pb.gz"))
+	require.NoError(t, err)
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
+	require.NoError(t, err)
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	all, err := compressors()
+	require.NoError(t, err)
+	for _, c := range all {
+		size, _, err := c.compress(message)
+		require.NoError(t, err)
+		assert.Positive(t, size, c.name)
+		assert.Less(t, size, len(message), c.name)
+	}
+	var out strings.Builder
+	require.NoError(t, levelRow(&out, "labelled", pd, all))
+	assert.Equal(t, len(all), strings.Count(out.String(), " ms |"), out.String())
 }

@@ -1,0 +1,141 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/digits"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// compressor is what an exporter of the Collector compresses with, used again for each message.
+type compressor struct {
+	name   string
+	writer interface {
+		io.WriteCloser
+		Reset(to io.Writer)
+	}
+}
+
+func compressors() ([]compressor, error) {
+	var all []compressor
+	for _, level := range []int{1, 6, 9} {
+		writer, err := gzip.NewWriterLevel(nil, level)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compressor{fmt.Sprintf("gzip, level %d", level), writer})
+	}
+	for _, level := range []int{1, 3, 6, 11} {
+		// The window is that of the exporters for gRPC.
+		writer, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10),
+			zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, compressor{fmt.Sprintf("zstd, level %d", level), writer})
+	}
+	return all, nil
+}
+
+// tries is how often a message is compressed. The fastest one counts.
+const tries = 5
+
+// compress returns the compressed size of a message, and the CPU time.
+func (c *compressor) compress(message []byte) (size int, fastest time.Duration, err error) {
+	var out bytes.Buffer
+	for i := range tries {
+		out.Reset()
+		before, err := ownTime()
+		if err != nil {
+			return 0, 0, err
+		}
+		c.writer.Reset(&out)
+		if _, err = c.writer.Write(message); err == nil {
+			err = c.writer.Close()
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		after, err := ownTime()
+		if err != nil {
+			return 0, 0, err
+		}
+		if took := after - before; i == 0 || took < fastest {
+			fastest = took
+		}
+	}
+	return out.Len(), fastest, nil
+}
+
+// ownTime is the CPU time of this process.
+func ownTime() (time.Duration, error) {
+	var usage syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), err
+}
+
+// levelTable writes what the levels of compression cost and save.
+func levelTable(out *strings.Builder, testdata string) error {
+	all, err := compressors()
+	if err != nil {
+		return err
+	}
+	out.WriteString(`
+## Levels of compression
+
+OTLP messages of two profiles, compressed as an exporter does it: the bytes, and the CPU time of the fastest of several tries. The
+exporter ` + "`otlp_grpc`" + ` has the levels 6 of gzip and 3 of zstd. The exporter ` + "`otlp_http`" + ` has all of them
+(` + "`compression_params::level`" + `), and so has Kafka's.
+
+| message | bytes |`)
+	for _, c := range all {
+		fmt.Fprintf(out, " %s |", c.name)
+	}
+	out.WriteString("\n|---|---:|" + strings.Repeat("---:|", len(all)) + "\n")
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, name := range []string{"cpu", "labelled"} {
+		payload, err := os.ReadFile(filepath.Join(testdata, "pprof", name+".pb.gz"))
+		if err != nil {
+			return err
+		}
+		pd, _, err := decoder.Decode(payload, pprof.Source{})
+		if err != nil {
+			return err
+		}
+		if err := levelRow(out, name, pd, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func levelRow(out *strings.Builder, name string, pd pprofile.Profiles, all []compressor) error {
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "| %s | %s |", name, digits.Group(int64(len(message))))
+	for i := range all {
+		size, took, err := all[i].compress(message)
+		if err != nil {
+			return fmt.Errorf("cannot compress with %s: %w", all[i].name, err)
+		}
+		fmt.Fprintf(out, " %.0f %%, %.2f ms |", 100*float64(size)/float64(len(message)), float64(took)/float64(time.Millisecond))
+	}
+	out.WriteString("\n")
+	return nil
+}
