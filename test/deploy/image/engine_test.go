@@ -37,11 +37,7 @@ func newEngine(t *testing.T) engine {
 		require.Empty(t, os.Getenv("OTELPPROF_REQUIRE_IMAGE"), "the image is neither built nor run: no %s", missing)
 		t.Skip("the image is neither built nor run: no " + missing)
 	}
-	// Not below t.TempDir: the paths of sockets in it must be short.
-	directory, err := os.MkdirTemp("", "image")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(directory)) })
-	return engine{directory: directory}
+	return engine{directory: t.TempDir()}
 }
 
 // storage are the options that both programs have.

@@ -38,6 +38,7 @@ func TestImage(t *testing.T) {
 
 // testAsItIs runs it with its own configuration.
 func testAsItIs(t *testing.T, e engine) {
+	t.Helper()
 	begin := time.Now()
 	c := e.run(t, "plain", nil)
 	c.enter(t, e, "plain")
@@ -76,6 +77,7 @@ service:
 `
 
 func testVolume(t *testing.T, e engine) {
+	t.Helper()
 	volume := t.TempDir()
 	require.NoError(t, os.Chown(volume, user, user))
 	c := e.run(t, "files", []string{"--volume", volume + ":/profiles"}, "--config=/etc/otelcol-pprof/config.yaml", "--config="+withFiles, gate)
@@ -94,6 +96,7 @@ func testVolume(t *testing.T, e engine) {
 
 // testForeignVolume: what cannot be written is said at the start, with the directory.
 func testForeignVolume(t *testing.T, e engine) {
+	t.Helper()
 	volume := t.TempDir()
 	require.NoError(t, os.Chmod(volume, 0o755))
 	c := e.run(t, "foreign", []string{"--volume", volume + ":/profiles"}, "--config=/etc/otelcol-pprof/config.yaml", "--config="+withFiles, gate)
@@ -110,7 +113,7 @@ func testForeignVolume(t *testing.T, e engine) {
 // upload sends a profile under the name of a service.
 func (c *container) upload(t *testing.T, service string) {
 	t.Helper()
-	profile, err := os.ReadFile(filepath.Join(root, "testdata/pprof/cpu.pb.gz"))
+	profile, err := os.ReadFile(root + "/testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
 	response, err := c.client.Post("http://127.0.0.1:4040/v1/pprof?service.name="+service, "application/octet-stream", bytes.NewReader(profile))
 	require.NoError(t, err)
