@@ -107,7 +107,11 @@ test-clients: $(BINARY) $(SUMMARY) ## Real profiler clients against the built di
 
 .PHONY: test-deploy
 test-deploy: $(BINARY) $(SUMMARY) ## Dockerfile, manifests, Helm values, dashboard and alerts, without a cluster or a container engine
-	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
+	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/deploy test -json -count=1 $(TIMEOUT) $(TESTFLAGS) . | $(SUMMARY)
+
+.PHONY: test-image
+test-image: ## Build the image of the Dockerfile and run it, read-only and in 300 MiB (root, buildah, podman and crun)
+	@$(GO) -C test/deploy test -v -count=1 $(TIMEOUT) $(TESTFLAGS) ./image
 
 .PHONY: test-interop
 test-interop: $(BINARY) $(SUMMARY) ## The built distribution against senders and receivers of older and newer versions of pdata

@@ -9,6 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+	"github.com/otelpprof/otelpprof/extension/kubernetesaccessextension"
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
@@ -20,6 +21,7 @@ var factories = map[string]component.Factory{
 	"connector/splunklogprofileconnector": splunklogprofileconnector.NewFactory(),
 	"exporter/pprofexporter":              pprofexporter.NewFactory(),
 	"exporter/profileviewexporter":        profileviewexporter.NewFactory(),
+	"extension/kubernetesaccessextension": kubernetesaccessextension.NewFactory(),
 	"extension/memorybudgetextension":     memorybudgetextension.NewFactory(),
 	"processor/profilededuplicator":       profilededuplicator.NewFactory(),
 	"receiver/pprofreceiver":              pprofreceiver.NewFactory(),

@@ -41,7 +41,11 @@ type declared struct {
 // docs/telemetry.md, which another test compares with a running gateway.
 func known(t *testing.T) metrics {
 	t.Helper()
-	all := metrics{"up": {}}
+	all := metrics{
+		"up": {},
+		// contrib's k8s_attributes
+		"otelcol_k8s_pod_association": {"status": {"success", "error"}, "otelcol_signal": {"profiles"}, "pod_identifier": nil},
+	}
 	files, err := filepath.Glob(root + "/*/*/metadata.yaml")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

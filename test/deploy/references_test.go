@@ -27,29 +27,34 @@ import (
 func TestManifests(t *testing.T) {
 	for _, overlay := range overlays {
 		t.Run(overlay, func(t *testing.T) {
-			r := render(t, overlay)
-			for _, w := range r.workloads {
-				t.Run(w.name, func(t *testing.T) {
-					texts := w.configurations(t, r)
-					environment := w.environment(t)
-					validate(t, environment, texts...)
-					c := load(t, environment, texts...)
-					w.assertPorts(t, c)
-					w.assertFiles(t, c)
-					w.assertAllowedOut(t, r, c)
-					w.assertProbes(t, c)
-					w.assertBounds(t, c)
-					w.assertRestricted(t)
-					assert.True(t, covered(w.selector, w.template.Labels), "the selector misses its own pods")
-					assert.True(t, has[*corev1.ServiceAccount](r, w.template.Spec.ServiceAccountName))
-				})
-			}
-			r.assertServices(t)
-			r.assertScaling(t)
-			r.assertIngress(t)
-			r.assertRoles(t)
+			render(t, overlay).assertFits(t)
 		})
 	}
+}
+
+// assertFits compares the objects with each other and with the configurations of the Collector in them.
+func (r rendered) assertFits(t *testing.T) {
+	t.Helper()
+	for _, w := range r.workloads {
+		t.Run(w.name, func(t *testing.T) {
+			texts := w.configurations(t, r)
+			environment := w.environment(t)
+			validate(t, environment, texts...)
+			c := load(t, environment, texts...)
+			w.assertPorts(t, c)
+			w.assertFiles(t, c)
+			w.assertAllowedOut(t, r, c)
+			w.assertProbes(t, c)
+			w.assertBounds(t, c)
+			w.assertRestricted(t)
+			assert.True(t, covered(w.selector, w.template.Labels), "the selector misses its own pods")
+			assert.True(t, has[*corev1.ServiceAccount](r, w.template.Spec.ServiceAccountName))
+		})
+	}
+	r.assertServices(t)
+	r.assertScaling(t)
+	r.assertIngress(t)
+	r.assertRoles(t)
 }
 
 // configurations are the texts of the files that --config names, in their order.

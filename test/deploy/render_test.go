@@ -27,7 +27,7 @@ type rendered struct {
 	workloads []workload
 }
 
-// workload is a StatefulSet or Deployment.
+// workload is a StatefulSet, Deployment or DaemonSet.
 type workload struct {
 	kind, name string
 	selector   map[string]string
@@ -63,6 +63,8 @@ func (r *rendered) add(object runtime.Object) {
 			workload{"StatefulSet", o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template, o.Spec.VolumeClaimTemplates})
 	case *appsv1.Deployment:
 		r.workloads = append(r.workloads, workload{"Deployment", o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template, nil})
+	case *appsv1.DaemonSet:
+		r.workloads = append(r.workloads, workload{"DaemonSet", o.Name, o.Spec.Selector.MatchLabels, o.Spec.Template, nil})
 	}
 }
 

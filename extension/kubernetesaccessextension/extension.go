@@ -1,0 +1,147 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetesaccessextension
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/extension/kubernetesaccessextension/internal/metadata"
+)
+
+// The values of the attribute outcome.
+const (
+	outcomeAllowed     = "allowed"
+	outcomeDenied      = "denied"
+	outcomeUnreachable = "unreachable"
+)
+
+// access is the extension.
+type access struct {
+	config    *Config
+	logger    *zap.Logger
+	telemetry *metadata.TelemetryBuilder
+	host      component.Host
+	// last is what the last check said.
+	last string
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+var _ extension.Extension = (*access)(nil)
+
+func newAccess(cfg *Config, set component.TelemetrySettings) (*access, error) {
+	builder, err := metadata.NewTelemetryBuilder(set)
+	if err != nil {
+		return nil, err
+	}
+	return &access{config: cfg, logger: set.Logger, telemetry: builder, stop: func() {}}, nil
+}
+
+// Start checks in the background: the Collector works without the API server, too.
+func (a *access) Start(ctx context.Context, host component.Host) error {
+	a.host = host
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop = stop
+	a.running.Go(func() { a.run(running) })
+	return nil
+}
+
+// Shutdown stops the checks.
+func (a *access) Shutdown(context.Context) error {
+	a.stop()
+	a.running.Wait()
+	a.telemetry.Shutdown()
+	return nil
+}
+
+func (a *access) run(ctx context.Context) {
+	ticker := time.NewTicker(a.config.Interval)
+	defer ticker.Stop()
+	for {
+		a.check(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// check asks once and reports the result.
+func (a *access) check(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, a.config.Timeout)
+	defer cancel()
+	missing, err := a.config.missing(limited)
+	if ctx.Err() != nil {
+		return // it stops
+	}
+	outcome := outcomeAllowed
+	switch {
+	case err != nil:
+		outcome = outcomeUnreachable
+		err = fmt.Errorf("the API server does not say what this service account may do: %w", err)
+	case len(missing) > 0:
+		outcome = outcomeDenied
+		err = denied(missing)
+	}
+	a.telemetry.ExtensionKubernetesAccessChecks.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", outcome)))
+	if outcome != outcomeUnreachable {
+		verbs := 0
+		for _, permission := range missing {
+			verbs += len(permission.Verbs)
+		}
+		a.telemetry.ExtensionKubernetesAccessMissingPermissions.Record(ctx, int64(verbs))
+	}
+	a.report(err)
+}
+
+// report logs and reports a result that is not that of the last check.
+func (a *access) report(err error) {
+	now := "allowed"
+	if err != nil {
+		now = err.Error()
+	}
+	if now == a.last {
+		return
+	}
+	a.last = now
+	if err == nil {
+		a.logger.Info("The service account of this pod has all permissions")
+		componentstatus.ReportStatus(a.host, componentstatus.NewEvent(componentstatus.StatusOK))
+		return
+	}
+	a.logger.Warn("Data may have no attributes of pods. Logged again when this changes.", zap.Error(err))
+	componentstatus.ReportStatus(a.host, componentstatus.NewRecoverableErrorEvent(err))
+}
+
+// denied says what is missing, and which rules would allow it.
+func denied(missing []Permission) error {
+	var what, rules []string
+	for _, permission := range missing {
+		resource, where, role := permission.Resource, "in all namespaces", "ClusterRole"
+		if permission.APIGroup != "" {
+			resource += "." + permission.APIGroup
+		}
+		if permission.Namespace != "" {
+			where, role = "in the namespace "+permission.Namespace, "Role in "+permission.Namespace
+		}
+		what = append(what, fmt.Sprintf("%s %s %s", strings.Join(permission.Verbs, " and "), resource, where))
+		rules = append(rules, fmt.Sprintf("{apiGroups: [%q], resources: [%s], verbs: [%s]} to its %s",
+			permission.APIGroup, permission.Resource, strings.Join(permission.Verbs, ", "), role))
+	}
+	return fmt.Errorf("the service account of this pod may not %s: add the rule %s",
+		strings.Join(what, ", nor "), strings.Join(rules, ", and "))
+}
