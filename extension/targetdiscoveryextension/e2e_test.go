@@ -118,6 +118,12 @@ func TestFiles(t *testing.T) {
 	r.wait(t, other.address())
 	eventually(t, func() bool { return r.host.err() == nil })
 	assertStops(t, one)
+
+	write("- targets: {")
+	eventually(t, func() bool { return r.host.err() != nil })
+	write("[]")
+	r.wait(t)
+	eventually(t, func() bool { return r.host.err() == nil })
 }
 
 // TestHTTP: targets come and go with the answers of a server; an error changes nothing.

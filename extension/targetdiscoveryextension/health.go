@@ -15,6 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	promdiscovery "github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/file"
+	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
@@ -23,8 +25,8 @@ import (
 const (
 	// checkInterval is how often failures are looked for that no log tells.
 	checkInterval = 2 * time.Second
-	// watchFailing is how long requests to the API of Kubernetes count as failing after a failure. client-go repeats them after
-	// a minute at most.
+	// watchFailing is how long requests to the API of Kubernetes count as failing after a failure, since nothing tells that they
+	// work again. client-go repeats them after a minute at most.
 	watchFailing = 90 * time.Second
 )
 
@@ -37,21 +39,37 @@ type health struct {
 	name  string
 	count metric.MeasurementOption
 
+	// expiry is how long a failure counts, where a success may go unseen. With 0 none does.
+	expiry time.Duration
+
 	mu sync.Mutex
 	// failing are the errors by file, or under "".
-	failing map[string]error
+	failing map[string]failure
 	// failed says that something failed since the last refresh.
 	failed bool
-	// watchFailures are those that are known, lastFailure is when the last was seen, recent are those until then.
-	watchFailures, recent int
-	lastFailure           time.Time
+	// watchFailures are those that are known, lastFailure is when the last of them was seen.
+	watchFailures int
+	lastFailure   time.Time
+}
+
+type failure struct {
+	err error
+	at  time.Time
 }
 
 func newHealth(owner *targetDiscovery, one mechanism) *health {
-	return &health{
-		owner: owner, name: one.name, failing: map[string]error{},
+	h := &health{
+		owner: owner, name: one.name, failing: map[string]failure{},
 		count: metric.WithAttributes(attribute.String("mechanism", one.config.Name())),
 	}
+	switch config := one.config.(type) {
+	case *kubernetes.SDConfig:
+		h.expiry = watchFailing
+	case *file.SDConfig:
+		// A file that was removed, or has no targets any more, sends nothing.
+		h.expiry = 2 * time.Duration(config.RefreshInterval)
+	}
+	return h
 }
 
 func (h *health) err() error {
@@ -59,22 +77,26 @@ func (h *health) err() error {
 	defer h.mu.Unlock()
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(h.failing)) {
-		errs = append(errs, h.failing[key])
+		errs = append(errs, h.failing[key].err)
 	}
 	return errors.Join(errs...)
 }
 
-// fails sets an error. The targets stay as they are.
-func (h *health) fails(key string, err error, failures int) {
+// counted counts failures.
+func (h *health) counted(failures int) {
 	h.owner.telemetry.ExtensionTargetDiscoveryFailures.Add(context.Background(), int64(failures), h.count)
+}
+
+// fails sets an error. The targets stay as they are.
+func (h *health) fails(key string, err error) {
 	h.mu.Lock()
-	before := h.failing[key]
-	h.failing[key] = err
+	before, known := h.failing[key]
+	h.failing[key] = failure{err: err, at: time.Now()}
 	h.mu.Unlock()
-	if before != nil && before.Error() == err.Error() {
+	if known && before.err.Error() == err.Error() {
 		return
 	}
-	if before == nil {
+	if !known {
 		h.owner.set.Logger.Warn("Cannot discover targets, the last known ones stay", zap.String("source", h.name), zap.Error(err))
 	}
 	h.owner.reportStatus()
@@ -83,36 +105,48 @@ func (h *health) fails(key string, err error, failures int) {
 // works removes an error.
 func (h *health) works(key string) {
 	h.mu.Lock()
-	before := h.failing[key]
+	_, known := h.failing[key]
 	delete(h.failing, key)
 	h.mu.Unlock()
-	if before != nil {
+	if known {
 		h.owner.set.Logger.Info("Discovering targets again", zap.String("source", h.name))
 		h.owner.reportStatus()
 	}
 }
 
-// check compares the failures that client-go has counted with those that are known. One alone is no failure: a watch ends
-// with an error now and then, and begins again.
-func (h *health) check(watchFailures int) {
+// expire removes errors that were not repeated.
+func (h *health) expire() {
 	h.mu.Lock()
-	failures := watchFailures - h.watchFailures
-	h.watchFailures = watchFailures
-	now := time.Now()
-	if failures > 0 {
-		h.lastFailure = now
-		h.recent += failures
-	} else if now.Sub(h.lastFailure) > watchFailing {
-		h.recent = 0
+	var expired []string
+	for key, one := range h.failing {
+		if h.expiry > 0 && time.Since(one.at) > h.expiry {
+			expired = append(expired, key)
+		}
 	}
-	recent, known := h.recent, !h.lastFailure.IsZero()
 	h.mu.Unlock()
-	switch {
-	case failures > 0 && recent > 1:
+	for _, key := range expired {
+		h.works(key)
+	}
+}
+
+// watched compares the failures that client-go has counted with those that are known. One alone is no failure: a watch ends
+// with an error now and then, and begins again.
+func (h *health) watched(failures int) {
+	h.mu.Lock()
+	more := failures - h.watchFailures
+	h.watchFailures = failures
+	repeated := more > 1 || time.Since(h.lastFailure) < watchFailing
+	if more > 0 {
+		h.lastFailure = time.Now()
+	}
+	h.mu.Unlock()
+	if more == 0 {
+		return
+	}
+	h.counted(more)
+	if repeated {
 		h.fails("", errors.New("requests to the API of Kubernetes fail, the log of client-go has the reason: "+
-			"the service account needs the verbs get, list and watch for the resources of the role"), failures)
-	case known && recent == 0:
-		h.works("")
+			"the service account needs the verbs get, list and watch for the resources of the role"))
 	}
 }
 
@@ -191,6 +225,7 @@ func (l *logHandler) Handle(_ context.Context, record slog.Record) error {
 	if path != "" {
 		text = path + ": " + text
 	}
-	l.health.fails(path, errors.New(text), 1)
+	l.health.counted(1)
+	l.health.fails(path, errors.New(text))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/config"
 	promdiscovery "github.com/prometheus/prometheus/discovery"
 	"github.com/prometheus/prometheus/discovery/file"
+	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
@@ -76,7 +77,8 @@ func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			s.health.check(s.watchFailures())
+			s.health.watched(s.watchFailures())
+			s.health.expire()
 		case changed := <-groups:
 			s.set(changed)
 			s.owner.change()
@@ -134,6 +136,9 @@ func (s *source) collect(all map[string]*discovery.Target, into *counts) {
 
 // watchFailures returns how many requests to the API of Kubernetes have failed. client-go logs them by itself.
 func (s *source) watchFailures() int {
+	if _, watches := s.config.(*kubernetes.SDConfig); !watches {
+		return 0
+	}
 	families, err := s.registry.Gather()
 	if err != nil {
 		return 0

@@ -103,8 +103,8 @@ func (j *discoveredJob) stop() {
 func untilPlace(now time.Time, interval time.Duration, key string) time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(key))
-	length := uint64(interval) //nolint:gosec // it is above 0
+	length := uint64(interval)
 	place := hash.Sum64() % length
-	passed := (uint64(now.UnixNano()) - place) % length //nolint:gosec // it is after 1970
-	return time.Duration(length - passed)               //nolint:gosec // it is not above the interval
+	passed := (uint64(now.UnixNano()) - place) % length
+	return time.Duration(length - passed)
 }

@@ -103,7 +103,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 		return nil
 	}
 	s.discovered = newDiscoveredJobs(s, client, state)
-	return s.discovered.start(host)
+	return s.discovered.start(host) //nolint:contextcheck // the jobs outlive the start
 }
 
 // Shutdown stops the schedules and waits for the fetches in progress.
