@@ -95,7 +95,7 @@ check: $(TOOLS)/gofumpt ## What a commit must pass at least: all compiles, and w
 	@$(GO) build ./...
 	@files=$$(git diff --name-only --diff-filter=d $(BASE) -- '*.go'); [ -z "$$files" ] || { \
 		unformatted=$$($(TOOLS)/gofumpt -l $$files); [ -z "$$unformatted" ] || { echo "Run make format: $$unformatted"; exit 1; }; \
-		packages=$$(dirname $$files | sort -u | sed -E '/^(test$(foreach module,$(COMPONENT_MODULES),|$(module)))(\/|$$)/d; s|^|./|'); \
+		packages=$$(dirname $$files | sort -u | sed -E '\%^(test$(foreach module,$(COMPONENT_MODULES),|$(module)))(/|$$)%d; s%^%./%'); \
 		[ -z "$$packages" ] || { $(GO) vet $$packages; $(GO) test -short $$packages; }; }
 
 .PHONY: test
