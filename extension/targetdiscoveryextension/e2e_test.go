@@ -21,7 +21,6 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
-	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 )
@@ -57,7 +56,7 @@ func (r *running) scrape(t *testing.T) *consumertest.ProfilesSink {
 	}}).Unmarshal(cfg))
 	require.NoError(t, confmap.Validate(cfg))
 	sink := &consumertest.ProfilesSink{}
-	receiver, err := factory.(xreceiver.Factory).CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink)
+	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink)
 	require.NoError(t, err)
 	require.NoError(t, receiver.Start(t.Context(), r.host))
 	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })

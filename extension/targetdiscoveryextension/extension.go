@@ -90,10 +90,9 @@ func newTargetDiscovery(cfg *Config, set component.TelemetrySettings) (*targetDi
 }
 
 // Start starts the discovery.
-func (d *targetDiscovery) Start(_ context.Context, host component.Host) error {
+func (d *targetDiscovery) Start(ctx context.Context, host component.Host) error {
 	d.host = host
-	ctx, cancel := context.WithCancel(context.Background())
-	d.cancel = cancel
+	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, one := range d.sources {
 		if err := one.start(ctx); err != nil {
 			return fmt.Errorf("cannot start %s: %w", one.name, err)

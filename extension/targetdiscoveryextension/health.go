@@ -83,8 +83,8 @@ func (h *health) err() error {
 }
 
 // counted counts failures.
-func (h *health) counted(failures int) {
-	h.owner.telemetry.ExtensionTargetDiscoveryFailures.Add(context.Background(), int64(failures), h.count)
+func (h *health) counted(ctx context.Context, failures int) {
+	h.owner.telemetry.ExtensionTargetDiscoveryFailures.Add(ctx, int64(failures), h.count)
 }
 
 // fails sets an error. The targets stay as they are.
@@ -131,7 +131,7 @@ func (h *health) expire() {
 
 // watched compares the failures that client-go has counted with those that are known. One alone is no failure: a watch ends
 // with an error now and then, and begins again.
-func (h *health) watched(failures int) {
+func (h *health) watched(ctx context.Context, failures int) {
 	h.mu.Lock()
 	more := failures - h.watchFailures
 	h.watchFailures = failures
@@ -143,7 +143,7 @@ func (h *health) watched(failures int) {
 	if more == 0 {
 		return
 	}
-	h.counted(more)
+	h.counted(ctx, more)
 	if repeated {
 		h.fails("", errors.New("requests to the API of Kubernetes fail, the log of client-go has the reason: "+
 			"the service account needs the verbs get, list and watch for the resources of the role"))
@@ -200,7 +200,7 @@ func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 }
 
 // Handle implements [slog.Handler].
-func (l *logHandler) Handle(_ context.Context, record slog.Record) error {
+func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
 	path, text := "", record.Message
 	fields := []zap.Field{zap.String("source", l.health.name)}
 	record.AddAttrs(l.attrs...)
@@ -225,7 +225,7 @@ func (l *logHandler) Handle(_ context.Context, record slog.Record) error {
 	if path != "" {
 		text = path + ": " + text
 	}
-	l.health.counted(1)
+	l.health.counted(ctx, 1)
 	l.health.fails(path, errors.New(text))
 	return nil
 }

@@ -63,13 +63,13 @@ func (h *host) err() error {
 }
 
 // configOf reads a configuration as the Collector does.
-func configOf(t testing.TB, text string) *Config {
-	t.Helper()
+func configOf(tb testing.TB, text string) *Config {
+	tb.Helper()
 	var values map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(text), &values))
+	require.NoError(tb, yaml.Unmarshal([]byte(text), &values))
 	cfg := createDefaultConfig().(*Config)
-	require.NoError(t, confmap.NewFromStringMap(values).Unmarshal(cfg))
-	require.NoError(t, cfg.Validate())
+	require.NoError(tb, confmap.NewFromStringMap(values).Unmarshal(cfg))
+	require.NoError(tb, cfg.Validate())
 	return cfg
 }
 
@@ -151,11 +151,11 @@ func (r *running) count(name, value string) int64 {
 }
 
 // applied are the targets that rules make of a group, and why others are left out.
-func applied(t testing.TB, text string, common model.LabelSet, own ...model.LabelSet) (targets []*discovery.Target, made group) {
-	t.Helper()
-	cfg := configOf(t, text)
+func applied(tb testing.TB, text string, common model.LabelSet, own ...model.LabelSet) (targets []*discovery.Target, made group) {
+	tb.Helper()
+	cfg := configOf(tb, text)
 	rules, err := cfg.rules()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(&targetgroup.Group{Source: "x", Labels: common, Targets: own})
 	for _, target := range made.targets {
 		targets = append(targets, target)
@@ -164,18 +164,18 @@ func applied(t testing.TB, text string, common model.LabelSet, own ...model.Labe
 }
 
 // shipped returns the configuration of the extension in config/scrape-kubernetes.yaml, with values for its variables.
-func shipped(t testing.TB, variables ...string) string {
-	t.Helper()
+func shipped(tb testing.TB, variables ...string) string {
+	tb.Helper()
 	content, err := os.ReadFile("../../config/scrape-kubernetes.yaml")
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	text := strings.NewReplacer(append(variables, "${env:SCRAPE_SHARDS:-1}", "1", "${env:SCRAPE_SHARD:-0}", "0", "$$", "$")...).Replace(string(content))
 	var whole struct {
 		Extensions struct {
 			Discovery map[string]any `yaml:"target_discovery"`
 		} `yaml:"extensions"`
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(text), &whole))
+	require.NoError(tb, yaml.Unmarshal([]byte(text), &whole))
 	section, err := yaml.Marshal(whole.Extensions.Discovery)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return string(section)
 }

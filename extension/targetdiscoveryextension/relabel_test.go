@@ -6,6 +6,7 @@ package targetdiscoveryextension
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -226,7 +227,7 @@ func TestShards(t *testing.T) {
 	const pods = 300
 	scraped := map[string]int{}
 	for shard := range 3 {
-		text := shipped(t, "${env:SCRAPE_SHARDS:-1}", "3", "${env:SCRAPE_SHARD:-0}", fmt.Sprint(shard))
+		text := shipped(t, "${env:SCRAPE_SHARDS:-1}", "3", "${env:SCRAPE_SHARD:-0}", strconv.Itoa(shard))
 		var sets []model.LabelSet
 		for i := range pods {
 			// Two containers, and an annotation that makes one target of both.

@@ -6,6 +6,7 @@ package targetdiscoveryextension
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,7 @@ func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			s.health.watched(s.watchFailures())
+			s.health.watched(ctx, s.watchFailures())
 			s.health.expire()
 		case changed := <-groups:
 			s.set(changed)
@@ -123,9 +124,7 @@ func (s *source) collect(all map[string]*discovery.Target, into *counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.groups {
-		for key, target := range one.targets {
-			all[key] = target
-		}
+		maps.Copy(all, one.targets)
 		into.dropped += one.dropped
 		into.invalid += len(one.invalid)
 		if into.firstInvalid == nil && len(one.invalid) > 0 {
