@@ -41,6 +41,11 @@ UPLOADS   ?= 10000
 # distribution and for tools, the others need heavy dependencies.
 TEST_MODULES := test test/clients test/kafka test/deploy test/interop test/interop/peer
 
+# Components that need heavy dependencies have modules of their own as well. Their paths lie below that of the bundle.
+COMPONENT_MODULES := extension/targetdiscoveryextension
+# Built as the distribution is, their dependencies are compiled once for both.
+AS_BUILT := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) -trimpath'
+
 # The tools that are built for a target, run from the root of the tree: $(call tool,NAME).
 tool    = _build/tools/$(1)
 SUMMARY := $(call tool,testsummary)
@@ -90,13 +95,16 @@ check: $(TOOLS)/gofumpt ## What a commit must pass at least: all compiles, and w
 	@$(GO) build ./...
 	@files=$$(git diff --name-only --diff-filter=d $(BASE) -- '*.go'); [ -z "$$files" ] || { \
 		unformatted=$$($(TOOLS)/gofumpt -l $$files); [ -z "$$unformatted" ] || { echo "Run make format: $$unformatted"; exit 1; }; \
-		packages=$$(dirname $$files | sort -u | sed -E '/^test\//d; s|^|./|'); \
+		packages=$$(dirname $$files | sort -u | sed -E '\%^(test$(foreach module,$(COMPONENT_MODULES),|$(module)))(/|$$)%d; s%^%./%'); \
 		[ -z "$$packages" ] || { $(GO) vet $$packages; $(GO) test -short $$packages; }; }
 
 .PHONY: test
 test: $(BINARY) $(SUMMARY) ## Unit, golden, property and end-to-end tests (the latter against the built binary)
 	@{ status=0; \
 		$(GO) test -json $(TIMEOUT) $(TESTFLAGS) $(PKGS) || status=1; \
+		[ '$(PKGS)' != ./... ] || for module in $(COMPONENT_MODULES); do \
+			$(AS_BUILT) $(GO) -C $$module test -json $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
+		done; \
 		[ '$(PKGS)' != ./... ] || OTELPPROF_BINARY=$(BINARY) $(GO) -C test test -json $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
 		exit $$status; \
 	} | $(SUMMARY)
@@ -203,6 +211,9 @@ bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the bench
 lint: $(TOOLS)/golangci-lint ## Lint and check the format of the bundle, of its tests and tools
 	@$(TOOLS)/golangci-lint run --allow-parallel-runners $(PKGS)
 	@if [ '$(PKGS)' = ./... ]; then cd test && $(TOOLS)/golangci-lint run --allow-parallel-runners ./...; fi
+	@if [ '$(PKGS)' = ./... ]; then for module in $(COMPONENT_MODULES); do \
+		(cd $$module && $(AS_BUILT) $(TOOLS)/golangci-lint run --allow-parallel-runners ./...) || exit 1; \
+	done; fi
 
 .PHONY: lint-all
 lint-all: lint ## The same, and all other modules
@@ -246,7 +257,7 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 
 .PHONY: generate
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
-	@PATH="$(TOOLS):$$PATH" $(GO) generate ./...
+	@for module in . $(COMPONENT_MODULES); do PATH="$(TOOLS):$$PATH" $(GO) -C $$module generate ./... || exit 1; done
 	@# mdatagen has no URL for the distribution, and leaves its link empty.
 	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
@@ -263,11 +274,11 @@ check-generated: ## Generate, and fail if that changed or added a file
 
 .PHONY: tidy
 tidy: ## Tidy the go.mod files
-	@for module in . internal/tools $(TEST_MODULES); do $(GO) -C $$module mod tidy; done
+	@for module in . internal/tools $(COMPONENT_MODULES) $(TEST_MODULES); do $(GO) -C $$module mod tidy; done
 
 .PHONY: check-tidy
 check-tidy: ## Fail if a go.mod is not tidy
-	@for module in . internal/tools $(TEST_MODULES); do $(GO) -C $$module mod tidy -diff; done
+	@for module in . internal/tools $(COMPONENT_MODULES) $(TEST_MODULES); do $(GO) -C $$module mod tidy -diff; done
 
 .PHONY: clean
 clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r .tools)
@@ -283,7 +294,7 @@ _build/tools/%: FORCE
 $(BINARY): _build/modules $(GO_SOURCES) $(TOOLS)/builder
 	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.yaml --skip-get-modules
 
-_build/modules: builder-config.yaml go.mod go.sum $(TOOLS)/builder
+_build/modules: builder-config.yaml go.mod go.sum $(COMPONENT_MODULES:%=%/go.mod) $(TOOLS)/builder
 	@$(TOOLS)/builder --config builder-config.yaml --skip-strict-versioning=false --skip-compilation
 	@touch $@
 

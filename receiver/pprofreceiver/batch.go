@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,13 +45,16 @@ type batch struct {
 	// messageBytes is the memory of the messages.
 	messageBytes int64
 	refused      []error
+	// overBudget is the number of refused payloads that need more than the memory budget.
+	overBudget int
 }
 
 // consumeFactor is the memory that is reserved while the next consumer has a message, as a multiple of its size. The
 // second part is for copies that joining, deduplication and marshalling make.
 const consumeFactor = 2
 
-// wasteFactor limits the work on refused payloads: many small ones that inflate to much would occupy a CPU for long.
+// wasteFactor limits the work on refused payloads: many small ones that inflate to much, or take much memory, would occupy a
+// CPU and the budget for long.
 const wasteFactor = 4
 
 // times is the time range in a request.
@@ -100,6 +104,12 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	}
 	if err != nil {
 		b.refused = append(b.refused, fmt.Errorf("%s: %w", name, err))
+		if errors.Is(err, budget.ErrTooLarge) {
+			b.overBudget++ // Nearly all of the budget was in use until then.
+		}
+		if b.overBudget > wasteFactor {
+			return refuse(classTooLarge, "%d profiles of the request need more than the memory budget, the limit is %d: %w", b.overBudget, wasteFactor, err)
+		}
 		if limit := wasteFactor * int64(b.in.limits.InflatedBytes); int64(b.wasted) > limit {
 			return refuse(classTooLarge, "the refused profiles of the request inflate to %d bytes, the limit is %d: %w", b.wasted, limit, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
 
@@ -36,6 +37,9 @@ type ScrapeConfig struct {
 
 	// Targets are the programs to profile.
 	Targets []TargetConfig `mapstructure:"targets"`
+
+	// Discovery names extensions that discover further targets.
+	Discovery []component.ID `mapstructure:"discovery"`
 
 	// Profiles are the profiles to fetch from each target.
 	Profiles []ScrapedProfile `mapstructure:"profiles"`
@@ -138,8 +142,13 @@ func (cfg *ScrapeConfig) Validate() error {
 	if cfg.MaxConcurrentProfiles <= 0 {
 		errs = append(errs, fmt.Errorf("max_concurrent_profiles must be above 0, is %d", cfg.MaxConcurrentProfiles))
 	}
-	if len(cfg.Targets) == 0 {
-		errs = append(errs, errors.New("targets must not be empty"))
+	if len(cfg.Targets) == 0 && len(cfg.Discovery) == 0 {
+		errs = append(errs, errors.New("targets must not be empty, unless discovery names an extension"))
+	}
+	for i, id := range cfg.Discovery {
+		if slices.Contains(cfg.Discovery[:i], id) {
+			errs = append(errs, fmt.Errorf("discovery[%d] is %q for the second time", i, id))
+		}
 	}
 	for i := range cfg.Targets {
 		if _, err := cfg.Targets[i].url(); err != nil {
@@ -182,12 +191,16 @@ func (cfg *ScrapeConfig) validateSeconds(profile ScrapedProfile) error {
 
 // resolve returns a profile with the defaults of the section.
 func (cfg *ScrapeConfig) resolve(profile ScrapedProfile) ScrapedProfile {
+	return cfg.resolveBelow(cfg.PathPrefix, profile)
+}
+
+func (cfg *ScrapeConfig) resolveBelow(pathPrefix string, profile ScrapedProfile) ScrapedProfile {
 	if profile.Path == "" {
 		last := profile.Name
 		if last == profileCPU {
 			last = "profile"
 		}
-		profile.Path = path.Join(cfg.PathPrefix, last)
+		profile.Path = path.Join(pathPrefix, last)
 	}
 	if profile.Delta == "" {
 		profile.Delta = DeltaOff

@@ -16,8 +16,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxNamedTargets limits the failing targets in the error of a status. The attributes of the status have all targets.
-const maxNamedTargets = 5
+const (
+	// maxNamedTargets is how many failing targets the error of a status names.
+	maxNamedTargets = 5
+	// maxListedTargets is how many targets the attributes of a status have. Where there are more, they have failing ones only.
+	maxListedTargets = 100
+)
 
 // health reports the component status: the targets that work, and those that fail.
 type health struct {
@@ -26,10 +30,14 @@ type health struct {
 
 	mu     sync.Mutex
 	states map[string]error
+	// failing are those of the states that are errors.
+	failing map[string]error
+	// listed are the targets in the attributes, if there are more than maxListedTargets.
+	listed map[string]bool
 }
 
 func newHealth(host component.Host, log *zap.Logger) *health {
-	return &health{host: host, log: log, states: map[string]error{}}
+	return &health{host: host, log: log, states: map[string]error{}, failing: map[string]error{}}
 }
 
 // set sets the state of a target. It reports and logs only changes.
@@ -38,6 +46,10 @@ func (h *health) set(target string, err error) {
 	defer h.mu.Unlock()
 	before, known := h.states[target]
 	h.states[target] = err
+	delete(h.failing, target)
+	if err != nil {
+		h.failing[target] = err
+	}
 	switch {
 	case err != nil && before == nil:
 		h.log.Warn("Cannot fetch profiles", zap.String("target", target), zap.Error(err))
@@ -49,26 +61,64 @@ func (h *health) set(target string, err error) {
 	if known && (before == nil) == (err == nil) && outcomeOf(before) == outcomeOf(err) {
 		return
 	}
-	h.report()
+	h.changed(target)
 }
 
-func (h *health) report() {
+// forget removes a target that is gone.
+func (h *health) forget(target string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.states[target]; !known {
+		return
+	}
+	delete(h.states, target)
+	delete(h.failing, target)
+	h.changed(target)
+}
+
+// changed reports the status. With many targets it does so only where the report would be another one, since a report is as
+// long as its list.
+func (h *health) changed(target string) {
+	if len(h.states) <= maxListedTargets {
+		h.listed = nil
+		h.report(h.states)
+		return
+	}
+	fails := h.failing[target] != nil
+	wasListed := h.listed[target]
+	if h.listed != nil && !wasListed && (!fails || len(h.listed) == maxListedTargets) {
+		return
+	}
+	h.listed = map[string]bool{}
+	listed := map[string]error{}
+	for name, err := range h.failing {
+		if len(listed) == maxListedTargets {
+			break
+		}
+		h.listed[name], listed[name] = true, err
+	}
+	h.report(listed)
+}
+
+func (h *health) report(listed map[string]error) {
 	attributes := pcommon.NewMap()
-	var failing []error
-	for _, target := range slices.Sorted(maps.Keys(h.states)) {
-		if err := h.states[target]; err != nil {
-			attributes.PutStr(target, err.Error())
-			failing = append(failing, fmt.Errorf("%s: %w", target, err))
-		} else {
+	var named []error
+	for _, target := range slices.Sorted(maps.Keys(listed)) {
+		err := listed[target]
+		if err == nil {
 			attributes.PutStr(target, outcomeOK)
+			continue
+		}
+		attributes.PutStr(target, err.Error())
+		if len(named) < maxNamedTargets {
+			named = append(named, fmt.Errorf("%s: %w", target, err))
 		}
 	}
 	options := []componentstatus.EventBuilderOption{componentstatus.WithAttributes(attributes)}
 	status := componentstatus.StatusOK
-	if len(failing) > 0 {
+	if len(h.failing) > 0 {
 		status = componentstatus.StatusRecoverableError
-		named := slices.Clone(failing[:min(len(failing), maxNamedTargets)])
-		if rest := len(failing) - len(named); rest > 0 {
+		if rest := len(h.failing) - len(named); rest > 0 {
 			named = append(named, fmt.Errorf("and %d more", rest))
 		}
 		options = append(options, componentstatus.WithError(errors.Join(named...)))

@@ -27,15 +27,20 @@ type scrape struct {
 	set    component.TelemetrySettings
 	jobs   []*job
 	rounds *rounds
+	// discovered is nil unless extensions discover targets.
+	discovered *discoveredJobs
 	// slots limits how many profiles are translated at a time. The other answers wait compressed.
 	slots chan struct{}
 }
 
 // job is one profile of one target.
 type job struct {
-	target  *TargetConfig
 	url     *url.URL
 	profile ScrapedProfile
+	// labels become attributes of the resource.
+	labels map[string]string
+	// timeout is for one fetch.
+	timeout time.Duration
 	tracker tracker
 }
 
@@ -54,20 +59,24 @@ func newScrape(set receiver.Settings, cfg *ScrapeConfig, in *intake) (*scrape, e
 			return nil, err
 		}
 		for _, profile := range cfg.Profiles {
-			s.jobs = append(s.jobs, newJob(target, base, cfg.resolve(profile)))
+			s.jobs = append(s.jobs, cfg.newJob(base, cfg.resolve(profile), target.Labels))
 		}
 	}
 	return s, nil
 }
 
-func newJob(target *TargetConfig, base *url.URL, profile ScrapedProfile) *job {
+func (cfg *ScrapeConfig) newJob(base *url.URL, profile ScrapedProfile, labels map[string]string) *job {
 	address := base.JoinPath(profile.Path)
 	if profile.Seconds > 0 {
 		query := address.Query()
 		query.Set("seconds", strconv.Itoa(profile.Seconds))
 		address.RawQuery = query.Encode()
 	}
-	return &job{target: target, url: address, profile: profile}
+	timeout := cfg.HTTP.Timeout
+	if timeout == 0 {
+		timeout = fetchTimeout + time.Duration(profile.Seconds)*time.Second
+	}
+	return &job{url: address, profile: profile, labels: labels, timeout: timeout}
 }
 
 // Start starts the schedules.
@@ -90,11 +99,18 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 			}
 		})
 	}
-	return nil
+	if len(s.cfg.Discovery) == 0 {
+		return nil
+	}
+	s.discovered = newDiscoveredJobs(s, client, state)
+	return s.discovered.start(host) //nolint:contextcheck // the jobs outlive the start
 }
 
 // Shutdown stops the schedules and waits for the fetches in progress.
 func (s *scrape) Shutdown(ctx context.Context) error {
+	if s.discovered != nil {
+		s.discovered.stop()
+	}
 	err := s.rounds.stop(ctx)
 	if err == nil {
 		for _, one := range s.jobs {
@@ -105,11 +121,7 @@ func (s *scrape) Shutdown(ctx context.Context) error {
 }
 
 func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcome string, err error) {
-	timeout := s.cfg.HTTP.Timeout
-	if timeout == 0 {
-		timeout = fetchTimeout + time.Duration(j.profile.Seconds)*time.Second
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, j.timeout)
 	defer cancel()
 	m := s.in.newMemory(ctx)
 	defer m.release()
@@ -142,7 +154,7 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 func (s *scrape) source(j *job) pprof.Source {
 	source := s.in.newSource()
 	setFromTarget(source.Resource, j.url)
-	for name, value := range j.target.Labels {
+	for name, value := range j.labels {
 		source.Resource.PutStr(label.ValidText(name), label.ValidText(value))
 	}
 	source.ProfileName = j.profile.Name

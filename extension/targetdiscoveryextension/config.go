@@ -1,0 +1,130 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetdiscoveryextension
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/common/model"
+	promdiscovery "github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/dns"
+	"github.com/prometheus/prometheus/discovery/file"
+	"github.com/prometheus/prometheus/discovery/http"
+	"github.com/prometheus/prometheus/discovery/kubernetes"
+	"github.com/prometheus/prometheus/model/relabel"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.yaml.in/yaml/v2"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
+)
+
+const (
+	// defaultMaxTargets is more than one replica can scrape with the default interval.
+	defaultMaxTargets = 10000
+	// defaultMaxResponseSize is enough for the default number of targets with many labels.
+	defaultMaxResponseSize = 64 << 20
+)
+
+// Config is the configuration of the extension. The entries of its lists are as in the configuration of Prometheus.
+type Config struct {
+	// HTTPSDConfigs fetch targets from HTTP servers.
+	HTTPSDConfigs []map[string]any `mapstructure:"http_sd_configs"`
+	// FileSDConfigs read targets from files.
+	FileSDConfigs []map[string]any `mapstructure:"file_sd_configs"`
+	// DNSSDConfigs look targets up in DNS.
+	DNSSDConfigs []map[string]any `mapstructure:"dns_sd_configs"`
+	// KubernetesSDConfigs watch the API of Kubernetes.
+	KubernetesSDConfigs []map[string]any `mapstructure:"kubernetes_sd_configs"`
+	// RelabelConfigs choose targets and change their labels, one after the other.
+	RelabelConfigs []map[string]any `mapstructure:"relabel_configs"`
+	// MaxTargets limits the number of targets.
+	MaxTargets int `mapstructure:"max_targets"`
+	// MaxResponseSize limits an answer of a server of http_sd_configs.
+	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+var (
+	_ confmap.Validator   = (*Config)(nil)
+	_ confmap.Unmarshaler = (*Config)(nil)
+)
+
+func createDefaultConfig() component.Config {
+	return &Config{MaxTargets: defaultMaxTargets, MaxResponseSize: defaultMaxResponseSize}
+}
+
+// Unmarshal reads the configuration. An unknown key is an error.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
+
+// Validate checks the options, and the entries as Prometheus does.
+func (cfg *Config) Validate() error {
+	entries, err := cfg.mechanisms()
+	errs := []error{err}
+	if len(entries) == 0 && err == nil {
+		errs = append(errs, errors.New("nothing to discover: one of http_sd_configs, file_sd_configs, dns_sd_configs and kubernetes_sd_configs must be set"))
+	}
+	_, err = cfg.rules()
+	errs = append(errs, err)
+	if cfg.MaxTargets <= 0 {
+		errs = append(errs, fmt.Errorf("max_targets must be above 0, is %d", cfg.MaxTargets))
+	}
+	if cfg.MaxResponseSize <= 0 {
+		errs = append(errs, fmt.Errorf("max_response_size must be above 0, is %d", cfg.MaxResponseSize))
+	}
+	return errors.Join(errs...)
+}
+
+// mechanism is one entry of the discovery, under the name that logs and errors have for it.
+type mechanism struct {
+	name   string
+	config promdiscovery.Config
+}
+
+func (cfg *Config) mechanisms() ([]mechanism, error) {
+	var all []mechanism
+	var errs []error
+	read := func(option string, entries []map[string]any, empty func() promdiscovery.Config) {
+		for i, entry := range entries {
+			one := mechanism{name: fmt.Sprintf("%s[%d]", option, i), config: empty()}
+			if err := decode(entry, one.config); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", one.name, err))
+			}
+			all = append(all, one)
+		}
+	}
+	read("http_sd_configs", cfg.HTTPSDConfigs, func() promdiscovery.Config { return &http.SDConfig{} })
+	read("file_sd_configs", cfg.FileSDConfigs, func() promdiscovery.Config { return &file.SDConfig{} })
+	read("dns_sd_configs", cfg.DNSSDConfigs, func() promdiscovery.Config { return &dns.SDConfig{} })
+	read("kubernetes_sd_configs", cfg.KubernetesSDConfigs, func() promdiscovery.Config { return &kubernetes.SDConfig{} })
+	return all, errors.Join(errs...)
+}
+
+func (cfg *Config) rules() ([]*relabel.Config, error) {
+	rules := make([]*relabel.Config, len(cfg.RelabelConfigs))
+	var errs []error
+	for i, entry := range cfg.RelabelConfigs {
+		rules[i] = &relabel.Config{}
+		err := decode(entry, rules[i])
+		if err == nil {
+			err = rules[i].Validate(model.UTF8Validation)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("relabel_configs[%d]: %w", i, err))
+		}
+	}
+	return rules, errors.Join(errs...)
+}
+
+// decode reads an entry as Prometheus reads its own configuration.
+func decode(entry map[string]any, into any) error {
+	text, err := yaml.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	return yaml.UnmarshalStrict(text, into)
+}

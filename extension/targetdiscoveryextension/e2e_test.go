@@ -1,0 +1,191 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetdiscoveryextension
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
+)
+
+// program is a server of net/http/pprof, which counts how often it is asked.
+type program struct {
+	*httptest.Server
+	asked atomic.Int64
+}
+
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	p := &program{}
+	mux := http.NewServeMux()
+	mux.Handle("/debug/pprof/goroutine", pprof.Handler("goroutine"))
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.asked.Add(1)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *program) address() string { return strings.TrimPrefix(p.URL, "http://") }
+
+// scrape starts a receiver that scrapes what the extension discovers.
+func (r *running) scrape(t *testing.T) *consumertest.ProfilesSink {
+	t.Helper()
+	factory := pprofreceiver.NewFactory()
+	cfg := factory.CreateDefaultConfig()
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{"scrape": map[string]any{
+		"discovery": []any{"target_discovery"}, "profiles": []any{"goroutine"}, "collection_interval": "50ms",
+	}}).Unmarshal(cfg))
+	require.NoError(t, confmap.Validate(cfg))
+	sink := &consumertest.ProfilesSink{}
+	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink)
+	require.NoError(t, err)
+	require.NoError(t, receiver.Start(t.Context(), r.host))
+	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })
+	return sink
+}
+
+// services are the services of which profiles came.
+func services(sink *consumertest.ProfilesSink) map[string]int {
+	counts := map[string]int{}
+	for _, message := range sink.AllProfiles() {
+		for _, resource := range message.ResourceProfiles().All() {
+			name, _ := resource.Resource().Attributes().Get("service.name")
+			counts[name.Str()]++
+		}
+	}
+	return counts
+}
+
+// assertStops: a program that is no target any more is not asked any more.
+func assertStops(t *testing.T, p *program) {
+	t.Helper()
+	var before int64
+	eventually(t, func() bool {
+		now := p.asked.Load()
+		still := now == before
+		before = now
+		time.Sleep(120 * time.Millisecond) // more than two intervals
+		return still
+	})
+}
+
+// TestFiles: targets come and go with a file; a damaged one changes nothing.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	one, other := newProgram(t), newProgram(t)
+	file := filepath.Join(t.TempDir(), "targets.yaml")
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(file+".new", []byte(text), 0o600))
+		require.NoError(t, os.Rename(file+".new", file))
+	}
+	write(fmt.Sprintf("- targets: [%q]\n  labels: {service.name: one}\n", one.address()))
+	r := run(t, fmt.Sprintf("file_sd_configs: [{files: [%q], refresh_interval: 100ms}]", file))
+	sink := r.scrape(t)
+	r.wait(t, one.address())
+	eventually(t, func() bool { return services(sink)["one"] > 1 })
+
+	write(fmt.Sprintf("- targets: [%q]\n  labels: {service.name: one}\n- targets: [%q]\n  labels: {service.name: other}\n", one.address(), other.address()))
+	eventually(t, func() bool { return services(sink)["other"] > 1 })
+
+	write("- targets: {")
+	eventually(t, func() bool { return r.host.err() != nil })
+	assert.ErrorContains(t, r.host.err(), "file_sd_configs[0]: "+file+": error reading file: yaml")
+	assert.Len(t, r.addresses(), 2, "the last known targets stay")
+	eventually(t, func() bool { return r.count("failures", "file") > 1 })
+	assert.Equal(t, 1, r.logs.FilterMessage("Cannot discover targets, the last known ones stay").Len(), "logged once")
+
+	write(fmt.Sprintf("- targets: [%q]\n  labels: {service.name: other}\n", other.address()))
+	r.wait(t, other.address())
+	eventually(t, func() bool { return r.host.err() == nil })
+	assertStops(t, one)
+
+	write("- targets: {")
+	eventually(t, func() bool { return r.host.err() != nil })
+	write("[]")
+	r.wait(t)
+	eventually(t, func() bool { return r.host.err() == nil })
+}
+
+// TestHTTP: targets come and go with the answers of a server; an error changes nothing.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	one, other := newProgram(t), newProgram(t)
+	var answer atomic.Pointer[string]
+	set := func(text string) { answer.Store(&text) }
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		text := *answer.Load()
+		if text == "" {
+			http.Error(w, "broken", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(text))
+	}))
+	t.Cleanup(server.Close)
+	set(fmt.Sprintf(`[{"targets": [%q, "bad:1/x"], "labels": {"service_name": "one"}}]`, one.address()))
+	r := run(t, fmt.Sprintf("{max_response_size: 2000, http_sd_configs: [{url: %q, refresh_interval: 250ms}]}", server.URL))
+	sink := r.scrape(t)
+	eventually(t, func() bool { return services(sink)["one"] > 1 })
+	eventually(t, func() bool { return r.host.err() != nil })
+	assert.ErrorContains(t, r.host.err(), `1 targets cannot be scraped, the first: target "bad:1/x": __address__ must be a host and port`)
+	assert.EqualValues(t, 1, r.count("targets", "invalid"))
+
+	set(fmt.Sprintf(`[{"targets": [%q], "labels": {"job": "other"}}, {"targets": [%q]}]`, other.address(), one.address()))
+	eventually(t, func() bool { return services(sink)["other"] > 1 })
+	eventually(t, func() bool { return r.host.err() == nil })
+
+	for text, want := range map[string]string{
+		"": "server returned HTTP status 500", "[{": "unexpected end of JSON input",
+		strings.Repeat(" ", 3000): "the answer is larger than max_response_size, 2000 bytes",
+	} {
+		set(text)
+		eventually(t, func() bool { return r.host.err() != nil && strings.Contains(r.host.err().Error(), want) }, want)
+		assert.Len(t, r.addresses(), 2, want)
+	}
+	assert.Positive(t, r.count("failures", "http"))
+	set(fmt.Sprintf(`[{"targets": [%q]}]`, other.address()))
+	r.wait(t, other.address())
+	eventually(t, func() bool { return r.host.err() == nil })
+	assertStops(t, one)
+}
+
+// TestMaxTargets: targets above the limit are left out, counted and logged; those that are there stay.
+func TestMaxTargets(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "targets.json")
+	write := func(targets string) {
+		require.NoError(t, os.WriteFile(file+".new", []byte(`[{"targets": [`+targets+`]}]`), 0o600))
+		require.NoError(t, os.Rename(file+".new", file))
+	}
+	write(`"c:1", "d:1"`)
+	r := run(t, fmt.Sprintf("{max_targets: 2, file_sd_configs: [{files: [%q], refresh_interval: 100ms}]}", file))
+	r.wait(t, "c:1", "d:1")
+	write(`"a:1", "b:1", "c:1", "d:1", "e:1"`)
+	eventually(t, func() bool { return r.count("targets", "over_limit") == 3 })
+	r.wait(t, "c:1", "d:1")
+	assert.ErrorContains(t, r.host.err(), "3 targets above max_targets, 2")
+	assert.Equal(t, 1, r.logs.FilterMessage("More targets than max_targets: the others are not scraped").Len())
+	write(`"a:1", "d:1"`)
+	r.wait(t, "a:1", "d:1")
+	eventually(t, func() bool { return r.host.err() == nil })
+	assert.EqualValues(t, 2, r.count("targets", "passed_on"))
+}

@@ -1,0 +1,244 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetdiscoveryextension
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/relabel"
+
+	"github.com/otelpprof/otelpprof/internal/discovery"
+)
+
+// The limits of the attributes of a target. They are those of labels that clients send with their profiles.
+const (
+	maxAttributes     = 128
+	maxAttributeName  = 1 << 10
+	maxAttributeValue = 16 << 10
+)
+
+// errDropped says that the rules have dropped a target.
+var errDropped = errors.New("dropped")
+
+// apply makes targets of a group.
+func (d *targetDiscovery) apply(of *targetgroup.Group) group {
+	made := group{targets: make(map[string]*discovery.Target, len(of.Targets))}
+	builder := labels.NewBuilder(labels.EmptyLabels())
+	for _, one := range of.Targets {
+		target, err := d.target(builder, one, of.Labels)
+		switch {
+		case errors.Is(err, errDropped):
+			made.dropped++
+		case err != nil:
+			made.invalid = append(made.invalid, fmt.Errorf("target %.100q: %w", one[model.AddressLabel], err))
+		default:
+			made.targets[key(target)] = target
+		}
+	}
+	return made
+}
+
+// target applies the rules to one target. Its own labels override those of its group.
+func (d *targetDiscovery) target(builder *labels.Builder, own, common model.LabelSet) (*discovery.Target, error) {
+	builder.Reset(labels.EmptyLabels())
+	builder.Set(model.SchemeLabel, "http")
+	for name, value := range common {
+		builder.Set(string(name), string(value))
+	}
+	for name, value := range own {
+		builder.Set(string(name), string(value))
+	}
+	if !relabel.ProcessBuilder(builder, d.rules...) || !hasPortName(builder, builder.Get("__profile_port_name__")) {
+		return nil, errDropped
+	}
+	port := builder.Get("__profile_port__")
+	target := &discovery.Target{
+		Scheme: builder.Get(model.SchemeLabel), Address: discovery.WithPort(bracketed(builder.Get(model.AddressLabel)), port),
+		Origin:     bracketed(string(own[model.AddressLabel])),
+		PathPrefix: builder.Get("__profile_path_prefix__"),
+		Attributes: attributes(builder),
+	}
+	err := errors.Join(
+		checkAddress(target.Address), checkPort(port), checkScheme(target.Scheme), checkAttributes(target.Attributes),
+		readDuration(builder, model.ScrapeIntervalLabel, &target.Interval), readDuration(builder, model.ScrapeTimeoutLabel, &target.Timeout),
+		readProfiles(builder, target),
+	)
+	if err != nil {
+		return nil, err
+	}
+	if target.Listed && !slices.ContainsFunc(slices.Collect(maps.Values(target.Profiles)), func(p discovery.Profile) bool { return !p.Skip }) {
+		return nil, errDropped
+	}
+	return target, nil
+}
+
+// bracketed returns an address of IPv6 without a port as URLs have it.
+func bracketed(address string) string {
+	if ip, err := netip.ParseAddr(address); err == nil && ip.Is6() {
+		return "[" + address + "]"
+	}
+	return address
+}
+
+func checkPort(port string) error {
+	if port == "" {
+		return nil
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+		return fmt.Errorf("the port must be 1 to 65535, is %.100q", port)
+	}
+	return nil
+}
+
+func checkAddress(address string) error {
+	if address == "" {
+		return errors.New("it has no __address__")
+	}
+	parsed, err := url.Parse("http://" + address)
+	if err != nil || parsed.Host != address {
+		return fmt.Errorf("__address__ must be a host and port, is %.100q", address)
+	}
+	return nil
+}
+
+func checkScheme(scheme string) error {
+	if scheme != "http" && scheme != "https" {
+		return fmt.Errorf("the scheme must be http or https, is %.100q", scheme)
+	}
+	return nil
+}
+
+func checkAttributes(attributes map[string]string) error {
+	if len(attributes) > maxAttributes {
+		return fmt.Errorf("it has %d labels, the limit is %d", len(attributes), maxAttributes)
+	}
+	for name, value := range attributes {
+		if len(name) > maxAttributeName || len(value) > maxAttributeValue {
+			return fmt.Errorf("the label %.64q has %d bytes in its name and %d in its value, the limits are %d and %d",
+				name, len(name), len(value), maxAttributeName, maxAttributeValue)
+		}
+	}
+	return nil
+}
+
+func readDuration(builder *labels.Builder, name string, into *time.Duration) error {
+	text := builder.Get(name)
+	if text == "" {
+		return nil
+	}
+	duration, err := model.ParseDuration(text)
+	if err != nil || duration == 0 {
+		return fmt.Errorf("%s must be a duration above 0, is %.100q", name, text)
+	}
+	*into = time.Duration(duration)
+	return nil
+}
+
+// portNames are the labels with the name of the port of a target.
+var portNames = []string{
+	"__meta_kubernetes_pod_container_port_name", "__meta_kubernetes_endpointslice_port_name",
+	"__meta_kubernetes_endpoint_port_name", "__meta_kubernetes_service_port_name",
+}
+
+// hasPortName reports whether the port of a target has this name, which may be empty.
+func hasPortName(builder *labels.Builder, name string) bool {
+	return name == "" || slices.ContainsFunc(portNames, func(label string) bool { return builder.Get(label) == name })
+}
+
+// readProfiles reads the labels __param_<name>, and __profile_<name>_<setting>__ with the settings of one profile.
+func readProfiles(builder *labels.Builder, target *discovery.Target) error {
+	profiles := map[string]discovery.Profile{}
+	wanted := map[string]bool{}
+	var errs []error
+	builder.Range(func(l labels.Label) {
+		if param, isParam := strings.CutPrefix(l.Name, model.ParamLabelPrefix); isParam {
+			if target.Params == nil {
+				target.Params = map[string]string{}
+			}
+			target.Params[param] = l.Value
+			return
+		}
+		name, setting := profileSetting(l.Name)
+		if name == "" {
+			return
+		}
+		profile := profiles[name]
+		switch setting {
+		case "scrape":
+			wanted[name] = l.Value == "true"
+			target.Listed = target.Listed || wanted[name]
+		case "path":
+			profile.Path = l.Value
+		case "scheme":
+			errs = append(errs, checkScheme(l.Value))
+			profile.Scheme = l.Value
+		case "port":
+			errs = append(errs, checkPort(l.Value))
+			profile.Port = l.Value
+		case "port_name":
+			profile.Skip = !hasPortName(builder, l.Value)
+		}
+		profiles[name] = profile
+	})
+	for name, profile := range profiles {
+		if want, told := wanted[name]; told && !want || target.Listed && !want {
+			profile.Skip = true
+			profiles[name] = profile
+		}
+	}
+	if len(profiles) > 0 {
+		target.Profiles = profiles
+	}
+	return errors.Join(errs...)
+}
+
+// profileSetting splits __profile_<name>_<setting>__. Other labels have no name.
+func profileSetting(label string) (name, setting string) {
+	label, isProfile := strings.CutPrefix(label, "__profile_")
+	label, isEnded := strings.CutSuffix(label, "__")
+	if !isProfile || !isEnded {
+		return "", ""
+	}
+	for _, setting := range []string{"scrape", "port_name", "port", "path", "scheme"} {
+		if name, found := strings.CutSuffix(label, "_"+setting); found {
+			return name, setting
+		}
+	}
+	return "", ""
+}
+
+// key is the same for targets that are equal.
+func key(target *discovery.Target) string {
+	var text strings.Builder
+	write := func(values ...string) {
+		for _, value := range values {
+			text.WriteString(strconv.Itoa(len(value)))
+			text.WriteByte(':')
+			text.WriteString(value)
+		}
+	}
+	write(target.Address, target.Origin, target.Scheme, target.PathPrefix, target.Interval.String(), target.Timeout.String(), strconv.FormatBool(target.Listed))
+	for _, values := range []map[string]string{target.Params, target.Attributes} {
+		write(strconv.Itoa(len(values)))
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			write(name, values[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(target.Profiles)) {
+		profile := target.Profiles[name]
+		write(name, strconv.FormatBool(profile.Skip), profile.Scheme, profile.Port, profile.Path)
+	}
+	return text.String()
+}

@@ -1,0 +1,151 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package targetdiscoveryextension
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/config"
+	promdiscovery "github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/file"
+	"github.com/prometheus/prometheus/discovery/kubernetes"
+	"github.com/prometheus/prometheus/discovery/targetgroup"
+
+	"github.com/otelpprof/otelpprof/internal/discovery"
+)
+
+// source is one entry of the configuration: a discoverer of Prometheus, and the targets that it has sent.
+type source struct {
+	mechanism
+	owner    *targetDiscovery
+	health   *health
+	registry *prometheus.Registry
+
+	mu sync.Mutex
+	// groups are the last known targets of each group.
+	groups map[string]group
+}
+
+// group is what the rules made of a group of targets.
+type group struct {
+	targets map[string]*discovery.Target
+	dropped int
+	invalid []error
+}
+
+func newSource(owner *targetDiscovery, one mechanism) *source {
+	s := &source{mechanism: one, owner: owner, registry: prometheus.NewRegistry(), groups: map[string]group{}}
+	s.health = newHealth(owner, one)
+	return s
+}
+
+// start starts the discoverer.
+func (s *source) start(ctx context.Context) error {
+	metrics := s.config.NewDiscovererMetrics(s.registry, s.health)
+	if err := metrics.Register(); err != nil {
+		return err
+	}
+	discoverer, err := s.config.NewDiscoverer(promdiscovery.DiscovererOptions{
+		Logger:  slog.New(&logHandler{health: s.health}),
+		Metrics: metrics,
+		SetName: s.name,
+		HTTPClientOptions: []config.HTTPClientOption{
+			config.WithDialContextFunc(dialLimited(s.owner.cfg.MaxResponseSize)), config.WithKeepAlivesDisabled(), config.WithHTTP2Disabled(),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	groups := make(chan []*targetgroup.Group)
+	s.owner.running.Go(func() { discoverer.Run(ctx, groups) })
+	s.owner.running.Go(func() { s.receive(ctx, groups) })
+	return nil
+}
+
+// receive takes what the discoverer sends.
+func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group) {
+	ticker := time.NewTicker(checkInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.health.watched(ctx, s.watchFailures())
+			s.health.expire()
+		case changed := <-groups:
+			s.set(changed)
+			s.owner.change()
+		}
+	}
+}
+
+// set replaces groups. Those without targets are removed.
+func (s *source) set(changed []*targetgroup.Group) {
+	for _, one := range changed {
+		if one == nil {
+			continue
+		}
+		if path, isFile := s.path(one); isFile {
+			s.health.works(path)
+		}
+		made := s.owner.apply(one)
+		s.mu.Lock()
+		if len(one.Targets) == 0 {
+			delete(s.groups, one.Source)
+		} else {
+			s.groups[one.Source] = made
+		}
+		s.mu.Unlock()
+	}
+}
+
+// path returns the file that a group comes from.
+func (s *source) path(of *targetgroup.Group) (path string, isFile bool) {
+	if _, isFile = s.config.(*file.SDConfig); !isFile {
+		return "", false
+	}
+	end := strings.LastIndexByte(of.Source, ':')
+	if end < 0 {
+		return "", false
+	}
+	return of.Source[:end], true
+}
+
+// collect adds the targets, and counts those that are left out.
+func (s *source) collect(all map[string]*discovery.Target, into *counts) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.groups {
+		maps.Copy(all, one.targets)
+		into.dropped += one.dropped
+		into.invalid += len(one.invalid)
+		if into.firstInvalid == nil && len(one.invalid) > 0 {
+			into.firstInvalid = one.invalid[0]
+		}
+	}
+}
+
+// watchFailures returns how many requests to the API of Kubernetes have failed. client-go logs them by itself.
+func (s *source) watchFailures() int {
+	if _, watches := s.config.(*kubernetes.SDConfig); !watches {
+		return 0
+	}
+	families, err := s.registry.Gather()
+	if err != nil {
+		return 0
+	}
+	for _, family := range families {
+		if family.GetName() == promdiscovery.KubernetesMetricsNamespace+"_failures_total" {
+			return int(family.GetMetric()[0].GetCounter().GetValue())
+		}
+	}
+	return 0
+}

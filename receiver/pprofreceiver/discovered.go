@@ -1,0 +1,119 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/otelpprof/otelpprof/internal/discovery"
+)
+
+// discoveredJobs starts and stops jobs as extensions discover and lose their targets.
+type discoveredJobs struct {
+	*scrape
+	client *http.Client
+	state  *health
+	// static are the jobs of the configured targets, which are not started again.
+	static      map[string]bool
+	unsubscribe []func()
+
+	mu sync.Mutex
+	// targets are those of each extension.
+	targets [][]*discovery.Target
+	// possible are the jobs of each target, started or not.
+	possible map[*discovery.Target][]*discoveredJob
+	running  map[string]*discoveredJob
+}
+
+func newDiscoveredJobs(s *scrape, client *http.Client, state *health) *discoveredJobs {
+	d := &discoveredJobs{
+		scrape: s, client: client, state: state, static: map[string]bool{}, targets: make([][]*discovery.Target, len(s.cfg.Discovery)),
+	}
+	for _, one := range s.jobs {
+		d.static[one.key()] = true
+	}
+	return d
+}
+
+// start subscribes to the extensions.
+func (d *discoveredJobs) start(host component.Host) error {
+	for i, id := range d.cfg.Discovery {
+		provider, err := discovery.Find(host, id)
+		if err != nil {
+			return err
+		}
+		d.unsubscribe = append(d.unsubscribe, provider.Subscribe(func(targets []*discovery.Target) { d.update(i, targets) }))
+	}
+	return nil
+}
+
+// stop stops all jobs. Those that fetch end soon after.
+func (d *discoveredJobs) stop() {
+	for _, unsubscribe := range d.unsubscribe {
+		unsubscribe()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.running {
+		one.stop()
+	}
+	d.running = nil
+}
+
+// update starts the jobs of new targets of an extension and stops those of targets that are gone.
+func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.targets[extension] = append([]*discovery.Target(nil), targets...)
+	wanted := d.choose()
+	for key, before := range d.running {
+		// A job whose settings are equal goes on: it keeps its counters and its place in the interval.
+		if now := wanted[key]; now != nil && now.equal(before) {
+			wanted[key] = before
+			continue
+		}
+		before.stop()
+		d.state.forget(before.url.Redacted())
+	}
+	for key, one := range wanted {
+		if d.running[key] != one {
+			one.start(d)
+		}
+	}
+	d.running = wanted
+}
+
+// choose returns one job for each profile of each URL, so that nothing is fetched twice. Of several targets with the same URL
+// the one counts whose address has that port, else the first.
+func (d *discoveredJobs) choose() map[string]*discoveredJob {
+	possible := make(map[*discovery.Target][]*discoveredJob, len(d.possible))
+	wanted := make(map[string]*discoveredJob, len(d.running))
+	for _, targets := range d.targets {
+		for _, target := range targets {
+			jobs, known := d.possible[target]
+			if !known {
+				jobs = d.cfg.discoveredJobs(target)
+			}
+			possible[target] = jobs
+			for _, one := range jobs {
+				key := one.key()
+				if other := wanted[key]; !d.static[key] && (other == nil || one.ownPort && !other.ownPort) {
+					wanted[key] = one
+				}
+			}
+		}
+	}
+	d.possible = possible
+	return wanted
+}
+
+// report counts a fetch and tells its result.
+func (d *discoveredJobs) report(ctx context.Context, one *discoveredJob, outcome string, err error) {
+	d.metrics.fetched(ctx, outcome)
+	d.state.set(one.url.Redacted(), err)
+}

@@ -1,0 +1,89 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/discovery"
+)
+
+// profileAliases are names that others use, with the profiles of Go they mean.
+var profileAliases = map[string][]string{
+	"memory":      {profileAllocs, profileHeap},
+	"process_cpu": {profileCPU},
+}
+
+// discoveredJobs returns a job for each profile that is to be fetched from a discovered target.
+func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*discoveredJob {
+	own := make(map[string]discovery.Profile, len(target.Profiles))
+	for name, settings := range target.Profiles {
+		own[cfg.profileName(name)] = settings
+	}
+	var jobs []*discoveredJob
+	for _, profile := range cfg.Profiles {
+		settings, named := own[profile.Name]
+		if settings.Skip || target.Listed && !named {
+			continue
+		}
+		jobs = append(jobs, cfg.discoveredJob(target, settings, profile))
+	}
+	return jobs
+}
+
+// profileName returns the name by which the section knows a profile.
+func (cfg *ScrapeConfig) profileName(name string) string {
+	for _, candidate := range append([]string{name}, profileAliases[name]...) {
+		if slices.ContainsFunc(cfg.Profiles, func(p ScrapedProfile) bool { return p.Name == candidate }) {
+			return candidate
+		}
+	}
+	return name
+}
+
+func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.Profile, profile ScrapedProfile) *discoveredJob {
+	if own.Path != "" {
+		profile.Path = own.Path
+	}
+	profile = cfg.resolveBelow(first(target.PathPrefix, cfg.PathPrefix), profile)
+	base := &url.URL{Scheme: first(own.Scheme, target.Scheme, "http"), Host: discovery.WithPort(target.Address, own.Port)}
+	one := &discoveredJob{job: cfg.newJob(base, profile, target.Attributes), ownPort: base.Host == target.Origin}
+	one.addParams(target.Params)
+	one.interval = first(target.Interval, cfg.Schedule.CollectionInterval)
+	one.timeout = first(target.Timeout, one.timeout)
+	one.identity = one.job.key()
+	if length := time.Duration(profile.Seconds) * time.Second; length >= one.interval || length >= one.timeout {
+		one.invalid = fmt.Errorf("seconds, %d, must be below the interval, %s, and the timeout, %s, of the target",
+			profile.Seconds, one.interval, one.timeout)
+	}
+	return one
+}
+
+// addParams adds parameters to the query. The seconds are those of the profile.
+func (j *job) addParams(params map[string]string) {
+	if len(params) == 0 {
+		return
+	}
+	query := j.url.Query()
+	for name, value := range params {
+		if name != "seconds" {
+			query.Set(name, value)
+		}
+	}
+	j.url.RawQuery = query.Encode()
+}
+
+// first returns the first value that is not zero.
+func first[T comparable](values ...T) T {
+	var zero T
+	for _, value := range values {
+		if value != zero {
+			return value
+		}
+	}
+	return zero
+}
