@@ -55,7 +55,7 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 		Client: client, Budget: v.memory.Budget,
 		Disk: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory), Memory: v.cfg.MaxMemory, Age: v.cfg.MaxAge,
 		Dropped: v.telemetry.storageDropped,
-		Failed: func(operation persist.Operation, err error) {
+		Failed: func(operation persist.Operation, err error) { //nolint:contextcheck // it fails in the background
 			v.telemetry.storageFailed(operation)
 			if time.Since(logged) >= storageLogInterval {
 				logged = time.Now()
@@ -66,7 +66,7 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 	})
 	v.store.Watch(v.persister)
 	v.restore(ctx)
-	v.persister.Start()
+	v.persister.Start() //nolint:contextcheck // it writes until closeStorage
 	return v.telemetry.stores(v.persister)
 }
 
@@ -74,7 +74,7 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 func (v *viewExporter) restore(ctx context.Context) {
 	begin := time.Now()
 	profiles, err := v.persister.Load(ctx, v.revive)
-	v.telemetry.restored(profiles)
+	v.telemetry.restored(profiles) //nolint:contextcheck // the metric has no request
 	took := zap.Duration("took", time.Since(begin))
 	if err != nil {
 		v.settings.Logger.Warn("Some profiles in the storage were left out; storage_dropped counts them by reason. This is the first error.",
@@ -137,7 +137,7 @@ func describe(e *recent.Entry, pprof []byte) error {
 }
 
 // closeStorage writes what is not in the storage yet, and closes it. The channel has the error.
-func (v *viewExporter) closeStorage(ctx context.Context) <-chan error { //nolint:contextcheck // it ends later than the shutdown's own
+func (v *viewExporter) closeStorage(ctx context.Context) <-chan error {
 	closed := make(chan error, 1)
 	if v.persister == nil {
 		closed <- nil

@@ -47,6 +47,7 @@ func TestCorpusForStrictReaders(t *testing.T) {
 }
 
 func pprofMessages(tb testing.TB) (messages []profiletest.Message) {
+	tb.Helper()
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
 	for _, file := range profiletest.CorpusPprofs(tb, "real", "edge", "synth", "scrapes-of-one-app") {
 		pd, _, err := decoder.Decode(file.Bytes(tb), pprof.Source{})
@@ -59,6 +60,7 @@ func pprofMessages(tb testing.TB) (messages []profiletest.Message) {
 }
 
 func jfrMessages(tb testing.TB) (messages []profiletest.Message) {
+	tb.Helper()
 	decoder := jfr.NewDecoder(jfr.Options{})
 	for name, recording := range filesOf(tb, filepath.Join(profiletest.Corpus(tb), "jfr", "*.jfr.gz")) {
 		labels, err := os.ReadFile(strings.TrimSuffix(name, ".jfr.gz") + ".labels.pb.gz")
@@ -73,6 +75,7 @@ func jfrMessages(tb testing.TB) (messages []profiletest.Message) {
 }
 
 func splunkMessages(tb testing.TB) (messages []profiletest.Message) {
+	tb.Helper()
 	decoder := splunk.NewDecoder(splunk.Options{})
 	for name, request := range filesOf(tb, profiletest.Testdata(tb, "splunk", "*", "*.pb")) {
 		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(request)

@@ -28,7 +28,7 @@ func (discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { retur
 // BenchmarkHandler measures a request without sockets, and the translation alone (op=decode). Bytes are those on the
 // wire.
 //
-// go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver
+// go test -run='^$' -bench=Handler -benchtime=2s -count=6 -cpu=1 ./receiver/pprofreceiver.
 func BenchmarkHandler(b *testing.B) {
 	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), discard{})
 	require.NoError(b, err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func (g *tester) stored(t *testing.T, profiles int) {
 			line, _, _ := strings.Cut(rest, "\n")
 			return line
 		}
-		return value("stored_profiles") == fmt.Sprint(profiles) && value("storage_pending") == "0"
+		return value("stored_profiles") == strconv.Itoa(profiles) && value("storage_pending") == "0"
 	}, patience, 20*time.Millisecond)
 }
 
@@ -102,7 +103,7 @@ func TestPagesOutliveTheProcess(t *testing.T) {
 	g.stored(t, 0)
 	assert.Empty(t, g.held(t, pages, ""))
 	g.Kill()
-	g, pages = storing(t, directory, "max_age: 1ms")
+	g, _ = storing(t, directory, "max_age: 1ms")
 	require.Equal(t, http.StatusNoContent, g.post(t, "?service.name=old", upload).status)
 	g.stored(t, 1)
 	g.Kill()

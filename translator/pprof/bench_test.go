@@ -71,7 +71,7 @@ func inflated(b *testing.B, payload []byte) []byte {
 // klauspost's gunzip, which is also measured alone, and pdata's unmarshalling of the same OTLP message. op=parsedata is
 // google/pprof's parser without a translation to OTLP.
 //
-// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecode$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecode$' -benchmem -count 6 -cpu 1.
 func BenchmarkDecode(b *testing.B) {
 	for _, file := range benchSet(b) {
 		raw := inflated(b, file.payload)
@@ -118,7 +118,7 @@ func BenchmarkDecode(b *testing.B) {
 // BenchmarkDecodeScale measures the cost per byte of one profile at several sizes: its samples, functions and locations
 // occur factor times in the payload, each time with other names.
 //
-// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkDecodeScale$' -benchmem -count 6 -cpu 1.
 func BenchmarkDecodeScale(b *testing.B) {
 	payload, err := os.ReadFile("../../testdata/pprof/cpu.pb.gz")
 	require.NoError(b, err)
@@ -177,7 +177,7 @@ func multiply(b *testing.B, p *profile.Profile, factor int) *profile.Profile {
 // BenchmarkEncode measures pprofile.Profiles → pprof, with and without gzip, and google/pprof's Profile.Write and
 // WriteUncompressed of the same profile.
 //
-// go test ./translator/pprof -run '^$' -bench '^BenchmarkEncode$' -benchmem -count 6 -cpu 1
+// go test ./translator/pprof -run '^$' -bench '^BenchmarkEncode$' -benchmem -count 6 -cpu 1.
 func BenchmarkEncode(b *testing.B) {
 	encoder := pprof.NewEncoder(pprof.EncodeOptions{})
 	for _, file := range benchSet(b) {

@@ -19,7 +19,7 @@ import (
 // actual one, apart from a few bytes. The pprofs of a message together are within the limit. No more memory is used than
 // was reserved, and that is proportional to the message and the limit.
 //
-// go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzEncodeSize -fuzztime 1000000x ./translator/pprof.
 func FuzzEncodeSize(f *testing.F) {
 	for _, pd := range sizeSeeds() {
 		content, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)

@@ -39,7 +39,7 @@ func addPayloads(f *testing.F) {
 // FuzzDecode: no payload makes the decoder panic. An error has a known class. A message is valid, and encoding and
 // decoding does not change it. A payload that google/pprof accepts is unchanged after decoding and encoding.
 //
-// go test -fuzz FuzzDecode -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzDecode -fuzztime 1000000x ./translator/pprof.
 func FuzzDecode(f *testing.F) {
 	addPayloads(f)
 	// With zero values, a message does not depend on how samples are split, which encoding can change.
@@ -81,7 +81,7 @@ func FuzzDecode(f *testing.F) {
 // FuzzEncode: no message makes the encoder panic. Each profile is in a pprof or in an error. google/pprof accepts every
 // pprof. The message is not modified.
 //
-// go test -fuzz FuzzEncode -fuzztime 1000000x ./translator/pprof
+// go test -fuzz FuzzEncode -fuzztime 1000000x ./translator/pprof.
 func FuzzEncode(f *testing.F) {
 	addMessages(f)
 	unmarshaler := &pprofile.ProtoUnmarshaler{}

@@ -41,7 +41,7 @@ func largeRecord(tb testing.TB) plog.Logs {
 // BenchmarkSplunkRecord measures a record with a pprof → pprofile.Profiles. op=limit decompresses the same body and
 // unmarshals the resulting message with pdata; op=otelpprof should take at most twice as long.
 //
-// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkRecord$' -benchmem -count 6 -cpu 1
+// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkRecord$' -benchmem -count 6 -cpu 1.
 func BenchmarkSplunkRecord(b *testing.B) {
 	jsAllocations := captureOf(b, "splunk-otel-js/v4.7.2-mixed-alloc-http.pb")
 	for _, file := range []struct {
@@ -88,7 +88,7 @@ func BenchmarkSplunkRecord(b *testing.B) {
 // BenchmarkSplunkText measures the texts of a thread dump: op=parse parses them, op=otelpprof decodes the records to
 // profiles.
 //
-// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkText$' -benchmem -count 6 -cpu 1
+// go test ./translator/splunk -run '^$' -bench '^BenchmarkSplunkText$' -benchmem -count 6 -cpu 1.
 func BenchmarkSplunkText(b *testing.B) {
 	for _, file := range []struct{ name, language, path string }{
 		{"java", "java", "splunk-otel-java/text-v1.23-cpu-jdk17-threaddump.pb"},

@@ -36,21 +36,21 @@ type Refusal struct {
 type Reason string
 
 const (
-	// ReasonBody: the body is missing, empty, or neither a string nor bytes.
+	// ReasonBody means that the body is missing, empty, or neither a string nor bytes.
 	ReasonBody Reason = "body"
-	// ReasonFormat: profiling.data.format has an unknown value.
+	// ReasonFormat means that profiling.data.format has an unknown value.
 	ReasonFormat Reason = "format"
-	// ReasonBase64: the body is not base64.
+	// ReasonBase64 means that the body is not base64.
 	ReasonBase64 Reason = "base64"
-	// ReasonCompression: the compressed pprof is invalid.
+	// ReasonCompression means that the compressed pprof is invalid.
 	ReasonCompression Reason = "compression"
-	// ReasonPprof: the pprof violates its format.
+	// ReasonPprof means that the pprof violates its format.
 	ReasonPprof Reason = "pprof"
-	// ReasonTooLarge: a limit is exceeded.
+	// ReasonTooLarge means that a limit is exceeded.
 	ReasonTooLarge Reason = "too_large"
-	// ReasonMemory: memory for the record could not be reserved.
+	// ReasonMemory means that memory for the record could not be reserved.
 	ReasonMemory Reason = "memory"
-	// ReasonTooDeep: an attribute of the record, its scope or its resource is nested too deep.
+	// ReasonTooDeep means that an attribute of the record, its scope or its resource is nested too deep.
 	ReasonTooDeep Reason = "too_deep"
 )
 

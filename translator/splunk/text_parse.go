@@ -93,7 +93,7 @@ func (x *text) readMetadata(at part, line []byte, g grammar) (next part, taken b
 
 // parseHeader parses the line about the thread. Names are not escaped: the name ends at the last quotation mark.
 //
-// "name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable
+// "name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable.
 func (x *text) parseHeader(line []byte, g grammar) {
 	end := bytes.LastIndexByte(line, '"')
 	x.threadName = line[min(1, end):end]

@@ -145,7 +145,7 @@ func (p *Persister) drop(r *record, reason Reason) {
 func (p *Persister) nextNumber() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.number = max(p.number+1, uint64(max(0, time.Now().UnixNano()))) //nolint:gosec // not negative
+	p.number = max(p.number+1, uint64(max(0, time.Now().UnixNano())))
 	return p.number
 }
 

@@ -26,9 +26,9 @@ func describe(e *recent.Entry) []byte {
 		b = appendText(b, text)
 	}
 	b = binary.AppendVarint(b, e.Begin.UnixNano())
-	b = binary.AppendUvarint(b, uint64(min(max(0, e.End.Sub(e.Begin)), maxDuration))) //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(min(max(0, e.End.Sub(e.Begin)), maxDuration)))
 	b = append(b, e.ID[:]...)
-	b = binary.AppendUvarint(b, uint64(e.Inflated)) //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(e.Inflated))
 	b = binary.AppendUvarint(b, uint64(len(e.Attributes)))
 	for _, a := range e.Attributes {
 		b = appendText(appendText(b, a.Name), a.Value)
@@ -58,12 +58,12 @@ func decodeBody(body []byte, reserve func(bytes int64) error) (*recent.Entry, er
 	e := &recent.Entry{Tenant: r.text(), Service: r.text(), Type: r.text()}
 	e.Begin = time.Unix(0, r.varint())
 	duration := r.uvarint(uint64(maxDuration))
-	e.End = e.Begin.Add(time.Duration(duration)) //nolint:gosec // at most maxDuration
+	e.End = e.Begin.Add(time.Duration(duration))
 	copy(e.ID[:], r.bytes(uint64(len(e.ID))))
-	e.Inflated = int(r.uvarint(maxInflated)) //nolint:gosec // at most maxInflated
+	e.Inflated = int(r.uvarint(maxInflated))
 	// Each attribute has two lengths.
 	n := r.uvarint(uint64(len(r.rest) / 2))
-	if err := reserve(2*int64(len(body)) + attributeBytes*int64(n)); err != nil { //nolint:gosec // at most the length of the body
+	if err := reserve(2*int64(len(body)) + attributeBytes*int64(n)); err != nil {
 		return nil, err
 	}
 	if n > 0 && r.err == nil {

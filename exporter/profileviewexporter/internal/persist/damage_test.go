@@ -19,14 +19,14 @@ import (
 )
 
 // filled is a storage with an entry of each size.
-func filled(t testing.TB, sizes ...int) *persisttest.Storage {
-	t.Helper()
+func filled(tb testing.TB, sizes ...int) *persisttest.Storage {
+	tb.Helper()
 	s := persisttest.New()
-	r := begin(t, s, nil)
+	r := begin(tb, s, nil)
 	for i, size := range sizes {
-		require.True(t, r.store.Add(entry(service(i), size)))
+		require.True(tb, r.store.Add(entry(service(i), size)))
 	}
-	r.settle(t)
+	r.settle(tb)
 	return s
 }
 

@@ -83,8 +83,8 @@ func decodeHeader(b []byte) (h header, err error) {
 	h = header{
 		complete: b[1] == stateComplete,
 		number:   binary.BigEndian.Uint64(b[2:]),
-		arrived:  time.Unix(0, int64(binary.BigEndian.Uint64(b[10:]))), //nolint:gosec // any bits are a time
-		length:   int64(binary.BigEndian.Uint64(b[18:])),               //nolint:gosec // checked below
+		arrived:  time.Unix(0, int64(binary.BigEndian.Uint64(b[10:]))),
+		length:   int64(binary.BigEndian.Uint64(b[18:])),
 		checksum: binary.BigEndian.Uint32(b[26:]),
 	}
 	if h.number == 0 || h.number > maxNumber || h.length <= 0 || h.length > maxLength {
@@ -98,7 +98,7 @@ const maxLength = 1 << 40
 
 // encodeSlots and decodeSlots write and read the number of slots.
 func encodeSlots(n int) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{version}, uint32(n)) //nolint:gosec // below maxSlots
+	b := binary.BigEndian.AppendUint32([]byte{version}, uint32(n))
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 

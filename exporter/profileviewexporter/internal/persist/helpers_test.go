@@ -32,10 +32,10 @@ type run struct {
 }
 
 // begin opens a storage and reads it.
-func begin(t testing.TB, s *persisttest.Storage, change func(*Settings, *recent.Limits)) *run {
-	t.Helper()
-	client, err := s.GetClient(t.Context(), component.KindExporter, component.MustNewID("test"), "held")
-	require.NoError(t, err)
+func begin(tb testing.TB, s *persisttest.Storage, change func(*Settings, *recent.Limits)) *run {
+	tb.Helper()
+	client, err := s.GetClient(tb.Context(), component.KindExporter, component.MustNewID("test"), "held")
+	require.NoError(tb, err)
 	r := &run{dropped: map[Reason]int{}, failed: map[Operation]int{}}
 	settings := Settings{
 		Client: client, Budget: budget.New(1<<30, 0), Disk: 64 << 20, Memory: 64 << 20, Age: time.Hour,
@@ -49,7 +49,7 @@ func begin(t testing.TB, s *persisttest.Storage, change func(*Settings, *recent.
 	r.Persister = New(settings)
 	r.store = recent.New(limits, func(recent.Reason) {})
 	r.store.Watch(r.Persister)
-	r.restored, r.err = r.Load(t.Context(), func(e *recent.Entry, arrived time.Time, reserve func(int64) error) error {
+	r.restored, r.err = r.Load(tb.Context(), func(e *recent.Entry, arrived time.Time, reserve func(int64) error) error {
 		if err := reserve(int64(e.Inflated)); err != nil {
 			return err
 		}
@@ -62,11 +62,11 @@ func begin(t testing.TB, s *persisttest.Storage, change func(*Settings, *recent.
 }
 
 // settle writes all that there is to write.
-func (r *run) settle(t testing.TB) {
-	t.Helper()
+func (r *run) settle(tb testing.TB) {
+	tb.Helper()
 	for {
 		more, err := r.round()
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		if !more {
 			return
 		}
@@ -95,18 +95,18 @@ func (r *run) selected(service string) []*recent.Entry {
 }
 
 // assertHeld holds that the store has exactly one entry of a service, as entry made it.
-func (r *run) assertHeld(t testing.TB, service string, size int) {
-	t.Helper()
+func (r *run) assertHeld(tb testing.TB, service string, size int) {
+	tb.Helper()
 	got, want := r.selected(service), entry(service, size)
-	if !assert.Len(t, got, 1, service) {
+	if !assert.Len(tb, got, 1, service) {
 		return
 	}
 	for _, e := range []*recent.Entry{want, got[0]} {
-		assert.Equal(t, want.Compressed, e.Compressed)
-		assert.Equal(t, want.Attributes, e.Attributes)
-		assert.Equal(t, want.ID, e.ID)
-		assert.Equal(t, want.Inflated, e.Inflated)
-		assert.True(t, want.Begin.Equal(e.Begin) && want.End.Equal(e.End))
+		assert.Equal(tb, want.Compressed, e.Compressed)
+		assert.Equal(tb, want.Attributes, e.Attributes)
+		assert.Equal(tb, want.ID, e.ID)
+		assert.Equal(tb, want.Inflated, e.Inflated)
+		assert.True(tb, want.Begin.Equal(e.Begin) && want.End.Equal(e.End))
 	}
 }
 
