@@ -58,7 +58,8 @@ func (r *running) scrape(t *testing.T) *consumertest.ProfilesSink {
 	sink := &consumertest.ProfilesSink{}
 	receiver, err := factory.CreateProfiles(t.Context(), receivertest.NewNopSettings(factory.Type()), cfg, sink)
 	require.NoError(t, err)
-	require.NoError(t, receiver.Start(t.Context(), r.host))
+	// A host of its own: the status of the receiver is not that of the extension.
+	require.NoError(t, receiver.Start(t.Context(), &host{extensions: r.host.extensions}))
 	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })
 	return sink
 }
