@@ -39,15 +39,20 @@ type container struct {
 	client  *http.Client
 }
 
-// run starts the image with further options of podman, and arguments of the program.
-func (e engine) run(t *testing.T, name string, options []string, arguments ...string) *container {
-	t.Helper()
-	all := append([]string{
+// restrictions are the options of podman that take from a container what the image does not need.
+func restrictions(name string) []string {
+	return []string{
 		"run", "--rm", "--name", name, "--pull", "never", "--network", "none", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "all",
 		"--security-opt", "no-new-privileges", "--memory", "300m", "--memory-swap", "300m",
 		// Both values: without the capability to raise them, the defaults of podman are refused.
 		"--ulimit", "nofile=20000:20000", "--ulimit", "nproc=1000:1000",
-	}, options...)
+	}
+}
+
+// run starts the image with further options of podman, and arguments of the program.
+func (e engine) run(t *testing.T, name string, options []string, arguments ...string) *container {
+	t.Helper()
+	all := append(restrictions(name), options...)
 	c := &container{command: e.podman(append(append(all, image), arguments...)...), log: &buffer{}, ended: make(chan error, 1)}
 	c.command.Stdout, c.command.Stderr = c.log, c.log
 	require.NoError(t, c.command.Start())

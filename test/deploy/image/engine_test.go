@@ -7,6 +7,7 @@ package image
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,10 +35,31 @@ func newEngine(t *testing.T) engine {
 		}
 	}
 	if missing != "" {
-		require.Empty(t, os.Getenv("OTELPPROF_REQUIRE_IMAGE"), "the image is neither built nor run: no %s", missing)
-		t.Skip("the image is neither built nor run: no " + missing)
+		cannot(t, "the image is neither built nor run: no "+missing)
 	}
-	return engine{directory: t.TempDir()}
+	e := engine{directory: t.TempDir()}
+	if out, err := exec.CommandContext(t.Context(), "buildah", append(e.storage(), "from", "scratch")...).CombinedOutput(); err != nil {
+		cannot(t, "the image is neither built nor run: this machine has no storage for images: "+string(out))
+	}
+	return e
+}
+
+// requireContainers skips the rest of the test where podman cannot start a container, which its own status tells.
+func (e engine) requireContainers(t *testing.T) {
+	t.Helper()
+	out, err := e.podman(append(restrictions("probe"), image, "--version")...).CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() >= 125 && exit.ExitCode() <= 127 {
+		cannot(t, "the image is not run: podman cannot start a container here: "+string(out))
+	}
+	require.NoError(t, err, "%s", out)
+}
+
+// cannot skips the test. With OTELPPROF_REQUIRE_IMAGE it fails.
+func cannot(t *testing.T, why string) {
+	t.Helper()
+	require.Empty(t, os.Getenv("OTELPPROF_REQUIRE_IMAGE"), why)
+	t.Skip(why)
 }
 
 // storage are the options that both programs have.
@@ -71,9 +93,9 @@ func (e engine) podman(arguments ...string) *exec.Cmd {
 // output runs a command, and returns its standard output.
 func output(t *testing.T, command *exec.Cmd) string {
 	t.Helper()
-	var out, errors bytes.Buffer
-	command.Stdout, command.Stderr = &out, &errors
+	var out, failure bytes.Buffer
+	command.Stdout, command.Stderr = &out, &failure
 	err := command.Run()
-	require.NoError(t, err, "%s\n%s%s", strings.Join(command.Args, " "), out.String(), errors.String())
+	require.NoError(t, err, "%s\n%s%s", strings.Join(command.Args, " "), out.String(), failure.String())
 	return strings.TrimSpace(out.String())
 }

@@ -31,6 +31,7 @@ func TestImage(t *testing.T) {
 	e := newEngine(t)
 	e.build(t)
 	e.assertContents(t)
+	e.requireContainers(t)
 	t.Run("as it is", func(t *testing.T) { testAsItIs(t, e) })
 	t.Run("files on a volume", func(t *testing.T) { testVolume(t, e) })
 	t.Run("volume of another user", func(t *testing.T) { testForeignVolume(t, e) })
