@@ -44,7 +44,7 @@ TEST_MODULES := test test/clients test/kafka test/deploy test/cluster test/inter
 # The programs of Kubernetes that test/cluster needs, which are dear to build, and kept outside of the tree.
 KUBERNETES_VERSION := $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' test/cluster/go.mod)
 KUBERNETES         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/otelpprof/kubernetes-$(KUBERNETES_VERSION)
-KUBERNETES_PROGRAMS := $(addprefix $(KUBERNETES)/,kube-apiserver kube-controller-manager kubectl)
+KUBERNETES_PROGRAMS := $(addprefix $(KUBERNETES)/,kube-apiserver kube-controller-manager)
 
 # The tools that are built for a target, run from the root of the tree: $(call tool,NAME).
 tool    = _build/tools/$(1)
@@ -127,15 +127,15 @@ test-kafka: $(BINARY) $(SUMMARY) ## Two tiers around a Kafka broker that runs in
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
 
 .PHONY: test-cluster
-test-cluster: $(BINARY) $(KUBERNETES_PROGRAMS) ## The manifests and the built distribution with the API server of Kubernetes, which is built once (root, etcd; ten minutes of CPU)
+test-cluster: $(BINARY) $(KUBERNETES_PROGRAMS) ## The manifests and the built distribution with the API server of Kubernetes, which is built once (root, etcd, kubectl; ten minutes of CPU)
 	@rm -rf _build/charts
 	@OTELPPROF_CHARTS=$(CURDIR)/_build/charts $(GO) -C test/deploy test -count=1 -run '^TestChartWritten$$' .
 	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_KUBERNETES=$(KUBERNETES) OTELPPROF_CHARTS=$(CURDIR)/_build/charts \
 		$(GO) -C test/cluster test -v -count=1 $(TIMEOUT) $(TESTFLAGS) .
 
 .PHONY: test-cluster-built
-test-cluster-built: ## The same where that API server is built and etcd is installed
-	@for program in $(KUBERNETES_PROGRAMS) etcd; do \
+test-cluster-built: ## The same where that API server is built, and etcd and kubectl are installed
+	@for program in $(KUBERNETES_PROGRAMS) etcd kubectl; do \
 		command -v $$program >/dev/null || { echo "The manifests are not applied to a cluster: no $$program. See make test-cluster"; exit 0; }; \
 	done; $(MAKE) test-cluster
 

@@ -7,6 +7,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -14,7 +15,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,12 +64,16 @@ func at(value any, keys ...string) any {
 
 func name(o object) string { return at(o, "metadata", "name").(string) }
 
-// call asks the API, and returns the status and the object of the answer. A nil body is a GET.
+// call asks the API, and returns the status and the object of the answer. It works in a cleanup, too.
 func (c *controlPlane) call(t *testing.T, method, path string, body any) (int, object) {
 	t.Helper()
-	content, err := json.Marshal(body)
-	require.NoError(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), method, c.url(path), bytes.NewReader(content))
+	var content []byte
+	if body != nil {
+		var err error
+		content, err = json.Marshal(body)
+		require.NoError(t, err)
+	}
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, c.url(path), bytes.NewReader(content))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
@@ -106,11 +110,8 @@ func (c *controlPlane) list(t *testing.T, path string) (objects []object) {
 // kubectl runs it against the API server, and returns what it printed.
 func (c *controlPlane) kubectl(t *testing.T, input string, arguments ...string) string {
 	t.Helper()
-	program := filepath.Join(os.Getenv("OTELPPROF_KUBERNETES"), "kubectl")
-	if _, err := os.Stat(program); err != nil {
-		program = "kubectl"
-	}
-	command := exec.CommandContext(t.Context(), program, append([]string{"--kubeconfig=" + c.path("kubeconfig"), "--cache-dir=" + c.path("cache")}, arguments...)...)
+	arguments = append([]string{"--kubeconfig=" + c.path("kubeconfig"), "--cache-dir=" + c.path("cache")}, arguments...)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), "kubectl", arguments...)
 	command.Stdin = strings.NewReader(input)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "kubectl %s\n%s", strings.Join(arguments, " "), output)

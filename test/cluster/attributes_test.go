@@ -29,13 +29,13 @@ const (
 // TestPodAttributes sends a profile from the address of a pod, and one from elsewhere.
 func TestPodAttributes(t *testing.T) {
 	plane.apply(t, manifests+"base")
-	defer plane.remove(t)
+	defer plane.remove(t, namespace)
 	pod := plane.shop(t)
 	backend, file := startBackend(t, backendAddress)
 	gateway := plane.startGateway(t, gatewayAddress, backend)
 
 	want := map[string]string{
-		"k8s.namespace.name": "shop", "k8s.deployment.name": "checkout", "k8s.node.name": "node-1",
+		"k8s.namespace.name": "shop", "k8s.deployment.name": "checkout", "k8s.node.name": node,
 		"k8s.pod.name": name(pod), "k8s.pod.uid": at(pod, "metadata", "uid").(string),
 	}
 	// The processor does not wait for its first list of pods.
@@ -60,14 +60,10 @@ func TestPodAttributes(t *testing.T) {
 // shop makes a Deployment of one pod, with an address and on a node.
 func (c *controlPlane) shop(t *testing.T) (pod object) {
 	t.Helper()
+	c.makeNode(t)
 	labels := object{"app": "checkout"}
 	c.must(t, http.MethodPost, "/api/v1/namespaces", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "shop"}})
-	t.Cleanup(func() {
-		c.kubectl(t, "", "delete", "namespace", "shop", "--wait=false")
-		c.kubectl(t, "", "delete", "node", "node-1")
-		c.kubectl(t, "", "delete", "pods", "--namespace=shop", "--all", "--force", "--grace-period=0")
-	})
-	c.node(t, "node-1")
+	t.Cleanup(func() { c.remove(t, "shop") })
 	c.must(t, http.MethodPost, "/apis/apps/v1/namespaces/shop/deployments", object{
 		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": "checkout"},
 		"spec": object{"selector": object{"matchLabels": labels}, "template": object{
@@ -81,9 +77,22 @@ func (c *controlPlane) shop(t *testing.T) (pod object) {
 		}
 		return pod != nil
 	}, patience, pollEvery)
-	c.bind(t, pod, "node-1")
+	c.bind(t, pod)
 	c.report(t, pod, podAddress)
 	return pod
+}
+
+// message is what is of interest here in a message of OTLP as JSON.
+type message struct {
+	ResourceProfiles []struct {
+		Resource struct {
+			Attributes []struct {
+				KeyStrindex int
+				Value       struct{ StringValueStrindex int }
+			}
+		}
+	}
+	Dictionary struct{ StringTable []string }
 }
 
 // received are the resources of a service's profiles that the backend has written so far.
@@ -95,23 +104,15 @@ func received(t *testing.T, path, service string) (resources []map[string]string
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		var message struct {
-			ResourceProfiles []struct {
-				Resource struct {
-					Attributes []struct {
-						Key   string
-						Value struct{ StringValue string }
-					}
-				}
-			}
-		}
+		var message message
 		if json.Unmarshal(lines.Bytes(), &message) != nil {
 			continue // not yet written to its end
 		}
+		texts := message.Dictionary.StringTable
 		for _, profiles := range message.ResourceProfiles {
 			attributes := map[string]string{}
 			for _, attribute := range profiles.Resource.Attributes {
-				attributes[attribute.Key] = attribute.Value.StringValue
+				attributes[texts[attribute.KeyStrindex]] = texts[attribute.Value.StringValueStrindex]
 			}
 			if attributes["service.name"] == service {
 				resources = append(resources, attributes)

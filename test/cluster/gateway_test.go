@@ -31,6 +31,7 @@ type process struct {
 	command *exec.Cmd
 	log     *buffer
 	address string
+	uploads int
 }
 
 // inPod runs a program as a pod's container sees its files: the token and the certificate of its service account at the
@@ -121,7 +122,7 @@ func (p *process) get(t *testing.T, portAndPath string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// upload sends a profile from an address.
+// upload sends a profile from an address. No two are equal: drop_repeated would take the second for a retry.
 func (p *process) upload(t *testing.T, from, service string) {
 	t.Helper()
 	profile, err := os.ReadFile(root + "/testdata/pprof/cpu.pb.gz")
@@ -130,7 +131,9 @@ func (p *process) upload(t *testing.T, from, service string) {
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		return dialer.DialContext(ctx, network, address)
 	}}}
-	response, err := client.Post("http://"+p.address+":4040/v1/pprof?service.name="+service, "application/octet-stream", bytes.NewReader(profile))
+	p.uploads++
+	url := fmt.Sprintf("http://%s:4040/v1/pprof?service.name=%s&resource.upload=%d", p.address, service, p.uploads)
+	response, err := client.Post(url, "application/octet-stream", bytes.NewReader(profile))
 	require.NoError(t, err)
 	defer response.Body.Close()
 	assert.Equal(t, http.StatusNoContent, response.StatusCode)

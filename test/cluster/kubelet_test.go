@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// pods returns the pods of a namespace whose labels match a selector.
+// pods returns the pods of a namespace whose labels match a selector, or all.
 func (c *controlPlane) pods(t *testing.T, namespace, selector string) []object {
 	t.Helper()
 	return c.list(t, "/api/v1/namespaces/"+namespace+"/pods?labelSelector="+selector)
@@ -39,14 +39,18 @@ func (c *controlPlane) report(t *testing.T, pod object, address string) {
 	})
 }
 
-// node makes a node, on which nothing runs.
-func (c *controlPlane) node(t *testing.T, name string) {
+const node = "node-1"
+
+// makeNode makes the node of a test. A new one has a taint, which it loses when its kubelet reports that it is ready.
+func (c *controlPlane) makeNode(t *testing.T) {
 	t.Helper()
-	c.must(t, http.MethodPost, "/api/v1/nodes", object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": name}})
+	c.must(t, http.MethodPost, "/api/v1/nodes", object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": node}})
+	t.Cleanup(func() { c.must(t, http.MethodDelete, "/api/v1/nodes/"+node, nil) })
+	c.must(t, http.MethodPatch, "/api/v1/nodes/"+node, object{"spec": object{"taints": nil}})
 }
 
-// bind puts a pod on a node, as a scheduler does.
-func (c *controlPlane) bind(t *testing.T, pod object, node string) {
+// bind puts a pod on the node, as a scheduler does.
+func (c *controlPlane) bind(t *testing.T, pod object) {
 	t.Helper()
 	path := "/api/v1/namespaces/" + at(pod, "metadata", "namespace").(string) + "/pods/" + name(pod) + "/binding"
 	c.must(t, http.MethodPost, path, object{

@@ -20,9 +20,10 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	binaries := os.Getenv("OTELPPROF_KUBERNETES")
-	_, missing := exec.LookPath("etcd")
-	if binaries == "" || missing != nil {
-		fmt.Println("no cluster: OTELPPROF_KUBERNETES must name the directory of kube-apiserver and kube-controller-manager, and etcd must be installed")
+	_, etcd := exec.LookPath("etcd")
+	_, kubectl := exec.LookPath("kubectl")
+	if binaries == "" || etcd != nil || kubectl != nil {
+		fmt.Println("no cluster: OTELPPROF_KUBERNETES must name the directory of kube-apiserver and kube-controller-manager, and etcd and kubectl must be installed")
 		return 1
 	}
 	directory, err := os.MkdirTemp("", "cluster")

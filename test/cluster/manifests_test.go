@@ -24,10 +24,11 @@ const (
 
 // TestManifests applies each directory, and looks at what the controllers make of it.
 func TestManifests(t *testing.T) {
+	plane.makeNode(t)
 	for _, directory := range []string{"base", "overlays/single", "overlays/kafka", "overlays/tls"} {
 		t.Run(directory, func(t *testing.T) {
 			plane.apply(t, manifests+directory)
-			defer plane.remove(t)
+			defer plane.remove(t, namespace)
 			plane.assertWorks(t)
 		})
 	}
@@ -38,14 +39,13 @@ func TestChart(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(os.Getenv("OTELPPROF_CHARTS"), "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, "OTELPPROF_CHARTS has no objects of the chart")
-	plane.node(t, "node-1")
-	defer plane.kubectl(t, "", "delete", "node", "node-1")
+	plane.makeNode(t)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			plane.must(t, http.MethodPost, "/api/v1/namespaces", object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{
 				"name": namespace, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"},
 			}})
-			defer plane.remove(t)
+			defer plane.remove(t, namespace)
 			plane.kubectl(t, "", "apply", "--server-side", "--validate=strict", "--namespace", namespace, "-f", file)
 			plane.assertWorks(t)
 		})
@@ -66,10 +66,16 @@ func (c *controlPlane) apply(t *testing.T, directory string) {
 	c.kubectl(t, "", "apply", "--server-side", "--validate=strict", "-k", directory)
 }
 
-// remove deletes the namespace and waits until it is gone.
-func (c *controlPlane) remove(t *testing.T) {
+// remove deletes a namespace and waits until it is gone. There is no kubelet that ends the pods on the node.
+func (c *controlPlane) remove(t *testing.T, namespace string) {
 	t.Helper()
-	c.kubectl(t, "", "delete", "namespace", namespace, "--wait", "--timeout=120s")
+	path := "/api/v1/namespaces/" + namespace
+	c.must(t, http.MethodDelete, path, nil)
+	require.Eventually(t, func() bool {
+		c.call(t, http.MethodDelete, path+"/pods?gracePeriodSeconds=0", nil)
+		status, _ := c.call(t, http.MethodGet, path, nil)
+		return status == http.StatusNotFound
+	}, patience, pollEvery, "the namespace %s is not removed", namespace)
 }
 
 // workloads returns all StatefulSets, Deployments and DaemonSets.
@@ -173,8 +179,9 @@ func (c *controlPlane) assertScaling(t *testing.T) {
 // assertPorts: the policies select pods and name ports that these have, and each service has addresses with its ports.
 func (c *controlPlane) assertPorts(t *testing.T) {
 	t.Helper()
-	all := c.pods(t, namespace, "app.kubernetes.io/name=otelpprof")
+	all := c.pods(t, namespace, "")
 	for i, pod := range all {
+		c.bind(t, pod)
 		c.report(t, pod, fmt.Sprintf("192.0.2.%d", i+1))
 	}
 	for _, policy := range c.list(t, "/apis/networking.k8s.io/v1/namespaces/"+namespace+"/networkpolicies") {
@@ -221,7 +228,11 @@ func hasPort(pods []object, wanted any) bool {
 // TestRestricted: what the manifests' namespace does not allow is refused, so that the pods above prove something.
 func TestRestricted(t *testing.T) {
 	plane.apply(t, manifests+"base")
-	defer plane.remove(t)
+	defer plane.remove(t, namespace)
+	require.Eventually(t, func() bool { // until then, no pod at all may be made
+		status, _ := plane.call(t, http.MethodGet, "/api/v1/namespaces/"+namespace+"/serviceaccounts/default", nil)
+		return status == http.StatusOK
+	}, patience, pollEvery)
 	status, answer := plane.call(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods", object{
 		"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": "careless"},
 		"spec": object{"containers": []object{{"name": "careless", "image": "careless"}}},

@@ -20,7 +20,7 @@ const rolePath = "/apis/rbac.authorization.k8s.io/v1/clusterroles/otelpprof"
 // there again.
 func TestMissingRules(t *testing.T) {
 	plane.apply(t, manifests+"base")
-	defer plane.remove(t)
+	defer plane.remove(t, namespace)
 	gateway := plane.startGateway(t, gatewayAddress, backendAddress+":4317", "--config=yaml:extensions::kubernetes_access::interval: 100ms")
 	const all = "The service account of this pod has all permissions"
 	require.Eventually(t, func() bool { return strings.Contains(gateway.log.String(), all) }, patience, pollEvery, gateway.log)

@@ -19,7 +19,7 @@ import (
 // TestRoll changes the configuration: a ConfigMap of another name, and the pods get it one after the other.
 func TestRoll(t *testing.T) {
 	plane.apply(t, manifests+"base")
-	defer plane.remove(t)
+	defer plane.remove(t, namespace)
 	const path = "/apis/apps/v1/namespaces/" + namespace + "/statefulsets/otelpprof"
 	set := plane.must(t, http.MethodGet, path, nil)
 	replicas := int(at(set, "spec", "replicas").(float64))
