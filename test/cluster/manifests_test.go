@@ -66,9 +66,11 @@ func (c *controlPlane) apply(t *testing.T, directory string) {
 	c.kubectl(t, "", "apply", "--server-side", "--validate=strict", "-k", directory)
 }
 
-// remove deletes a namespace and waits until it is gone. There is no kubelet that ends the pods on the node.
+// remove deletes a namespace and waits until it is gone. There is no kubelet that ends the pods on the node. It deletes the
+// roles, too, which are in no namespace.
 func (c *controlPlane) remove(t *testing.T, namespace string) {
 	t.Helper()
+	c.kubectl(t, "", "delete", "clusterroles,clusterrolebindings", "--selector=app.kubernetes.io/name in (otelpprof, otelcol-pprof)")
 	path := "/api/v1/namespaces/" + namespace
 	c.must(t, http.MethodDelete, path, nil)
 	require.Eventually(t, func() bool {
