@@ -39,7 +39,12 @@ UPLOADS   ?= 10000
 
 # Tests and tools have modules of their own, so that what they depend on stays out of the bundle: test is for the built
 # distribution and for tools, the others need heavy dependencies.
-TEST_MODULES := test test/clients test/kafka test/deploy test/interop test/interop/peer
+TEST_MODULES := test test/clients test/kafka test/deploy test/cluster test/interop test/interop/peer
+
+# The programs of Kubernetes that test/cluster needs, which are dear to build, and kept outside of the tree.
+KUBERNETES_VERSION := $(shell awk '$$1 == "k8s.io/kubernetes" {print $$2}' test/cluster/go.mod)
+KUBERNETES         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/otelpprof/kubernetes-$(KUBERNETES_VERSION)
+KUBERNETES_PROGRAMS := $(addprefix $(KUBERNETES)/,kube-apiserver kube-controller-manager)
 
 # Components that need heavy dependencies have modules of their own as well. Their paths lie below that of the bundle.
 COMPONENT_MODULES := extension/targetdiscoveryextension
@@ -128,6 +133,25 @@ test-interop: $(BINARY) $(SUMMARY) ## The built distribution against senders and
 .PHONY: test-kafka
 test-kafka: $(BINARY) $(SUMMARY) ## Two tiers around a Kafka broker that runs in the test: partitions by service, kill -9, nothing lost
 	@OTELPPROF_BINARY=$(BINARY) $(GO) -C test/kafka test -json -count=1 $(TIMEOUT) $(TESTFLAGS) ./... | $(SUMMARY)
+
+.PHONY: test-cluster
+test-cluster: $(BINARY) $(KUBERNETES_PROGRAMS) ## The manifests and the built distribution with the API server of Kubernetes, which is built once (root, etcd, kubectl; ten minutes of CPU)
+	@rm -rf _build/charts
+	@OTELPPROF_CHARTS=$(CURDIR)/_build/charts $(GO) -C test/deploy test -count=1 -run '^TestChartWritten$$' .
+	@OTELPPROF_BINARY=$(BINARY) OTELPPROF_KUBERNETES=$(KUBERNETES) OTELPPROF_CHARTS=$(CURDIR)/_build/charts \
+		$(GO) -C test/cluster test -v -count=1 $(TIMEOUT) $(TESTFLAGS) .
+
+.PHONY: test-cluster-built
+test-cluster-built: ## The same where that API server is built, and etcd and kubectl are installed
+	@for program in $(KUBERNETES_PROGRAMS) etcd kubectl; do \
+		command -v $$program >/dev/null || { echo "The manifests are not applied to a cluster: no $$program. See make test-cluster"; exit 0; }; \
+	done; $(MAKE) test-cluster
+
+# The name of the directory has the version: nothing else makes them anew.
+$(KUBERNETES)/%:
+	@echo "Building $* $(KUBERNETES_VERSION) into $(KUBERNETES)"
+	@mkdir -p $(KUBERNETES)
+	@CGO_ENABLED=0 $(GO) -C test/cluster build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o $@ k8s.io/kubernetes/cmd/$*
 
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
 HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofmerge|pprofwire|profiletest))(/|$$)

@@ -1,0 +1,119 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// connect makes the client of the tests, as soon as the API server has written its certificate.
+func (c *controlPlane) connect() error {
+	if c.client != nil {
+		return nil
+	}
+	certificate, err := os.ReadFile(c.authority())
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certificate)
+	c.client = &http.Client{Timeout: patience, Transport: bearer{&http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}}
+	return nil
+}
+
+// bearer adds the token of the tests to a request.
+type bearer struct{ next http.RoundTripper }
+
+func (b bearer) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	return b.next.RoundTrip(request)
+}
+
+func (c *controlPlane) url(path string) string {
+	return "https://127.0.0.1:" + strconv.Itoa(c.port) + path
+}
+
+// object is a part of an object of the API as JSON.
+type object = map[string]any
+
+// at follows keys into an object. A missing one gives nil.
+func at(value any, keys ...string) any {
+	for _, key := range keys {
+		m, _ := value.(object)
+		value = m[key]
+	}
+	return value
+}
+
+func name(o object) string { return at(o, "metadata", "name").(string) }
+
+// call asks the API, and returns the status and the object of the answer. It works in a cleanup, too.
+func (c *controlPlane) call(t *testing.T, method, path string, body any) (int, object) {
+	t.Helper()
+	var content []byte
+	if body != nil {
+		var err error
+		content, err = json.Marshal(body)
+		require.NoError(t, err)
+	}
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, c.url(path), bytes.NewReader(content))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	response, err := c.client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	var answer object
+	require.NoError(t, json.Unmarshal(text, &answer), string(text))
+	return response.StatusCode, answer
+}
+
+// must is call for what has to succeed.
+func (c *controlPlane) must(t *testing.T, method, path string, body any) object {
+	t.Helper()
+	status, answer := c.call(t, method, path, body)
+	require.Less(t, status, 300, "%s %s: %v", method, path, answer["message"])
+	return answer
+}
+
+// list returns the objects of a path.
+func (c *controlPlane) list(t *testing.T, path string) (objects []object) {
+	t.Helper()
+	items, _ := c.must(t, http.MethodGet, path, nil)["items"].([]any)
+	for _, item := range items {
+		objects = append(objects, item.(object))
+	}
+	return objects
+}
+
+// kubectl runs it against the API server, and returns what it printed.
+func (c *controlPlane) kubectl(t *testing.T, input string, arguments ...string) string {
+	t.Helper()
+	arguments = append([]string{"--kubeconfig=" + c.path("kubeconfig"), "--cache-dir=" + c.path("cache")}, arguments...)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), "kubectl", arguments...)
+	command.Stdin = strings.NewReader(input)
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "kubectl %s\n%s", strings.Join(arguments, " "), output)
+	return strings.TrimSpace(string(output))
+}

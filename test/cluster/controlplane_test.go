@@ -1,0 +1,176 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	adminToken = "the-tests"
+	// patience is how long anything may take that somebody else does.
+	patience  = 2 * time.Minute
+	pollEvery = 50 * time.Millisecond
+)
+
+// controlPlane is etcd, the API server and the controller manager, with all their files in one directory.
+type controlPlane struct {
+	directory string
+	port      int
+	processes []*exec.Cmd
+	client    *http.Client
+}
+
+// startControlPlane starts it from binaries. Who gets an error stops what has been started.
+func startControlPlane(directory, binaries string) (*controlPlane, error) {
+	c := &controlPlane{directory: directory}
+	ports, err := freePorts(3)
+	if err != nil {
+		return c, err
+	}
+	c.port = ports[0]
+	if err := errors.Join(c.writeKeys(), c.write("tokens.csv", adminToken+`,admin,1,"system:masters"`), c.write("audit.yaml", auditPolicy)); err != nil {
+		return c, err
+	}
+	etcd, peers := "http://127.0.0.1:"+strconv.Itoa(ports[1]), "http://127.0.0.1:"+strconv.Itoa(ports[2])
+	if err := c.start("etcd", "--data-dir="+c.path("etcd"), "--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=default="+peers, "--log-level=error"); err != nil {
+		return c, err
+	}
+	if err := c.start(filepath.Join(binaries, "kube-apiserver"), "--etcd-servers="+etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		"--secure-port="+strconv.Itoa(c.port), "--cert-dir="+c.path("certificates"), "--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("accounts.pub"),
+		"--service-account-signing-key-file="+c.path("accounts.key"), "--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=RBAC",
+		"--audit-policy-file="+c.path("audit.yaml"), "--audit-log-path="+c.path("audit.log"), "--endpoint-reconciler-type=none"); err != nil {
+		return c, err
+	}
+	if err := c.waitReady(); err != nil {
+		return c, err
+	}
+	if err := c.write("kubeconfig", fmt.Sprintf(kubeconfig, c.port, c.authority(), adminToken)); err != nil {
+		return c, err
+	}
+	// No node reports to it, and none is to be given up for that.
+	err = c.start(filepath.Join(binaries, "kube-controller-manager"), "--kubeconfig="+c.path("kubeconfig"), "--leader-elect=false",
+		"--secure-port=0", "--controllers=*,-node-lifecycle-controller", "--root-ca-file="+c.authority(),
+		"--service-account-private-key-file="+c.path("accounts.key"), "--horizontal-pod-autoscaler-sync-period=1s")
+	return c, err
+}
+
+// auditPolicy logs who asked for what, of the service accounts.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: None, userGroups: ["system:masters"]}
+  - {level: Metadata, userGroups: ["system:serviceaccounts"]}
+`
+
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: test
+contexts: [{name: test, context: {cluster: test, user: test}}]
+clusters: [{name: test, cluster: {server: "https://127.0.0.1:%d", certificate-authority: %q}}]
+users: [{name: test, user: {token: %s}}]
+`
+
+func (c *controlPlane) path(name string) string { return filepath.Join(c.directory, name) }
+
+// authority is the file with the certificate of whom the API server's is from.
+func (c *controlPlane) authority() string { return c.path("certificates/apiserver.crt") }
+
+func (c *controlPlane) write(name, text string) error {
+	return os.WriteFile(c.path(name), []byte(text), 0o600)
+}
+
+// writeKeys makes the keys that sign the tokens of service accounts.
+func (c *controlPlane) writeKeys() error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		c.write("accounts.key", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))),
+		c.write("accounts.pub", string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))),
+	)
+}
+
+// start starts a program that ends with the tests, however these end. Its log is a file with its name.
+func (c *controlPlane) start(program string, arguments ...string) error {
+	log, err := os.Create(c.path(filepath.Base(program) + ".log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	command := exec.Command(program, arguments...)
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	c.processes = append(c.processes, command)
+	return nil
+}
+
+// waitReady waits for the API server, whose certificate is there before it serves.
+func (c *controlPlane) waitReady() error {
+	var last error
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(pollEvery) {
+		if last = c.connect(); last != nil {
+			continue
+		}
+		var response *http.Response
+		if response, last = c.client.Get(c.url("/readyz")); last != nil {
+			continue
+		}
+		_ = response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return nil
+		}
+		last = errors.New(response.Status)
+	}
+	return fmt.Errorf("the API server is not ready: %w", last)
+}
+
+// stop ends the processes, the last one first.
+func (c *controlPlane) stop() {
+	for _, process := range slices.Backward(c.processes) {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	}
+}
+
+func freePorts(number int) (ports []int, err error) {
+	for range number {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

@@ -1,0 +1,82 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package cluster
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestRoll changes the configuration: a ConfigMap of another name, and the pods get it one after the other.
+func TestRoll(t *testing.T) {
+	plane.apply(t, manifests+"base")
+	defer plane.remove(t, namespace)
+	const path = "/apis/apps/v1/namespaces/" + namespace + "/statefulsets/otelpprof"
+	set := plane.must(t, http.MethodGet, path, nil)
+	replicas := int(at(set, "spec", "replicas").(float64))
+	selected := selector(t, set)
+	require.Eventually(t, func() bool { return plane.reportAll(t, selected) == replicas }, patience, pollEvery)
+	require.Eventually(t, func() bool {
+		return at(plane.must(t, http.MethodGet, path, nil), "status", "readyReplicas") == float64(replicas)
+	}, patience, pollEvery)
+	before := configMap(set)
+
+	changed := filepath.Join(t.TempDir(), "kubernetes")
+	require.NoError(t, os.CopyFS(changed, os.DirFS(manifests)))
+	file := changed + "/base/config.yaml"
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), "check_interval: 1s", "check_interval: 2s", 1)), 0o600))
+	plane.apply(t, filepath.Join(changed, "base"))
+
+	after := configMap(plane.must(t, http.MethodGet, path, nil))
+	require.NotEqual(t, before, after)
+	plane.must(t, http.MethodGet, "/api/v1/namespaces/"+namespace+"/configmaps/"+before, nil) // pods of before may still start
+	least := replicas
+	require.Eventually(t, func() bool {
+		number, current := 0, 0
+		for _, pod := range plane.pods(t, namespace, selected) {
+			if ready(pod) {
+				number++
+				if configMap(object{"spec": object{"template": pod}}) == after {
+					current++
+				}
+			}
+		}
+		least = min(least, number)
+		plane.reportAll(t, selected)
+		return current == replicas
+	}, patience, pollEvery)
+	assert.GreaterOrEqual(t, least, replicas-1, "one pod after the other")
+}
+
+// reportAll reports the pods that are not ready, and returns how many there are.
+func (c *controlPlane) reportAll(t *testing.T, selected string) int {
+	t.Helper()
+	pods := c.pods(t, namespace, selected)
+	for _, pod := range pods {
+		if !ready(pod) && at(pod, "metadata", "deletionTimestamp") == nil {
+			c.report(t, pod, "192.0.2.1")
+		}
+	}
+	return len(pods)
+}
+
+// configMap is the one that the pods of a StatefulSet mount.
+func configMap(set object) string {
+	for _, volume := range at(set, "spec", "template", "spec", "volumes").([]any) {
+		if name, is := at(volume, "configMap", "name").(string); is && at(volume, "name") == "config" {
+			return name
+		}
+	}
+	return ""
+}
