@@ -301,8 +301,8 @@ tidy: ## Tidy the go.mod files
 	@for module in . internal/tools $(COMPONENT_MODULES) $(TEST_MODULES); do $(GO) -C $$module mod tidy; done
 
 .PHONY: check-tidy
-check-tidy: ## Fail if a go.mod is not tidy
-	@for module in . internal/tools $(COMPONENT_MODULES) $(TEST_MODULES); do $(GO) -C $$module mod tidy -diff; done
+check-tidy: ## Fail if a go.mod is not tidy; that of test/cluster is for its own workflow, since it needs all of Kubernetes
+	@for module in . internal/tools $(COMPONENT_MODULES) $(filter-out test/cluster,$(TEST_MODULES)); do $(GO) -C $$module mod tidy -diff; done
 
 .PHONY: clean
 clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r .tools)
