@@ -5,7 +5,10 @@ package kubernetesaccessextension
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -108,11 +111,20 @@ func (a *access) check(ctx context.Context) {
 	a.report(err)
 }
 
+// kindOf is what tells one error from another: its text, but for those of connections, which have ports that differ each time.
+func kindOf(err error) string {
+	var connection *net.OpError
+	if errors.As(err, &connection) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		return "no connection"
+	}
+	return err.Error()
+}
+
 // report logs and reports a result that is not that of the last check.
 func (a *access) report(err error) {
 	now := "allowed"
 	if err != nil {
-		now = err.Error()
+		now = kindOf(err)
 	}
 	if now == a.last {
 		return
