@@ -217,11 +217,17 @@ func exhausted(tb testing.TB) *budget.Reservation {
 // start starts a processor in front of next. The processor is shut down at the end of the test.
 func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 	tb.Helper()
+	return startWithin(tb, 1<<30, next, change)
+}
+
+// startWithin starts the processor with a memory budget of so many bytes.
+func startWithin(tb testing.TB, memory int64, next *sink, change func(*Config)) *fixture {
+	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	if change != nil {
 		change(cfg)
 	}
-	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: budget.New(1<<30, time.Second)}
+	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: budget.New(memory, time.Second)}
 	set := metadatatest.NewSettings(f.telemetry)
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger, f.logs = zap.New(core), logs

@@ -29,7 +29,7 @@ func (*discard) ConsumeProfiles(context.Context, pprofile.Profiles) error { retu
 
 func startBench(b *testing.B, change func(*Config)) xprocessor.Profiles {
 	b.Helper()
-	f := start(b, &sink{}, change)
+	f := startWithin(b, 64<<30, &sink{}, change) // large batches are measured, not refused
 	d := f.Profiles.(*deduplicator)
 	d.next = &discard{}
 	if d.batching != nil {
