@@ -143,7 +143,8 @@ test-cluster: $(BINARY) $(KUBERNETES_PROGRAMS) ## The manifests and the built di
 
 .PHONY: test-cluster-built
 test-cluster-built: ## The same where that API server is built, and etcd and kubectl are installed
-	@for program in $(KUBERNETES_PROGRAMS) etcd kubectl; do \
+	@[ "$$(id -u)" = 0 ] || { echo "The manifests are not applied to a cluster: not root. See make test-cluster"; exit 0; }; \
+	for program in $(KUBERNETES_PROGRAMS) etcd kubectl; do \
 		command -v $$program >/dev/null || { echo "The manifests are not applied to a cluster: no $$program. See make test-cluster"; exit 0; }; \
 	done; $(MAKE) test-cluster
 

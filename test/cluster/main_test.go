@@ -26,6 +26,10 @@ func run(m *testing.M) int {
 		fmt.Println("no cluster: OTELPPROF_KUBERNETES must name the directory of kube-apiserver and kube-controller-manager, and etcd and kubectl must be installed")
 		return 1
 	}
+	if os.Getuid() != 0 {
+		fmt.Println("no cluster: only root can give the gateway the files of a pod")
+		return 1
+	}
 	directory, err := os.MkdirTemp("", "cluster")
 	if err != nil {
 		fmt.Println(err)

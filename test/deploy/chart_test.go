@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"cmp"
 	"io"
 	"log"
 	"os"
@@ -119,15 +120,16 @@ func TestChartValues(t *testing.T) {
 	assert.Equal(t, "fast", *all[*appsv1.StatefulSet](more)[0].Spec.VolumeClaimTemplates[0].Spec.StorageClassName)
 }
 
-// TestChartWritten writes the objects of each way to a directory, for `make test-cluster` to apply.
+// TestChartWritten writes the objects of each variant to the directory that OTELPPROF_CHARTS names, for `make test-cluster` to
+// apply, and to a temporary one without that.
 func TestChartWritten(t *testing.T) {
-	directory := os.Getenv("OTELPPROF_CHARTS")
-	if directory == "" {
-		t.Skip("OTELPPROF_CHARTS does not name a directory for the objects of the chart")
-	}
+	directory := cmp.Or(os.Getenv("OTELPPROF_CHARTS"), t.TempDir())
 	require.NoError(t, os.MkdirAll(directory, 0o755))
 	for name, values := range charts {
 		file := filepath.Join(directory, strings.ReplaceAll(name, " ", "-")+".yaml")
 		require.NoError(t, os.WriteFile(file, []byte(strings.Join(renderChart(t, values), "\n---\n")), 0o600))
 	}
+	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, files, len(charts), "each variant has a file of its own")
 }
