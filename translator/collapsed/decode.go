@@ -54,11 +54,9 @@ const payloadFormat = "collapsed"
 //
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	common := profilebuilder.Options{Limits: options.Limits}
-	if options.IncludeOriginalPayload {
-		common.PayloadFormat = payloadFormat
-	}
-	b, plain, err := profilebuilder.New(payload, src, common)
+	b, plain, err := profilebuilder.New(payload, src, profilebuilder.Options{
+		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
+	})
 	if err != nil {
 		return pprofile.Profiles{}, b.Stats(), err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -21,7 +22,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with these options.
 func NewDecoder(opts Options) *Decoder {
-	opts.Limits = opts.Limits.withDefaults()
+	opts.Limits = limits.WithDefaults(opts.Limits, DefaultLimits())
 	if opts.LinkLabels == nil {
 		opts.LinkLabels = pprof.DefaultLinkLabels()
 	}

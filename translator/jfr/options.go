@@ -42,22 +42,6 @@ func DefaultLimits() Limits {
 	}
 }
 
-func (l Limits) withDefaults() Limits {
-	defaults := DefaultLimits()
-	set := func(limit *int, value int) {
-		if *limit <= 0 {
-			*limit = value
-		}
-	}
-	set(&l.InflatedBytes, defaults.InflatedBytes)
-	set(&l.Samples, defaults.Samples)
-	set(&l.LocationsPerSample, defaults.LocationsPerSample)
-	set(&l.StringBytes, defaults.StringBytes)
-	set(&l.Strings, defaults.Strings)
-	set(&l.Functions, defaults.Functions)
-	return l
-}
-
 func (l Limits) outline(reserve func(bytes int64) error) outline.Limits {
 	return outline.Limits{
 		Events:         l.Samples,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/translator/internal/limits"
 )
 
 // Decoder translates profiling records to OTLP profiles. It is safe for concurrent use.
@@ -20,7 +21,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with these options.
 func NewDecoder(opts Options) *Decoder {
-	opts.Limits = opts.Limits.withDefaults()
+	opts.Limits = limits.WithDefaults(opts.Limits, DefaultLimits())
 	if opts.LinkLabels == nil {
 		opts.LinkLabels = DefaultLinkLabels()
 	}

@@ -4,8 +4,6 @@
 package splunk
 
 import (
-	"math"
-
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -63,30 +61,6 @@ func DefaultLimits() Limits {
 		Strings:          entries.Strings,
 		Comments:         entries.Comments,
 	}
-}
-
-func (l Limits) withDefaults() Limits {
-	defaults := DefaultLimits()
-	set := func(limit *int, value int) {
-		if *limit <= 0 {
-			*limit = value
-		}
-		*limit = min(*limit, math.MaxInt/requestFactor) // so that multiples of the limits do not overflow
-	}
-	set(&l.BodyBytes, defaults.BodyBytes)
-	set(&l.InflatedBytes, defaults.InflatedBytes)
-	set(&l.Samples, defaults.Samples)
-	set(&l.FramesPerStack, defaults.FramesPerStack)
-	set(&l.StringBytes, defaults.StringBytes)
-	set(&l.Labels, defaults.Labels)
-	set(&l.Mappings, defaults.Mappings)
-	set(&l.Locations, defaults.Locations)
-	set(&l.Lines, defaults.Lines)
-	set(&l.LinesPerLocation, defaults.LinesPerLocation)
-	set(&l.Functions, defaults.Functions)
-	set(&l.Strings, defaults.Strings)
-	set(&l.Comments, defaults.Comments)
-	return l
 }
 
 // wire returns the limits of the next pprof. samples is the number of samples that are left for the request.

@@ -4,15 +4,26 @@
 // Package limits sets the defaults of the limits that a translator is configured with.
 package limits // import "github.com/otelpprof/otelpprof/translator/internal/limits"
 
-import "reflect"
+import (
+	"math"
+	"reflect"
+)
 
-// WithDefaults returns limits, with each limit of 0 or less replaced by its default. L must be a struct whose exported
-// fields are of type int.
+// Highest is the highest limit: small multiples of it do not overflow.
+const Highest = math.MaxInt / 16
+
+// WithDefaults returns limits, with each limit of 0 or less replaced by its default, and each above [Highest] by that. L must
+// be a struct whose exported fields are of type int.
 func WithDefaults[L any](limits, defaults L) L {
 	fields, values := reflect.ValueOf(&limits).Elem(), reflect.ValueOf(defaults)
 	for i := range fields.NumField() {
-		if field := fields.Field(i); field.CanSet() && field.Int() <= 0 {
+		field := fields.Field(i)
+		switch {
+		case !field.CanSet():
+		case field.Int() <= 0:
 			field.SetInt(values.Field(i).Int())
+		case field.Int() > Highest:
+			field.SetInt(Highest)
 		}
 	}
 	return limits

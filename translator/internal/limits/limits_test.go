@@ -4,6 +4,7 @@
 package limits_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,4 +18,5 @@ func TestWithDefaults(t *testing.T) {
 		_       struct{}
 	}
 	assert.Equal(t, some{A: 1, B: 20, C: 30}, limits.WithDefaults(some{A: 1, C: -1}, some{A: 10, B: 20, C: 30}))
+	assert.Equal(t, some{A: 1, B: limits.Highest, C: 30}, limits.WithDefaults(some{A: 1, B: math.MaxInt}, some{A: 10, B: 20, C: 30}))
 }

@@ -21,8 +21,10 @@ import (
 type Options struct {
 	// Limits are the limits of the payload. A value of 0 or less means the default.
 	Limits pprof.Limits
-	// PayloadFormat, if set, makes Finish copy the payload into each profile, with this original_payload_format.
+	// PayloadFormat is the original_payload_format.
 	PayloadFormat string
+	// IncludeOriginalPayload makes Finish copy the payload into each profile.
+	IncludeOriginalPayload bool
 }
 
 // Builder builds one message. Create it with [New]. It keeps the first error and ignores everything that is added after

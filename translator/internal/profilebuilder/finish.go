@@ -71,7 +71,7 @@ func (b *Builder) describe(profile pprofile.Profile, p *Profile) {
 	if name != "" {
 		profile.AttributeIndices().Append(b.StringAttribute(semconv.ProfileName, []byte(name)))
 	}
-	if b.options.PayloadFormat != "" {
+	if b.options.IncludeOriginalPayload {
 		profile.SetOriginalPayloadFormat(b.options.PayloadFormat)
 		profile.OriginalPayload().FromRaw(b.payload)
 	}

@@ -41,7 +41,7 @@ type event struct {
 // AddProfile adds a profile without samples.
 func (b *Builder) AddProfile(p Profile) *Profile {
 	b.keep(profileBytes+int64(len(p.Name)), profileTableBytes+int64(len(p.Name)+len(p.Type.Type)+len(p.Type.Unit)))
-	if b.options.PayloadFormat != "" {
+	if b.options.IncludeOriginalPayload {
 		b.keep(int64(len(b.payload)), 0)
 	}
 	if limit := b.limits.SampleTypes; len(b.profiles) >= limit {
