@@ -157,10 +157,13 @@ $(KUBERNETES)/%:
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
 HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofmerge|pprofwire|profiletest))(/|$$)
 
+# Tests of sizes, one request after the other: dear under the race detector as well.
+SIZES := ^TestPagesAreSmallOnTheWire$$
+
 .PHONY: test-race
 test-race: $(SUMMARY) ## The same under the race detector, without the end-to-end tests; of the heart the concurrent ones
 	@{ status=0; export CGO_ENABLED=1; \
-		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
+		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -skip '$(SIZES)' $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
 		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
 		exit $$status; \
 	} | $(SUMMARY)

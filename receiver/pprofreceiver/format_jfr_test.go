@@ -144,7 +144,8 @@ func TestRecordingFile(t *testing.T) {
 func TestRecordingRefusals(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	reader := func() io.Reader { return bytes.NewReader(recording) }
-	bomb := func() io.Reader { return zeros(100 << 20) }
+	bomb := func() io.Reader { return zeros(2 << 20) }
+	limited := func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = 1 << 20 }
 	for name, c := range map[string]struct {
 		content []byte
 		status  int
@@ -166,7 +167,7 @@ func TestRecordingRefusals(t *testing.T) {
 		"nothing in an lz4": {lz4Of(t, bytes.NewReader(nil)), 422, "no chunk"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, nil)
+			r := run(t, limited)
 			got := r.post(t, "/ingest?name=shop&format=jfr", c.content)
 			assert.Equal(t, c.status, got.status, got.text)
 			assert.Contains(t, got.text, c.says)

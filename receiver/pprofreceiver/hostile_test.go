@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,18 @@ func (zeroReader) Read(p []byte) (int, error) {
 }
 
 func zeros(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
+
+var gzippedZeros struct {
+	once  sync.Once
+	bytes []byte
+}
+
+// gzipBomb returns 100 MiB of zeros in gzip: more than a payload may have by default.
+func gzipBomb(t *testing.T) []byte {
+	t.Helper()
+	gzippedZeros.once.Do(func() { gzippedZeros.bytes = gzipped(t, zeros(100<<20)) })
+	return gzippedZeros.bytes
+}
 
 // TestBombs sends 1 GiB of zeros in every compression. Each is answered with 413, and memory stays low.
 func TestBombs(t *testing.T) {

@@ -138,7 +138,7 @@ func TestRemoteFailures(t *testing.T) {
 		"empty":   {outcome: "bad_answer", says: "empty", respond: func(http.ResponseWriter, *http.Request) {}},
 		"garbage": {outcome: "malformed", says: "malformed", respond: serve([]byte("\x00\x01\x02"))},
 		"large":   {outcome: "too_large", says: "max_response_size, 10000 bytes", respond: serve(make([]byte, 10_001))},
-		"bomb":    {outcome: "too_large", says: "67108864", respond: serve(gz(t, gzipped(t, zeros(100<<20))))},
+		"bomb":    {outcome: "too_large", says: "67108864", respond: serve(gz(t, gzipBomb(t)))},
 		"broken answer": {outcome: "unreachable", says: "cannot read the answer", respond: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "x")

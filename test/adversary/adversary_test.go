@@ -139,7 +139,7 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 const (
 	// idleFor is how long a process must take little time of a processor before the next attack, at most idleWithin. Batches wait
 	// 200 ms before they go on.
-	idleFor    = 500 * time.Millisecond
+	idleFor    = 250 * time.Millisecond
 	idleWithin = 20 * time.Second
 )
 
@@ -150,7 +150,7 @@ func (p *process) waitIdle() {
 		before, _ := gateway.CPUTime(p.running.PID())
 		time.Sleep(idleFor)
 		after, err := gateway.CPUTime(p.running.PID())
-		if err != nil || after-before < idleFor/5 {
+		if err != nil || after-before < idleFor/10 {
 			return
 		}
 	}
