@@ -88,6 +88,7 @@ func deduplicatorOf(t *testing.T, path string) string {
 // accepted arrives: at least once, and exactly once behind a gateway that drops what was repeated. `make durability` runs it with
 // 10,000 uploads, of small profiles.
 func TestDurability(t *testing.T) {
+	t.Parallel()
 	n, readUploads := shortDurability, load.NewUploads
 	if text := os.Getenv("OTELPPROF_DURABILITY_UPLOADS"); text != "" {
 		var err error

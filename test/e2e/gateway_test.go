@@ -6,6 +6,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -24,7 +25,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets more tests run at a time than there are processors: those that may wait for other processes most of the time.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // baseConfig is a gateway from HTTP to files. The exporter's queue is on by default, as a user has it.
 const baseConfig = `yaml:

@@ -30,6 +30,7 @@ func (g *tester) reload(t *testing.T, nth int) {
 
 // TestReload: over a reload all that was accepted is written, what the pages show is gone, and uploads are taken again.
 func TestReload(t *testing.T) {
+	t.Parallel()
 	addresses, err := gateway.FreeAddresses(t.Context(), 1)
 	require.NoError(t, err)
 	pages := "http://" + addresses[0]

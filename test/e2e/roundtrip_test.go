@@ -18,6 +18,7 @@ import (
 
 // TestRoundTrip uploads each profile that google/pprof accepts, and reads the same profile from the file.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	t.Run("own", func(t *testing.T) { roundTrip(t, profiletest.OwnPprofs(t)) })
 	t.Run("corpus", func(t *testing.T) { roundTrip(t, profiletest.CorpusPprofs(t)) })
 	t.Run("scrapes of one application", func(t *testing.T) {

@@ -24,6 +24,7 @@ const agentDirectory = "_agent"
 // TestSplunkAgent runs a program under an agent as its users install it, over HTTP and over gRPC. What the agent says of the
 // program arrives in files, and nothing else does.
 func TestSplunkAgent(t *testing.T) {
+	t.Parallel()
 	npm.Install(t, agentDirectory)
 	for _, transport := range []string{"http", "grpc"} {
 		t.Run(transport, func(t *testing.T) {
