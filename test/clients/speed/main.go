@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command speed writes the part of docs/performance.md that tells what an upload costs the built distribution, and how
-// long a sender waits: the same profile by each API, from this process to a gateway in a process of its own.
+// long a sender waits: the same profile by each API and to each output, from this process to a gateway in a process of its own.
 //
-// The yardstick is the translator, in this process, on the same bytes, inflating included. Both sides are CPU time of a
+// The yardstick is the work that no gateway can avoid, in this process, on the same bytes. Both sides are CPU time of a
 // whole process, garbage collection included; they are measured by turns, so that what disturbs the machine disturbs
 // both. It needs Linux, which tells the CPU time of other processes.
 package main
@@ -19,9 +19,9 @@ func main() {
 	var o options
 	flag.StringVar(&o.binary, "binary", os.Getenv("OTELPPROF_BINARY"), "the built distribution")
 	flag.StringVar(&o.profile, "profile", "../../testdata/pprof/cpu.pb.gz", "what is uploaded")
-	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each API")
-	flag.IntVar(&o.uploads, "uploads", 500, "uploads in one measurement")
-	flag.IntVar(&o.senders, "senders", 4, "uploads under way at a time")
+	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each route")
+	flag.IntVar(&o.uploads, "uploads", 300, "uploads in one measurement")
+	flag.IntVar(&o.senders, "senders", 16, "uploads under way at a time")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "speed:", err)

@@ -11,32 +11,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// patience is how long the gateway may take to end.
-const patience = time.Minute
-
-// gatewayConfig is a gateway that drops what it takes: what remains is the receiver.
-const gatewayConfig = `yaml:
-receivers:
-  pprof:
-    server: {endpoint: %s}
-exporters:
-  nop:
-extensions:
-  health_check:
-    endpoint: %s
-service:
-  extensions: [health_check]
-  pipelines:
-    profiles:
-      receivers: [pprof]
-      exporters: [nop]
-  telemetry:
-    metrics:
-      level: none
-`
 
 type options struct {
 	binary  string
@@ -46,83 +21,76 @@ type options struct {
 	senders int
 }
 
-// result is what was measured of one API.
+// result is what was measured of one route.
 type result struct {
-	api, path string
-	// gateway and decoding are CPU time per profile, one of each round.
-	gateway, decoding []time.Duration
-	latencies         []time.Duration
+	route
+	// gateway and limit are CPU time per profile, one of each round.
+	gateway, limit []time.Duration
+	latencies      []time.Duration
 }
 
-// measure uploads the profile in rounds, and translates it as often in between.
+// measure uploads the profile on each route in rounds, and does the unavoidable work as often in between.
 func measure(o options, profile []byte) (results []*result, err error) {
-	uploads, err := uploadsOf(profile)
+	logs, err := logsOf(profile)
 	if err != nil {
 		return nil, err
 	}
-	ctx := context.Background()
-	addresses, err := gateway.FreeAddresses(ctx, 2)
+	y, err := newYardstick(profile, logs)
 	if err != nil {
 		return nil, err
 	}
-	running, err := gateway.Start(ctx, gateway.Options{
-		Binary: o.binary, Configs: []string{fmt.Sprintf(gatewayConfig, addresses[0], addresses[1])}, HealthURL: "http://" + addresses[1],
-	})
+	uploads, err := uploadsOf(profile, y)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, running.Stop(patience)) }()
-	s := &sender{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.senders}}, url: "http://" + addresses[0], at: o.senders}
+	for _, r := range routesOf(uploads) {
+		results = append(results, &result{route: r})
+	}
+	g, err := startGateways(context.Background(), o.binary)
+	defer func() { err = errors.Join(err, g.stop()) }()
+	if err != nil {
+		return nil, err
+	}
+	s := &sender{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.senders}}, at: o.senders}
 	defer s.client.CloseIdleConnections()
-	for _, u := range uploads {
-		results = append(results, &result{api: u.api, path: u.path})
-	}
 	for round := range o.rounds + 1 {
-		for i, u := range uploads {
-			if err := results[i].measure(s, u, profile, running.PID(), o.uploads, round > 0); err != nil {
-				return nil, fmt.Errorf("%s: %w", u.api, err)
+		times, err := y.measure(o.uploads)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range results {
+			if err := r.measure(g, s, times, o.uploads, round > 0); err != nil {
+				return nil, fmt.Errorf("%s to %s: %w", r.upload.api, r.output.name, err)
 			}
 		}
 	}
 	return results, nil
 }
 
-// measure adds a round. The first one, which is not kept, warms both sides up.
-func (r *result) measure(s *sender, u upload, profile []byte, pid, count int, keep bool) error {
-	before, err := gateway.CPUTime(pid)
+// measure adds a round. The first one, which is not kept, warms the gateway up.
+func (r *result) measure(g *gateways, s *sender, times [parts]time.Duration, count int, keep bool) error {
+	// The last measurement has left the gateway idle.
+	before, err := gateway.CPUTime(g.running[r.output.name].PID())
 	if err != nil {
 		return err
 	}
-	latencies, err := s.send(u, count)
+	latencies, err := s.send(g.addresses[r.output.name][r.upload.receiver], r.upload, count)
 	if err != nil {
 		return err
 	}
-	after, err := gateway.CPUTime(pid)
-	if err != nil {
-		return err
-	}
-	decoding, err := decodeTime(profile, count)
+	after, err := g.idleCPUTime(r.output)
 	if err != nil || !keep {
 		return err
 	}
+	limit := time.Duration(0)
+	for _, p := range r.upload.parts {
+		limit += times[p]
+	}
+	for _, p := range r.output.parts {
+		limit += times[p]
+	}
 	r.gateway = append(r.gateway, (after-before)/time.Duration(count))
-	r.decoding = append(r.decoding, decoding)
+	r.limit = append(r.limit, limit)
 	r.latencies = append(r.latencies, latencies...)
 	return nil
-}
-
-// decodeTime is the CPU time of this process for translating the profile once.
-func decodeTime(profile []byte, count int) (time.Duration, error) {
-	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	before, err := ownTime()
-	if err != nil {
-		return 0, err
-	}
-	for range count {
-		if _, _, err := decoder.Decode(profile, pprof.Source{}); err != nil {
-			return 0, err
-		}
-	}
-	after, err := ownTime()
-	return (after - before) / time.Duration(count), err
 }

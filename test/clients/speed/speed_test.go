@@ -4,6 +4,8 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -25,28 +27,47 @@ func TestMeasure(t *testing.T) {
 	}
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
-	results, err := measure(options{binary: binary, rounds: 2, uploads: 10, senders: 2}, profile)
+	results, err := measure(options{binary: binary, rounds: 1, uploads: 10, senders: 2}, profile)
 	require.NoError(t, err)
-	require.Len(t, results, 3)
+	require.Len(t, results, 14, "five APIs with two outputs each, and four more outputs")
 	for _, r := range results {
-		assert.Len(t, r.gateway, 2)
-		assert.Len(t, r.decoding, 2)
-		assert.Positive(t, r.decoding[0])
-		assert.Len(t, r.latencies, 20)
+		assert.Len(t, r.gateway, 1)
+		assert.Len(t, r.limit, 1)
+		assert.Positive(t, r.limit[0])
+		assert.Len(t, r.latencies, 10)
 		for _, latency := range r.latencies {
 			assert.Positive(t, latency)
 		}
 	}
 }
 
-// TestRefused ends with what the gateway said.
+// TestRefused ends with the answer of the gateway.
 func TestRefused(t *testing.T) {
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
-	}
-	_, err := measure(options{binary: binary, rounds: 1, uploads: 1, senders: 1}, []byte("no profile"))
-	require.ErrorContains(t, err, "raw pprof: status 400")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		http.Error(w, "no "+request.URL.RawQuery, http.StatusBadRequest)
+	}))
+	defer server.Close()
+	s := &sender{client: server.Client(), at: 2, sent: 7}
+	_, err := s.send(server.Listener.Addr().String(), upload{query: "?n=%d"}, 2)
+	require.ErrorContains(t, err, "status 400: no n=7")
+}
+
+// TestYardstick does each part.
+func TestYardstick(t *testing.T) {
+	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
+	require.NoError(t, err)
+	logs, err := logsOf(profile)
+	require.NoError(t, err)
+	y, err := newYardstick(profile, logs)
+	require.NoError(t, err)
+	assert.Greater(t, len(y.plain), len(profile))
+	_, err = y.measure(1)
+	require.NoError(t, err)
+	y.message = y.message[1:]
+	_, err = y.measure(1)
+	require.Error(t, err)
+	_, err = newYardstick([]byte("no profile"), logs)
+	require.Error(t, err)
 }
 
 func TestRender(t *testing.T) {
@@ -57,10 +78,10 @@ func TestRender(t *testing.T) {
 		return all
 	}
 	table := render(options{rounds: 3, uploads: 500, senders: 4}, 96_606, []*result{
-		{api: "raw pprof", path: "/v1/pprof", gateway: ms(9, 3, 4), decoding: ms(2, 1, 2), latencies: ms(1, 2, 3, 4, 50)},
+		{route: route{upload{api: "raw pprof", path: "/v1/pprof"}, otlp}, gateway: ms(9, 3, 4), limit: ms(2, 1, 2), latencies: ms(1, 2, 3, 4, 50)},
 	})
 	assert.Contains(t, table, "a CPU profile of 97 kB")
-	assert.Contains(t, table, "\n| raw pprof | `/v1/pprof` | 4.00 ms | 2.00 ms | 2.00 | 3.00 ms | 50.00 ms |\n")
+	assert.Contains(t, table, "\n| raw pprof | `/v1/pprof` | OTLP | 4.00 ms | 2.00 ms | 2.00 | 3.00 ms | 50.00 ms |\n")
 }
 
 func TestQuantile(t *testing.T) {

@@ -5,29 +5,35 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"io"
+	"encoding/base64"
 	"mime/multipart"
-	"net/http"
-	"sync"
-	"time"
 
 	pushv1 "github.com/grafana/pyroscope/api/gen/proto/go/push/v1"
 	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"google.golang.org/protobuf/proto"
 )
 
-// upload is a request of one API.
+// The receivers, as positions in the addresses of a gateway.
+const (
+	receiverPprof = iota
+	receiverOTLP
+	receiverSplunk
+)
+
+// upload is a request of one API. Its query has a verb for the number of the upload where it can have one.
 type upload struct {
 	api, path   string
 	query       string
 	contentType string
+	receiver    int
 	body        []byte
+	// parts of the work on it that no gateway can avoid.
+	parts []part
 }
 
 // uploadsOf are requests that hold the profile as clients send it.
-func uploadsOf(profile []byte) ([]upload, error) {
+func uploadsOf(profile []byte, y *yardstick) ([]upload, error) {
 	form, formType, err := formOf(profile)
 	if err != nil {
 		return nil, err
@@ -39,10 +45,26 @@ func uploadsOf(profile []byte) ([]upload, error) {
 	if err != nil {
 		return nil, err
 	}
+	const protobuf = "application/x-protobuf"
+	decoded := []part{inflate, fill}
 	return []upload{
-		{api: "raw pprof", path: "/v1/pprof", query: "?service.name=speed", contentType: "application/octet-stream", body: profile},
-		{api: "Pyroscope", path: "/ingest", query: "?name=speed%7Bpod%3Da%7D&from=1700000000&until=1700000010&spyName=gospy", contentType: formType, body: form},
-		{api: "push.v1", path: "/push.v1.PusherService/Push", contentType: "application/proto", body: message},
+		{
+			api: "raw pprof", path: "/v1/pprof", query: "?service.name=speed&resource.upload=%d",
+			contentType: "application/octet-stream", body: profile, parts: decoded,
+		},
+		{
+			api: "Pyroscope", path: "/ingest", query: "?name=speed%%7Bupload=%d%%7D&from=1700000000&until=1700000010&spyName=gospy",
+			contentType: formType, body: form, parts: decoded,
+		},
+		{api: "push.v1", path: "/push.v1.PusherService/Push", contentType: "application/proto", body: message, parts: decoded},
+		{
+			api: "Splunk", path: "/v1/logs", contentType: protobuf, receiver: receiverSplunk, body: y.logs,
+			parts: append([]part{unmarshalLogs}, decoded...),
+		},
+		{
+			api: "OTLP", path: "/v1development/profiles", contentType: protobuf, receiver: receiverOTLP, body: y.message,
+			parts: []part{fill},
+		},
 	}, nil
 }
 
@@ -58,40 +80,19 @@ func formOf(profile []byte) (body []byte, contentType string, err error) {
 	return form.Bytes(), writer.FormDataContentType(), err
 }
 
-// sender has several uploads under way at a time.
-type sender struct {
-	client *http.Client
-	url    string
-	at     int
-}
-
-// send sends an upload so many times, and returns how long each took.
-func (s *sender) send(u upload, count int) ([]time.Duration, error) {
-	latencies := make([]time.Duration, count)
-	failed := make([]error, s.at)
-	var all sync.WaitGroup
-	for i := range s.at {
-		all.Go(func() {
-			for n := i; n < count && failed[i] == nil; n += s.at {
-				start := time.Now()
-				failed[i] = s.sendOne(u)
-				latencies[n] = time.Since(start)
-			}
-		})
+// logsOf returns a request with the profile as Splunk's agents send it.
+func logsOf(profile []byte) ([]byte, error) {
+	logs := plog.NewLogs()
+	resource := logs.ResourceLogs().AppendEmpty()
+	resource.Resource().Attributes().PutStr("service.name", "speed")
+	scope := resource.ScopeLogs().AppendEmpty()
+	scope.Scope().SetName("otel.profiling")
+	record := scope.LogRecords().AppendEmpty()
+	for name, value := range map[string]string{
+		"com.splunk.sourcetype": "otel.profiling", "profiling.data.format": "pprof-gzip-base64", "profiling.data.type": "cpu",
+	} {
+		record.Attributes().PutStr(name, value)
 	}
-	all.Wait()
-	return latencies, errors.Join(failed...)
-}
-
-func (s *sender) sendOne(u upload) error {
-	response, err := s.client.Post(s.url+u.path+u.query, u.contentType, bytes.NewReader(u.body))
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("status %d: %s", response.StatusCode, text)
-	}
-	return err
+	record.Body().SetStr(base64.StdEncoding.EncodeToString(profile))
+	return (&plog.ProtoMarshaler{}).MarshalLogs(logs)
 }

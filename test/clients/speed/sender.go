@@ -1,0 +1,59 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sender has several uploads under way at a time.
+type sender struct {
+	client *http.Client
+	at     int
+	// sent counts all uploads, so that each has a number of its own.
+	sent int
+}
+
+// send sends an upload to an address so many times, and returns how long each took.
+func (s *sender) send(address string, u upload, count int) ([]time.Duration, error) {
+	latencies := make([]time.Duration, count)
+	failed := make([]error, s.at)
+	var all sync.WaitGroup
+	for i := range s.at {
+		all.Go(func() {
+			for n := i; n < count && failed[i] == nil; n += s.at {
+				start := time.Now()
+				failed[i] = s.sendOne(address, u, s.sent+n)
+				latencies[n] = time.Since(start)
+			}
+		})
+	}
+	all.Wait()
+	s.sent += count
+	return latencies, errors.Join(failed...)
+}
+
+func (s *sender) sendOne(address string, u upload, number int) error {
+	query := u.query
+	if strings.Contains(query, "%d") {
+		query = fmt.Sprintf(query, number)
+	}
+	response, err := s.client.Post("http://"+address+u.path+query, u.contentType, bytes.NewReader(u.body))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode/100 != 2 {
+		err = fmt.Errorf("status %d: %s", response.StatusCode, text)
+	}
+	return err
+}
