@@ -116,14 +116,17 @@ func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
 	return content, true
 }
 
+// groupsOf groups the samples of a resource. One with attributes that cannot be copied, such as those that are nested too deep, is left
+// to the deduplication as it is.
 func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResource) {
+	sound := isSound(resource)
 	groups := map[groupValues]int32{}
 	values := make([]byte, 4*len(g.keys))
 	for _, scope := range resource.ScopeProfiles().All() {
 		for _, profile := range scope.Profiles().All() {
 			for _, sample := range profile.Samples().All() {
 				group := int32(0)
-				if g.valuesOf(sample, values) {
+				if sound && g.valuesOf(sample, values) {
 					group = groups[groupValues(values)]
 					if group == 0 {
 						r.groups = append(r.groups, groupValues(values))
@@ -136,6 +139,18 @@ func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResour
 		}
 	}
 	return r
+}
+
+func isSound(resource pprofile.ResourceProfiles) bool {
+	if checkAttributes(resource.Resource().Attributes()) != nil {
+		return false
+	}
+	for _, scope := range resource.ScopeProfiles().All() {
+		if checkAttributes(scope.Scope().Attributes()) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // valuesOf writes the values of a sample. It reports false if the sample stays.

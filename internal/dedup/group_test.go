@@ -138,7 +138,7 @@ func sums(t *testing.T, pd pprofile.Profiles) map[string]int64 {
 		assert.NotContains(t, result, name)
 		for _, sample := range profile.Samples().All() {
 			result[name] += sample.Values().At(0)
-			assert.Equal(t, []int32{1, 3}, sample.AttributeIndices().AsRaw(), "the other attributes stay")
+			assert.Equal(t, 2, sample.AttributeIndices().Len(), "the other attributes stay")
 		}
 	}
 	return result
@@ -205,6 +205,49 @@ func TestGroupLeaves(t *testing.T) {
 			assert.Equal(t, before, pd)
 		})
 	}
+}
+
+// A resource that cannot be copied stays, and all others are grouped.
+func TestGroupLeavesDeepResources(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, place := range []string{"resource", "scope"} {
+		pd := processes("java", "node")
+		sound := clone(pd)
+		profiletest.Deepen(pd, place, deep)
+		dedup.Concat(pd, sound)
+		require.True(t, group(pd, "process.executable.name"), place)
+		assert.Equal(t, 3, pd.ResourceProfiles().Len(), place)
+		after, stats := deduplicate(t, pd)
+		assert.Equal(t, 1, stats.Invalid[dedup.TooDeep], place)
+		assert.Equal(t, map[string]int64{"java": 1, "node": 2}, sums(t, after), place)
+	}
+}
+
+// The work is linear in what comes and what is copied, however many groups, profiles and resources there are.
+func TestManyGroups(t *testing.T) {
+	n := many(t) / 4
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().FromRaw([]string{"", "process.pid"})
+	d.StackTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	for i := range n {
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(1)
+		a.Value().SetInt(int64(i))
+	}
+	one := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	for i := range n {
+		one.Samples().AppendEmpty().AttributeIndices().Append(int32(i + 1))
+	}
+	other := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty()
+	for i := range n {
+		other.Profiles().AppendEmpty().Samples().AppendEmpty().AttributeIndices().Append(int32(i%2 + 1))
+	}
+	require.True(t, group(pd, "process.pid"))
+	assert.Equal(t, n+2, pd.ResourceProfiles().Len())
+	assert.Equal(t, 2*n, pd.SampleCount())
+	assert.Equal(t, 2*n, pd.ProfileCount())
 }
 
 // What is copied is counted before.
