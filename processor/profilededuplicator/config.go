@@ -6,6 +6,7 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
@@ -23,6 +24,9 @@ type Config struct {
 	DropZeroSamples bool `mapstructure:"drop_zero_samples"`
 	// DropAttributes are keys of sample attributes to drop, so that samples that differ in nothing else are combined.
 	DropAttributes []string `mapstructure:"drop_attributes"`
+	// GroupByAttributes are keys of sample attributes to move to the resource. Samples with different values get different
+	// resources (default: none).
+	GroupByAttributes []string `mapstructure:"group_by_attributes"`
 	// OnInvalid is what to do with a profile that violates the format (default: drop_profile).
 	OnInvalid OnInvalid `mapstructure:"on_invalid"`
 	// LinksWithoutSpan is what to do with links that name only a trace, or only a span (default: drop).
@@ -80,12 +84,15 @@ func (c *Config) Validate() error {
 	if c.Batch.HasValue() && c.DropRepeated.HasValue() && len(c.DropRepeated.Get().MetadataKeys) > 0 {
 		errs = append(errs, errors.New("drop_repeated::metadata_keys cannot differ from those of batch: set the latter only"))
 	}
-	for i, key := range c.DropAttributes {
-		if key == "" {
-			errs = append(errs, fmt.Errorf("drop_attributes[%d] must not be empty", i))
-		}
-	}
+	errs = append(errs, checkKeys("drop_attributes", c.DropAttributes), checkKeys("group_by_attributes", c.GroupByAttributes))
 	return errors.Join(errs...)
+}
+
+func checkKeys(option string, keys []string) error {
+	if i := slices.Index(keys, ""); i >= 0 {
+		return fmt.Errorf("%s[%d] must not be empty", option, i)
+	}
+	return nil
 }
 
 // options returns the options of the deduplication.

@@ -85,6 +85,7 @@ func TestConfigAll(t *testing.T) {
 
 		DropEmptyProfiles: true,
 	}, cfg.options())
+	assert.Equal(t, []string{"process.executable.name"}, cfg.GroupByAttributes)
 	batch := cfg.Batch.Get()
 	assert.True(t, batch.WaitForResult)
 	assert.Equal(t, 5*time.Second, batch.Timeout)

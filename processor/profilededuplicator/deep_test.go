@@ -31,6 +31,7 @@ func tooDeep(place string, levels int) pprofile.Profiles {
 func everything(cfg *Config) {
 	batchOf(func(section *BatchConfig) { section.Timeout = 10 * time.Millisecond })(cfg)
 	repeatedOf(nil)(cfg)
+	cfg.GroupByAttributes = []string{"process.executable.name"}
 	cfg.MergeProfiles = configoptional.Some(*cfg.MergeProfiles.GetOrInsertDefault())
 }
 

@@ -26,6 +26,9 @@ const (
 	// containerBytes is for a resource or a scope, with its list.
 	containerBytes = pointerBytes + 128
 	stringBytes    = 16
+	// groupBytes and groupKeyBytes are for a group of samples, with its places in lists, and for each attribute that it is grouped by.
+	groupBytes    = 256
+	groupKeyBytes = 128
 	// keyValueBytes and valueBytes are for an element of a list of attributes or values, with its allocations.
 	keyValueBytes = 40 + 16
 	valueBytes    = 16 + 16

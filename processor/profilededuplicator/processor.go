@@ -33,6 +33,8 @@ type deduplicator struct {
 	telemetry *telemetry
 	// perEvent is sample_shape: per_event.
 	perEvent bool
+	// groupKeys is group_by_attributes.
+	groupKeys []string
 	// budget is for requests without a reservation. Start sets it.
 	budget *budget.Budget
 	// repeated is nil unless repeated profiles are dropped.
@@ -54,6 +56,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 		next:      next,
 		telemetry: telemetry,
 		perEvent:  cfg.SampleShape == SampleShapePerEvent,
+		groupKeys: cfg.GroupByAttributes,
 	}
 	if section := cfg.DropRepeated.Get(); section != nil {
 		ids := delivered.New(section.TTL, section.MaxEntries, telemetry.evicted)
@@ -105,6 +108,11 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
 	}
+	copies, err := d.group(ctx, &m)
+	if err != nil {
+		return d.refuse(ctx, m, err)
+	}
+	defer copies.Release()
 	if d.repeated != nil {
 		dropped, err := d.repeated.filter(ctx, &m)
 		if err != nil {
@@ -114,6 +122,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		d.telemetry.repeated(ctx, dropped)
 	}
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
+		copies.Release() // memoryOf now includes them.
 		return d.hold(ctx, m)
 	}
 	events, err := d.reserve(ctx, true, d.eventsMemory(m.profiles))
@@ -127,7 +136,8 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
-		events.Release() // memoryOf now includes these samples.
+		events.Release() // memoryOf now includes these samples, and the copies.
+		copies.Release()
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
@@ -149,6 +159,8 @@ type incoming struct {
 	profiles pprofile.Profiles
 	// content is the size of the message as it was received.
 	content content
+	// grouped reports whether samples were moved to other resources.
+	grouped bool
 	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
 	claim *delivered.Claim
 }
@@ -166,7 +178,7 @@ func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats)
 	// After a delivery, the claim is settled below. Then this second call does nothing.
 	defer m.claim.Settle(delivered.None)
 	out := m.content
-	if stats.Changed || stats.ProfilesIn != out.profiles {
+	if stats.Changed || m.grouped || stats.ProfilesIn != out.profiles {
 		out = contentOf(m.profiles)
 	}
 	arrived := delivered.All

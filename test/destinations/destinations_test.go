@@ -142,12 +142,20 @@ func startGateway(t *testing.T, binary string, b *backends) (address string) {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	running, err := gateway.Start(ctx, gateway.Options{
+	startOptions(t, gateway.Options{
 		Binary:    binary,
 		Configs:   []string{fmt.Sprintf(config, addresses[0], b.http.URL, b.otlp.Address(), addresses[1])},
 		HealthURL: "http://" + addresses[1],
 	})
+	return addresses[0]
+}
+
+// startOptions runs a gateway until the test ends.
+func startOptions(t *testing.T, options gateway.Options) {
+	t.Helper()
+	// The context of the test ends before its cleanups run.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	running, err := gateway.Start(ctx, options)
 	if err != nil {
 		cancel()
 		require.NoError(t, err)
@@ -159,7 +167,6 @@ func startGateway(t *testing.T, binary string, b *backends) (address string) {
 		}
 		assert.NoError(t, running.Stop(within))
 	})
-	return addresses[0]
 }
 
 // upload sends what a client sent, as it sent it.

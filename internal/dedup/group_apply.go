@@ -1,0 +1,161 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"encoding/binary"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Copies calls resource, scope and profile for each of them that Apply will copy, with the number of copies.
+func (g *Grouping) Copies(
+	resource func(r pprofile.ResourceProfiles, copies int), scope func(s pprofile.ScopeProfiles, copies int),
+	profile func(p pprofile.Profile, copies int),
+) {
+	for i, r := range g.pd.ResourceProfiles().All() {
+		planned := g.resources[i]
+		resource(r, len(planned.groups))
+		inScope, inProfile := newGroupSet(len(planned.groups)), newGroupSet(len(planned.groups))
+		samples := planned.samples
+		for _, s := range r.ScopeProfiles().All() {
+			inScope.clear()
+			for _, p := range s.Profiles().All() {
+				inProfile.clear()
+				for _, group := range samples[:p.Samples().Len()] {
+					inProfile.add(group)
+					inScope.add(group)
+				}
+				samples = samples[p.Samples().Len():]
+				profile(p, inProfile.n)
+			}
+			scope(s, inScope.n)
+		}
+	}
+}
+
+// groupSet is a set of groups that is cleared without a look at all of them.
+type groupSet struct {
+	// addedIn has for each group the round in which it was added last.
+	addedIn []int32
+	round   int32
+	n       int
+}
+
+func newGroupSet(groups int) *groupSet { return &groupSet{addedIn: make([]int32, groups+1)} }
+
+func (s *groupSet) clear() { s.round, s.n = s.round+1, 0 }
+
+// add reports whether the group is new. 0 is none.
+func (s *groupSet) add(group int32) bool {
+	if group == 0 || s.addedIn[group] == s.round {
+		return false
+	}
+	s.addedIn[group] = s.round
+	s.n++
+	return true
+}
+
+// Apply does what was planned. pd must not be read-only. A profile with samples of several groups is split: what stays keeps the
+// id, and the others get ids derived from it. Their original payload is dropped.
+func (g *Grouping) Apply() {
+	resources := g.pd.ResourceProfiles()
+	for i, planned := range g.resources {
+		if len(planned.groups) > 0 {
+			g.applyTo(resources.At(i), planned)
+		}
+	}
+	dropEmpty(resources)
+}
+
+func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedResource) {
+	targets := make([]pprofile.ResourceProfiles, len(planned.groups))
+	for i, group := range planned.groups {
+		targets[i] = g.pd.ResourceProfiles().AppendEmpty()
+		resource.Resource().CopyTo(targets[i].Resource())
+		targets[i].SetSchemaUrl(resource.SchemaUrl())
+		g.putAttributes(targets[i].Resource().Attributes(), group)
+	}
+	scopes := make([]pprofile.ScopeProfiles, len(targets))
+	profiles := make([]pprofile.Profile, len(targets))
+	inScope, inProfile := newGroupSet(len(targets)), newGroupSet(len(targets))
+	samples := planned.samples
+	for _, scope := range resource.ScopeProfiles().All() {
+		inScope.clear()
+		scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
+			inProfile.clear()
+			of := samples[:profile.Samples().Len()]
+			samples = samples[len(of):]
+			for _, group := range of {
+				if inScope.add(group) {
+					scopes[group-1] = targets[group-1].ScopeProfiles().AppendEmpty()
+					scope.Scope().CopyTo(scopes[group-1].Scope())
+					scopes[group-1].SetSchemaUrl(scope.SchemaUrl())
+				}
+				if inProfile.add(group) {
+					profiles[group-1] = scopes[group-1].Profiles().AppendEmpty()
+				}
+			}
+			return g.moveSamples(profile, of, planned.groups, profiles)
+		})
+	}
+}
+
+// putAttributes gives a resource the attributes of a group. They replace those with the same keys.
+func (g *Grouping) putAttributes(attributes pcommon.Map, group groupValues) {
+	for key, name := range g.keys {
+		value := binary.BigEndian.Uint32([]byte(group[4*key:]))
+		if value != 0 {
+			g.pd.Dictionary().AttributeTable().At(int(g.attributeOf[value])).Value().CopyTo(attributes.PutEmpty(name))
+		}
+	}
+}
+
+// moveSamples moves the samples of a profile to the profiles of their groups. It reports whether none is left.
+func (g *Grouping) moveSamples(profile pprofile.Profile, of []int32, groups []groupValues, targets []pprofile.Profile) bool {
+	if len(of) == 0 {
+		return false
+	}
+	if isOneGroup(of) {
+		if of[0] == 0 {
+			return false
+		}
+		for _, sample := range profile.Samples().All() {
+			g.dropMoved(sample)
+		}
+		profile.MoveTo(targets[of[0]-1])
+		return true
+	}
+	profile.Samples().RemoveIf(func(sample pprofile.Sample) bool {
+		group := of[0]
+		of = of[1:]
+		if group == 0 {
+			return false
+		}
+		target := targets[group-1]
+		if target.Samples().Len() == 0 {
+			copyHeader(target, profile)
+			target.SetProfileID(deriveID(profile.ProfileID(), []byte(groups[group-1])))
+		}
+		g.dropMoved(sample)
+		sample.MoveTo(target.Samples().AppendEmpty())
+		return true
+	})
+	return profile.Samples().Len() == 0
+}
+
+func isOneGroup(of []int32) bool {
+	for _, group := range of {
+		if group != of[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// dropMoved removes the attributes from a sample that its resource has got.
+func (g *Grouping) dropMoved(sample pprofile.Sample) {
+	sample.AttributeIndices().RemoveIf(func(i int32) bool { return g.values[i] != 0 })
+}

@@ -1,0 +1,274 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"pgregory.net/rapid"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+)
+
+// group groups a message, and reports whether there was anything to do.
+func group(pd pprofile.Profiles, keys ...string) bool {
+	plan := dedup.PlanGroups(pd, keys)
+	if plan == nil {
+		return false
+	}
+	plan.Apply()
+	return true
+}
+
+// flatSamples writes out each sample with all that holds for it. Scalar attributes with one of the keys count as those of the
+// resource, wherever they are.
+func flatSamples(pd pprofile.Profiles, keys []string) (flat []string) {
+	d := pd.Dictionary()
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				for _, sample := range profile.Samples().All() {
+					of, own := pcommon.NewMap(), map[string]bool{}
+					resource.Resource().Attributes().CopyTo(of)
+					for _, i := range sample.AttributeIndices().All() {
+						a := d.AttributeTable().At(int(i))
+						key := d.StringTable().At(int(a.KeyStrindex()))
+						switch kind := a.Value().Type(); {
+						case slices.Contains(keys, key) && kind != pcommon.ValueTypeMap && kind != pcommon.ValueTypeSlice &&
+							kind != pcommon.ValueTypeBytes && kind != pcommon.ValueTypeEmpty:
+							a.Value().CopyTo(of.PutEmpty(key))
+						default:
+							own[fmt.Sprint(key, "=", value(a.Value()), a.UnitStrindex())] = true
+						}
+					}
+					all := pcommon.NewValueMap()
+					of.CopyTo(all.Map())
+					flat = append(flat, fmt.Sprint(value(all), scope.Scope().Name(), profile.SampleType().TypeStrindex(), profile.Time(),
+						profile.DurationNano(), profile.Period(), profile.AttributeIndices().AsRaw(), slices.Sorted(maps.Keys(own)),
+						sample.StackIndex(), sample.LinkIndex(), sample.Values().AsRaw(), sample.TimestampsUnixNano().AsRaw()))
+				}
+			}
+		}
+	}
+	slices.Sort(flat)
+	return flat
+}
+
+// Whatever the message, no sample is lost or changed, and each is in a resource with its attributes.
+func TestGroupKeepsSamples(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pd := gen.Profiles().Draw(t, "message")
+		keys := rapid.SliceOfNDistinct(rapid.SampledFrom(slices.DeleteFunc(pd.Dictionary().StringTable().AsRaw(), func(s string) bool { return s == "" })),
+			0, 3, rapid.ID[string]).Draw(t, "keys")
+		want, ids := flatSamples(pd, keys), idsOf(pd)
+		grouped := group(pd, keys...)
+		require.Equal(t, want, flatSamples(pd, keys))
+		require.False(t, group(clone(pd), keys...), "nothing is left to be grouped")
+		if !grouped {
+			require.Equal(t, ids, idsOf(pd))
+		}
+		after, stats := deduplicate(t, pd)
+		assert.Zero(t, stats.Invalid)
+		requireCanonical(t, after)
+	})
+}
+
+func idsOf(pd pprofile.Profiles) (ids []pprofile.ProfileID) {
+	for _, resource := range pd.ResourceProfiles().All() {
+		for _, scope := range resource.ScopeProfiles().All() {
+			for _, profile := range scope.Profiles().All() {
+				ids = append(ids, profile.ProfileID())
+			}
+		}
+	}
+	return ids
+}
+
+// processes makes a profile with the samples of these processes. "" is none.
+func processes(names ...string) pprofile.Profiles {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
+		for i := range names {
+			sample(1).Values().Append(int64(1) << i)
+		}
+	})
+	d := pd.Dictionary()
+	d.StringTable().Append("process.executable.name")
+	key := int32(d.StringTable().Len() - 1)
+	resource := pd.ResourceProfiles().At(0)
+	resource.Resource().Attributes().PutStr("host.name", "node-1")
+	resource.ScopeProfiles().At(0).Scope().SetName("profiler")
+	profile := resource.ScopeProfiles().At(0).Profiles().At(0)
+	profile.SetProfileID(pprofile.ProfileID{1})
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		// Each sample has an entry of its own, also where another has the same value.
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(key)
+		a.Value().SetStr(name)
+		profile.Samples().At(i).AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+	}
+	return pd
+}
+
+// sums returns the sum of the values by the process of the resource, and checks what else becomes of it.
+func sums(t *testing.T, pd pprofile.Profiles) map[string]int64 {
+	t.Helper()
+	result := map[string]int64{}
+	for _, resource := range pd.ResourceProfiles().All() {
+		attributes := resource.Resource().Attributes().AsRaw()
+		assert.Equal(t, "node-1", attributes["host.name"])
+		require.Equal(t, 1, resource.ScopeProfiles().Len())
+		assert.Equal(t, "profiler", resource.ScopeProfiles().At(0).Scope().Name())
+		require.Equal(t, 1, resource.ScopeProfiles().At(0).Profiles().Len())
+		profile := resource.ScopeProfiles().At(0).Profiles().At(0)
+		assert.EqualValues(t, 100, profile.Time())
+		name, _ := attributes["process.executable.name"].(string)
+		assert.NotContains(t, result, name)
+		for _, sample := range profile.Samples().All() {
+			result[name] += sample.Values().At(0)
+			assert.Equal(t, 2, sample.AttributeIndices().Len(), "the other attributes stay")
+		}
+	}
+	return result
+}
+
+func TestGroup(t *testing.T) {
+	for name, test := range map[string]struct {
+		processes []string
+		want      map[string]int64
+		keepsID   bool
+	}{
+		"several":       {[]string{"java", "node", "java", ""}, map[string]int64{"java": 5, "node": 2, "": 8}, false},
+		"one":           {[]string{"java", "java"}, map[string]int64{"java": 3}, true},
+		"none":          {[]string{"", ""}, map[string]int64{"": 3}, true},
+		"one, and none": {[]string{"", "java"}, map[string]int64{"": 1, "java": 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd := processes(test.processes...)
+			group(pd, "process.executable.name", "service.name")
+			assert.Equal(t, test.want, sums(t, pd))
+			ids := idsOf(pd)
+			assert.Len(t, ids, len(test.want))
+			assert.Len(t, slices.Compact(slices.SortedFunc(slices.Values(ids), func(a, b pprofile.ProfileID) int { return slices.Compare(a[:], b[:]) })), len(ids))
+			assert.Equal(t, test.keepsID, len(ids) == 1 && ids[0] == pprofile.ProfileID{1})
+
+			again := processes(test.processes...)
+			group(again, "process.executable.name", "service.name")
+			assert.Equal(t, ids, idsOf(again), "a retry has the same ids")
+		})
+	}
+}
+
+// An attribute of samples replaces that of the resource.
+func TestGroupReplaces(t *testing.T) {
+	pd := processes("java")
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("process.executable.name", "profiler")
+	require.True(t, group(pd, "process.executable.name"))
+	assert.Equal(t, map[string]int64{"java": 1}, sums(t, pd))
+}
+
+// What cannot be grouped by stays, and so does what makes a profile invalid: the deduplication says so.
+func TestGroupLeaves(t *testing.T) {
+	for name, change := range map[string]func(d pprofile.ProfilesDictionary, sample pprofile.Sample){
+		"a list": func(d pprofile.ProfilesDictionary, _ pprofile.Sample) {
+			d.AttributeTable().At(d.AttributeTable().Len() - 1).Value().SetEmptySlice()
+		},
+		"two values": func(d pprofile.ProfilesDictionary, sample pprofile.Sample) {
+			a := d.AttributeTable().AppendEmpty()
+			d.AttributeTable().At(d.AttributeTable().Len() - 2).CopyTo(a)
+			a.Value().SetStr("other")
+			sample.AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+		},
+		"no such attribute": func(_ pprofile.ProfilesDictionary, sample pprofile.Sample) { sample.AttributeIndices().Append(1 << 20) },
+		"below 0":           func(_ pprofile.ProfilesDictionary, sample pprofile.Sample) { sample.AttributeIndices().Append(-1) },
+		"no such key": func(d pprofile.ProfilesDictionary, _ pprofile.Sample) {
+			d.AttributeTable().At(d.AttributeTable().Len() - 1).SetKeyStrindex(1 << 20)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd := processes("java")
+			change(pd.Dictionary(), pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0))
+			before := clone(pd)
+			group(pd, "process.executable.name")
+			assert.Equal(t, before, pd)
+		})
+	}
+}
+
+// A resource that cannot be copied stays, and all others are grouped.
+func TestGroupLeavesDeepResources(t *testing.T) {
+	profiletest.LimitStack(t, 1<<20)
+	for _, place := range []string{"resource", "scope"} {
+		pd := processes("java", "node")
+		sound := clone(pd)
+		profiletest.Deepen(pd, place, deep)
+		dedup.Concat(pd, sound)
+		require.True(t, group(pd, "process.executable.name"), place)
+		assert.Equal(t, 3, pd.ResourceProfiles().Len(), place)
+		after, stats := deduplicate(t, pd)
+		assert.Equal(t, 1, stats.Invalid[dedup.TooDeep], place)
+		assert.Equal(t, map[string]int64{"java": 1, "node": 2}, sums(t, after), place)
+	}
+}
+
+// The work is linear in what comes and what is copied, however many groups, profiles and resources there are.
+func TestManyGroups(t *testing.T) {
+	n := many(t) / 4
+	pd := pprofile.NewProfiles()
+	d := pd.Dictionary()
+	d.StringTable().FromRaw([]string{"", "process.pid"})
+	d.StackTable().AppendEmpty()
+	d.AttributeTable().AppendEmpty()
+	for i := range n {
+		a := d.AttributeTable().AppendEmpty()
+		a.SetKeyStrindex(1)
+		a.Value().SetInt(int64(i))
+	}
+	one := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
+	for i := range n {
+		one.Samples().AppendEmpty().AttributeIndices().Append(int32(i + 1))
+	}
+	other := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty()
+	for i := range n {
+		other.Profiles().AppendEmpty().Samples().AppendEmpty().AttributeIndices().Append(int32(i%2 + 1))
+	}
+	require.True(t, group(pd, "process.pid"))
+	assert.Equal(t, n+2, pd.ResourceProfiles().Len())
+	assert.Equal(t, 2*n, pd.SampleCount())
+	assert.Equal(t, 2*n, pd.ProfileCount())
+}
+
+// What is copied is counted before.
+func TestGroupCopies(t *testing.T) {
+	pd := processes("java", "node", "java", "")
+	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty() // without samples
+	var copies []int
+	dedup.PlanGroups(pd, []string{"process.executable.name"}).Copies(
+		func(_ pprofile.ResourceProfiles, n int) { copies = append(copies, n) },
+		func(_ pprofile.ScopeProfiles, n int) { copies = append(copies, n) },
+		func(_ pprofile.Profile, n int) { copies = append(copies, n) },
+	)
+	assert.Equal(t, []int{2, 2, 0, 2}, copies, "of the resource, its profiles and its scope")
+}
+
+// Each sample of the eBPF profiler gets to the resource of its process.
+func TestGroupCaptures(t *testing.T) {
+	const key = "process.executable.name"
+	for _, message := range profiletest.CorpusMessages(t) {
+		want := flatSamples(message.Profiles, []string{key})
+		group(message.Profiles, key)
+		assert.Equal(t, want, flatSamples(message.Profiles, []string{key}), message.Name)
+	}
+}

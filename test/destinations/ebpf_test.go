@@ -1,0 +1,240 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package destinations
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// ebpfChanges gives config/ebpf.yaml free addresses, and batches that do not wait for long.
+const ebpfChanges = `yaml:
+receivers:
+  otlp:
+    protocols:
+      grpc: {endpoint: %[1]s}
+      http: {endpoint: %[2]s}
+processors:
+  profile_deduplicator: {batch: {timeout: 50ms}}
+exporters:
+  profile_view: {endpoint: %[3]s}
+  pprof/pyroscope: {http: {endpoint: %[5]s/push}}
+extensions:
+  health_check: {endpoint: %[4]s}
+service:
+  telemetry: {metrics: {level: none, readers: []}}
+`
+
+// ebpfGateway is a gateway with config/ebpf.yaml.
+type ebpfGateway struct {
+	otlp, pages, directory string
+	pyroscope              *route
+}
+
+func startEBPF(t *testing.T) *ebpfGateway {
+	t.Helper()
+	binary := os.Getenv("OTELPPROF_BINARY")
+	if binary == "" {
+		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
+		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
+	}
+	config, err := filepath.Abs("../../config/ebpf.yaml")
+	require.NoError(t, err)
+	b := startBackends(t)
+	addresses, err := gateway.FreeAddresses(t.Context(), 4)
+	require.NoError(t, err)
+	g := &ebpfGateway{otlp: addresses[0], pages: addresses[2], directory: t.TempDir(), pyroscope: b.push}
+	startOptions(t, gateway.Options{
+		Binary:    binary,
+		Configs:   []string{config, fmt.Sprintf(ebpfChanges, addresses[0], addresses[1], addresses[2], addresses[3], b.http.URL)},
+		HealthURL: "http://" + addresses[3],
+		Directory: g.directory,
+	})
+	return g
+}
+
+// send sends messages as the profiler does.
+func (g *ebpfGateway) send(t *testing.T, messages ...pprofile.Profiles) {
+	t.Helper()
+	connection, err := grpc.NewClient(g.otlp, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer connection.Close()
+	for _, pd := range messages {
+		_, err := pprofileotlp.NewGRPCClient(connection).Export(t.Context(), pprofileotlp.NewExportRequestFromProfiles(pd))
+		require.NoError(t, err)
+	}
+}
+
+// requireEvents waits for so many events of each service in Pyroscope, in the files and on the pages.
+func (g *ebpfGateway) requireEvents(t *testing.T, want map[string]int64) {
+	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.pushed(c)) }, within, pollEvery, "Pyroscope")
+	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.written(c)) }, within, pollEvery, "files")
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		page := g.get(c, "/")
+		for service := range want {
+			assert.Contains(c, page, service)
+		}
+	}, within, pollEvery, "pages")
+}
+
+// pushed are the events that Pyroscope got, by service.
+func (g *ebpfGateway) pushed(t assert.TestingT) map[string]int64 {
+	g.pyroscope.mu.Lock()
+	defer g.pyroscope.mu.Unlock()
+	assert.Empty(t, g.pyroscope.faults)
+	sums := map[string]int64{}
+	for _, s := range g.pyroscope.took {
+		var events int64
+		_, err := fmt.Sscanf(s.totals, "samples/count=%d", &events)
+		assert.NoError(t, err, s.totals)
+		assert.Equal(t, "process_cpu", s.name)
+		sums[s.labels["service_name"]] += events
+	}
+	return sums
+}
+
+// written are the events of the files, by the directory of the service.
+func (g *ebpfGateway) written(t assert.TestingT) map[string]int64 {
+	sums := map[string]int64{}
+	root := filepath.Join(g.directory, "profiles")
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".pb.gz") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		p, err := profile.ParseData(content)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		for _, sample := range p.Sample {
+			sums[strings.Split(name, string(filepath.Separator))[0]] += sample.Value[0]
+		}
+		return err
+	})
+	assert.NoError(t, err)
+	return sums
+}
+
+func (g *ebpfGateway) get(t assert.TestingT, path string) string {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+g.pages+path, http.NoBody)
+	if !assert.NoError(t, err) {
+		return ""
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if !assert.NoError(t, err) {
+		return ""
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	assert.NoError(t, err)
+	return string(body)
+}
+
+// eventsByService counts the events of messages by the names that docs/ebpf.md promises.
+func eventsByService(messages ...pprofile.Profiles) map[string]int64 {
+	sums := map[string]int64{}
+	for _, pd := range messages {
+		for _, resource := range pd.ResourceProfiles().All() {
+			for _, scope := range resource.ScopeProfiles().All() {
+				for _, p := range scope.Profiles().All() {
+					for _, sample := range p.Samples().All() {
+						executable := attributeOf(pd.Dictionary(), sample, "process.executable.name")
+						sums[serviceOf(resource.Resource().Attributes(), executable)] += int64(sample.TimestampsUnixNano().Len())
+					}
+				}
+			}
+		}
+	}
+	return sums
+}
+
+func attributeOf(d pprofile.ProfilesDictionary, sample pprofile.Sample, key string) string {
+	for _, i := range sample.AttributeIndices().All() {
+		if a := d.AttributeTable().At(int(i)); d.StringTable().At(int(a.KeyStrindex())) == key {
+			return a.Value().Str()
+		}
+	}
+	return ""
+}
+
+func serviceOf(resource pcommon.Map, executable string) string {
+	of := func(key string) string {
+		value, _ := resource.AsRaw()[key].(string)
+		return value
+	}
+	if name := of("service.name"); name != "" && name != of("container.id") {
+		return name
+	}
+	return cmp.Or(of("k8s.deployment.name"), of("k8s.container.name"), of("container.name"), executable, of("container.id"), "kernel")
+}
+
+// TestEBPF sends what an eBPF profiler would send: one resource for each container and one for the host, with the samples of
+// several processes.
+func TestEBPF(t *testing.T) {
+	g := startEBPF(t)
+	m := newHostMessage()
+	m.container(map[string]string{"container.id": "4a1f", "k8s.deployment.name": "checkout", "k8s.container.name": "app"}, "java", "sh")
+	m.container(map[string]string{"container.id": "5b2e", "k8s.container.name": "proxy"}, "envoy")
+	m.container(map[string]string{"container.id": "6c3d", "container.name": "database"}, "postgres", "postgres")
+	m.container(map[string]string{"container.id": "7d4c", "service.name": "7d4c", "service.instance.id": "7d4c"}, "redis-server")
+	m.container(map[string]string{"container.id": "8e5b", "service.name": "billing"}, "node")
+	m.container(map[string]string{"container.id": "9f6a"}, "")
+	m.container(map[string]string{"container.id": "", "host.name": "node-1"}, "sshd", "cron", "sshd", "")
+	want := map[string]int64{
+		"checkout": 1 + 2, "proxy": 1, "database": 1 + 2, "redis-server": 1, "billing": 1, "9f6a": 1, "sshd": 1 + 3, "cron": 2, "kernel": 4,
+	}
+	require.Equal(t, want, eventsByService(m.pd))
+	g.send(t, m.pd)
+	g.requireEvents(t, want)
+	for _, s := range g.pyroscope.took {
+		if s.labels["service_name"] == "sshd" {
+			assert.Equal(t, "node-1", s.labels["host.name"])
+			assert.Equal(t, "/usr/bin/sshd", s.labels["process.executable.path"])
+			assert.NotContains(t, s.content, "thread.name")
+		}
+	}
+}
+
+// TestEBPFCaptures sends what eBPF profilers sent.
+func TestEBPFCaptures(t *testing.T) {
+	var messages []pprofile.Profiles
+	for _, message := range profiletest.CorpusMessages(t) {
+		if !strings.HasSuffix(message.Name, ".json") {
+			messages = append(messages, message.Profiles)
+		}
+	}
+	g := startEBPF(t)
+	want := eventsByService(messages...)
+	for _, service := range []string{"etcd", "kube-apiserver", "java", "node", "apt-get", "kernel"} {
+		assert.Contains(t, want, service)
+	}
+	g.send(t, messages...)
+	g.requireEvents(t, want)
+}

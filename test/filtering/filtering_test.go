@@ -1,0 +1,174 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filtering
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/otelpprof/otelpprof/internal/otlpsink"
+)
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	g := start(t, "", example(t, "Dropping profiles"))
+	for _, query := range []string{
+		"service.name=checkout&resource.deployment.environment.name=test",
+		"service.name=canary-checkout",
+		"service.name=checkout&resource.deployment.environment.name=prod",
+	} {
+		require.Equal(t, http.StatusNoContent, g.upload(t, "heap.pb.gz", query))
+	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, g.files(c), 1) }, within, pollEvery)
+	assert.Equal(t, []string{"checkout/inuse_space"}, g.files(t), "nothing of the test and of the canary")
+	assert.Equal(t, []*profile.ValueType{{Type: "alloc_space", Unit: "bytes"}, {Type: "inuse_space", Unit: "bytes"}}, g.file(t).SampleType)
+	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, g.get(t, g.metrics+"/metrics"))
+}
+
+// file reads the only file.
+func (g *tester) file(t *testing.T) *profile.Profile {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
+	require.NoError(t, err)
+	require.Len(t, paths, 1)
+	content, err := os.ReadFile(paths[0])
+	require.NoError(t, err)
+	p, err := profile.ParseData(content)
+	require.NoError(t, err)
+	return p
+}
+
+func (g *tester) get(t *testing.T, address string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, http.NoBody)
+	require.NoError(t, err)
+	answer, err := g.client.Do(request)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+func TestHostAttributes(t *testing.T) {
+	t.Parallel()
+	g := start(t, "", example(t, "Attributes of the host"), "yaml:exporters: {pprof: {resource_comments: true}}")
+	require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=checkout&resource.deployment.environment.name=test"))
+	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Len(c, g.files(c), 1) }, within, pollEvery)
+	comments := g.file(t).Comments
+	assert.Contains(t, comments, "resource:host.name=node-1")
+	assert.Contains(t, comments, "resource:deployment.environment.name=test", "the sender said so")
+}
+
+// metricsSink is a server of OTLP for metrics.
+type metricsSink struct {
+	mu     sync.Mutex
+	counts map[string]int64
+}
+
+func (s *metricsSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	request := pmetricotlp.NewExportRequest()
+	if err != nil || r.URL.Path != "/v1/metrics" || request.UnmarshalProto(body) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, resource := range request.Metrics().ResourceMetrics().All() {
+		service, _ := resource.Resource().Attributes().AsRaw()["service.name"].(string)
+		for _, scope := range resource.ScopeMetrics().All() {
+			for _, metric := range scope.Metrics().All() {
+				if metric.Sum().AggregationTemporality() == pmetric.AggregationTemporalityDelta {
+					s.counts[service+" "+metric.Name()] += metric.Sum().DataPoints().At(0).IntValue()
+				}
+			}
+		}
+	}
+}
+
+func (s *metricsSink) read() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.counts)
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	sink := &metricsSink{counts: map[string]int64{}}
+	server := httptest.NewServer(sink)
+	t.Cleanup(server.Close)
+	g := start(t, "", example(t, "Metrics of profiles"),
+		"yaml:exporters: {otlp_http/metrics: {endpoint: '"+server.URL+"', compression: none}}")
+	for _, upload := range [][2]string{{"cpu.pb.gz", "checkout"}, {"cpu.pb.gz", "checkout"}, {"heap.pb.gz", "checkout"}, {"cpu.pb.gz", "billing"}} {
+		require.Equal(t, http.StatusNoContent, g.upload(t, upload[0], "service.name="+upload[1]))
+	}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		assert.Equal(c, map[string]int64{"checkout profiles.cpu": 2, "checkout profiles.heap": 1, "billing profiles.cpu": 1}, sink.read())
+	}, within, pollEvery)
+}
+
+func TestTenant(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{"checkout": "shop", "search": "web", "batch": "anonymous"}
+	for name, test := range map[string]struct{ extensions, queue string }{
+		"in memory": {", headers_setter", "yaml:{}"},
+		"on disk": {
+			", headers_setter, file_storage",
+			"yaml:{extensions: {file_storage: {directory: .}}, exporters: {otlp_grpc: {sending_queue: {storage: file_storage}}}}",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tenants := &tenantSink{of: map[string]string{}}
+			sink, err := otlpsink.Start(t.Context(), "127.0.0.1:0", tenants.take)
+			require.NoError(t, err)
+			t.Cleanup(sink.Stop)
+			g := start(t, test.extensions, example(t, "The tenant goes on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
+			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=checkout", "X-Scope-OrgID", "shop"))
+			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=search", "X-Scope-OrgID", "web"))
+			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=batch"))
+			require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, tenants.read()) }, within, pollEvery)
+		})
+	}
+}
+
+// tenantSink notes for each service the tenant of its request.
+type tenantSink struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+func (s *tenantSink) take(ctx context.Context, pd pprofile.Profiles) error {
+	headers, _ := metadata.FromIncomingContext(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, resource := range pd.ResourceProfiles().All() {
+		service, _ := resource.Resource().Attributes().Get("service.name")
+		s.of[service.Str()] = strings.Join(headers.Get("X-Scope-OrgID"), ",")
+	}
+	return nil
+}
+
+func (s *tenantSink) read() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.of)
+}

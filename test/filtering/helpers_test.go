@@ -1,0 +1,141 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filtering
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	// within is how long anything may take.
+	within    = 30 * time.Second
+	pollEvery = 20 * time.Millisecond
+
+	page = "../../docs/filtering.md"
+)
+
+// binary is the path of the built distribution. Without it the test is skipped.
+func binary(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("OTELPPROF_BINARY")
+	if path == "" {
+		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
+		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
+	}
+	return path
+}
+
+func readPage(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// example returns the configuration below a heading of the page.
+func example(t *testing.T, heading string) string {
+	t.Helper()
+	_, below, found := strings.Cut(readPage(t), "\n## "+heading+"\n")
+	require.True(t, found, heading)
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(below)
+	require.NotNil(t, block, heading)
+	return "yaml:\n" + block[1]
+}
+
+// tester is a gateway that runs an example.
+type tester struct {
+	// address is that of the receiver pprof, metrics that of the Collector's metrics, directory where the gateway runs.
+	address, metrics, directory string
+	client                      *http.Client
+}
+
+// settings are on top of each example: free addresses for the receiver, the health and the metrics.
+const settings = `yaml:
+receivers: {pprof: {server: {endpoint: %q}}}
+extensions: {health_check: {endpoint: %q}}
+service:
+  telemetry:
+    metrics:
+      readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: %s, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]
+`
+
+// start runs configurations, one on top of the other, until the test ends. The extensions are those that service has besides
+// health_check.
+func start(t *testing.T, extensions string, configs ...string) *tester {
+	t.Helper()
+	addresses, err := gateway.FreeAddresses(t.Context(), 3)
+	require.NoError(t, err)
+	_, metricsPort, err := net.SplitHostPort(addresses[2])
+	require.NoError(t, err)
+	g := &tester{
+		address: addresses[0], metrics: addresses[2], directory: t.TempDir(),
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	configs = append(configs, fmt.Sprintf(settings, addresses[0], addresses[1], metricsPort), "yaml:service::extensions: [health_check"+extensions+"]")
+	// The context of the test ends before its cleanups run.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	running, err := gateway.Start(ctx, gateway.Options{
+		Binary: binary(t), Configs: configs, Environment: []string{"HOST_NAME=node-1"}, HealthURL: "http://" + addresses[1], Directory: g.directory,
+	})
+	if err != nil {
+		cancel()
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		if t.Failed() {
+			t.Logf("the gateway said:\n%.20000s", running.Log())
+		}
+		assert.NoError(t, running.Stop(within))
+	})
+	return g
+}
+
+// upload sends a profile of testdata and returns the status of the answer. headers are pairs.
+func (g *tester) upload(t *testing.T, name, query string, headers ...string) int {
+	t.Helper()
+	body, err := os.ReadFile(profiletest.Testdata(t, "pprof", name))
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+g.address+"/v1/pprof?"+query, bytes.NewReader(body))
+	require.NoError(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := g.client.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// files returns the files, each by its service and type.
+func (g *tester) files(t assert.TestingT) []string {
+	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
+	assert.NoError(t, err)
+	for i, path := range paths {
+		directory := filepath.Dir(path)
+		paths[i] = filepath.Base(filepath.Dir(directory)) + "/" + filepath.Base(directory)
+	}
+	slices.Sort(paths)
+	return paths
+}
