@@ -28,17 +28,26 @@ const (
 	idleTime = 5 * time.Millisecond
 )
 
-// gateways are processes of the built distribution, one for each output, and the destination of all.
+// gateways are processes of the built distribution, and the destination of all.
 type gateways struct {
+	binary      string
 	destination *http.Server
+	address     string // of the destination
 	directory   string
-	running     map[string]*gateway.Gateway // by name of the output
-	addresses   map[string][]string         // those of its receivers
+	all         []*measured
 }
 
-// startGateways starts a process for each output. The caller must stop them, also after an error.
-func startGateways(ctx context.Context, binary string) (g *gateways, err error) {
-	g = &gateways{running: map[string]*gateway.Gateway{}, addresses: map[string][]string{}}
+// measured is one process.
+type measured struct {
+	*gateway.Gateway
+	output output
+	// receivers has the addresses of its receivers.
+	receivers []string
+}
+
+// newGateways starts the destination. The caller must stop it, also after an error.
+func newGateways(binary string) (g *gateways, err error) {
+	g = &gateways{binary: binary}
 	if g.directory, err = os.MkdirTemp("", "speed"); err != nil {
 		return g, err
 	}
@@ -46,28 +55,33 @@ func startGateways(ctx context.Context, binary string) (g *gateways, err error) 
 	if err != nil {
 		return g, err
 	}
+	g.address = listener.Addr().String()
 	g.destination = &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(accept)}
 	go func() { _ = g.destination.Serve(listener) }()
-	for i, o := range outputs {
-		directory := filepath.Join(g.directory, strconv.Itoa(i))
-		if err := os.Mkdir(directory, 0o700); err != nil {
-			return g, err
-		}
-		addresses, err := gateway.FreeAddresses(ctx, 4)
-		if err != nil {
-			return g, err
-		}
-		values := append(slices.Clone(addresses), listener.Addr().String(), directory)
-		g.addresses[o.name] = addresses
-		g.running[o.name], err = gateway.Start(ctx, gateway.Options{
-			Binary: binary, HealthURL: "http://" + addresses[3], Directory: directory,
-			Configs: []string{fillIn(gatewayConfig, values), "yaml:" + fillIn(o.pipeline, values)},
-		})
-		if err != nil {
-			return g, fmt.Errorf("%s: %w", o.name, err)
-		}
-	}
 	return g, nil
+}
+
+// start starts a process with an output.
+func (g *gateways) start(ctx context.Context, o output, environment ...string) (*measured, error) {
+	directory := filepath.Join(g.directory, strconv.Itoa(len(g.all)))
+	if err := os.Mkdir(directory, 0o700); err != nil {
+		return nil, err
+	}
+	addresses, err := gateway.FreeAddresses(ctx, 4)
+	if err != nil {
+		return nil, err
+	}
+	values := append(slices.Clone(addresses), g.address, directory)
+	running, err := gateway.Start(ctx, gateway.Options{
+		Binary: g.binary, HealthURL: "http://" + addresses[3], Directory: directory, Environment: environment,
+		Configs: []string{fillIn(gatewayConfig, values), "yaml:" + fillIn(o.pipeline, values)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.name, err)
+	}
+	m := &measured{Gateway: running, output: o, receivers: addresses}
+	g.all = append(g.all, m)
+	return m, nil
 }
 
 // accept takes a message without a look at it.
@@ -78,10 +92,8 @@ func accept(w http.ResponseWriter, request *http.Request) {
 
 // stop ends all of them.
 func (g *gateways) stop() (err error) {
-	for _, running := range g.running {
-		if running != nil {
-			err = errors.Join(err, running.Stop(patience))
-		}
+	for _, m := range g.all {
+		err = errors.Join(err, m.Stop(patience))
 	}
 	if g.destination != nil {
 		err = errors.Join(err, g.destination.Close())
@@ -89,19 +101,33 @@ func (g *gateways) stop() (err error) {
 	return errors.Join(err, os.RemoveAll(g.directory))
 }
 
-// idleCPUTime waits until a gateway has worked on what it has, and returns its CPU time.
-func (g *gateways) idleCPUTime(o output) (time.Duration, error) {
-	pid := g.running[o.name].PID()
-	before, err := gateway.CPUTime(pid)
+// cost sends so many uploads, and returns how long each took, and the CPU time of the process for one of them, until it is idle.
+// It must have been idle before.
+func (m *measured) cost(s *sender, u upload, count int) (time.Duration, []time.Duration, error) {
+	before, err := gateway.CPUTime(m.PID())
+	if err != nil {
+		return 0, nil, err
+	}
+	latencies, err := s.send(m.receivers[u.receiver], u, count)
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := m.idleCPUTime()
+	return (after - before) / time.Duration(count), latencies, err
+}
+
+// idleCPUTime waits until a process has worked on what it has, and returns its CPU time.
+func (m *measured) idleCPUTime() (time.Duration, error) {
+	before, err := gateway.CPUTime(m.PID())
 	for end := time.Now().Add(patience); err == nil && time.Now().Before(end); {
 		time.Sleep(idleFor)
 		var after time.Duration
-		if after, err = gateway.CPUTime(pid); after-before < idleTime {
+		if after, err = gateway.CPUTime(m.PID()); after-before < idleTime {
 			return before, err
 		}
 		before = after
 	}
-	return 0, errors.Join(err, fmt.Errorf("%s: it is not idle within %s", o.name, patience))
+	return 0, errors.Join(err, fmt.Errorf("%s: it is not idle within %s", m.output.name, patience))
 }
 
 // fillIn puts values in the verbs of a configuration, which need not have all.

@@ -13,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 )
 
 func main() {
@@ -22,6 +23,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each route")
 	flag.IntVar(&o.uploads, "uploads", 300, "uploads in one measurement")
 	flag.IntVar(&o.senders, "senders", 16, "uploads under way at a time")
+	flag.DurationVar(&o.load, "load", 20*time.Second, "how long uploads begin at fixed times, for each load")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "speed:", err)
@@ -34,10 +36,22 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	results, err := measure(o, profile)
+	y, err := newYardstick(profile)
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.WriteString(render(o, len(profile), results))
+	uploads, err := uploadsOf(y)
+	if err != nil {
+		return err
+	}
+	results, err := measure(o, y, uploads)
+	if err != nil {
+		return err
+	}
+	capacity, scale, err := measureLatency(o, uploads[0])
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.WriteString(render(o, len(profile), results) + renderLatency(o, capacity, scale) + "\nMade by `go -C test/clients run ./speed`.\n")
 	return err
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
 type options struct {
@@ -19,6 +17,7 @@ type options struct {
 	rounds  int
 	uploads int
 	senders int
+	load    time.Duration
 }
 
 // result is what was measured of one route.
@@ -29,27 +28,21 @@ type result struct {
 	latencies      []time.Duration
 }
 
-// measure uploads the profile on each route in rounds, and does the unavoidable work as often in between.
-func measure(o options, profile []byte) (results []*result, err error) {
-	logs, err := logsOf(profile)
-	if err != nil {
-		return nil, err
-	}
-	y, err := newYardstick(profile, logs)
-	if err != nil {
-		return nil, err
-	}
-	uploads, err := uploadsOf(profile, y)
-	if err != nil {
-		return nil, err
-	}
+// measure sends the uploads on each route in rounds, and does the unavoidable work as often in between.
+func measure(o options, y *yardstick, uploads []upload) (results []*result, err error) {
 	for _, r := range routesOf(uploads) {
 		results = append(results, &result{route: r})
 	}
-	g, err := startGateways(context.Background(), o.binary)
+	g, err := newGateways(o.binary)
 	defer func() { err = errors.Join(err, g.stop()) }()
 	if err != nil {
 		return nil, err
+	}
+	byOutput := map[string]*measured{}
+	for _, output := range outputs {
+		if byOutput[output.name], err = g.start(context.Background(), output); err != nil {
+			return nil, err
+		}
 	}
 	s := &sender{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.senders}}, at: o.senders}
 	defer s.client.CloseIdleConnections()
@@ -59,7 +52,7 @@ func measure(o options, profile []byte) (results []*result, err error) {
 			return nil, err
 		}
 		for _, r := range results {
-			if err := r.measure(g, s, times, o.uploads, round > 0); err != nil {
+			if err := r.measure(byOutput[r.output.name], s, times, o.uploads, round > 0); err != nil {
 				return nil, fmt.Errorf("%s to %s: %w", r.upload.api, r.output.name, err)
 			}
 		}
@@ -68,17 +61,8 @@ func measure(o options, profile []byte) (results []*result, err error) {
 }
 
 // measure adds a round. The first one, which is not kept, warms the gateway up.
-func (r *result) measure(g *gateways, s *sender, times [parts]time.Duration, count int, keep bool) error {
-	// The last measurement has left the gateway idle.
-	before, err := gateway.CPUTime(g.running[r.output.name].PID())
-	if err != nil {
-		return err
-	}
-	latencies, err := s.send(g.addresses[r.output.name][r.upload.receiver], r.upload, count)
-	if err != nil {
-		return err
-	}
-	after, err := g.idleCPUTime(r.output)
+func (r *result) measure(m *measured, s *sender, times [parts]time.Duration, count int, keep bool) error {
+	cost, latencies, err := m.cost(s, r.upload, count)
 	if err != nil || !keep {
 		return err
 	}
@@ -89,7 +73,7 @@ func (r *result) measure(g *gateways, s *sender, times [parts]time.Duration, cou
 	for _, p := range r.output.parts {
 		limit += times[p]
 	}
-	r.gateway = append(r.gateway, (after-before)/time.Duration(count))
+	r.gateway = append(r.gateway, cost)
 	r.limit = append(r.limit, limit)
 	r.latencies = append(r.latencies, latencies...)
 	return nil

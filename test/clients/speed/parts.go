@@ -41,7 +41,11 @@ type yardstick struct {
 	profiles pprofile.Profiles
 }
 
-func newYardstick(payload, logs []byte) (*yardstick, error) {
+func newYardstick(payload []byte) (*yardstick, error) {
+	logs, err := logsOf(payload)
+	if err != nil {
+		return nil, err
+	}
 	profiles, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
 	if err != nil {
 		return nil, err

@@ -42,7 +42,6 @@ most %.1f times the limit.
 			milliseconds(gateway), milliseconds(limit), float64(gateway)/float64(max(limit, 1)),
 			milliseconds(quantile(r.latencies, 0.5)), milliseconds(quantile(r.latencies, 0.99)))
 	}
-	out.WriteString("\nMade by `go -C test/clients run ./speed`.\n")
 	return out.String()
 }
 

@@ -27,7 +27,12 @@ func TestMeasure(t *testing.T) {
 	}
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
-	results, err := measure(options{binary: binary, rounds: 1, uploads: 10, senders: 2}, profile)
+	y, err := newYardstick(profile)
+	require.NoError(t, err)
+	uploads, err := uploadsOf(y)
+	require.NoError(t, err)
+	o := options{binary: binary, rounds: 1, uploads: 10, senders: 2, load: time.Second}
+	results, err := measure(o, y, uploads)
 	require.NoError(t, err)
 	require.Len(t, results, 14, "five APIs with two outputs each, and four more outputs")
 	for _, r := range results {
@@ -38,6 +43,16 @@ func TestMeasure(t *testing.T) {
 		for _, latency := range r.latencies {
 			assert.Positive(t, latency)
 		}
+	}
+
+	capacity, scale, err := measureLatency(o, uploads[0])
+	require.NoError(t, err)
+	assert.Positive(t, capacity)
+	assert.Len(t, scale[1], 1)
+	assert.Len(t, scale[2], 1)
+	for _, l := range schedules {
+		assert.NotEmpty(t, l.latencies)
+		assert.NotContains(t, l.latencies, time.Duration(0))
 	}
 }
 
@@ -56,9 +71,7 @@ func TestRefused(t *testing.T) {
 func TestYardstick(t *testing.T) {
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
-	logs, err := logsOf(profile)
-	require.NoError(t, err)
-	y, err := newYardstick(profile, logs)
+	y, err := newYardstick(profile)
 	require.NoError(t, err)
 	assert.Greater(t, len(y.plain), len(profile))
 	_, err = y.measure(1)
@@ -66,7 +79,7 @@ func TestYardstick(t *testing.T) {
 	y.message = y.message[1:]
 	_, err = y.measure(1)
 	require.Error(t, err)
-	_, err = newYardstick([]byte("no profile"), logs)
+	_, err = newYardstick([]byte("no profile"))
 	require.Error(t, err)
 }
 

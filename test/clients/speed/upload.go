@@ -32,8 +32,9 @@ type upload struct {
 	parts []part
 }
 
-// uploadsOf are requests that hold the profile as clients send it.
-func uploadsOf(profile []byte, y *yardstick) ([]upload, error) {
+// uploadsOf returns requests with the profile as clients send it.
+func uploadsOf(y *yardstick) ([]upload, error) {
+	profile := y.payload
 	form, formType, err := formOf(profile)
 	if err != nil {
 		return nil, err
