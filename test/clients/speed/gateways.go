@@ -43,6 +43,7 @@ type measured struct {
 	output output
 	// receivers has the addresses of its receivers.
 	receivers []string
+	profiler  string
 }
 
 // newGateways starts the destination. The caller must stop it, also after an error.
@@ -67,7 +68,7 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		return nil, err
 	}
-	addresses, err := gateway.FreeAddresses(ctx, 4)
+	addresses, err := gateway.FreeAddresses(ctx, 5)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.name, err)
 	}
-	m := &measured{Gateway: running, output: o, receivers: addresses}
+	m := &measured{Gateway: running, output: o, receivers: addresses, profiler: addresses[4]}
 	g.all = append(g.all, m)
 	return m, nil
 }

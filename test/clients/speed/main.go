@@ -44,7 +44,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	results, err := measure(o, y, uploads)
+	results, of, err := measure(o, y, uploads)
 	if err != nil {
 		return err
 	}
@@ -52,6 +52,6 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	_, err = os.Stdout.WriteString(render(o, len(profile), results) + renderLatency(o, capacity, scale) + "\nMade by `go -C test/clients run ./speed`.\n")
+	_, err = os.Stdout.WriteString(render(o, len(profile), results) + renderShares(profiledOutputs, of) + renderLatency(o, capacity, scale) + "\nMade by `go -C test/clients run ./speed`.\n")
 	return err
 }

@@ -28,20 +28,24 @@ type result struct {
 	latencies      []time.Duration
 }
 
-// measure sends the uploads on each route in rounds, and does the unavoidable work as often in between.
-func measure(o options, y *yardstick, uploads []upload) (results []*result, err error) {
+// profiledOutputs are those for which measure takes a CPU profile.
+var profiledOutputs = []output{otlp, files}
+
+// measure sends the uploads on each route in rounds, and does the unavoidable work as often in between. Then it takes a CPU
+// profile for each of profiledOutputs, with the first of the uploads.
+func measure(o options, y *yardstick, uploads []upload) (results []*result, of []shares, err error) {
 	for _, r := range routesOf(uploads) {
 		results = append(results, &result{route: r})
 	}
 	g, err := newGateways(o.binary)
 	defer func() { err = errors.Join(err, g.stop()) }()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	byOutput := map[string]*measured{}
 	for _, output := range outputs {
 		if byOutput[output.name], err = g.start(context.Background(), output); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	s := &sender{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.senders}}, at: o.senders}
@@ -49,15 +53,22 @@ func measure(o options, y *yardstick, uploads []upload) (results []*result, err 
 	for round := range o.rounds + 1 {
 		times, err := y.measure(o.uploads)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range results {
 			if err := r.measure(byOutput[r.output.name], s, times, o.uploads, round > 0); err != nil {
-				return nil, fmt.Errorf("%s to %s: %w", r.upload.api, r.output.name, err)
+				return nil, nil, fmt.Errorf("%s to %s: %w", r.upload.api, r.output.name, err)
 			}
 		}
 	}
-	return results, nil
+	for _, output := range profiledOutputs {
+		one, err := byOutput[output.name].shares(s, uploads[0], o.load)
+		if err != nil {
+			return nil, nil, err
+		}
+		of = append(of, one)
+	}
+	return results, of, nil
 }
 
 // measure adds a round. The first one, which is not kept, warms the gateway up.

@@ -26,7 +26,7 @@ processors:
   profile_deduplicator: {%s}
 exporters:
   otlp_http:
-    endpoint: http://%%[5]s
+    endpoint: http://%%[6]s
     compression: zstd
     sending_queue: {%s}
 service:
@@ -56,7 +56,7 @@ service:
 processors:
   profile_deduplicator:
 exporters:
-  pprof: {file: {directory: %[6]s/profiles}}
+  pprof: {file: {directory: %[7]s/profiles}}
 service:
   pipelines:
     profiles: {processors: [profile_deduplicator], exporters: [pprof]}
@@ -77,7 +77,7 @@ func routesOf(uploads []upload) (routes []route) {
 }
 
 // gatewayConfig has all receivers. Its addresses are those of the receivers of pprof, OTLP and Splunk's records, of
-// health_check and of the destination; the last value is a directory.
+// health_check, of the profiler and of the destination; the last value is a directory.
 const gatewayConfig = `yaml:
 receivers:
   pprof: {server: {endpoint: "%[1]s"}}
@@ -85,9 +85,10 @@ receivers:
   splunk_log_profile: {protocols: {http: {endpoint: "%[3]s"}}}
 extensions:
   health_check: {endpoint: "%[4]s"}
-  file_storage: {directory: "%[6]s"}
+  pprof: {endpoint: "%[5]s"}
+  file_storage: {directory: "%[7]s"}
 service:
-  extensions: [health_check, file_storage]
+  extensions: [health_check, pprof, file_storage]
   pipelines:
     profiles: {receivers: [pprof, otlp, splunk_log_profile]}
   telemetry: {metrics: {level: none}}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -32,8 +33,9 @@ func TestMeasure(t *testing.T) {
 	uploads, err := uploadsOf(y)
 	require.NoError(t, err)
 	o := options{binary: binary, rounds: 1, uploads: 10, senders: 2, load: time.Second}
-	results, err := measure(o, y, uploads)
+	results, of, err := measure(o, y, uploads)
 	require.NoError(t, err)
+	require.Len(t, of, len(profiledOutputs))
 	require.Len(t, results, 14, "five APIs with two outputs each, and four more outputs")
 	for _, r := range results {
 		assert.Len(t, r.gateway, 1)
@@ -105,4 +107,22 @@ func TestQuantile(t *testing.T) {
 	}
 	assert.EqualValues(t, 50, quantile(times, 0.5))
 	assert.EqualValues(t, 99, quantile(times, 0.99))
+}
+
+func TestShares(t *testing.T) {
+	at := func(value int64, functions ...string) *profile.Sample {
+		s := &profile.Sample{Value: []int64{1, value}}
+		for _, name := range functions {
+			s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: name}}}})
+		}
+		return s
+	}
+	got := sharesOf(&profile.Profile{Sample: []*profile.Sample{
+		at(30, "runtime.memmove", "github.com/klauspost/compress/gzip.(*Reader).Read", "github.com/otelpprof/otelpprof/translator/pprof.(*Decoder).Decode"),
+		at(60, "runtime.mallocgc", "github.com/otelpprof/otelpprof/translator/pprof.(*Decoder).Decode"),
+		at(10, "runtime.schedule"),
+	}})
+	assert.Equal(t, shares{"inflating": 0.3, "translating pprof to OTLP": 0.6, otherWork: 0.1}, got)
+	table := renderShares([]output{otlp, files}, []shares{got, {"gzip": 1}})
+	assert.Contains(t, table, "| work | to OTLP | to files |\n|---|---:|---:|\n| translating pprof to OTLP | 60 % | 0 % |\n| inflating | 30 % | 0 % |\n")
 }

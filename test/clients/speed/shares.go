@@ -1,0 +1,135 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+// work is what a sample of a CPU profile belongs to: that of the first function, from the leaf on, that contains one of the texts.
+type work struct {
+	name      string
+	functions []string
+}
+
+var works = []work{
+	{"inflating", []string{"compress/gzip.(*Reader)"}},
+	{"gzip", []string{"compress/gzip.(*Writer)"}},
+	{"zstd", []string{"compress/zstd."}},
+	{"sizes in protobuf, for limits, queues and metrics", []string{".ProfilesSize", ").SizeProto"}},
+	{"marshalling", []string{".MarshalProfiles", ").MarshalProto"}},
+	{"translating pprof to OTLP", []string{"translator/pprof.(*Decoder)"}},
+	{"deduplication", []string{"internal/dedup.(*Deduplicator)"}},
+	{"translating OTLP to pprof", []string{"translator/pprof.(*Encoder)", "translator/pprof.(*encoding)"}},
+	{"writing files", []string{"internal/filestore."}},
+	{"garbage collection in the background", []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge"}},
+	{"HTTP: reading requests, writing answers", []string{"net/http.(*conn)", "net/http.(*connReader)"}},
+	{"HTTP: sending to the destination", []string{"net/http.(*persistConn)", "net/http.(*Client)"}},
+}
+
+const otherWork = "the rest: scheduling, timers, telemetry"
+
+// shares has the part of the CPU time of each work.
+type shares map[string]float64
+
+// shares takes a CPU profile of a process under load.
+func (m *measured) shares(s *sender, u upload, length time.Duration) (all shares, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	loaded := make(chan error, 1)
+	go func() {
+		var err error
+		for ctx.Err() == nil && err == nil {
+			_, err = s.send(m.receivers[u.receiver], u, s.at)
+		}
+		loaded <- err
+	}()
+	p, err := m.profile(length)
+	cancel()
+	if err = errors.Join(err, <-loaded); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.output.name, err)
+	}
+	return sharesOf(p), nil
+}
+
+func (m *measured) profile(length time.Duration) (*profile.Profile, error) {
+	response, err := http.Get(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", m.profiler, length.Seconds()))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d: %s", response.StatusCode, content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return profile.ParseData(content)
+}
+
+func sharesOf(p *profile.Profile) shares {
+	all, total := shares{}, 0.0
+	for _, sample := range p.Sample {
+		value := float64(sample.Value[len(sample.Value)-1])
+		all[workOf(sample)] += value
+		total += value
+	}
+	for name := range all {
+		all[name] /= total
+	}
+	return all
+}
+
+func workOf(sample *profile.Sample) string {
+	for _, location := range sample.Location {
+		for _, line := range location.Line {
+			for _, w := range works {
+				if slices.ContainsFunc(w.functions, func(text string) bool { return strings.Contains(line.Function.Name, text) }) {
+					return w.name
+				}
+			}
+		}
+	}
+	return otherWork
+}
+
+// renderShares makes a table with a column for each output.
+func renderShares(outputs []output, measured []shares) string {
+	var out strings.Builder
+	out.WriteString(`
+### Where the time goes
+
+CPU profiles of the gateway while it takes the profile as raw pprof. Allocation, and garbage collection that an allocation has to help
+with, count where they happen.
+
+| work |`)
+	for _, o := range outputs {
+		fmt.Fprintf(&out, " to %s |", o.name)
+	}
+	out.WriteString("\n|---|" + strings.Repeat("---:|", len(outputs)) + "\n")
+	names := []string{otherWork}
+	for _, w := range works {
+		names = append(names, w.name)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(measured[0][b], measured[0][a]) })
+	for _, name := range names {
+		out.WriteString("| " + name + " |")
+		for _, s := range measured {
+			fmt.Fprintf(&out, " %.0f %% |", 100*s[name])
+		}
+		out.WriteString("\n")
+	}
+	return out.String()
+}
