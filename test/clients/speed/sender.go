@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// pause is the time before an upload is sent again that was refused for now.
+const pause = 50 * time.Millisecond
+
 // sender has several uploads under way at a time.
 type sender struct {
 	client *http.Client
@@ -41,19 +44,32 @@ func (s *sender) send(address string, u upload, count int) ([]time.Duration, err
 	return latencies, errors.Join(failed...)
 }
 
+// sendOne sends one upload, again and again while the gateway is busy.
 func (s *sender) sendOne(address string, u upload, number int) error {
 	query := u.query
 	if strings.Contains(query, "%d") {
 		query = fmt.Sprintf(query, number)
 	}
-	response, err := s.client.Post("http://"+address+u.path+query, u.contentType, bytes.NewReader(u.body))
+	for {
+		status, text, err := s.post("http://"+address+u.path+query, u)
+		switch {
+		case err != nil:
+			return err
+		case status/100 == 2:
+			return nil
+		case status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
+			return fmt.Errorf("status %d: %s", status, text)
+		}
+		time.Sleep(pause)
+	}
+}
+
+func (s *sender) post(url string, u upload) (status int, text []byte, err error) {
+	response, err := s.client.Post(url, u.contentType, bytes.NewReader(u.body))
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode/100 != 2 {
-		err = fmt.Errorf("status %d: %s", response.StatusCode, text)
-	}
-	return err
+	text, err = io.ReadAll(response.Body)
+	return response.StatusCode, text, err
 }

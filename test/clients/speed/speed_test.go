@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,13 +61,19 @@ func TestMeasure(t *testing.T) {
 
 // TestRefused ends with the answer of the gateway.
 func TestRefused(t *testing.T) {
+	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if requests.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
 		http.Error(w, "no "+request.URL.RawQuery, http.StatusBadRequest)
 	}))
 	defer server.Close()
-	s := &sender{client: server.Client(), at: 2, sent: 7}
+	s := &sender{client: server.Client(), at: 1, sent: 7}
 	_, err := s.send(server.Listener.Addr().String(), upload{query: "?n=%d"}, 2)
 	require.ErrorContains(t, err, "status 400: no n=7")
+	assert.EqualValues(t, 2, requests.Load(), "the first one was sent again")
 }
 
 // TestYardstick does each part.
