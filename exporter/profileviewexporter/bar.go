@@ -33,6 +33,8 @@ type bar struct {
 	Plain string
 	// Table leads to the page that has the same as a table, from the flame graph.
 	Table string
+	// Layouts are links to the same flame graph in each layout, of those only.
+	Layouts []choice
 	// Filter is a form that chooses resources and labels of samples.
 	Filter filter
 	// Total is the sum of the samples, with its type.

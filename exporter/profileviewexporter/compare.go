@@ -67,7 +67,7 @@ func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 			return nil, err
 		}
 		above.Legend, above.Coloured = legendOf(shown, query.Get(sampleIndexParameter)), true
-		page.Table = &functionsPage{}
+		page.Table = &functionsPage{most: maxFunctions, link: functionLink}
 		if err := page.Table.fill(d, shown); err != nil {
 			return nil, err
 		}

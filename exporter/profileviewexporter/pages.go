@@ -53,7 +53,8 @@ func (p *pages) handler() http.Handler {
 		"/profiles":                  p.serveSeries,
 		"/profiles/{service}/{type}": p.serveProfile,
 		"/pgo/{service}":             p.servePGO,
-		"/static/timeline.js":        p.serveScript,
+		"/static/timeline.js":        p.serveScript(timelineScript),
+		"/static/flamegraph.js":      p.serveScript(flamegraphScript),
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}

@@ -4,7 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"net/http"
@@ -113,18 +112,4 @@ func withSpan(values url.Values, from, until string) url.Values {
 		changed.Set(untilParameter, until)
 	}
 	return changed
-}
-
-//go:embed timeline.js
-var timelineScript []byte
-
-// serveScript answers with the script by which a pointer or the arrow keys choose a time.
-func (p *pages) serveScript(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), nil); err != nil {
-		return err
-	}
-	if p.unchanged(w, r, "") {
-		return nil
-	}
-	return write(w, "text/javascript; charset=utf-8", timelineScript)
 }

@@ -6,20 +6,12 @@
 // pictures, the name of a frame.
 
 import { chromium } from 'playwright-core'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { violations } from './axe.mjs'
+import { byKeys, sideBySide } from './graph.mjs'
 
 const [executablePath, address, pictures, frameName] = process.argv.slice(2)
 const patience = 60_000
-
-const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-
-// violations returns what axe-core finds on a page, by all of its rules.
-async function violations (page) {
-  await page.evaluate(axe)
-  const result = await page.evaluate(() => window.axe.run())
-  return result.violations.map(v => `${page.url()}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' ')}`)
-}
 
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
 
@@ -67,6 +59,14 @@ async function look (browser, size, colorScheme) {
   seen.bar = await page.locator('#profiles').innerText()
   seen.barOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
   await picture('flamegraph')
+  violated.push(...await violations(page))
+
+  // The same upside down, with the table beside it.
+  await page.goto(new URL('both?from=-15m&layout=flame', page.url()).href)
+  await page.locator('[role=treeitem]').waitFor()
+  await frame.waitFor()
+  seen.besideOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  if (size === 'wide' && colorScheme === 'light') await picture('both')
   violated.push(...await violations(page))
 
   // The menu leads to the other pages about the same profile.
@@ -173,6 +173,12 @@ async function explore (page, frame, seen, picture) {
   await bar.getByRole('link', { name: 'last hour' }).click()
   await page.waitForURL('**from=-1h*')
   const address = page.url()
+  await byKeys(page, 'flame', 'ArrowUp', 'ArrowDown')
+  await bar.getByRole('link', { name: 'Root at the top' }).click()
+  await page.waitForURL(url => !url.searchParams.has('layout'))
+  await byKeys(page, 'icicle', 'ArrowDown', 'ArrowUp')
+  await sideBySide(page)
+  await page.goto(address)
   const overflows = []
   const measure = async () => overflows.push(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth))
   await bar.getByRole('link', { name: 'Functions' }).click()
