@@ -42,8 +42,9 @@ type timeBar struct {
 // timelineOf returns the timeline of the profiles that the page could show, of those held. Profiles of a time far from their
 // arrival have no place on it.
 func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
+	attributes, _ := attributesOf(values, "") // They were read before.
 	all, _ := p.store.Select(recent.Query{
-		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributesOf(values, ""),
+		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributes,
 	})
 	all = slices.DeleteFunc(all, (*recent.Entry).Far)
 	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {

@@ -122,7 +122,7 @@ var countLimits = pprofmerge.LabelLimits{Keys: 8, Values: 50, Text: 128}
 // countsFor are the counts of what a page offers. What else there is of a label matters where one is chosen.
 func countsFor(values url.Values) merge.Counts {
 	return merge.Counts{
-		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: len(valuesByKey(values, labelPrefix)) > 0,
+		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: wantsAny(values, labelPrefix),
 	}
 }
 

@@ -94,7 +94,7 @@ async function look (browser, size, colorScheme) {
 
   // The form of the bar chooses a resource.
   await page.locator('#profiles summary', { hasText: 'Filter' }).click()
-  await page.getByLabel('k8s.pod.name').selectOption('checkout-1')
+  await page.getByRole('combobox', { name: 'k8s.pod.name' }).selectOption('checkout-1')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**k8s.pod.name=checkout-1*')
   await frame.waitFor()
@@ -249,6 +249,7 @@ async function withoutScripts (browser) {
   await page.goto(address)
   await page.getByRole('searchbox').fill('check')
   await page.getByLabel('Refresh').selectOption('1m0s')
+  await page.getByLabel('k8s.pod.name: regular expression').fill('checkout-[0-9]')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**q=check*')
   const download = page.waitForEvent('download')
@@ -260,6 +261,8 @@ async function withoutScripts (browser) {
   await page.locator('#profiles').getByRole('link', { name: 'last hour' }).click()
   await page.waitForURL('**from=-1h*')
   await page.locator('#profiles').getByRole('link', { name: 'Refresh' }).click()
+  await page.locator('#profiles').getByRole('link', { name: 'Without k8s.pod.name =~ checkout-[0-9]' }).click()
+  await page.waitForURL(url => !url.search.includes('k8s.pod.name'))
   await page.locator('#profiles').getByRole('link', { name: 'Functions' }).click()
   await page.locator('main tbody a').first().click()
   await page.getByRole('heading', { name: 'Callers' }).waitFor()
