@@ -111,8 +111,11 @@ func baseText(r *http.Request, values url.Values) string {
 
 // offerTypes adds links to the same page of the other types of the service, for the same time and resources.
 func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
-	query := ""
-	if kept := choosing(values); len(kept) > 0 {
+	query, kept := "", choosing(values)
+	if layout := values.Get(layoutParameter); layout != "" {
+		kept.Set(layoutParameter, layout)
+	}
+	if len(kept) > 0 {
 		query = "?" + kept.Encode()
 	}
 	for _, name := range p.store.Types(p.tenant(r), a.Service, maxTypes) {

@@ -86,7 +86,7 @@ func TestServerLayout(t *testing.T) {
 		assert.Equal(t, "from=-15m&layout=flame", response.Request.URL.RawQuery)
 		assert.Contains(t, flame, `<html lang="en" class="flame">`)
 		assert.Equal(t, "?from=-15m", linksOf(flame)["Root at the top"])
-		for _, other := range []string{"Functions", "Labels", "Compare", "Graph and table"} {
+		for _, other := range []string{"Functions", "Labels", "Compare", "Graph and table", "samples"} {
 			response, next := s.follow(t, s.url+path, linksOf(flame)[other])
 			require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", other, next)
 			_, again := s.follow(t, response.Request.URL.String(), linksOf(next)["Flame graph"])

@@ -22,9 +22,11 @@ type Selector struct {
 	known      map[string]bool
 }
 
+// The bounds of expressions.
 const (
-	// MaxSteps is how many steps an expression may have, its repetitions written out, and MaxExpression how many bytes.
-	MaxSteps      = 500
+	// MaxSteps is how many steps one may have, its repetitions written out.
+	MaxSteps = 500
+	// MaxExpression is how many bytes one may have.
 	MaxExpression = 1024
 	// MaxText is how long a value may be that an expression can match.
 	MaxText = 512
