@@ -266,7 +266,7 @@ func run(t *testing.T, browser, pictures string, seen any, arguments ...string) 
 	fill(t, intake, pages)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	command := exec.CommandContext(ctx, "node", append([]string{"look.mjs", browser, pages + "/", pictures, rootFrame(t)}, arguments...)...) //nolint:gosec // arguments of this test
+	command := exec.CommandContext(ctx, "node", append([]string{"look.mjs", browser, pages + "/", pictures, rootFrame(t)}, arguments...)...)
 	command.Dir = page
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it ends the browser
 	command.WaitDelay = 10 * time.Second

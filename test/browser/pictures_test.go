@@ -60,7 +60,7 @@ func paletted(picture image.Image) *image.Paletted {
 			c := at(x, y)
 			index, known := nearest[c]
 			if !known {
-				index = uint8(palette.Index(c)) //nolint:gosec // there are 256 at most
+				index = uint8(palette.Index(c))
 				nearest[c] = index
 			}
 			few.SetColorIndex(x, y, index)
