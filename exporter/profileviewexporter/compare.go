@@ -114,7 +114,7 @@ func (c *comparePage) ask(d *drawing, offered *filter, query url.Values) {
 	for _, f := range c.Fields {
 		asked = append(asked, f.Now.Parameter, f.Base.Parameter)
 	}
-	c.Kept = keptBut(query, asked...)
+	c.Kept = kept(query, asked)
 }
 
 // images draws both sides and their difference.

@@ -191,9 +191,20 @@ func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string)
 		asked = append(asked, offered.Parameter, offered.Matching.Name)
 		f.Facets = append(f.Facets, offered)
 	}
+	f.Kept = append(f.Kept, kept(values, asked)...)
+}
+
+// kept are the parameters that a form keeps: all that have a value, but for those that it asks for.
+func kept(values url.Values, asked []string) (parameters []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if value := values.Get(name); !slices.Contains(asked, name) && value != "" {
-			f.Kept = append(f.Kept, parameter{Name: name, Value: value})
+		if slices.Contains(asked, name) {
+			continue
+		}
+		for _, value := range values[name] {
+			if value != "" {
+				parameters = append(parameters, parameter{Name: name, Value: value})
+			}
 		}
 	}
+	return parameters
 }

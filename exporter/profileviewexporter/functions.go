@@ -165,15 +165,8 @@ func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 		}
 		f.Columns = append(f.Columns, c)
 	}
-	f.Kept = keptBut(query, searchParameter)
+	f.Kept = kept(query, []string{searchParameter})
 	return nil
-}
-
-// keptBut are the parameters that a form keeps, but for those that it asks for.
-func keptBut(values url.Values, asked ...string) (kept []parameter) {
-	var f filter
-	f.offer(nil, values, asked...)
-	return f.Kept
 }
 
 // fillNeighbours makes the tables of the callers and callees of a function.

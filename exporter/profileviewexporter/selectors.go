@@ -108,7 +108,10 @@ func conditionsOf(values url.Values) (shown []condition) {
 		wanted, _ := selectorsOf(values, prefix) // They were read before.
 		for i := range wanted {
 			s := &wanted[i]
-			shown = append(shown, condition{Name: s.Key, Operator: s.Operator(), Value: s.Text, Without: "?" + without(values, parameterOf(prefix, s)).Encode()})
+			left := maps.Clone(values)
+			name := parameterOf(prefix, s)
+			left[name] = slices.DeleteFunc(slices.Clone(values[name]), func(value string) bool { return value == s.Text })
+			shown = append(shown, condition{Name: s.Key, Operator: s.Operator(), Value: s.Text, Without: "?" + left.Encode()})
 		}
 	}
 	return shown

@@ -133,6 +133,11 @@ func TestServerSelectorsOnPages(t *testing.T) {
 	assert.Contains(t, page, `<input name="resource.pod~"`)
 	assert.Contains(t, page, `<input type="hidden" name="resource.pod!~" value="a|b">`)
 	assert.Contains(t, page, ">1 samples, ")
+	const twice = "/view/cart/samples/functions?resource.pod!=a&resource.pod!=b"
+	_, other := s.get(t, twice)
+	assert.Equal(t, 3, strings.Count(string(other), `<input type="hidden" name="resource.pod!" value="b">`), "each form keeps both")
+	assert.Contains(t, string(other), `pod != a <a href="?resource.pod%21=b"`)
+
 	response, page := s.follow(t, s.url+path, "functions?from=-15m&resource.pod%21~=a%7Cb")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, page, ">3 samples, ")
