@@ -8,11 +8,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // about is what the bar of a page tells about it. Links are relative to the page.
@@ -32,8 +32,8 @@ type about struct {
 	Command   string
 	// Views are links to the pages about the same profile.
 	Views []choice
-	// Attributes are those of the resources, and the labels of samples, that were chosen.
-	Attributes []parameter
+	// Conditions are the attributes of the resources, and the labels of samples, that were chosen.
+	Conditions []condition
 	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
 	// all samples.
 	Trace, Span, TraceLink, Whole string
@@ -64,11 +64,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 			a.Far++
 		}
 	}
-	for _, chosen := range []map[string]string{attributesOf(values, ""), valuesByKey(values, labelPrefix)} {
-		for _, name := range slices.Sorted(maps.Keys(chosen)) {
-			a.Attributes = append(a.Attributes, parameter{Name: name, Value: chosen[name]})
-		}
-	}
+	a.Conditions = conditionsOf(values)
 	a.offerViews(r, values)
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)
@@ -115,8 +111,11 @@ func baseText(r *http.Request, values url.Values) string {
 
 // offerTypes adds links to the same page of the other types of the service, for the same time and resources.
 func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
-	query := ""
-	if kept := choosing(values); len(kept) > 0 {
+	query, kept := "", choosing(values)
+	if layout := values.Get(layoutParameter); layout != "" {
+		kept.Set(layoutParameter, layout)
+	}
+	if len(kept) > 0 {
 		query = "?" + kept.Encode()
 	}
 	for _, name := range p.store.Types(p.tenant(r), a.Service, maxTypes) {
@@ -130,7 +129,7 @@ func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
 // offerTimes adds links to the presets of which there are profiles, and one that compares with the time before.
 func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 	current, isPreset := presetOf(values)
-	attributes := attributesOf(values, "")
+	attributes, _ := attributesOf(values, "") // They were read before.
 	for _, offered := range presets {
 		c := choice{Name: offered.name, Current: isPreset && offered.from == current.from}
 		if p.holdsBetween(r, a, attributes, offered.age, 0) {
@@ -160,7 +159,7 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 
 // holdsBetween tells whether there is a profile of a service and type that is not older than oldest and not younger than
 // youngest. Without an age it is of any.
-func (p *pages) holdsBetween(r *http.Request, a *about, attributes map[string]string, oldest, youngest time.Duration) bool {
+func (p *pages) holdsBetween(r *http.Request, a *about, attributes []selector.Selector, oldest, youngest time.Duration) bool {
 	q := recent.Query{Tenant: p.tenant(r), Service: a.Service, Type: a.Type, Attributes: attributes}
 	now := p.now()
 	if oldest > 0 {

@@ -8,10 +8,8 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
@@ -33,6 +31,8 @@ type bar struct {
 	Plain string
 	// Table leads to the page that has the same as a table, from the flame graph.
 	Table string
+	// Layouts are links to the same flame graph in each layout, of those only.
+	Layouts []choice
 	// Filter is a form that chooses resources and labels of samples.
 	Filter filter
 	// Total is the sum of the samples, with its type.
@@ -61,6 +61,7 @@ func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
 
 // offerComparison adds a form that compares with another profile: of another service, type or time.
 func (b *bar) offerComparison(values url.Values) {
+	var asked []string
 	for _, f := range []field{
 		{Parameter: basePrefix + "service", Name: "service", Placeholder: b.Service},
 		{Parameter: basePrefix + "type", Name: "type", Placeholder: b.Type},
@@ -69,13 +70,9 @@ func (b *bar) offerComparison(values url.Values) {
 	} {
 		f.Value = values.Get(f.Parameter)
 		b.Comparison = append(b.Comparison, f)
+		asked = append(asked, f.Parameter)
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		asked := slices.ContainsFunc(b.Comparison, func(f field) bool { return f.Parameter == name })
-		if value := values.Get(name); !asked && value != "" {
-			b.ComparisonKept = append(b.ComparisonKept, parameter{Name: name, Value: value})
-		}
-	}
+	b.ComparisonKept = kept(values, asked)
 }
 
 func (b *bar) html() ([]byte, error) {

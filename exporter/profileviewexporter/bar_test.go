@@ -48,7 +48,7 @@ func TestServerBar(t *testing.T) {
 		s.post(t, made(t, ago(age), []string{"samples"}, int64(10*(i+1))), map[string]any{"service.name": "a/b", "pod": "p"})
 	}
 	s.post(t, made(t, ago(time.Minute), []string{"other"}, 1), map[string]any{"service.name": "a/b"})
-	for _, page := range []string{"flamegraph", "top", "peek"} {
+	for _, page := range []string{"flamegraph", "both", "top", "peek"} {
 		path := "/view/a%2Fb/samples/" + page + "?from=-15m&resource.pod=p&f=main"
 		response, body := s.get(t, path)
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
@@ -194,7 +194,7 @@ func TestServerWithoutSymbols(t *testing.T) {
 	}
 	s := newServing(t, nil)
 	s.post(t, written(t, p), map[string]any{"service.name": "s"})
-	for _, page := range []string{"flamegraph", "top", "peek"} {
+	for _, page := range []string{"flamegraph", "both", "top", "peek"} {
 		_, body := s.get(t, "/view/s/samples/"+page)
 		text := strings.ReplaceAll(html.UnescapeString(string(body)), `\u002b`, "+")
 		assert.Contains(t, text, "native+0x2234", page)

@@ -67,7 +67,7 @@ func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 			return nil, err
 		}
 		above.Legend, above.Coloured = legendOf(shown, query.Get(sampleIndexParameter)), true
-		page.Table = &functionsPage{}
+		page.Table = &functionsPage{most: maxFunctions, link: functionLink}
 		if err := page.Table.fill(d, shown); err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (c *comparePage) ask(d *drawing, offered *filter, query url.Values) {
 	for _, f := range c.Fields {
 		asked = append(asked, f.Now.Parameter, f.Base.Parameter)
 	}
-	c.Kept = keptBut(query, asked...)
+	c.Kept = kept(query, asked)
 }
 
 // images draws both sides and their difference.

@@ -7,6 +7,6 @@
 // go build.
 //
 // Profiles come as pprofs from the encoder, and are held by service and type (hold.go, internal/recent). A request chooses
-// some of them (choose.go, query.go); they are merged (internal/merge), and drawn by the pages of google/pprof
+// some of them (choose.go, query.go, selectors.go); they are merged (internal/merge), and drawn by the pages of google/pprof
 // (internal/viewer), or by ours (own.go).
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"

@@ -95,10 +95,19 @@ type filter struct {
 	Seconds int
 }
 
+// facet is an attribute or a label: a choice of its values, and a regular expression for them.
 type facet struct {
 	Parameter, Name string
 	Options         []option
 	More            bool
+	// Matching is the parameter of the expression.
+	Matching parameter
+}
+
+// facetOf returns what the form asks for of an attribute or label, without options.
+func facetOf(prefix, key string, more bool, values url.Values) facet {
+	name := prefix + key
+	return facet{Parameter: name, Name: key, More: more, Matching: parameter{Name: name + expressionMark, Value: values.Get(name + expressionMark)}}
 }
 
 type option struct {
@@ -140,9 +149,9 @@ func (p *pages) filterOf(r *http.Request, values url.Values, refresh time.Durati
 // offerLabels adds the choice of labels of samples. It returns the parameters that the form asks for.
 func (f *filter) offerLabels(counts *merge.Counts, values url.Values) (asked []string) {
 	for _, key := range counts.Labels {
-		offered := facet{Parameter: labelPrefix + key.Key, Name: key.Key, More: key.Distinct > len(key.Values)}
+		offered := facetOf(labelPrefix, key.Key, key.Distinct > len(key.Values), values)
 		selected := values.Get(offered.Parameter)
-		if selected == "" && len(key.Values) == 1 && key.Values[0].Samples == counts.Samples {
+		if selected == "" && offered.Matching.Value == "" && len(key.Values) == 1 && key.Values[0].Samples == counts.Samples {
 			continue // no choice
 		}
 		found := false
@@ -154,7 +163,7 @@ func (f *filter) offerLabels(counts *merge.Counts, values url.Values) (asked []s
 		if selected != "" && !found {
 			offered.Options = append(offered.Options, option{Value: selected, Text: selected, Selected: true})
 		}
-		asked = append(asked, offered.Parameter)
+		asked = append(asked, offered.Parameter, offered.Matching.Name)
 		f.Facets = append(f.Facets, offered)
 	}
 	return asked
@@ -171,7 +180,7 @@ func labelText(v pprofmerge.LabelValue) string {
 // offer adds the choice of attributes, and keeps the parameters that the form does not ask for: neither there nor by asked.
 func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string) {
 	for _, each := range found {
-		offered := facet{Parameter: attributePrefix + each.Name, Name: each.Name, More: each.More}
+		offered := facetOf(attributePrefix, each.Name, each.More, values)
 		selected := values.Get(offered.Parameter)
 		if selected != "" && !slices.Contains(each.Values, selected) {
 			each.Values = append(each.Values, selected)
@@ -179,12 +188,23 @@ func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string)
 		for _, value := range each.Values {
 			offered.Options = append(offered.Options, option{Value: value, Text: value, Selected: value == selected})
 		}
-		asked = append(asked, offered.Parameter)
+		asked = append(asked, offered.Parameter, offered.Matching.Name)
 		f.Facets = append(f.Facets, offered)
 	}
+	f.Kept = append(f.Kept, kept(values, asked)...)
+}
+
+// kept are the parameters that a form keeps: all that have a value, but for those that it asks for.
+func kept(values url.Values, asked []string) (parameters []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if value := values.Get(name); !slices.Contains(asked, name) && value != "" {
-			f.Kept = append(f.Kept, parameter{Name: name, Value: value})
+		if slices.Contains(asked, name) {
+			continue
+		}
+		for _, value := range values[name] {
+			if value != "" {
+				parameters = append(parameters, parameter{Name: name, Value: value})
+			}
 		}
 	}
+	return parameters
 }

@@ -39,6 +39,9 @@ type functionsPage struct {
 	Function         *functionRow
 	All, Flamegraph  string
 	Callers, Callees []functionRow
+	// most is how many functions are shown, and link where each leads to.
+	most int
+	link func(name string, query url.Values) string
 }
 
 // neighboursTable is a table of callers or callees.
@@ -62,7 +65,8 @@ type functionRow struct {
 // valueTexts are those of one sum: the value and its share, or both sides and their difference.
 type valueTexts struct {
 	Now, Share, Before, Change string
-	More, Less                 bool
+	// Compared says that there are two sides.
+	Compared, More, Less bool
 }
 
 // functionOrder is a way to sort functions.
@@ -111,7 +115,7 @@ func (p *pages) drawFunctions(d *drawing) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	above, page := bar{}, &functionsPage{}
+	above, page := bar{}, &functionsPage{most: maxFunctions, link: functionLink}
 	if len(d.base) > 0 {
 		above.Legend = legendOf(shown, d.r.URL.Query().Get(sampleIndexParameter))
 	}
@@ -144,7 +148,7 @@ func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 		rows = slices.DeleteFunc(rows, func(row functions.Row) bool { return !strings.Contains(strings.ToLower(row.Name), part) })
 	}
 	slices.SortStableFunc(rows, func(a, b functions.Row) int { return order.compare(&a, &b) })
-	f.Found, f.Shown = len(rows), min(len(rows), maxFunctions)
+	f.Found, f.Shown = len(rows), min(len(rows), f.most)
 	for i := range rows[:f.Shown] {
 		f.Rows = append(f.Rows, f.row(&rows[i], total, d.counts.Unit, query))
 	}
@@ -161,15 +165,8 @@ func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 		}
 		f.Columns = append(f.Columns, c)
 	}
-	f.Kept = keptBut(query, searchParameter)
+	f.Kept = kept(query, []string{searchParameter})
 	return nil
-}
-
-// keptBut are the parameters that a form keeps, but for those that it asks for.
-func keptBut(values url.Values, asked ...string) (kept []parameter) {
-	var f filter
-	f.offer(nil, values, asked...)
-	return f.Kept
 }
 
 // fillNeighbours makes the tables of the callers and callees of a function.
@@ -211,16 +208,20 @@ func (f *functionsPage) neighbours(all []functions.Row, own *functions.Row, unit
 }
 
 func (f *functionsPage) row(row *functions.Row, total functions.Sum, unit string, query url.Values) functionRow {
-	target := without(without(query, sortParameter), searchParameter)
 	return functionRow{
-		Name: row.Name, Link: "functions?" + with(target, functionParameter, row.Name).Encode(),
-		Flat: valuesOf(row.Flat, total, unit), Cum: valuesOf(row.Cum, total, unit),
+		Name: row.Name, Link: f.link(row.Name, query),
+		Flat: f.values(row.Flat, total, unit), Cum: f.values(row.Cum, total, unit),
 	}
 }
 
-func valuesOf(s, total functions.Sum, unit string) valueTexts {
+// functionLink leads to the callers and callees of a function.
+func functionLink(name string, query url.Values) string {
+	return "functions?" + with(without(without(query, sortParameter), searchParameter), functionParameter, name).Encode()
+}
+
+func (f *functionsPage) values(s, total functions.Sum, unit string) valueTexts {
 	return valueTexts{
 		Now: amount(s.Now, unit), Share: share(s.Now, total.Now), Before: amount(s.Before, unit), Change: signed(s.Change(), unit),
-		More: s.Change() > 0, Less: s.Change() < 0,
+		Compared: f.Compared, More: s.Change() > 0, Less: s.Change() < 0,
 	}
 }

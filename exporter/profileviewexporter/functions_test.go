@@ -172,7 +172,7 @@ func TestServerComparePage(t *testing.T) {
 func TestServerComparesLabels(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s"})
-	for _, page := range []string{"flamegraph", "top", "peek", "functions", "compare"} {
+	for _, page := range []string{"flamegraph", "both", "top", "peek", "functions", "compare"} {
 		response, body := s.get(t, "/view/s/samples/"+page+"?label.region=eu&base_label.region="+url.QueryEscape("us <&>"))
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
 		assert.Contains(t, string(body), "<strong>1</strong>", page)

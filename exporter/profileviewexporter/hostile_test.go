@@ -124,6 +124,7 @@ func TestServerHostileProfiles(t *testing.T) {
 		p = nil
 		for path, want := range map[string]string{
 			"/view/s/samples/flamegraph": sum,
+			"/view/s/samples/both":       sum,
 			"/view/s/samples/top":        sum,
 			"/view/s/samples/peek":       sum,
 			"/view/s/samples/top?tf=1":   "",
@@ -136,7 +137,7 @@ func TestServerHostileProfiles(t *testing.T) {
 			"/view/s/samples/compare?resource.pod=a&base_resource.pod=b": "",
 			"/pgo/s?depth=1000": "",
 		} {
-			if strings.Contains(path, "tf=") && name != "many labels" {
+			if strings.Contains(path, "tf=") && name != "many labels" || strings.HasSuffix(path, "/both") && name != "many functions" {
 				continue
 			}
 			w := httptest.NewRecorder()
@@ -179,7 +180,7 @@ func TestServerHostileNames(t *testing.T) {
 		"/", "/?q=" + url.QueryEscape(evil), "/?" + query, "/trace/" + traceA, "/trace/" + url.PathEscape(evil),
 		"/profiles/" + url.PathEscape(evil) + "/none", "/?" + url.QueryEscape(evil) + "=x", "/diff/" + series + "?from=-5m&base_until=-5m",
 	}
-	for _, page := range []string{"flamegraph", "top", "peek"} {
+	for _, page := range []string{"flamegraph", "both", "top", "peek"} {
 		paths = append(paths, "/view/"+series+"/"+page, "/view/"+series+"/"+page+"?"+query, "/view/"+series+"/"+page+"?label."+url.QueryEscape(evil)+"="+url.QueryEscape(evil), "/view/"+series+"/"+page+"?f="+url.QueryEscape(regexp.QuoteMeta(evil)))
 	}
 	for _, page := range []string{
@@ -209,7 +210,7 @@ func TestServerHostileNames(t *testing.T) {
 func TestServerSaysWhatIsLeftOut(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.MaxPageMemory, cfg.MaxDepth = 20_000, 4 })
 	s.post(t, written(t, hostile(100, 10, 50, 10, 0, 1)), map[string]any{"service.name": "s"})
-	for _, page := range []string{"flamegraph", "top", "peek"} {
+	for _, page := range []string{"flamegraph", "both", "top", "peek"} {
 		response, body := s.get(t, "/view/s/samples/"+page)
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		n, err := strconv.Atoi(response.Header.Get(stacksLeftOutHeader))

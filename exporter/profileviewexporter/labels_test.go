@@ -83,7 +83,7 @@ func TestServerFilters(t *testing.T) {
 		assert.Equal(t, want, response.StatusCode, "%s: %s", path, body)
 	}
 	many := url.Values{}
-	for i := range maxLabels + 1 {
+	for i := range maxSelectors + 1 {
 		many.Set(labelPrefix+strconv.Itoa(i), "x")
 	}
 	response, _ := s.get(t, "/profiles/s/samples?"+many.Encode())

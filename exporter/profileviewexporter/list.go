@@ -41,10 +41,14 @@ const (
 // list returns the series for an answer, and the query of the next answer if there are more.
 func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, next string, err error) {
 	now := p.now()
+	attributes, err := attributesOf(values, "")
+	if err != nil {
+		return nil, "", err
+	}
 	q := recent.ListQuery{
 		Tenant:       p.tenant(r),
 		AfterService: values.Get(afterServiceParameter), AfterType: values.Get(afterTypeParameter),
-		Attributes: attributesOf(values, ""), Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
+		Attributes: attributes, Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
 	}
 	if q.Order, err = orderOf(values.Get(sortParameter)); err != nil {
 		return nil, "", err

@@ -49,7 +49,7 @@ func (p *pages) listPage(r *http.Request, values url.Values, all []recent.Series
 	}
 	page.Filter = p.filterOf(r, values, refresh)
 	page.Columns = columnsOf(values)
-	page.Searched = values.Get(searchParameter) != "" || len(attributesOf(values, "")) > 0
+	page.Searched = values.Get(searchParameter) != "" || wantsAny(values, attributePrefix)
 	page.Cut = len(all) == seriesPerAnswer && next == ""
 	if len(all) == 0 {
 		page.Held = p.store.HeldOf(p.tenant(r))

@@ -25,6 +25,7 @@ type view struct {
 
 var views = []view{
 	{"flamegraph", "Flame graph", viewParameters, policyViewer, (*pages).drawGoogle},
+	{besidePage, "Graph and table", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"top", "Top", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"peek", "Peek", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"functions", "Functions", slices.Concat(ownParameters, []string{searchParameter, sortParameter, functionParameter}), policyOwn, (*pages).drawFunctions},

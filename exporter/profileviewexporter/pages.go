@@ -53,7 +53,8 @@ func (p *pages) handler() http.Handler {
 		"/profiles":                  p.serveSeries,
 		"/profiles/{service}/{type}": p.serveProfile,
 		"/pgo/{service}":             p.servePGO,
-		"/static/timeline.js":        p.serveScript,
+		"/static/timeline.js":        p.serveScript(timelineScript),
+		"/static/flamegraph.js":      p.serveScript(flamegraphScript),
 	} {
 		mux.Handle("GET "+path, answering(serve))
 	}
@@ -174,7 +175,7 @@ func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Wor
 		return nil, err
 	}
 	defer release()
-	if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork); err != nil {
+	if work.Reservation, err = p.budget.Reserve(r.Context(), leastWork+expressionBytes(work.Only)+expressionBytes(work.BaseOnly)); err != nil {
 		return nil, err
 	}
 	return answer(work)

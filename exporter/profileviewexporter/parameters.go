@@ -29,9 +29,9 @@ var (
 		basePrefix + "service", basePrefix + "type", basePrefix + fromParameter, basePrefix + untilParameter, basePrefix + windowParameter,
 		basePrefix + attributePrefix, basePrefix + labelPrefix,
 	}
-	viewParameters = slices.Concat(chooseParameters, baseParameters, viewer.Parameters)
+	viewParameters = slices.Concat(ownParameters, viewer.Parameters)
 	// ownParameters are those of all pages that are not of google/pprof.
-	ownParameters  = slices.Concat(chooseParameters, baseParameters, []string{sampleIndexParameter})
+	ownParameters  = slices.Concat(chooseParameters, baseParameters, []string{sampleIndexParameter, layoutParameter})
 	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter, attributePrefix}
 	// listPageParameters are those of the list that people see.
 	listPageParameters = slices.Concat(listParameters, []string{refreshParameter})

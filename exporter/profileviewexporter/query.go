@@ -55,27 +55,8 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 			return q, err
 		}
 	}
-	q.Attributes = attributesOf(values, prefix)
-	return q, nil
-}
-
-// attributesOf returns the attributes of the resource that parameters name. An empty value is any.
-func attributesOf(values url.Values, prefix string) map[string]string {
-	return valuesByKey(values, prefix+attributePrefix)
-}
-
-// valuesByKey returns the values of the parameters that begin with a prefix, by what follows it.
-func valuesByKey(values url.Values, prefix string) map[string]string {
-	var found map[string]string
-	for name, list := range values {
-		if key, begins := strings.CutPrefix(name, prefix); begins && key != "" && list[0] != "" {
-			if found == nil {
-				found = map[string]string{}
-			}
-			found[key] = list[0]
-		}
-	}
-	return found
+	q.Attributes, err = attributesOf(values, prefix)
+	return q, err
 }
 
 // bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or

@@ -4,7 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"net/http"
@@ -43,8 +42,9 @@ type timeBar struct {
 // timelineOf returns the timeline of the profiles that the page could show, of those held. Profiles of a time far from their
 // arrival have no place on it.
 func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
+	attributes, _ := attributesOf(values, "") // They were read before.
 	all, _ := p.store.Select(recent.Query{
-		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributesOf(values, ""),
+		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributes,
 	})
 	all = slices.DeleteFunc(all, (*recent.Entry).Far)
 	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {
@@ -113,18 +113,4 @@ func withSpan(values url.Values, from, until string) url.Values {
 		changed.Set(untilParameter, until)
 	}
 	return changed
-}
-
-//go:embed timeline.js
-var timelineScript []byte
-
-// serveScript answers with the script by which a pointer or the arrow keys choose a time.
-func (p *pages) serveScript(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), nil); err != nil {
-		return err
-	}
-	if p.unchanged(w, r, "") {
-		return nil
-	}
-	return write(w, "text/javascript; charset=utf-8", timelineScript)
 }

@@ -20,7 +20,7 @@ import (
 func TestServerTimeline(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
 	now := time.Now()
-	for i, age := range []time.Duration{9 * time.Minute, 5 * time.Minute, 5*time.Minute - time.Second, time.Minute, 400 * 24 * time.Hour} {
+	for i, age := range []time.Duration{9*time.Minute - 30*time.Second, 5 * time.Minute, 5*time.Minute - time.Second, time.Minute, 400 * 24 * time.Hour} {
 		s.post(t, made(t, now.Add(-age), []string{"samples"}, int64(i+1)), map[string]any{"service.name": "a/b", "pod": "p"})
 	}
 	s.post(t, made(t, now.Add(-7*time.Minute), []string{"samples"}, 1), map[string]any{"service.name": "a/b", "pod": "q"})

@@ -5,13 +5,11 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"encoding/hex"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // The parameters that choose the samples of a trace and of a span. traceField and spanField stand for their values in trace_url.
@@ -22,18 +20,11 @@ const (
 	spanField      = "{span_id}"
 )
 
-// maxLabels is how many labels a request can want.
-const maxLabels = 16
-
 // onlyOf returns the labels that samples must have, as parameters say. Those of labels begin with prefix, if there is one.
-func (p *pages) onlyOf(values url.Values, prefix string) ([]pprofmerge.Label, error) {
-	var only []pprofmerge.Label
-	labels := valuesByKey(values, prefix+labelPrefix)
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		only = append(only, pprofmerge.Label{Key: key, Text: labels[key]})
-	}
-	if len(only) > maxLabels {
-		return nil, fail(http.StatusBadRequest, "%d labels are wanted, at most %d can be", len(only), maxLabels)
+func (p *pages) onlyOf(values url.Values, prefix string) ([]selector.Selector, error) {
+	only, err := selectorsOf(values, prefix+labelPrefix)
+	if err != nil {
+		return nil, err
 	}
 	for _, id := range []struct {
 		parameter, label string
@@ -49,7 +40,7 @@ func (p *pages) onlyOf(values url.Values, prefix string) ([]pprofmerge.Label, er
 		if id.label == "" {
 			return nil, fail(http.StatusNotFound, "samples have no label of a span: the option link_labels::span is empty")
 		}
-		only = append(only, pprofmerge.Label{Key: id.label, Text: text})
+		only = append(only, selector.Selector{Key: id.label, Text: text})
 	}
 	return only, nil
 }

@@ -97,7 +97,10 @@ func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, fou
 		return err
 	}
 	entries := p.store.Newest(p.tenant(r), from, until, maxSearched+1)
-	attributes := attributesOf(values, "")
+	attributes, err := attributesOf(values, "")
+	if err != nil {
+		return err
+	}
 	rows := map[[2]string]int{}
 	var raw []byte
 	size := int64(0)

@@ -122,7 +122,7 @@ var countLimits = pprofmerge.LabelLimits{Keys: 8, Values: 50, Text: 128}
 // countsFor are the counts of what a page offers. What else there is of a label matters where one is chosen.
 func countsFor(values url.Values) merge.Counts {
 	return merge.Counts{
-		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: len(valuesByKey(values, labelPrefix)) > 0,
+		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: wantsAny(values, labelPrefix),
 	}
 }
 
@@ -162,27 +162,42 @@ func (p *pages) bar(d *drawing, above *bar) ([]byte, error) {
 
 // drawGoogle draws a page of google/pprof.
 func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
-	page := d.r.PathValue("page")
+	page, values := d.r.PathValue("page"), d.r.URL.Query()
+	drawn := page
+	if page == besidePage {
+		drawn = "flamegraph"
+	}
 	shown, err := p.merged(d, viewer.CostsOf(page))
 	if err != nil {
 		return nil, err
 	}
-	above := bar{Coloured: page == "flamegraph"}
+	isGraph := drawn == "flamegraph"
+	above, additions := bar{Coloured: isGraph}, viewer.Additions{Title: d.about.title()}
 	if len(d.base) > 0 {
-		above.Legend = legendOf(shown, d.r.URL.Query().Get(sampleIndexParameter))
+		above.Legend = legendOf(shown, values.Get(sampleIndexParameter))
 	}
 	if page != plainPage {
 		above.Plain = plainPage + d.about.Refresh
 	}
-	if page == "flamegraph" {
+	if isGraph {
 		above.Table = "top" + d.about.Refresh
+		if additions.Layout, err = layoutOf(values); err != nil {
+			return nil, err
+		}
+		above.Layouts = layouts(values, additions.Layout)
 	}
-	added, err := p.bar(d, &above)
-	if err != nil {
+	if page == besidePage {
+		if additions.Beside, err = besides(d, shown); err != nil {
+			return nil, err
+		}
+	}
+	if additions.Bar, err = p.bar(d, &above); err != nil {
 		return nil, err
 	}
-	additions := viewer.Additions{Title: d.about.title(), Bar: added, Notice: strings.Join(d.notices, " ")}
-	status, body, err := viewer.Render(d.r, shown, page, additions, p.pageMemory()+viewer.PageBytes)
+	additions.Notice = strings.Join(d.notices, " ")
+	request := d.r.Clone(d.r.Context())
+	request.URL.RawQuery = forGoogle(values).Encode()
+	status, body, err := viewer.Render(request, shown, drawn, additions, p.pageMemory()+viewer.PageBytes)
 	if err == nil && status != http.StatusOK {
 		err = fail(status, "%s", body)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 var wide = pprofmerge.LabelLimits{Keys: 100, Values: 100, Text: 100}
@@ -83,7 +84,7 @@ func TestLabels(t *testing.T) {
 func TestLabelsOfOnly(t *testing.T) {
 	m := pprofmerge.New()
 	m.CountLabels, m.CountOthers = true, true
-	m.Only = []pprofmerge.Label{{Key: "region", Text: "us"}, {Key: "user", Text: "ann"}}
+	m.Only = []selector.Selector{{Key: "region", Text: "us"}, {Key: "user", Text: "ann"}}
 	require.NoError(t, m.Add(raw(t, regions()), nil))
 	assert.Equal(t, map[string][]pprofmerge.LabelValue{
 		"region": {{Text: "us", Samples: 1, Value: 10}, {Text: "eu", Samples: 1, Value: 1}},
@@ -95,7 +96,7 @@ func TestLabelsOfOnly(t *testing.T) {
 
 	m = pprofmerge.New()
 	m.CountLabels = true
-	m.Only = []pprofmerge.Label{{Key: "user", Text: "ann"}}
+	m.Only = []selector.Selector{{Key: "user", Text: "ann"}}
 	require.NoError(t, m.Add(raw(t, regions()), nil))
 	assert.Equal(t, []pprofmerge.LabelValue{{Text: "ann", Samples: 2, Value: 11}}, labelsOf(t, m, wide)["user"])
 }
@@ -118,7 +119,7 @@ func TestLabelsOfDrawn(t *testing.T) {
 		for key, values := range labelsOf(t, m, wide) {
 			for _, v := range values {
 				alone := pprofmerge.New()
-				alone.Only = []pprofmerge.Label{{Key: key, Text: v.Text}}
+				alone.Only = []selector.Selector{{Key: key, Text: v.Text}}
 				require.NoError(t, alone.Add(raw(t, p), nil))
 				samples, value := alone.Total(0)
 				same := 0

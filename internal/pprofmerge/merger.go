@@ -10,6 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/references"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // Merger adds up pprofs. Make it with [New]. Not safe for concurrent use.
@@ -18,7 +19,7 @@ type Merger struct {
 	// take then; and again and again in long work. Its error ends the work, and is returned.
 	Reserve func(bytes int64) error
 	// Only are labels that samples must have; those without all of them are left out.
-	Only []Label
+	Only []selector.Selector
 	// CountLabels has the samples added up by their labels, see [Merger.Labels]. With CountOthers, a sample without one of the labels of Only
 	// counts as what else there is of that label.
 	CountLabels, CountOthers bool

@@ -8,14 +8,22 @@ import (
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// Label is a label of a sample whose value is a text, or a number in decimal digits.
-type Label struct{ Key, Text string }
-
 // Mentions tells whether a pprof may have samples with all of these labels, without reading it.
-func Mentions(pprof []byte, labels []Label) bool {
-	for _, l := range labels {
+func Mentions(pprof []byte, labels []selector.Selector) bool {
+	for i := range labels {
+		l := &labels[i]
+		if !l.NeedsKey() {
+			continue
+		}
+		if l.IsExpression() || l.Negated() {
+			if !bytes.Contains(pprof, []byte(l.Key)) {
+				return false
+			}
+			continue
+		}
 		if _, err := strconv.ParseInt(l.Text, 10, 64); err != nil && !bytes.Contains(pprof, []byte(l.Text)) {
 			return false
 		}
@@ -23,9 +31,9 @@ func Mentions(pprof []byte, labels []Label) bool {
 	return true
 }
 
-// Count returns how many samples of a pprof have all of these labels. reserve, if it is not nil, is asked before memory is taken,
+// Count returns how many samples of a pprof have all of these labels. The value of a label is a text, or a number in decimal digits. reserve, if it is not nil, is asked before memory is taken,
 // with the bytes that counting takes then.
-func Count(pprof []byte, labels []Label, reserve func(bytes int64) error) (samples int, err error) {
+func Count(pprof []byte, labels []selector.Selector, reserve func(bytes int64) error) (samples int, err error) {
 	if !Mentions(pprof, labels) {
 		return 0, nil
 	}
@@ -45,19 +53,21 @@ func Count(pprof []byte, labels []Label, reserve func(bytes int64) error) (sampl
 }
 
 // hasAll tells whether all labels that are wanted are among those of a sample.
-func (p *payload) hasAll(labels []pprofwire.Label, wanted []Label) bool {
+func (p *payload) hasAll(labels []pprofwire.Label, wanted []selector.Selector) bool {
 	_, missing := p.missing(labels, wanted)
 	return missing == 0
 }
 
 // missing returns how many of the labels that are wanted a sample does not have, and the position of the last one.
-func (p *payload) missing(labels []pprofwire.Label, wanted []Label) (last, missing int) {
+func (p *payload) missing(labels []pprofwire.Label, wanted []selector.Selector) (last, missing int) {
 	for i := range wanted {
-		found := false
+		has, named := false, false
 		for j := range labels {
-			found = found || p.isLabel(&labels[j], &wanted[i])
+			if string(p.wire.String(labels[j].Key)) == wanted[i].Key {
+				has, named = true, named || p.isNamed(&labels[j], &wanted[i])
+			}
 		}
-		if !found {
+		if !wanted[i].Wants(has, named) {
 			last = i
 			missing++
 		}
@@ -65,13 +75,11 @@ func (p *payload) missing(labels []pprofwire.Label, wanted []Label) (last, missi
 	return last, missing
 }
 
-func (p *payload) isLabel(label *pprofwire.Label, wanted *Label) bool {
-	if string(p.wire.String(label.Key)) != wanted.Key {
-		return false
-	}
+// isNamed tells whether the value of a label is the one that a selector names.
+func (p *payload) isNamed(label *pprofwire.Label, wanted *selector.Selector) bool {
 	if label.Str != 0 {
-		return string(p.wire.String(label.Str)) == wanted.Text
+		return wanted.Names(p.wire.String(label.Str))
 	}
 	var digits [20]byte
-	return string(strconv.AppendInt(digits[:0], label.Num, 10)) == wanted.Text
+	return wanted.Names(strconv.AppendInt(digits[:0], label.Num, 10))
 }

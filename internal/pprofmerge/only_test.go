@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // traced has three samples: of two traces, one of them with another span, and one whose trace is a number.
@@ -28,21 +29,37 @@ func traced() *profile.Profile {
 	return p
 }
 
+// selects returns a selector of a key, written with its operator.
+func selects(t *testing.T, key, operator, text string) selector.Selector {
+	t.Helper()
+	s, err := selector.New(key, text, operator[0] == '!', operator[1] == '~')
+	require.NoError(t, err)
+	return s
+}
+
 // Only the samples with all labels are added up, from both sides of a difference.
 func TestOnly(t *testing.T) {
 	payload := raw(t, traced())
 	for name, test := range map[string]struct {
-		only    []pprofmerge.Label
+		only    []selector.Selector
 		samples int
 		total   int64
 	}{
 		"all":            {nil, 4, 1111},
-		"a trace":        {[]pprofmerge.Label{{Key: "trace_id", Text: "t1"}}, 2, 11},
-		"a span of it":   {[]pprofmerge.Label{{Key: "trace_id", Text: "t1"}, {Key: "span_id", Text: "s2"}}, 1, 10},
-		"of another":     {[]pprofmerge.Label{{Key: "trace_id", Text: "t2"}, {Key: "span_id", Text: "s2"}}, 0, 0},
-		"another key":    {[]pprofmerge.Label{{Key: "other", Text: "t2"}}, 0, 0},
-		"part of a name": {[]pprofmerge.Label{{Key: "trace_id", Text: "t"}}, 0, 0},
-		"nowhere":        {[]pprofmerge.Label{{Key: "trace_id", Text: "x"}}, 0, 0},
+		"a trace":        {[]selector.Selector{{Key: "trace_id", Text: "t1"}}, 2, 11},
+		"a span of it":   {[]selector.Selector{{Key: "trace_id", Text: "t1"}, {Key: "span_id", Text: "s2"}}, 1, 10},
+		"of another":     {[]selector.Selector{{Key: "trace_id", Text: "t2"}, {Key: "span_id", Text: "s2"}}, 0, 0},
+		"another key":    {[]selector.Selector{{Key: "other", Text: "t2"}}, 0, 0},
+		"part of a name": {[]selector.Selector{{Key: "trace_id", Text: "t"}}, 0, 0},
+		"nowhere":        {[]selector.Selector{{Key: "trace_id", Text: "x"}}, 0, 0},
+		"not a trace":    {[]selector.Selector{selects(t, "trace_id", "!=", "t1")}, 2, 1100},
+		"no other":       {[]selector.Selector{selects(t, "other", "!=", "t1")}, 3, 1011},
+		"any trace":      {[]selector.Selector{selects(t, "trace_id", "=~", "t[0-9]|1")}, 4, 1111},
+		"a span":         {[]selector.Selector{selects(t, "span_id", "=~", ".+"), selects(t, "trace_id", "!=", "t2")}, 2, 11},
+		"without a span": {[]selector.Selector{selects(t, "span_id", "!~", ".+")}, 2, 1100},
+		"numbers":        {[]selector.Selector{selects(t, "trace_id", "=~", "[0-9]")}, 1, 1000},
+		"no key":         {[]selector.Selector{selects(t, "nowhere", "=~", ".+")}, 0, 0},
+		"no key is so":   {[]selector.Selector{selects(t, "nowhere", "!~", ".+"), selects(t, "nowhere", "=~", ".*")}, 4, 1111},
 	} {
 		m := pprofmerge.New()
 		m.Only = test.only
@@ -63,27 +80,27 @@ func TestOnly(t *testing.T) {
 		assert.Equal(t, test.total, sum, name)
 	}
 	m := pprofmerge.New()
-	m.Only = []pprofmerge.Label{{Key: "trace_id", Text: "t1"}}
+	m.Only = []selector.Selector{{Key: "trace_id", Text: "t1"}}
 	require.NoError(t, m.Add(payload, nil))
 	require.NoError(t, m.Subtract(payload, nil))
 	assert.Equal(t, 4, m.Samples())
 }
 
 func TestCountRefuses(t *testing.T) {
-	_, err := pprofmerge.Count([]byte{0x0a, 0xff, 't'}, []pprofmerge.Label{{Key: "k", Text: "t"}}, nil)
+	_, err := pprofmerge.Count([]byte{0x0a, 0xff, 't'}, []selector.Selector{{Key: "k", Text: "t"}}, nil)
 	require.ErrorIs(t, err, pprofwire.ErrMalformed)
-	_, err = pprofmerge.Count(raw(t, traced()), []pprofmerge.Label{{Key: "k", Text: "t1"}}, func(int64) error { return errors.ErrUnsupported })
+	_, err = pprofmerge.Count(raw(t, traced()), []selector.Selector{{Key: "k", Text: "t1"}}, func(int64) error { return errors.ErrUnsupported })
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 // A number is wanted by its digits.
 func TestOnlyNumbers(t *testing.T) {
 	payload := raw(t, traced())
-	count, err := pprofmerge.Count(payload, []pprofmerge.Label{{Key: "trace_id", Text: "1"}}, nil)
+	count, err := pprofmerge.Count(payload, []selector.Selector{{Key: "trace_id", Text: "1"}}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 1, count)
-	for _, other := range []pprofmerge.Label{{Key: "trace_id", Text: "2"}, {Key: "other", Text: "1"}, {Key: "trace_id", Text: "01"}} {
-		count, err := pprofmerge.Count(payload, []pprofmerge.Label{other}, nil)
+	for _, other := range []selector.Selector{{Key: "trace_id", Text: "2"}, {Key: "other", Text: "1"}, {Key: "trace_id", Text: "01"}} {
+		count, err := pprofmerge.Count(payload, []selector.Selector{other}, nil)
 		require.NoError(t, err)
 		assert.Zero(t, count, other)
 	}

@@ -1,25 +1,24 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Goes from the list of profiles to a flame graph as a person would, wide and narrow, in light and dark, and says as JSON
-// what is to be seen. Arguments: the browser, the address of the list, a directory for the
-// pictures, the name of a frame.
+// Goes from the list of profiles to a flame graph as a person would, in a window of a size, in light or dark, and says as JSON
+// what is to be seen. Without a size it goes without JavaScript and without a mouse, and says when a first page is painted.
+// Arguments: the browser, the address of the list, a directory for the pictures, the name of a frame, wide or narrow, light or
+// dark.
 
 import { chromium } from 'playwright-core'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { press, violations } from './common.mjs'
+import { byKeys, sideBySide } from './graph.mjs'
+import { linked, paint } from './linked.mjs'
 
-const [executablePath, address, pictures, frameName] = process.argv.slice(2)
+const [executablePath, address, pictures, frameName, size, colorScheme] = process.argv.slice(2)
 const patience = 60_000
 
-const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-
-// violations returns what axe-core finds on a page, by all of its rules.
-async function violations (page) {
-  await page.evaluate(axe)
-  const result = await page.evaluate(() => window.axe.run())
-  return result.violations.map(v => `${page.url()}: ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' ')}`)
-}
+// The pictures that documents show.
+const shown = new Set([
+  'list-wide-light', 'list-narrow-dark', 'flamegraph-wide-light', 'flamegraph-wide-dark', 'both-wide-light', 'difference-wide-light', 'compare-wide-light'
+])
 
 const sizes = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
 
@@ -34,7 +33,10 @@ async function look (browser, size, colorScheme) {
   page.on('requestfailed', request => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
   page.on('response', response => { if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`) })
   page.on('dialog', dialog => { complaints.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
-  const picture = name => page.screenshot({ path: path.join(pictures, `${name}-${size}-${colorScheme}.png`) })
+  const picture = async name => {
+    const file = `${name}-${size}-${colorScheme}`
+    if (shown.has(file) || name === 'failed') await page.screenshot({ path: path.join(pictures, `${file}.png`) })
+  }
 
   await page.goto(address)
   const seen = {
@@ -69,6 +71,14 @@ async function look (browser, size, colorScheme) {
   await picture('flamegraph')
   violated.push(...await violations(page))
 
+  // The same upside down, with the table beside it.
+  await page.goto(new URL('both?from=-15m&layout=flame', page.url()).href)
+  await page.locator('[role=treeitem]').waitFor()
+  await frame.waitFor()
+  seen.besideOverflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  await picture('both')
+  if ((size === 'wide') === (colorScheme === 'light')) violated.push(...await violations(page))
+
   // The menu leads to the other pages about the same profile.
   await page.goto(new URL('top', page.url()).href)
   seen.rows = await page.locator('#rows tr').count()
@@ -94,7 +104,7 @@ async function look (browser, size, colorScheme) {
 
   // The form of the bar chooses a resource.
   await page.locator('#profiles summary', { hasText: 'Filter' }).click()
-  await page.getByLabel('k8s.pod.name').selectOption('checkout-1')
+  await page.getByRole('combobox', { name: 'k8s.pod.name' }).selectOption('checkout-1')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**k8s.pod.name=checkout-1*')
   await frame.waitFor()
@@ -110,33 +120,17 @@ async function look (browser, size, colorScheme) {
   await page.getByText(frameName).locator('visible=true').first().waitFor()
   seen.legend = await page.locator('#legend').innerText()
   violated.push(...await violations(page))
-  if (size === 'wide' && colorScheme === 'light') await picture('difference')
+  await picture('difference')
   await page.goBack()
   await frame.waitFor()
   if (size === 'wide' && colorScheme === 'light') await explore(page, frame, seen, picture)
-  if (size === 'narrow' && colorScheme === 'dark') await explore(page, frame, seen, () => {})
+  if (size === 'narrow' && colorScheme === 'dark') await explore(page, frame, seen, picture)
   await page.locator('.title a').click()
   await row.waitFor()
 
   seen.complaints = complaints
   await context.close()
   return seen
-}
-
-// press presses Tab until what has the focus fits, and returns what that is. The focus must be visible all the way.
-async function press (page, wanted) {
-  for (let n = 0; n < 200; n++) {
-    await page.keyboard.press('Tab')
-    const focus = await page.evaluate(() => {
-      const e = document.activeElement
-      const { outlineStyle, outlineWidth } = getComputedStyle(e)
-      const box = e.getBoundingClientRect()
-      return { text: e.textContent?.trim(), shown: outlineStyle !== 'none' && outlineWidth !== '0px' && box.width > 0, body: e === document.body, tag: e.outerHTML.slice(0, 100) }
-    })
-    if (!focus.shown && !focus.body) throw new Error(`the focus is not visible on ${focus.tag}`)
-    if (focus.text === wanted) return
-  }
-  throw new Error(`no way by keyboard to ${wanted} on ${page.url()}`)
 }
 
 // withKeyboard goes from the list to a flame graph, its table, and back, without a mouse.
@@ -173,6 +167,12 @@ async function explore (page, frame, seen, picture) {
   await bar.getByRole('link', { name: 'last hour' }).click()
   await page.waitForURL('**from=-1h*')
   const address = page.url()
+  await byKeys(page, 'flame', 'ArrowUp', 'ArrowDown')
+  await bar.getByRole('link', { name: 'Root at the top' }).click()
+  await page.waitForURL(url => !url.searchParams.has('layout'))
+  await byKeys(page, 'icicle', 'ArrowDown', 'ArrowUp')
+  await sideBySide(page)
+  await page.goto(address)
   const overflows = []
   const measure = async () => overflows.push(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth))
   await bar.getByRole('link', { name: 'Functions' }).click()
@@ -243,6 +243,7 @@ async function withoutScripts (browser) {
   await page.goto(address)
   await page.getByRole('searchbox').fill('check')
   await page.getByLabel('Refresh').selectOption('1m0s')
+  await page.getByLabel('k8s.pod.name: regular expression').fill('checkout-[0-9]')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL('**q=check*')
   const download = page.waitForEvent('download')
@@ -254,6 +255,8 @@ async function withoutScripts (browser) {
   await page.locator('#profiles').getByRole('link', { name: 'last hour' }).click()
   await page.waitForURL('**from=-1h*')
   await page.locator('#profiles').getByRole('link', { name: 'Refresh' }).click()
+  await page.locator('#profiles').getByRole('link', { name: 'Without k8s.pod.name =~ checkout-[0-9]' }).click()
+  await page.waitForURL(url => !url.searchParams.has('resource.k8s.pod.name~'))
   await page.locator('#profiles').getByRole('link', { name: 'Functions' }).click()
   await page.locator('main tbody a').first().click()
   await page.getByRole('heading', { name: 'Callers' }).waitFor()
@@ -273,13 +276,15 @@ const browser = await chromium.launch({
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
 })
 try {
-  const all = []
-  for (const size of Object.keys(sizes)) {
-    for (const colorScheme of ['light', 'dark']) all.push(await look(browser, size, colorScheme))
+  if (size) {
+    const seen = await look(browser, size, colorScheme)
+    seen.violations.push(...await linked(browser, { viewport: sizes[size], colorScheme }, address))
+    console.log(JSON.stringify(seen))
+  } else {
+    await withoutScripts(browser)
+    await withKeyboard(browser)
+    console.log(JSON.stringify(await paint(browser, address)))
   }
-  await withoutScripts(browser)
-  await withKeyboard(browser)
-  console.log(JSON.stringify(all))
 } finally {
   await browser.close()
 }

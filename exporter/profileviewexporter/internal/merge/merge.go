@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 var (
@@ -39,7 +40,7 @@ type Work struct {
 	Reservation *budget.Reservation
 	// Only are labels that samples must have. Without any, all samples count. BaseOnly are those of samples that are compared
 	// with.
-	Only, BaseOnly []pprofmerge.Label
+	Only, BaseOnly []selector.Selector
 }
 
 // take reserves memory, so that the work has at least so many bytes. It fails when the request has ended.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // What an entry costs beside its bytes and text: the struct, its places in the lists, its share of the maps; and what
@@ -121,10 +123,11 @@ func (e *Entry) Attribute(name string) (value string, found bool) {
 	return e.Attributes[i].Value, true
 }
 
-// Has tells whether an entry has all of these attributes.
-func (e *Entry) Has(attributes map[string]string) bool {
-	for name, value := range attributes {
-		if got, found := e.Attribute(name); !found || got != value {
+// Has tells whether the attributes of an entry are those that are wanted.
+func (e *Entry) Has(wanted []selector.Selector) bool {
+	for i := range wanted {
+		value, found := e.Attribute(wanted[i].Key)
+		if !wanted[i].Wants(found, found && wanted[i].Names([]byte(value))) {
 			return false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // Series tells what is held of a service and type. First and Last go by when profiles came, where their own time is far
@@ -31,8 +33,8 @@ type ListQuery struct {
 	AfterService, AfterType string
 	// From and Until bound the time of profiles, see Query.
 	From, Until Bound
-	// Attributes must be equal.
-	Attributes map[string]string
+	// Attributes are those that are wanted of resources.
+	Attributes []selector.Selector
 	// Search is a part of the name of the service or type, whatever its case.
 	Search string
 	// Order compares series. Without one they are sorted by service and type.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // Reason is why an entry was evicted.
@@ -186,8 +188,8 @@ type Query struct {
 	Window      time.Duration
 	// After is a sequence: only later entries are wanted.
 	After uint64
-	// Attributes must be equal.
-	Attributes map[string]string
+	// Attributes are those that are wanted of resources.
+	Attributes []selector.Selector
 }
 
 // Bound is one end of a time.

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -122,7 +124,7 @@ func TestListAndSelect(t *testing.T) {
 	assert.Len(t, entries, 1)
 	entries, _ = f.Select(Query{Service: "a", Type: "heap", Window: time.Minute})
 	assert.Len(t, entries, 1)
-	entries, known = f.Select(Query{Service: "a", Type: "heap", Attributes: map[string]string{"pod": ""}})
+	entries, known = f.Select(Query{Service: "a", Type: "heap", Attributes: []selector.Selector{{Key: "pod"}}})
 	assert.Empty(t, entries, "an attribute that is not there is not empty")
 	assert.True(t, known)
 }

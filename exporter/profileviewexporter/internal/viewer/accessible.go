@@ -15,8 +15,8 @@ var repairs = []struct{ from, to string }{
 	{`<div id="top">`, `<div id="top" role="main" aria-label="Functions" tabindex="0">`},
 	{`<div id="content">`, `<div id="content" role="main" aria-label="Callers and callees" tabindex="0">`},
 	{`<div id="current-details">`, `<div id="current-details" role="region" aria-label="Frame">`},
-	{`<div id="stack-holder">`, `<div id="stack-holder" role="main" aria-label="Flame graph" tabindex="0">`},
-	{`<div id="stack-chart">`, `<div id="stack-chart" role="img" aria-label="Flame graph. The link As a table leads to the same as a table.">`},
+	{`<div id="stack-holder">`, `<div id="stack-holder" role="main" aria-label="Flame graph">`},
+	{`<div id="stack-chart">`, `<div id="stack-chart" role="tree" aria-label="Frames. Arrow keys lead from frame to frame, Enter zooms in, Escape goes back.">`},
 }
 
 var (

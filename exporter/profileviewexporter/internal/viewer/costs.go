@@ -19,6 +19,8 @@ func CostsOf(page string) pprofmerge.Costs {
 	case "top":
 		costs.Sample, costs.Frame, costs.Line, costs.Edge = 450, 60, 2600, 350
 		costs.LineByte = 8
+	case "both":
+		costs.Line += 400 // the table of functions
 	case "peek":
 		costs.Sample, costs.Frame, costs.Line, costs.Edge = 450, 60, 3200, 1400
 		costs.LineByte, costs.EdgeByte = 11, 8

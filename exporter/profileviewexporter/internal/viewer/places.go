@@ -13,10 +13,16 @@ var (
 	drawing = []byte("<script>\n    pprofUnitDefs = ")
 	// places begins the list of where a function is in the stacks. Quotes in names are escaped: no name has this.
 	places = []byte(`"Places":[`)
-	// findPlaces makes these lists of the stacks, as google/pprof does: of each stack the outermost frame of a function.
+	// findPlaces makes these lists of the stacks, as google/pprof does: of each stack the outermost frame of a function. It also lets a
+	// script highlight the boxes of a function.
 	findPlaces = []byte(`<script>
 {
   const draw = stackViewer;
+  const watch = viewer;
+  viewer = (address, nodes, options) => {
+    window.highlightFunction = (name, on) => nodes.forEach((node, i) => { if (node === name) options.hiliter(i, on); });
+    watch(address, nodes, options);
+  };
   stackViewer = (stacks, nodes) => {
     stacks.Stacks.forEach((stack, i) => {
       const seen = new Set();

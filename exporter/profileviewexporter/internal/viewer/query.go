@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/url"
 	"regexp/syntax"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // patterns are the parameters of google/pprof that are regular expressions.
@@ -42,16 +44,5 @@ func cheap(pattern string) bool {
 		return false
 	}
 	expression, err := syntax.Parse(pattern, syntax.Perl)
-	return err != nil || steps(expression) <= maxPattern
-}
-
-func steps(expression *syntax.Regexp) int {
-	n := 1 + len(expression.Rune)
-	for _, part := range expression.Sub {
-		n += steps(part)
-	}
-	if expression.Op == syntax.OpRepeat {
-		n *= max(expression.Min, expression.Max, 1)
-	}
-	return min(n, maxPattern+1)
+	return err != nil || selector.Steps(expression, maxPattern) <= maxPattern
 }

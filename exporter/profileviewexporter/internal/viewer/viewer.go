@@ -51,6 +51,9 @@ type Additions struct {
 	Title  string
 	Bar    []byte
 	Notice string
+	// Layout is the class of a flame graph's page, and Beside the HTML that stands beside the graph.
+	Layout string
+	Beside []byte
 }
 
 // Render answers a request for a page with what it says about p: a status, and HTML or, with another status than 200, the
@@ -88,6 +91,12 @@ func Head() string { return string(head) }
 // errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
 const errorsOfPage = `<div id="errors">`
 
+// graph is where google/pprof draws a flame graph.
+const graph = `<div id="stack-holder">
+    <div id="stack-chart"></div>
+  </div>
+`
+
 // adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style
 // and what else it is to have.
 func adapt(page []byte, additions Additions) []byte {
@@ -99,7 +108,10 @@ func adapt(page []byte, additions Additions) []byte {
 		page = replaceTitle(page, additions.Title)
 	}
 	page = replaceFirst(page, "<body>", "<body>\n"+string(additions.Bar))
-	page = replaceFirst(page, "<html>", `<html lang="en">`)
+	page = replaceFirst(page, "<html>", `<html lang="en" class="`+html.EscapeString(additions.Layout)+`">`)
+	if len(additions.Beside) > 0 {
+		page = replaceFirst(page, graph, `<div id="both">`+graph+string(additions.Beside)+"</div>")
+	}
 	page = accessible(page)
 	page = replaceMatches(page, links, "")
 	page = replaceMatches(page, saving, `<a id="save-config" hidden></a>`)

@@ -1,0 +1,132 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package selector tells whether attributes or labels are those that are wanted: equal to a text, or matched by a regular
+// expression, or not so.
+package selector // import "github.com/otelpprof/otelpprof/internal/selector"
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// Selector wants the values of a key to be equal to a text, which is its zero operator, or whatever else [New] made it.
+type Selector struct {
+	Key  string
+	Text string
+	// negated turns the answer over, and matches says that the text is an expression.
+	negated, matches bool
+	// expression matches whole values, once it is compiled, and known has what it said of some.
+	expression *regexp.Regexp
+	known      map[string]bool
+}
+
+// The bounds of expressions.
+const (
+	// MaxSteps is how many steps one may have, its repetitions written out.
+	MaxSteps = 500
+	// MaxExpression is how many bytes one may have.
+	MaxExpression = 1024
+	// MaxText is how long a value may be that an expression can match.
+	MaxText = 512
+	// maxKnown is how many values are remembered: most come again and again.
+	maxKnown = 128
+	// Bytes is what an expression takes of memory, from when it is used.
+	Bytes = 256 << 10
+)
+
+// New returns a selector, which is not safe for concurrent use. With expression, text is a regular expression that must match the whole value.
+func New(key, text string, negated, expression bool) (Selector, error) {
+	s := Selector{Key: key, Text: text, negated: negated, matches: expression}
+	if !expression {
+		return s, nil
+	}
+	if len(text) > MaxExpression {
+		return s, fmt.Errorf("the regular expression has %d bytes, at most %d are taken", len(text), MaxExpression)
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return s, fmt.Errorf("cannot read the regular expression %.40q: %w", text, err)
+	}
+	if Steps(parsed, MaxSteps) > MaxSteps {
+		return s, fmt.Errorf("the regular expression %.40q has more than %d steps", text, MaxSteps)
+	}
+	if _, err = syntax.Parse(whole(text), syntax.Perl); err != nil {
+		return s, fmt.Errorf("cannot read the regular expression %.40q: %w", text, err)
+	}
+	return s, nil
+}
+
+// whole returns an expression that matches all of a value.
+func whole(text string) string { return `\A(?:` + text + `)\z` }
+
+// match tells whether the expression matches a value. It is compiled for the first one.
+func (s *Selector) match(value []byte) bool {
+	if s.expression == nil {
+		s.expression, s.known = regexp.MustCompile(whole(s.Text)), map[string]bool{} // It was parsed before.
+	}
+	return s.expression.Match(value)
+}
+
+// Steps returns how many steps a regular expression has, its repetitions written out, and a number above most where they are
+// more than that.
+func Steps(expression *syntax.Regexp, most int) int {
+	n := 1 + len(expression.Rune)
+	for _, part := range expression.Sub {
+		n += Steps(part, most)
+	}
+	if expression.Op == syntax.OpRepeat {
+		n *= max(expression.Min, expression.Max, 1)
+	}
+	return min(n, most+1)
+}
+
+// IsExpression tells whether the selector has a regular expression.
+func (s *Selector) IsExpression() bool { return s.matches }
+
+// Negated tells whether the answer of the selector is turned over.
+func (s *Selector) Negated() bool { return s.negated }
+
+// Operator is how the selector is written between its key and its text.
+func (s *Selector) Operator() string {
+	switch {
+	case !s.matches && s.negated:
+		return "!="
+	case !s.matches:
+		return "="
+	case s.negated:
+		return "!~"
+	}
+	return "=~"
+}
+
+// Wants tells whether something is wanted that has a value of the key, of which one is what the selector names if named is
+// set. Without a value it is as if that were empty, but that nothing is equal to it.
+func (s *Selector) Wants(has, named bool) bool {
+	if !has {
+		named = s.matches && s.match(nil)
+	}
+	return named != s.negated
+}
+
+// Names tells whether a value is the one that the selector names, wanted or not.
+func (s *Selector) Names(value []byte) bool {
+	if !s.matches {
+		return string(value) == s.Text
+	}
+	if len(value) > MaxText {
+		return false
+	}
+	named, known := s.known[string(value)]
+	if !known {
+		named = s.match(value)
+		if len(s.known) < maxKnown {
+			s.known[string(value)] = named
+		}
+	}
+	return named
+}
+
+// NeedsKey tells whether only what has the key can be wanted.
+func (s *Selector) NeedsKey() bool { return !s.Wants(false, false) }

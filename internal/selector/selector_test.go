@@ -1,0 +1,77 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package selector_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/selector"
+)
+
+// What is wanted of things with no value of the key, with one, and with several.
+func TestWants(t *testing.T) {
+	for name, test := range map[string]struct {
+		text                string
+		negated, expression bool
+		operator            string
+		// values that are wanted, and that are not; absent says whether nothing is.
+		wanted, unwanted []string
+		absent           bool
+	}{
+		"equal":             {"a", false, false, "=", []string{"a"}, []string{"", "aa", "b"}, false},
+		"not equal":         {"a", true, false, "!=", []string{"", "aa", "b"}, []string{"a"}, true},
+		"matches":           {"a|b.", false, true, "=~", []string{"a", "bc"}, []string{"", "ab", "xa", "b"}, false},
+		"does not match":    {"a|b.", true, true, "!~", []string{"", "ab", "xa", "b"}, []string{"a", "bc"}, true},
+		"matches nothing":   {"a*", false, true, "=~", []string{"", "aa"}, []string{"b", "a\nb"}, true},
+		"something":         {".+", false, true, "=~", []string{"a"}, []string{""}, false},
+		"more than a line":  {"(?s)a.b", false, true, "=~", []string{"a\nb"}, []string{"a\nb\n"}, false},
+		"ends of its lines": {"(?m)^a$", false, true, "=~", []string{"a"}, []string{"a\na"}, false},
+		"long values":       {"a+", true, true, "!~", []string{strings.Repeat("a", selector.MaxText+1)}, []string{strings.Repeat("a", selector.MaxText)}, true},
+	} {
+		s, err := selector.New("k", test.text, test.negated, test.expression)
+		require.NoError(t, err, name)
+		assert.Equal(t, test.operator, s.Operator(), name)
+		assert.Equal(t, !test.absent, s.NeedsKey(), name)
+		for range 2 { // what is remembered is the same
+			for _, value := range test.wanted {
+				assert.True(t, s.Wants(true, s.Names([]byte(value))), "%s: %.20q", name, value)
+			}
+			for _, value := range test.unwanted {
+				assert.False(t, s.Wants(true, s.Names([]byte(value))), "%s: %.20q", name, value)
+			}
+		}
+		assert.Equal(t, test.absent, s.Wants(false, false), name)
+	}
+}
+
+// Of many values all are matched, also those that are not remembered.
+func TestManyValues(t *testing.T) {
+	s, err := selector.New("k", "[0-9]*[02468]", false, true)
+	require.NoError(t, err)
+	for range 2 {
+		for i := range 1000 {
+			assert.Equal(t, i%2 == 0, s.Names([]byte(strconv.Itoa(i))))
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"(":                       "cannot read the regular expression",
+		"a)|(b":                   "cannot read the regular expression",
+		"(abcd{30}){30}":          "has more than 500 steps",
+		strings.Repeat("a", 1025): "has 1025 bytes, at most 1024 are taken",
+		`\C`:                      "cannot read the regular expression",
+	} {
+		_, err := selector.New("k", text, false, true)
+		assert.ErrorContains(t, err, want)
+		_, err = selector.New("k", text, false, false)
+		assert.NoError(t, err, "a text is not read")
+	}
+}
