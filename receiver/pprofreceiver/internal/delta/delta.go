@@ -17,6 +17,9 @@ import (
 // estimates, which are rounded.
 const tolerance = 1000
 
+// CounterBytes is at least the memory of one remembered counter: its identity and its value, in a map that may be half empty.
+const CounterBytes = 64
+
 // Outcome is the result of [Tracker.Apply].
 type Outcome int
 
@@ -68,6 +71,17 @@ func (t *Tracker) Commit() {
 		t.known, t.at = t.next, t.nextAt
 		t.next = nil
 	}
+}
+
+// Discard forgets the profile that was applied last, unless it was committed.
+func (t *Tracker) Discard() { t.next = nil }
+
+// Counters returns how many counters the profile has that was applied last.
+func (t *Tracker) Counters() (number int) {
+	for _, values := range t.next {
+		number += len(values)
+	}
+	return number
 }
 
 // restarted reports whether a counter has decreased.
