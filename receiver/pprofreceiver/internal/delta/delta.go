@@ -51,7 +51,8 @@ func Gauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inuse
 // it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced
 // entries in the dictionary.
 func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
-	t.next, t.nextAt = read(message), timeOf(message, fetched)
+	ids := newIdentities(message.Dictionary())
+	t.next, t.nextAt = read(message, ids), timeOf(message, fetched)
 	switch {
 	case t.known == nil:
 		return Baseline
@@ -59,7 +60,7 @@ func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
 		setTimes(message, t.at, t.nextAt)
 		return Restart
 	default:
-		t.subtract(message)
+		t.subtract(message, ids)
 		setTimes(message, t.at, t.nextAt)
 		return Difference
 	}
@@ -97,8 +98,7 @@ func (t *Tracker) restarted() bool {
 	return false
 }
 
-func (t *Tracker) subtract(message pprofile.Profiles) {
-	ids := newIdentities(message.Dictionary())
+func (t *Tracker) subtract(message pprofile.Profiles, ids *identities) {
 	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {
@@ -137,9 +137,8 @@ func KeepCounters(message pprofile.Profiles) {
 	}
 }
 
-func read(message pprofile.Profiles) counters {
+func read(message pprofile.Profiles, ids *identities) counters {
 	all := counters{}
-	ids := newIdentities(message.Dictionary())
 	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {
