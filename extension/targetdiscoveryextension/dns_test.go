@@ -24,11 +24,11 @@ import (
 // ownNamespace is set where the test runs in a namespace of its own.
 const ownNamespace = "OTELPPROF_OWN_NAMESPACE"
 
-// TestDNS runs testDNS in another process with a mount and a network namespace: Prometheus asks the servers of
+// TestDNS runs runDNS in another process with a mount and a network namespace: Prometheus asks the servers of
 // /etc/resolv.conf, at port 53.
 func TestDNS(t *testing.T) {
 	if os.Getenv(ownNamespace) != "" {
-		testDNS(t)
+		runDNS(t)
 		return
 	}
 	t.Parallel()
@@ -145,8 +145,9 @@ func (n *nameServer) waiting() int {
 	return len(n.held)
 }
 
-// testDNS: targets come, change and go with records; a server that fails or is silent changes nothing, and delays no stop.
-func testDNS(t *testing.T) {
+// runDNS: targets come, change and go with records; a server that fails or is silent changes nothing, and delays no stop.
+func runDNS(t *testing.T) {
+	t.Helper()
 	n := startNameServer(t)
 	const checkout, cart = "_debug._tcp.checkout.shop.test.", "cart.shop.test."
 	n.set(checkout, "SRV 0 0 6061 one.shop.test.", "SRV 0 0 6062 other.shop.test.")
@@ -159,8 +160,8 @@ relabel_configs:
   - {source_labels: [__meta_dns_name], regex: "(?:_debug._tcp.)?([^.]+).*", target_label: service.name}
 `)
 	r.wait(t, "10.0.0.1:6060", "10.0.0.2:6060", "one.shop.test:6061", "other.shop.test:6062")
-	assert.Equal(t, "cart", r.last[0].Attributes["service.name"])
-	assert.Equal(t, "checkout", r.last[3].Attributes["service.name"])
+	assert.Equal(t, "cart", r.service(0))
+	assert.Equal(t, "checkout", r.service(3))
 
 	n.set(cart, "A 10.0.0.3", "A 10.0.0.1")
 	n.set(checkout, "SRV 0 0 6063 one.shop.test.")
