@@ -38,6 +38,7 @@ type targetDiscovery struct {
 	host      component.Host
 
 	cancel  context.CancelFunc
+	stopped atomic.Bool
 	running sync.WaitGroup
 	changed chan struct{}
 	counts  atomic.Pointer[counts]
@@ -115,6 +116,7 @@ func (d *targetDiscovery) Shutdown(ctx context.Context) error {
 	if d.cancel == nil {
 		return nil
 	}
+	d.stopped.Store(true)
 	d.cancel()
 	ended := make(chan struct{})
 	go func() {

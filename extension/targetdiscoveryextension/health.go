@@ -158,7 +158,7 @@ func (h *health) Instantiate(_, _ string) *promdiscovery.RefreshMetrics {
 			inc:     func() { h.setFailed(true) },
 		},
 		Duration: prometheus.ObserverFunc(func(float64) {
-			if !h.setFailed(false) {
+			if !h.setFailed(false) && !h.owner.stopped.Load() {
 				h.works("")
 			}
 		}),
@@ -201,6 +201,9 @@ func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // Handle implements [slog.Handler].
 func (l *logHandler) Handle(ctx context.Context, record slog.Record) error {
+	if l.health.owner.stopped.Load() { // a lookup that ended late
+		return nil
+	}
 	path, text := "", record.Message
 	fields := []zap.Field{zap.String("source", l.health.name)}
 	record.AddAttrs(l.attrs...)

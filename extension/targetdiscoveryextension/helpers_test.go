@@ -113,6 +113,13 @@ func (r *running) addresses() []string {
 	return addresses
 }
 
+// service is the name of the service of a target.
+func (r *running) service(i int) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last[i].Attributes["service.name"]
+}
+
 // wait waits until these are the targets.
 func (r *running) wait(t *testing.T, addresses ...string) {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/config"
 	promdiscovery "github.com/prometheus/prometheus/discovery"
+	"github.com/prometheus/prometheus/discovery/dns"
 	"github.com/prometheus/prometheus/discovery/file"
 	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
@@ -64,7 +65,11 @@ func (s *source) start(ctx context.Context) error {
 		return err
 	}
 	groups := make(chan []*targetgroup.Group)
-	s.owner.running.Go(func() { discoverer.Run(ctx, groups) })
+	if _, looksUp := s.config.(*dns.SDConfig); looksUp {
+		go discoverer.Run(ctx, groups) // not waited for: a lookup without an answer takes seconds, and does not end with ctx
+	} else {
+		s.owner.running.Go(func() { discoverer.Run(ctx, groups) })
+	}
 	s.owner.running.Go(func() { s.receive(ctx, groups) })
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
@@ -55,6 +56,8 @@ type collector struct {
 	obs     *receiverhelper.ObsReport
 	log     *zap.Logger
 	format  payloadFormat
+	// remembered is how many counters all trackers have.
+	remembered atomic.Int64
 }
 
 func newCollector(set receiver.Settings, in *intake, name, transport string) (*collector, error) {

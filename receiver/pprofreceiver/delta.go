@@ -7,7 +7,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -49,7 +48,11 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, content [
 	if err := t.reserve(ctx, payloads.samples, m); err != nil {
 		return outcomeOf(err), err
 	}
-	if t.Apply(payloads.messages[0], time.Now()) == delta.Baseline {
+	applied := t.Apply(payloads.messages[0], time.Now())
+	if err := c.remember(t); err != nil {
+		return outcomeOf(err), err
+	}
+	if applied == delta.Baseline {
 		t.commit()
 		return outcomeBaseline, nil
 	}
@@ -58,38 +61,6 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, content [
 		t.commit()
 	}
 	return outcomeOf(err), err
-}
-
-// counterBytes is the memory of one remembered counter.
-const counterBytes = 64
-
-// tracker is a [delta.Tracker] whose memory is reserved. It must be released.
-type tracker struct {
-	delta.Tracker
-	// known is for the counters that are subtracted, next for those that will be.
-	known, next *budget.Reservation
-}
-
-// reserve reserves memory for the counters of a profile, and twice as much in addition while they are compared.
-func (t *tracker) reserve(ctx context.Context, samples int, m *memory) error {
-	bytes := counterBytes * int64(samples)
-	if err := m.grow(ctx, 3*bytes); err != nil {
-		return err
-	}
-	t.next.Release()
-	t.next = m.reservation.Take(bytes)
-	return nil
-}
-
-func (t *tracker) commit() {
-	t.Commit()
-	t.known.Release()
-	t.known, t.next = t.next, nil
-}
-
-func (t *tracker) release() {
-	t.known.Release()
-	t.next.Release()
 }
 
 // deliverTargetDifference passes on a difference that the target has computed.

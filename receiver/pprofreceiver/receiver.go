@@ -73,5 +73,6 @@ func (r *pprofReceiver) Shutdown(ctx context.Context) error {
 		errs = append(errs, one.Shutdown(ctx))
 	}
 	r.intake.close()
+	r.intake.metrics.Shutdown()
 	return errors.Join(errs...)
 }

@@ -89,6 +89,9 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	client.CheckRedirect = redirect.SameHost
+	if err := s.metrics.observe(&s.remembered); err != nil {
+		return err
+	}
 	state := newHealth(host, s.log)
 	for _, one := range s.jobs {
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {

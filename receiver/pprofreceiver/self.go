@@ -36,6 +36,9 @@ func newSelf(set receiver.Settings, cfg *SelfConfig, in *intake) (*self, error) 
 func (s *self) Start(_ context.Context, host component.Host) error {
 	profilerRates.set(s.cfg.BlockProfileFraction, s.cfg.MutexProfileFraction)
 	s.started = true
+	if err := s.metrics.observe(&s.remembered); err != nil {
+		return err
+	}
 	state := newHealth(host, s.log)
 	for _, name := range s.cfg.Profiles {
 		if name == profileMutex && s.cfg.MutexProfileFraction <= 0 || name == profileBlock && s.cfg.BlockProfileFraction <= 0 {

@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -107,6 +108,14 @@ func (m *apiMetrics) payloadRefused(ctx context.Context, c class) {
 // fetched counts an attempt to fetch a profile.
 func (m *apiMetrics) fetched(ctx context.Context, outcome string) {
 	m.builder.ReceiverPprofFetches.Add(ctx, 1, with(m.name, attribute.String("outcome", outcome)))
+}
+
+// observe makes the number of counters that are kept for differences a metric.
+func (m *apiMetrics) observe(remembered *atomic.Int64) error {
+	return m.builder.RegisterReceiverPprofRememberedCountersCallback(func(_ context.Context, o metric.Int64Observer) error {
+		o.Observe(remembered.Load(), m.api)
+		return nil
+	})
 }
 
 func (m *apiMetrics) refused(ctx context.Context, c class) {

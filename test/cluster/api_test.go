@@ -11,6 +11,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -33,7 +34,9 @@ func (c *controlPlane) connect() error {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certificate)
-	c.client = &http.Client{Timeout: patience, Transport: bearer{&http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}}
+	c.client = &http.Client{Timeout: patience, Transport: bearer{&http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool}, MaxIdleConnsPerHost: writers,
+	}}}
 	return nil
 }
 
@@ -67,26 +70,40 @@ func name(o object) string { return at(o, "metadata", "name").(string) }
 // call asks the API, and returns the status and the object of the answer. It works in a cleanup, too.
 func (c *controlPlane) call(t *testing.T, method, path string, body any) (int, object) {
 	t.Helper()
+	status, answer, err := c.request(context.WithoutCancel(t.Context()), method, path, body)
+	require.NoError(t, err)
+	return status, answer
+}
+
+// request is call for goroutines of a test.
+func (c *controlPlane) request(ctx context.Context, method, path string, body any) (status int, answer object, err error) {
 	var content []byte
 	if body != nil {
-		var err error
-		content, err = json.Marshal(body)
-		require.NoError(t, err)
+		if content, err = json.Marshal(body); err != nil {
+			return 0, nil, err
+		}
 	}
-	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, c.url(path), bytes.NewReader(content))
-	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(ctx, method, c.url(path), bytes.NewReader(content))
+	if err != nil {
+		return 0, nil, err
+	}
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	response, err := c.client.Do(request)
-	require.NoError(t, err)
+	if err != nil {
+		return 0, nil, err
+	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	var answer object
-	require.NoError(t, json.Unmarshal(text, &answer), string(text))
-	return response.StatusCode, answer
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return 0, nil, fmt.Errorf("%s %s: %w: %s", method, path, err, text)
+	}
+	return response.StatusCode, answer, nil
 }
 
 // must is call for what has to succeed.

@@ -28,6 +28,8 @@ const (
 	// patience is how long anything may take that somebody else does.
 	patience  = 2 * time.Minute
 	pollEvery = 50 * time.Millisecond
+	// writers is how many requests a test sends to the API at a time.
+	writers = 16
 )
 
 // controlPlane is etcd, the API server and the controller manager, with all their files in one directory.
@@ -36,6 +38,12 @@ type controlPlane struct {
 	port      int
 	processes []*exec.Cmd
 	client    *http.Client
+	// api is the API server, which can be stopped and started again.
+	api struct {
+		program   string
+		arguments []string
+		process   *exec.Cmd
+	}
 }
 
 // startControlPlane starts it from binaries. Who gets an error stops what has been started.
@@ -50,25 +58,26 @@ func startControlPlane(directory, binaries string) (*controlPlane, error) {
 		return c, err
 	}
 	etcd, peers := "http://127.0.0.1:"+strconv.Itoa(ports[1]), "http://127.0.0.1:"+strconv.Itoa(ports[2])
-	if err := c.start("etcd", "--data-dir="+c.path("etcd"), "--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+	if _, err := c.start("etcd", "--data-dir="+c.path("etcd"), "--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
 		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=default="+peers, "--log-level=error"); err != nil {
 		return c, err
 	}
-	if err := c.start(filepath.Join(binaries, "kube-apiserver"), "--etcd-servers="+etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
-		"--secure-port="+strconv.Itoa(c.port), "--cert-dir="+c.path("certificates"), "--service-cluster-ip-range=10.0.0.0/24",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("accounts.pub"),
-		"--service-account-signing-key-file="+c.path("accounts.key"), "--token-auth-file="+c.path("tokens.csv"), "--authorization-mode=RBAC",
-		"--audit-policy-file="+c.path("audit.yaml"), "--audit-log-path="+c.path("audit.log"), "--endpoint-reconciler-type=none"); err != nil {
-		return c, err
+	c.api.program = filepath.Join(binaries, "kube-apiserver")
+	c.api.arguments = []string{
+		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(c.port), "--cert-dir=" + c.path("certificates"), "--service-cluster-ip-range=10.0.0.0/24",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.path("accounts.pub"),
+		"--service-account-signing-key-file=" + c.path("accounts.key"), "--token-auth-file=" + c.path("tokens.csv"), "--authorization-mode=RBAC",
+		"--audit-policy-file=" + c.path("audit.yaml"), "--audit-log-path=" + c.path("audit.log"), "--endpoint-reconciler-type=none",
 	}
-	if err := c.waitReady(); err != nil {
+	if err := c.startAPI(); err != nil {
 		return c, err
 	}
 	if err := c.write("kubeconfig", fmt.Sprintf(kubeconfig, c.port, c.authority(), adminToken)); err != nil {
 		return c, err
 	}
 	// No node reports to it, and none is to be given up for that.
-	err = c.start(filepath.Join(binaries, "kube-controller-manager"), "--kubeconfig="+c.path("kubeconfig"), "--leader-elect=false",
+	_, err = c.start(filepath.Join(binaries, "kube-controller-manager"), "--kubeconfig="+c.path("kubeconfig"), "--leader-elect=false",
 		"--secure-port=0", "--controllers=*,-node-lifecycle-controller", "--root-ca-file="+c.authority(),
 		"--service-account-private-key-file="+c.path("accounts.key"), "--horizontal-pod-autoscaler-sync-period=1s")
 	return c, err
@@ -119,20 +128,35 @@ func (c *controlPlane) writeKeys() error {
 }
 
 // start starts a program that ends with the tests, however these end. Its log is a file with its name.
-func (c *controlPlane) start(program string, arguments ...string) error {
+func (c *controlPlane) start(program string, arguments ...string) (*exec.Cmd, error) {
 	log, err := os.Create(c.path(filepath.Base(program) + ".log"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer log.Close()
 	command := exec.Command(program, arguments...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := command.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	c.processes = append(c.processes, command)
-	return nil
+	return command, nil
+}
+
+// startAPI starts the API server, and waits until it is ready.
+func (c *controlPlane) startAPI() (err error) {
+	if c.api.process, err = c.start(c.api.program, c.api.arguments...); err != nil {
+		return err
+	}
+	return c.waitReady()
+}
+
+// stopAPI kills the API server, as when its machine is gone.
+func (c *controlPlane) stopAPI() {
+	_ = c.api.process.Process.Kill()
+	_ = c.api.process.Wait()
+	c.client.CloseIdleConnections()
 }
 
 // waitReady waits for the API server, whose certificate is there before it serves.

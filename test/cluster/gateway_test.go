@@ -32,6 +32,8 @@ type process struct {
 	log     *buffer
 	address string
 	uploads int
+	// stop ends the process, and waits until it has ended.
+	stop func()
 }
 
 // inPod runs a program as a pod's container sees its files: the token and the certificate of its service account at the
@@ -45,6 +47,13 @@ cp -r "$2" "$1" && shift 2 && exec "$@"
 // arguments change the configuration.
 func (c *controlPlane) startGateway(t *testing.T, address, backend string, arguments ...string) *process {
 	t.Helper()
+	environment := []string{"MY_POD_IP=" + address, "BACKEND_ENDPOINT=" + backend, "GOMEMLIMIT=1638MiB"}
+	return c.startInPod(t, address, namespace, environment, append([]string{"--config=" + absolute(t, manifests+"base/config.yaml")}, arguments...)...)
+}
+
+// startInPod runs the distribution as the service account otelpprof of a namespace.
+func (c *controlPlane) startInPod(t *testing.T, address, namespace string, environment []string, arguments ...string) *process {
+	t.Helper()
 	account := t.TempDir()
 	certificate, err := os.ReadFile(c.authority())
 	require.NoError(t, err)
@@ -52,15 +61,18 @@ func (c *controlPlane) startGateway(t *testing.T, address, backend string, argum
 	for name, content := range map[string]string{"token": token, "ca.crt": string(certificate), "namespace": namespace} {
 		require.NoError(t, os.WriteFile(filepath.Join(account, name), []byte(content), 0o600))
 	}
-	config, err := filepath.Abs(manifests + "base/config.yaml")
-	require.NoError(t, err)
-	return start(t, address, []string{
-		"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(c.port),
-		"MY_POD_IP=" + address, "BACKEND_ENDPOINT=" + backend, "GOMEMLIMIT=1638MiB",
-	}, append([]string{
+	environment = append(environment, "KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT="+strconv.Itoa(c.port))
+	return start(t, address, environment, append([]string{
 		"unshare", "--mount", "--propagation", "private", "sh", "-c", inPod, "sh", "/var/run/secrets/kubernetes.io/serviceaccount", account,
-		binary(t), gate, "--config=" + config,
+		binary(t), gate,
 	}, arguments...)...)
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	require.NoError(t, err)
+	return path
 }
 
 func binary(t *testing.T) string {
@@ -78,10 +90,11 @@ func start(t *testing.T, address string, environment []string, arguments ...stri
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, p.command.Start())
-	t.Cleanup(func() {
+	p.stop = sync.OnceFunc(func() {
 		_ = p.command.Process.Signal(syscall.SIGTERM)
 		assert.NoError(t, p.command.Wait(), p.log)
 	})
+	t.Cleanup(p.stop)
 	require.Eventually(t, func() bool {
 		status, _ := p.get(t, ":13133/")
 		return status == http.StatusOK

@@ -17,6 +17,9 @@ import (
 // estimates, which are rounded.
 const tolerance = 1000
 
+// CounterBytes is at least the memory of one remembered counter: its identity and its value, in a map that may be half empty.
+const CounterBytes = 64
+
 // Outcome is the result of [Tracker.Apply].
 type Outcome int
 
@@ -48,7 +51,8 @@ func Gauge(sampleType string) bool { return strings.HasPrefix(sampleType, "inuse
 // it was fetched, for profiles without a time. Samples without a difference are removed, which may leave unreferenced
 // entries in the dictionary.
 func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
-	t.next, t.nextAt = read(message), timeOf(message, fetched)
+	ids := newIdentities(message.Dictionary())
+	t.next, t.nextAt = read(message, ids), timeOf(message, fetched)
 	switch {
 	case t.known == nil:
 		return Baseline
@@ -56,7 +60,7 @@ func (t *Tracker) Apply(message pprofile.Profiles, fetched time.Time) Outcome {
 		setTimes(message, t.at, t.nextAt)
 		return Restart
 	default:
-		t.subtract(message)
+		t.subtract(message, ids)
 		setTimes(message, t.at, t.nextAt)
 		return Difference
 	}
@@ -68,6 +72,17 @@ func (t *Tracker) Commit() {
 		t.known, t.at = t.next, t.nextAt
 		t.next = nil
 	}
+}
+
+// Discard forgets the profile that was applied last, unless it was committed.
+func (t *Tracker) Discard() { t.next = nil }
+
+// Counters returns how many counters the profile has that was applied last.
+func (t *Tracker) Counters() (number int) {
+	for _, values := range t.next {
+		number += len(values)
+	}
+	return number
 }
 
 // restarted reports whether a counter has decreased.
@@ -83,8 +98,7 @@ func (t *Tracker) restarted() bool {
 	return false
 }
 
-func (t *Tracker) subtract(message pprofile.Profiles) {
-	ids := newIdentities(message.Dictionary())
+func (t *Tracker) subtract(message pprofile.Profiles, ids *identities) {
 	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {
@@ -123,9 +137,8 @@ func KeepCounters(message pprofile.Profiles) {
 	}
 }
 
-func read(message pprofile.Profiles) counters {
+func read(message pprofile.Profiles, ids *identities) counters {
 	all := counters{}
-	ids := newIdentities(message.Dictionary())
 	for profile := range walk.Profiles(message) {
 		sampleType := typeOf(message, profile)
 		if Gauge(sampleType) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -287,4 +288,29 @@ func TestKeepCounters(t *testing.T) {
 	message := p.allocs(t, r)
 	KeepCounters(message)
 	assert.Equal(t, map[string]int64{"alloc_objects": 10, "alloc_space": 640}, sums(message))
+}
+
+// TestCounterBytes: no number of counters takes more memory than is reserved for them.
+func TestCounterBytes(t *testing.T) {
+	for _, number := range []int{500, 900, 1000, 1100, 1800, 5000, 15_000} {
+		var kept [20]counters
+		before := heap()
+		for i := range kept {
+			values := make(map[identity]int64, number)
+			for n := range number {
+				values[identity{byte(n), byte(n >> 8)}] = int64(n)
+			}
+			kept[i] = counters{"delay": values}
+		}
+		bytes := float64(heap()-before) / float64(len(kept)*number)
+		runtime.KeepAlive(kept)
+		assert.LessOrEqual(t, bytes, float64(CounterBytes), "%d counters", number)
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }

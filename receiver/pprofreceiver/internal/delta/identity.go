@@ -16,14 +16,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// identity identifies a sample by the content of its stack, its attributes and its link.
-type identity [sha256.Size]byte
+// identity identifies a sample by the content of its stack, its attributes and its link. It is the first half of a hash: one is
+// kept for each counter, and nobody gains by two samples of a program with equal ones.
+type identity [sha256.Size / 2]byte
 
 // identities computes the identities of the samples of one message. It hashes each shared entry once.
 type identities struct {
 	dictionary pprofile.ProfilesDictionary
 	hash       hash.Hash
 	number     [8]byte
+	digest     [sha256.Size]byte
 
 	functions  map[int32]identity
 	mappings   map[int32]identity
@@ -144,7 +146,7 @@ func remember(known map[int32]identity, i int32, compute func() identity) identi
 func (s *identities) sum(write func()) (sum identity) {
 	s.hash.Reset()
 	write()
-	s.hash.Sum(sum[:0])
+	copy(sum[:], s.hash.Sum(s.digest[:0]))
 	return sum
 }
 

@@ -3,10 +3,12 @@
 package metadata
 
 import (
+	"context"
 	"errors"
 	"sync"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/embedded"
 	"go.opentelemetry.io/otel/trace"
 
 	"go.opentelemetry.io/collector/component"
@@ -34,6 +36,7 @@ type TelemetryBuilder struct {
 	ReceiverPprofPayloads           metric.Int64Counter
 	ReceiverPprofRefusals           metric.Int64Counter
 	ReceiverPprofRefusedPayloads    metric.Int64Counter
+	ReceiverPprofRememberedCounters metric.Int64ObservableGauge
 	ReceiverPprofRepairs            metric.Int64Counter
 	ReceiverPprofTranslateDuration  metric.Float64Histogram
 }
@@ -47,6 +50,31 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
+}
+
+// RegisterReceiverPprofRememberedCountersCallback sets callback for observable ReceiverPprofRememberedCounters metric.
+func (builder *TelemetryBuilder) RegisterReceiverPprofRememberedCountersCallback(cb metric.Int64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerInt64{inst: builder.ReceiverPprofRememberedCounters, obs: o})
+		return nil
+	}, builder.ReceiverPprofRememberedCounters)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
+type observerInt64 struct {
+	embedded.Int64Observer
+	inst metric.Int64Observable
+	obs  metric.Observer
+}
+
+func (oi *observerInt64) Observe(value int64, opts ...metric.ObserveOption) {
+	oi.obs.ObserveInt64(oi.inst, value, opts...)
 }
 
 // Shutdown unregister all registered callbacks for async instruments.
@@ -113,6 +141,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_receiver_pprof_refused_payloads",
 		metric.WithDescription("Payloads that were refused while others of the same request were accepted. The request counts as refused, too. [Alpha]"),
 		metric.WithUnit("{payload}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ReceiverPprofRememberedCounters, err = builder.meter.Int64ObservableGauge(
+		"otelcol_receiver_pprof_remembered_counters",
+		metric.WithDescription("Counters of profiles that are kept, to be subtracted from those of the next profile. Each takes 64 bytes of the memory budget. [Alpha]"),
+		metric.WithUnit("{counter}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ReceiverPprofRepairs, err = builder.meter.Int64Counter(
