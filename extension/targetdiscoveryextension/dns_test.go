@@ -24,6 +24,9 @@ import (
 // ownNamespace is set where the test runs in a namespace of its own.
 const ownNamespace = "OTELPPROF_OWN_NAMESPACE"
 
+// requireNamespaces is set where processes can have namespaces: there the test must run.
+const requireNamespaces = "OTELPPROF_REQUIRE_NAMESPACES"
+
 // TestDNS runs runDNS in another process with a mount and a network namespace: Prometheus asks the servers of
 // /etc/resolv.conf, at port 53.
 func TestDNS(t *testing.T) {
@@ -42,7 +45,7 @@ func TestDNS(t *testing.T) {
 	command.Env = append(os.Environ(), ownNamespace+"=1")
 	command.SysProcAttr = attributes
 	output, err := command.CombinedOutput()
-	if command.Process == nil {
+	if command.Process == nil && os.Getenv(requireNamespaces) == "" {
 		t.Skipf("a process cannot have namespaces of its own here: %v", err)
 	}
 	require.NoError(t, err, string(output))
