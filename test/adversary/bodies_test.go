@@ -49,7 +49,7 @@ func (b body) ownProcess() bool { return b.alone || b.settings != "" || b.away }
 // bodies are all of them, by intake.
 func bodies() []body {
 	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), jfrBodies(), pushBodies(), parcaBodies(),
-		datadogBodies(), otlpTables(), otlpSizes(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies())
+		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies())
 }
 
 // keptBytes is the size of a body on the wire up to which it is made once.

@@ -7,12 +7,15 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
@@ -33,6 +36,9 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	case p.listening(pprofServer) != "":
 		url := "http://" + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
 		all = append(all, startHonest(ctx, "upload", uploading(client, url, []string{tenantHeader, honestTenant}, captured(t, "pprof", "cpu.pb.gz"))))
+	case p.listening(otlpHTTP) != "" && !strings.Contains(p.text, "splunk_log_profile:"):
+		url := "http://" + p.listening(otlpHTTP) + profilesPath + "?upload=%d"
+		all = append(all, startHonest(ctx, "OTLP profile", uploading(client, url, []string{"Content-Type", "application/x-protobuf"}, otlpOf(t))))
 	case p.listening(otlpHTTP) != "":
 		url := "http://" + p.listening(otlpHTTP) + "/v1/logs?upload=%d"
 		headers := []string{tenantHeader, honestTenant, "Content-Type", "application/x-protobuf"}
@@ -46,6 +52,16 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	}
 	require.NotEmpty(t, all)
 	return all
+}
+
+// otlpOf is a profile as a sender of OTLP sends it.
+func otlpOf(t *testing.T) []byte {
+	t.Helper()
+	profiles, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(captured(t, "pprof", "cpu.pb.gz"), pprof.Source{})
+	require.NoError(t, err)
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(profiles)
+	require.NoError(t, err)
+	return message
 }
 
 func captured(t *testing.T, elements ...string) []byte {

@@ -37,6 +37,7 @@ var configurations = []shipped{
 	{name: "demo", files: []string{"config/demo.yaml"}},
 	{name: "scrape", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings}},
 	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}, unserved: true},
+	{name: "ebpf", files: []string{"config/ebpf.yaml"}, more: []string{withoutPyroscope}},
 	// Without a cluster there is nobody to ask for the names of pods.
 	{name: "kubernetes", files: []string{"deploy/kubernetes/base/config.yaml"}, more: []string{withoutCluster}},
 	{
@@ -44,6 +45,8 @@ var configurations = []shipped{
 		more: []string{withoutCluster},
 	},
 }
+
+const withoutPyroscope = "yaml:exporters::pprof/pyroscope::http::endpoint: http://127.0.0.1:1"
 
 const withoutCluster = "yaml:service::pipelines::profiles::processors: [memory_limiter, profile_deduplicator]"
 
