@@ -115,7 +115,7 @@ func TestCount(t *testing.T) {
 	sink := &metricsSink{counts: map[string]int64{}}
 	server := httptest.NewServer(sink)
 	t.Cleanup(server.Close)
-	g := start(t, "", example(t, "Metrics of profiles"),
+	g := start(t, "", example(t, "Counting profiles"),
 		"yaml:exporters: {otlp_http/metrics: {endpoint: '"+server.URL+"', compression: none}}")
 	for _, upload := range [][2]string{{"cpu.pb.gz", "checkout"}, {"cpu.pb.gz", "checkout"}, {"heap.pb.gz", "checkout"}, {"cpu.pb.gz", "billing"}} {
 		require.Equal(t, http.StatusNoContent, g.upload(t, upload[0], "service.name="+upload[1]))
@@ -141,7 +141,7 @@ func TestTenant(t *testing.T) {
 			sink, err := otlpsink.Start(t.Context(), "127.0.0.1:0", tenants.take)
 			require.NoError(t, err)
 			t.Cleanup(sink.Stop)
-			g := start(t, test.extensions, example(t, "The tenant goes on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
+			g := start(t, test.extensions, example(t, "Passing the tenant on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=checkout", "X-Scope-OrgID", "shop"))
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=search", "X-Scope-OrgID", "web"))
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=batch"))
