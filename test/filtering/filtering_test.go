@@ -42,7 +42,7 @@ func TestFilter(t *testing.T) {
 	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, g.get(t, g.metrics+"/metrics"))
 }
 
-// file reads the only file.
+// file reads the only file that the gateway has written.
 func (g *tester) file(t *testing.T) *profile.Profile {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
@@ -77,7 +77,7 @@ func TestHostAttributes(t *testing.T) {
 	assert.Contains(t, comments, "resource:deployment.environment.name=test", "the sender said so")
 }
 
-// metricsSink is a server of OTLP for metrics.
+// metricsSink is an OTLP server that keeps the metrics that it receives.
 type metricsSink struct {
 	mu     sync.Mutex
 	counts map[string]int64
@@ -150,7 +150,7 @@ func TestTenant(t *testing.T) {
 	}
 }
 
-// tenantSink notes for each service the tenant of its request.
+// tenantSink records the tenant of each service.
 type tenantSink struct {
 	mu sync.Mutex
 	of map[string]string
