@@ -89,8 +89,8 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	d.running = wanted
 }
 
-// choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same URL,
-// it prefers the target that was discovered with that port, or else the first.
+// choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
+// URL, it prefers the target that was discovered with that port, or else the first.
 func (d *discoveredJobs) choose() map[string]*discoveredJob {
 	possible := make(map[*discovery.Target][]*discoveredJob, len(d.possible))
 	wanted := make(map[string]*discoveredJob, len(d.running))

@@ -34,8 +34,8 @@ func (c *clock) duration(ticks uint64) uint64 {
 	return min(nanos, math.MaxInt64)
 }
 
-// time returns the time of an event in nanoseconds since 1970. If it would be before 1970 or after 2262, ok is false and the time is the
-// start of the chunk. An event may begin before its chunk.
+// time returns the time of an event in nanoseconds since 1970. If it would be before 1970 or after 2262, ok is false and the time is
+// the start of the chunk. An event may begin before its chunk.
 func (c *clock) time(ticks uint64) (nanos uint64, ok bool) {
 	if ahead := int64(ticks - c.startTicks); ahead >= 0 {
 		nanos = c.startNanos + c.duration(uint64(ahead))

@@ -12,8 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Limits limit the cost of one recording. The decoder checks each limit before it allocates the memory that the limit is for. A
-// recording above a limit is refused with [ErrTooLarge]. Zero or less means the default of [DefaultLimits].
+// Limits limit the cost of one recording. The decoder checks each limit before it allocates the memory that the limit is for, and
+// refuses a recording above a limit with [ErrTooLarge]. Zero or less means the default of [DefaultLimits].
 type Limits struct {
 	// InflatedBytes is the maximum size in bytes of the decompressed recording, of the decompressed labels, and of the text of
 	// functions and attributes, each.
