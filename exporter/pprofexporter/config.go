@@ -18,20 +18,19 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// Config is the configuration of one exporter: one destination, how profiles become pprofs, and how requests wait and
-// are repeated.
+// Config is the configuration of one exporter: one destination, how profiles become pprofs, the queue and the retries.
 type Config struct {
-	// TimeoutConfig bounds the time for one request. What was not written by then is written by the next attempt.
+	// TimeoutConfig limits the time for one attempt. The next attempt continues with the profiles that are left.
 	TimeoutConfig exporterhelper.TimeoutConfig `mapstructure:",squash"`
 	QueueConfig   options.Queue                `mapstructure:"sending_queue"`
 	RetryConfig   configretry.BackOffConfig    `mapstructure:"retry_on_failure"`
 
-	// File keeps each pprof as a file of a directory.
+	// File writes each pprof as a file in a directory.
 	File configoptional.Optional[FileConfig] `mapstructure:"file"`
 	// HTTP sends each pprof to another system.
 	HTTP configoptional.Optional[HTTPConfig] `mapstructure:"http"`
 
-	// Encoding says how profiles become pprofs.
+	// Encoding configures how profiles become pprofs.
 	Encoding options.EncodingConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
@@ -51,7 +50,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return configcheck.Unmarshal(conf, c)
 }
 
-// serverMoved tells what to write in place of the section server, which this exporter had once.
+// serverMoved returns an error that says how to replace the section server, which an earlier version of this exporter had.
 func serverMoved(conf *confmap.Conf) error {
 	endpoint, given := conf.Get("server::endpoint").(string)
 	if !given {
@@ -60,7 +59,7 @@ func serverMoved(conf *confmap.Conf) error {
 	return fmt.Errorf("server is not an option, the exporter profile_view shows profiles: write profile_view: {endpoint: %q} under exporters, with all other options of server beside endpoint, and profile_view in the pipeline", endpoint)
 }
 
-// Validate tells what is wrong with the options that are not a destination's own.
+// Validate returns all errors in the options outside of the sections of the destinations.
 func (c *Config) Validate() error {
 	var err error
 	switch set := c.destinations(); len(set) {
@@ -77,7 +76,7 @@ func (c *Config) Validate() error {
 // destinationNames are the sections that are destinations.
 var destinationNames = []string{"file", "http"}
 
-// destinations returns the names of those that are configured.
+// destinations returns the names of the destinations that are configured.
 func (c *Config) destinations() []string {
 	var set []string
 	for i, has := range []bool{c.File.HasValue(), c.HTTP.HasValue()} {

@@ -17,39 +17,39 @@ import (
 
 // FileConfig is the destination that keeps each pprof as a file.
 type FileConfig struct {
-	// Directory is where the files are (required). It is made if it is not there.
+	// Directory is the directory for the files (required). The exporter creates it if it does not exist.
 	Directory string `mapstructure:"directory"`
-	// Path names the files, relative to the directory
+	// Path is the template for the names of the files, relative to the directory
 	// (default: {service.name}/{profile.type}/{time}-{profile.id}.pb.gz).
 	Path string `mapstructure:"path"`
-	// Time says which time a profile without one has in its path (default: arrival).
+	// Time is the time in the path of a profile without a time (default: arrival).
 	Time FileTime `mapstructure:"time"`
-	// CompressionLevel is that of gzip, from 1, the fastest, to 9, the smallest (default: 6).
+	// CompressionLevel is the level of gzip, from 1 (fastest) to 9 (smallest) (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
-	// MaxAge is how long a file is kept after it was written (default: 0, for ever).
+	// MaxAge is how long the exporter keeps a file after it was written (default: 0, forever).
 	MaxAge time.Duration `mapstructure:"max_age"`
-	// MaxTotalSize is how many bytes of files are kept (default: 0, all).
+	// MaxTotalSize is the maximum size of all files together in bytes (default: 0, no limit).
 	MaxTotalSize int64 `mapstructure:"max_total_size" unit:"bytes"`
-	// FileMode is that of new files, octal (default: "0640"). The process's umask is taken off.
+	// FileMode has the permissions of new files in octal, before the umask of the process (default: "0640").
 	FileMode string `mapstructure:"file_mode"`
-	// DirectoryMode is that of new directories, octal (default: "0750"). The process's umask is taken off.
+	// DirectoryMode has the permissions of new directories in octal, before the umask of the process (default: "0750").
 	DirectoryMode string `mapstructure:"directory_mode"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// FileTime says which time a profile without one has in its path.
+// FileTime is TimeArrival or TimeKeep: the time in the path of a profile without a time.
 type FileTime string
 
 const (
-	// TimeArrival is when the profile came to the exporter.
+	// TimeArrival is the time at which the exporter received the profile.
 	TimeArrival FileTime = "arrival"
-	// TimeKeep is the begin of 1970.
+	// TimeKeep is the start of 1970.
 	TimeKeep FileTime = "keep"
 )
 
-// UnmarshalText takes arrival and keep.
+// UnmarshalText returns an error for any word other than arrival and keep.
 func (t *FileTime) UnmarshalText(text []byte) error {
 	return configcheck.Word(t, text, "time", TimeArrival, TimeKeep)
 }
@@ -64,7 +64,7 @@ func newDefaultFileConfig() FileConfig {
 	}
 }
 
-// Validate tells all that is wrong.
+// Validate returns all errors in the section.
 func (c *FileConfig) Validate() error {
 	var errs []error
 	if c.Directory == "" {
@@ -92,7 +92,7 @@ func (c *FileConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// parseMode reads permissions as chmod takes them. Those in needed must be among them.
+// parseMode reads permissions in octal. It returns an error if they do not include those in needed.
 func parseMode(text string, needed fs.FileMode) (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(text, 8, 32)
 	mode := fs.FileMode(bits)

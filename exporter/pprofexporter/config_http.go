@@ -21,11 +21,11 @@ import (
 
 // HTTPConfig is the destination that sends each pprof to another system.
 type HTTPConfig struct {
-	// Client is what every HTTP client of the Collector has: endpoint, TLS, authentication, headers, compression.
+	// Client has the options of every HTTP client of the Collector: endpoint, TLS, authentication, headers, compression.
 	Client confighttp.ClientConfig `mapstructure:",squash"`
-	// Format is what is sent: raw, pyroscope, pyroscope_push or parca (default: raw).
+	// Format is the form of the requests: raw, pyroscope, pyroscope_push or parca (default: raw).
 	Format Format `mapstructure:"format"`
-	// CompressionLevel is that of the gzip of the pprof, from 1, the fastest, to 9, the smallest (default: 6).
+	// CompressionLevel is the level of gzip for each pprof, from 1 (fastest) to 9 (smallest) (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
 	// Query has the parameters of a raw request; values may have placeholders such as {service.name}
 	// (default: service.name={service.name}).
@@ -35,31 +35,32 @@ type HTTPConfig struct {
 	// ResourceHeaders are headers of each request; values may have placeholders. Requests of several profiles have those
 	// of the first.
 	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
-	// Labels say what of a resource becomes labels in the formats of Pyroscope and Parca.
+	// Labels configure which attributes of a resource become labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`
-	// Tenant says for whom a profile is.
+	// Tenant configures the tenant of the profiles.
 	Tenant options.TenantConfig `mapstructure:"tenant"`
-	// MaxSeriesPerRequest is how many profiles one request of pyroscope_push or parca has (default: 64).
+	// MaxSeriesPerRequest is the maximum number of pprofs in a request of pyroscope_push or parca (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
-	// MaxRequestBytes sends a request of pyroscope_push or parca once it has that many bytes (default: 16777216).
+	// MaxRequestBytes is the size at which a request of pyroscope_push or parca is sent. The last pprof may exceed it
+	// (default: 16777216).
 	MaxRequestBytes int `mapstructure:"max_request_bytes" unit:"bytes"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// LabelsConfig bounds the labels of a series.
+// LabelsConfig limits and orders the labels of a series.
 type LabelsConfig struct {
-	// Max is how many labels a series has beside those of its service and type (default: 25).
+	// Max is the maximum number of labels of a series, in addition to those of its service and type (default: 25).
 	Max int `mapstructure:"max"`
-	// First are the attributes that become labels before all others, which follow in the order of their keys.
+	// First has the keys of attributes that become labels before the others. The others follow in the order of their keys.
 	First []string `mapstructure:"first"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// Format is what is sent over HTTP.
+// Format is the form of the HTTP requests.
 type Format string
 
 const (
@@ -78,7 +79,7 @@ var (
 	_ confmap.Unmarshaler = (*HTTPConfig)(nil)
 )
 
-// UnmarshalText takes the names of formats.
+// UnmarshalText returns an error for a word that is not the name of a format.
 func (f *Format) UnmarshalText(text []byte) error {
 	return configcheck.Word(f, text, "format", FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca)
 }
@@ -104,7 +105,7 @@ func (c *HTTPConfig) Unmarshal(conf *confmap.Conf) error {
 	return conf.Unmarshal(c)
 }
 
-// Validate tells all that is wrong.
+// Validate returns all errors in the section.
 func (c *HTTPConfig) Validate() error {
 	var errs []error
 	if c.Client.Endpoint == "" {
@@ -137,8 +138,8 @@ func (c *HTTPConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// parseEndpoint reads the endpoint. Only the path of a raw one may have placeholders: no value of a resource chooses the
-// host that profiles go to.
+// parseEndpoint reads the endpoint. Only the path of a raw endpoint may have placeholders: a sender must not choose the host that
+// receives the profiles.
 func parseEndpoint(c *HTTPConfig) (*url.URL, error) {
 	endpoint, err := url.Parse(c.Client.Endpoint)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 
 // Config is the configuration of the extension.
 type Config struct {
-	// Permissions are what the service account needs.
+	// Permissions are the permissions to check, at most 100 verbs in all (default: list and watch pods in all namespaces).
 	Permissions []Permission `mapstructure:"permissions"`
-	// Interval is the time between two checks.
+	// Interval is the time between the starts of two checks (default: 1m).
 	Interval time.Duration `mapstructure:"interval"`
-	// Timeout limits how long a check may take.
+	// Timeout limits the time of a check with all its requests (default: 10s).
 	Timeout time.Duration `mapstructure:"timeout"`
-	// Endpoint is the URL of the API server. If it is empty, it is that of the cluster in which this pod runs.
+	// Endpoint is the https URL of the API server (default: that of the cluster in which this pod runs).
 	Endpoint string `mapstructure:"endpoint"`
-	// TokenFile has the token of the service account. It is read before each check.
+	// TokenFile is the file with the token of the service account. Each check reads it again.
 	TokenFile string `mapstructure:"token_file"`
-	// CAFile has the certificates that the API server's certificate must come from.
+	// CAFile is the PEM file with the authorities for the certificate of the API server. Each check reads it again.
 	CAFile string `mapstructure:"ca_file"`
 
 	// prevent unkeyed literal initialization
@@ -36,13 +36,13 @@ type Config struct {
 
 // Permission is a rule of a Role or ClusterRole.
 type Permission struct {
-	// APIGroup is the group of the resource. It is empty for the core group.
+	// APIGroup is the API group of the resource. It is empty for the core group.
 	APIGroup string `mapstructure:"api_group"`
-	// Resource is the resource in the plural, such as pods.
+	// Resource is the plural name of the resource, such as pods.
 	Resource string `mapstructure:"resource"`
 	// Namespace is where the permission is needed. If it is empty, it is needed in all namespaces.
 	Namespace string `mapstructure:"namespace"`
-	// Verbs are what must be allowed.
+	// Verbs are the verbs that the API server must allow, such as list.
 	Verbs []string `mapstructure:"verbs"`
 
 	// prevent unkeyed literal initialization
@@ -53,7 +53,7 @@ const (
 	defaultInterval = time.Minute
 	defaultTimeout  = 10 * time.Second
 	accountFiles    = "/var/run/secrets/kubernetes.io/serviceaccount/"
-	// maxReviews limits the requests of a check.
+	// maxReviews limits the number of requests of a check: one for each verb.
 	maxReviews = 100
 )
 
@@ -75,7 +75,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate checks each option.
+// Validate returns all errors in the configuration.
 func (cfg *Config) Validate() error {
 	errs := []error{configcheck.Durations(cfg)}
 	check := func(valid bool, format string, args ...any) {

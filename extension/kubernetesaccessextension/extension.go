@@ -30,13 +30,13 @@ const (
 	outcomeUnreachable = "unreachable"
 )
 
-// access is the extension.
+// access is the extension: it checks the permissions and reports the result.
 type access struct {
 	config    *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
 	host      component.Host
-	// last is what the last check said.
+	// last is the kind of the last result, see kindOf.
 	last string
 
 	stop    context.CancelFunc
@@ -53,7 +53,7 @@ func newAccess(cfg *Config, set component.TelemetrySettings) (*access, error) {
 	return &access{config: cfg, logger: set.Logger, telemetry: builder, stop: func() {}}, nil
 }
 
-// Start checks in the background: the Collector works without the API server, too.
+// Start begins the checks in the background. It does not wait for the API server: the Collector works without it.
 func (a *access) Start(ctx context.Context, host component.Host) error {
 	a.host = host
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -62,7 +62,7 @@ func (a *access) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops the checks.
+// Shutdown stops the checks and waits until the last one has ended.
 func (a *access) Shutdown(context.Context) error {
 	a.stop()
 	a.running.Wait()
@@ -83,13 +83,13 @@ func (a *access) run(ctx context.Context) {
 	}
 }
 
-// check asks once and reports the result.
+// check asks the API server once for each permission, and reports the result.
 func (a *access) check(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, a.config.Timeout)
 	defer cancel()
 	missing, err := a.config.missing(limited)
 	if ctx.Err() != nil {
-		return // it stops
+		return // The extension is shutting down.
 	}
 	outcome := outcomeAllowed
 	switch {
@@ -111,7 +111,8 @@ func (a *access) check(ctx context.Context) {
 	a.report(err)
 }
 
-// kindOf is what tells one error from another: its text, but for those of connections, which have ports that differ each time.
+// kindOf returns what distinguishes errors for report: the text of an error. All errors of connections are of one kind, because
+// their texts have a different port each time.
 func kindOf(err error) string {
 	var connection *net.OpError
 	if errors.As(err, &connection) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
@@ -120,7 +121,7 @@ func kindOf(err error) string {
 	return err.Error()
 }
 
-// report logs and reports a result that is not that of the last check.
+// report logs a result and reports it as the component status, if its kind differs from that of the last check.
 func (a *access) report(err error) {
 	now := "allowed"
 	if err != nil {
@@ -139,7 +140,7 @@ func (a *access) report(err error) {
 	componentstatus.ReportStatus(a.host, componentstatus.NewRecoverableErrorEvent(err))
 }
 
-// denied says what is missing, and which rules would allow it.
+// denied returns an error with the missing permissions and the rules to add.
 func denied(missing []Permission) error {
 	var what, rules []string
 	for _, permission := range missing {

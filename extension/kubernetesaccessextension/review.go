@@ -24,7 +24,7 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// review asks whether this service account may do something. It is the API's SelfSubjectAccessReview.
+// review asks whether this service account may use a verb on a resource: a SelfSubjectAccessReview of the Kubernetes API.
 type review struct {
 	APIVersion string       `json:"apiVersion"`
 	Kind       string       `json:"kind"`
@@ -48,7 +48,7 @@ type reviewStatus struct {
 }
 
 // missing returns the permissions that the service account does not have, each with the verbs that are not allowed. An error
-// says why the API server did not answer.
+// means that this is not known: the configuration cannot be read, or the API server did not answer.
 func (cfg *Config) missing(ctx context.Context) (missing []Permission, err error) {
 	endpoint, err := cfg.endpoint()
 	if err != nil {
@@ -87,7 +87,7 @@ func (cfg *Config) missing(ctx context.Context) (missing []Permission, err error
 	return missing, nil
 }
 
-// endpoint is the URL of the API server.
+// endpoint returns the URL of the API server, without a slash at the end.
 func (cfg *Config) endpoint() (string, error) {
 	if cfg.Endpoint != "" {
 		return strings.TrimSuffix(cfg.Endpoint, "/"), nil
@@ -99,7 +99,7 @@ func (cfg *Config) endpoint() (string, error) {
 	return "https://" + net.JoinHostPort(host, port), nil
 }
 
-// transport trusts the certificates of CAFile alone.
+// transport returns an HTTP transport that trusts only the authorities in CAFile.
 func (cfg *Config) transport() (*http.Transport, error) {
 	certificates, err := os.ReadFile(cfg.CAFile)
 	if err != nil {
@@ -112,7 +112,7 @@ func (cfg *Config) transport() (*http.Transport, error) {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}, nil
 }
 
-// ask sends one review.
+// ask sends one review and returns whether the API server allows it.
 func ask(ctx context.Context, client *http.Client, endpoint, token string, attributes resourceAttributes) (allowed bool, err error) {
 	body, err := json.Marshal(review{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview", Spec: reviewSpec{attributes}})
 	if err != nil {

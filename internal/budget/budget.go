@@ -15,7 +15,7 @@ import (
 var (
 	// ErrTooLarge says that a request needs more than the whole budget. It is permanent: the same request fails again.
 	ErrTooLarge = errors.New("request exceeds the memory budget")
-	// ErrExhausted says that others hold the budget. The same request may succeed later.
+	// ErrExhausted says that other requests hold the budget. It is retryable: the same request may succeed later.
 	ErrExhausted = errors.New("memory budget exhausted")
 )
 
@@ -58,15 +58,16 @@ func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wa
 // Size returns the number of bytes that can be reserved.
 func (b *Budget) Size() int64 { return b.size }
 
-// Used returns the number of reserved bytes, and the largest number so far.
+// Used returns the number of bytes that are reserved now, and the largest number so far.
 func (b *Budget) Used() (used, peak int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used, b.peak
 }
 
-// Reserve returns a new reservation, which must be released. It waits for the bytes at most for the wait of the budget, and
-// until ctx ends. The error is [ErrTooLarge], [ErrExhausted] or that of ctx.
+// Reserve returns a new reservation of this many bytes, which the caller must release. It waits until the bytes are free, at most for
+// the wait of the budget or until ctx ends. The error wraps [ErrTooLarge] or [ErrExhausted], or is the cause of ctx. [ErrExhausted] may
+// come earlier, if all requests wait for each other.
 func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
 	r := newReservation(b, 0)
 	if err := r.Grow(ctx, bytes); err != nil {

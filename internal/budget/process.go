@@ -20,11 +20,11 @@ const (
 	DefaultPercentage = 40
 	// DefaultWait is how long a reservation waits for its bytes by default.
 	DefaultWait = 2 * time.Second
-	// fallbackMemory is used if the memory of the process is unknown.
+	// fallbackMemory is the assumed memory in bytes if that of the process is unknown.
 	fallbackMemory = 1 << 30
 )
 
-// Provider is an extension that has the budget of the process.
+// Provider is an extension that owns the budget of the process.
 type Provider interface {
 	component.Component
 	MemoryBudget() *Budget

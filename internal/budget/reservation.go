@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Reservation is the part of a budget that one request holds. It is not safe for concurrent use. A nil reservation has no
-// limit.
+// Reservation is the part of a budget that one request holds. It is not safe for concurrent use. All sizes are in bytes. A nil
+// reservation is valid and has no limit: its methods reserve nothing and succeed.
 //
 // Each reservation must be released. The garbage collector releases unreachable ones, so that a request that another
 // component drops from a queue does not hold its bytes forever.
@@ -42,8 +42,8 @@ func (r *Reservation) Bytes() int64 {
 	return r.bytes
 }
 
-// Grow makes the reservation at least this large. It waits and fails as [Budget.Reserve] does. On an error the reservation
-// stays as it was.
+// Grow increases the reservation to this total number of bytes, if it is smaller. It waits and fails as [Budget.Reserve] does. After
+// an error, the reservation has its old size.
 func (r *Reservation) Grow(ctx context.Context, bytes int64) error {
 	if r == nil {
 		return nil
@@ -67,7 +67,7 @@ func (r *Reservation) Accept() {
 	}
 }
 
-// Shrink makes the reservation at most this large.
+// Shrink reduces the reservation to this total number of bytes, if it is larger.
 func (r *Reservation) Shrink(bytes int64) {
 	if r != nil {
 		r.shrink(bytes)
@@ -90,8 +90,8 @@ func (s *share) shrink(bytes int64) {
 // Release gives all bytes back. The reservation can be used again.
 func (r *Reservation) Release() { r.Shrink(0) }
 
-// Take moves at most this many bytes to a new reservation of the same budget, for a consumer that keeps data of the request.
-// The new reservation must be released.
+// Take moves at most this many bytes to a new reservation of the same budget, for a consumer that keeps data of the request. It moves
+// fewer if the reservation has fewer. The caller must release the new reservation.
 func (r *Reservation) Take(bytes int64) *Reservation {
 	if r == nil {
 		return nil
@@ -104,7 +104,8 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	return taken
 }
 
-// Add moves all bytes of another reservation of the same budget to this one.
+// Add moves all bytes of another reservation of the same budget to this one, and leaves the other empty. If this one is nil, it
+// releases the other.
 func (r *Reservation) Add(other *Reservation) {
 	if r == nil || other == nil {
 		other.Release()

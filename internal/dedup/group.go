@@ -12,34 +12,36 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Grouping is a plan to move attributes of samples to the resource. The samples of a resource are grouped by the values that they
-// have for some keys. Each group gets a resource of its own: that of the samples with these attributes.
+// Grouping is a plan to move attributes of samples to the resource. A group has the samples of a resource with equal values for
+// the keys of the plan. Each group gets a resource of its own: a copy of their resource, with the attributes of the group.
 //
-// Samples without any of the attributes stay where they are, and so do those with two values for one key or with an index that
-// leads nowhere, which make their profile invalid. Only texts, numbers and booleans are grouped by.
+// These samples stay in their resource: samples without any of the attributes, with two values for one key, or with an attribute
+// index outside of the table. The last two make their profile invalid. Attributes whose value is a list, a map, bytes or empty do
+// not count.
 type Grouping struct {
 	pd   pprofile.Profiles
 	keys []string
-	// values has for each attribute of the dictionary the number of its key and value, or 0 if it is not grouped by. Equal
-	// attributes have equal numbers.
+	// values has a number for each attribute of the dictionary: equal pairs of key and value have equal numbers, counted from 1.
+	// 0 is for an attribute that the plan does not move.
 	values []int32
-	// keyOf and attributeOf have for each such number the key, and one attribute with this value.
+	// keyOf and attributeOf are indexed by these numbers. They have the index of the key in keys, and the index of one attribute
+	// with this value in the attribute table.
 	keyOf, attributeOf []int32
 	resources          []groupedResource
 }
 
-// groupedResource is what a resource becomes.
+// groupedResource is the plan for one resource.
 type groupedResource struct {
-	// groups has the values of each group: for each key the number of the value, or 0.
+	// groups has the values of each group.
 	groups []groupValues
-	// samples has the group of each sample, counted from 1, in the order of the resource. 0 stays.
+	// samples has the group of each sample in the order of the resource, counted from 1. 0 means that the sample stays.
 	samples []int32
 }
 
-// groupValues has four bytes for each key.
+// groupValues has the number of the value for each key, or 0, as four bytes in big-endian order. As a string it can be a map key.
 type groupValues string
 
-// attributeContent is the content of an attribute. It is comparable, and makes no copy of a text.
+// attributeContent is the key and the value of an attribute, as a map key. It does not copy a text.
 type attributeContent struct {
 	key    int
 	kind   pcommon.ValueType
@@ -47,8 +49,8 @@ type attributeContent struct {
 	number uint64
 }
 
-// PlanGroups looks which samples have attributes with these keys. pd is not written to, and need not be valid. The plan is nil if
-// there is nothing to do.
+// PlanGroups finds the samples that have attributes with these keys. It does not change pd, which need not be valid. The plan refers
+// to pd: pd must not change before [Grouping.Apply]. The plan is nil if no sample has to move.
 func PlanGroups(pd pprofile.Profiles, keys []string) *Grouping {
 	g := &Grouping{pd: pd, keys: keys, keyOf: []int32{0}, attributeOf: []int32{0}}
 	if !g.number() {
@@ -66,7 +68,7 @@ func PlanGroups(pd pprofile.Profiles, keys []string) *Grouping {
 	return g
 }
 
-// number numbers the values. It reports whether there are any.
+// number gives each attribute of the dictionary its number in values. It reports whether the plan can move any.
 func (g *Grouping) number() bool {
 	dict := g.pd.Dictionary()
 	texts, table := dict.StringTable(), dict.AttributeTable()
@@ -96,7 +98,7 @@ func (g *Grouping) number() bool {
 	return len(known) > 0
 }
 
-// groupContentOf returns the content of an attribute that can be grouped by.
+// groupContentOf returns the content of an attribute. It reports false if the type of the value is none to group by.
 func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
 	content := attributeContent{key: key, kind: value.Type()}
 	switch value.Type() {
@@ -116,8 +118,8 @@ func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
 	return content, true
 }
 
-// groupsOf groups the samples of a resource. One with attributes that cannot be copied, such as those that are nested too deep, is left
-// to the deduplication as it is.
+// groupsOf groups the samples of a resource. If the attributes of the resource or of a scope are invalid, for example nested too
+// deep to be copied, all samples stay: the deduplication then handles the invalid resource.
 func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResource) {
 	sound := isSound(resource)
 	groups := map[groupValues]int32{}
@@ -141,6 +143,7 @@ func (g *Grouping) groupsOf(resource pprofile.ResourceProfiles) (r groupedResour
 	return r
 }
 
+// isSound reports whether the attributes of a resource and of its scopes are valid.
 func isSound(resource pprofile.ResourceProfiles) bool {
 	if checkAttributes(resource.Resource().Attributes()) != nil {
 		return false
@@ -153,7 +156,7 @@ func isSound(resource pprofile.ResourceProfiles) bool {
 	return true
 }
 
-// valuesOf writes the values of a sample. It reports false if the sample stays.
+// valuesOf writes the values of a sample in the form of groupValues. It reports false if the sample stays.
 func (g *Grouping) valuesOf(sample pprofile.Sample, values []byte) (found bool) {
 	clear(values)
 	for _, i := range sample.AttributeIndices().All() {

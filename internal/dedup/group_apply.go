@@ -10,7 +10,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Copies calls resource, scope and profile for each of them that Apply will copy, with the number of copies.
+// Copies calls the functions for each resource, scope and profile of the message, with the number of copies that Apply will make of
+// it, which may be 0. A caller can reserve memory for them.
 func (g *Grouping) Copies(
 	resource func(r pprofile.ResourceProfiles, copies int), scope func(s pprofile.ScopeProfiles, copies int),
 	profile func(p pprofile.Profile, copies int),
@@ -36,9 +37,9 @@ func (g *Grouping) Copies(
 	}
 }
 
-// groupSet is a set of groups that is cleared without a look at all of them.
+// groupSet is a set of groups. To clear it takes constant time, whatever the number of groups.
 type groupSet struct {
-	// addedIn has for each group the round in which it was added last.
+	// addedIn has for each group the last round in which it was added. Each clear begins a round.
 	addedIn []int32
 	round   int32
 	n       int
@@ -48,7 +49,7 @@ func newGroupSet(groups int) *groupSet { return &groupSet{addedIn: make([]int32,
 
 func (s *groupSet) clear() { s.round, s.n = s.round+1, 0 }
 
-// add reports whether the group is new. 0 is none.
+// add adds a group and reports whether it is new. It ignores 0, which is no group.
 func (s *groupSet) add(group int32) bool {
 	if group == 0 || s.addedIn[group] == s.round {
 		return false
@@ -58,8 +59,8 @@ func (s *groupSet) add(group int32) bool {
 	return true
 }
 
-// Apply does what was planned. pd must not be read-only. A profile with samples of several groups is split: what stays keeps the
-// id, and the others get ids derived from it. Their original payload is dropped.
+// Apply moves the samples as planned. pd must not be read-only. It divides a profile with samples of several groups: samples that
+// stay keep the id and the original payload of the profile. Each other part gets an id derived from that, and no original payload.
 func (g *Grouping) Apply() {
 	resources := g.pd.ResourceProfiles()
 	for i, planned := range g.resources {
@@ -155,7 +156,7 @@ func isOneGroup(of []int32) bool {
 	return true
 }
 
-// dropMoved removes the attributes from a sample that its resource has got.
+// dropMoved removes from a sample the attributes that its resource has now.
 func (g *Grouping) dropMoved(sample pprofile.Sample) {
 	sample.AttributeIndices().RemoveIf(func(i int32) bool { return g.values[i] != 0 })
 }

@@ -14,29 +14,29 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// selection chooses the entries of a dictionary that a part of the message needs, each with all that it refers to, and
-// writes them for one part after the other. Its cost is linear in what the parts hold: an entry that is chosen already
-// is not looked at again.
+// selection chooses the dictionary entries that a part of a message needs, with all entries to which these refer, and writes them for
+// one part after the other. Its time is linear in the size of the parts: it does not visit a chosen entry again.
 //
-// Entry 0 is the zero value in any dictionary, whatever stands there; it is not chosen, but in every part.
+// Entry 0 is the zero value in every dictionary. It is in every part, and is never chosen.
 type selection struct {
 	source pprofile.ProfilesDictionary
 	of     [dictionary.NumTables]choice
-	// choose takes what it goes through into the part, rename gives it the indices that it has there.
+	// choose chooses the entries to which a profile or sample refers. rename replaces their indices by those in the part.
 	choose, rename *dictionary.Visit
 
-	// bytes is the size in protobuf of all that was chosen, over all parts; fresh is that of what no part had before.
+	// bytes is the size of all chosen entries in protobuf, over all parts. fresh is the size of those that no earlier part has.
 	bytes, fresh int
-	// err is the first reference that leads nowhere, or attribute that is nested too deep. A canonical message has neither.
+	// err is the first index without an entry, or attribute that is nested too deep. A canonical message has neither.
 	err error
 }
 
 // choice is the entries of one table that are chosen.
 type choice struct {
-	// inPart tells of each entry whether it is chosen for the part at hand, hadBefore whether an earlier part has it.
+	// inPart says for each entry whether it is chosen for the current part, hadBefore whether an earlier part has it.
 	inPart, hadBefore []bool
-	entries           []int32
-	// to has the new index of each entry, once it is numbered.
+	// entries are the entries that are chosen for the current part.
+	entries []int32
+	// to has the index of each entry in the current part, after write.
 	to []int32
 }
 
@@ -50,7 +50,7 @@ func newSelection(source pprofile.ProfilesDictionary) *selection {
 	return s
 }
 
-// chooser takes an entry into the part, with all that it refers to.
+// chooser chooses an entry for the current part, with all entries to which it refers.
 type chooser struct{ *selection }
 
 func (s chooser) Index(t dictionary.Table, i int32) int32 {
@@ -99,7 +99,7 @@ func (s *selection) checkAttribute(i int32) error {
 	return &attributevalue.TooDeepError{Key: key}
 }
 
-// mark is a point to go back to.
+// mark is a state of the selection, for goBack.
 type mark struct {
 	lengths      dictionary.Lengths
 	bytes, fresh int
@@ -113,7 +113,7 @@ func (s *selection) mark() mark {
 	return m
 }
 
-// goBack forgets what was chosen since the mark.
+// goBack removes the entries that were chosen since the mark.
 func (s *selection) goBack(to mark) {
 	s.bytes, s.fresh = to.bytes, to.fresh
 	for t := range s.of {
@@ -125,7 +125,7 @@ func (s *selection) goBack(to mark) {
 	}
 }
 
-// next begins with another part.
+// next begins the next part.
 func (s *selection) next() {
 	for t := range s.of {
 		c := &s.of[t]
@@ -136,8 +136,8 @@ func (s *selection) next() {
 	}
 }
 
-// write fills an empty dictionary with the chosen entries, in the order of the source: so none gets a larger index. The
-// profiles that need them are to be rewritten then.
+// write fills an empty dictionary with the chosen entries, in the order of the source: so no index grows. Then the caller must replace
+// the indices in the profiles with rename.
 func (s *selection) write(d pprofile.ProfilesDictionary) {
 	for t := range s.of {
 		c := &s.of[t]
@@ -153,7 +153,7 @@ func (s *selection) write(d pprofile.ProfilesDictionary) {
 	}
 }
 
-// renumberer gives lists the indices of the part.
+// renumberer replaces indices by those in the current part.
 type renumberer struct{ *selection }
 
 func (s renumberer) Index(t dictionary.Table, i int32) int32 { return s.of[t].to[i] }

@@ -12,37 +12,40 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// SplitLimits bound the parts of a message; 0 is no limit.
+// SplitLimits limit the parts of a message. 0 means no limit.
 type SplitLimits struct {
-	// MaxSamples is a number of samples, MaxBytes of bytes of protobuf.
+	// MaxSamples is the maximum number of samples of a part. MaxBytes is its maximum size in bytes of protobuf.
 	MaxSamples, MaxBytes int
 }
 
-// Part is a message that was made of a larger one.
+// Part is a message with a part of a larger message.
 type Part struct {
 	Profiles pprofile.Profiles
-	// First and Last are the first and the last profile of the larger message, counted through it, of which it has some.
+	// First and Last are the first and the last profile of which the part has samples, counted from 0 through the larger message.
 	First, Last int
 }
 
-// What parts have in common is repeated in each. All parts together may repeat so many times what the message holds,
-// and so many bytes more for each part, whatever that shares: its resource, the types of its samples. When they have, a
-// part ends when it repeats at most so many times what is new in it.
+// Each part repeats the entries that it has in common with other parts. These constants limit the repetition. They are for bytes.
 const (
-	repeatedShare     = 6
-	repeatedBytes     = 4 << 10
+	// All parts together may repeat repeatedShare times the size of the message, and repeatedBytes more for each part: for its
+	// resource and sample types.
+	repeatedShare = 6
+	repeatedBytes = 4 << 10
+	// Above that, a part only ends if it repeats at most repeatedPartShare times the bytes that are new in it.
 	repeatedPartShare = 2
 )
 
-// Split parts pd within limits and hands the parts to take, each with only the entries that it needs. One is made at a
-// time. pd must come from Deduplicate; unless it is the only part, its content is moved and it must not be used any more.
+// Split divides pd into parts within the limits, and calls take with each of them. A part has only the dictionary entries that it
+// needs. Split makes a part after take has returned from the one before, and take owns the part. pd must come from Deduplicate. If pd
+// fits, it is the only part. Otherwise Split moves its content, and the caller must not use pd any more.
 //
-// A profile stays whole if it fits in a part of its own: then the next part begins with it. A profile whose samples are
-// parted keeps its id and its original payload in the first part, and gets ids made of it in the others.
+// If a profile does not fit into the current part but into one of its own, it stays whole: the next part begins with it. If the
+// samples of a profile are in several parts, the profile in the first of them keeps the id and the original payload. The others get
+// ids derived from that.
 //
-// A part stays above MaxBytes where one sample needs more, see [CheckSplit]. Parts stay above both limits, too, once they
-// have repeated six times what the message holds: then each has a third of its content for itself. Together they are
-// never larger than eight times the message and 4 KiB for each part. The cost is linear in that.
+// A part exceeds MaxBytes if a single sample needs more, see [CheckSplit]. Parts may also exceed both limits if all parts together
+// have repeated six times the size of the message: then at least a third of each further part is new. The parts together have at
+// most eight times the size of the message, and 4 KiB for each part. The time is linear in that size.
 func Split(pd pprofile.Profiles, limits SplitLimits, take func(Part)) {
 	if Fits(pd, limits) {
 		take(Part{Profiles: pd, Last: max(pd.ProfileCount()-1, 0)})
@@ -53,19 +56,20 @@ func Split(pd pprofile.Profiles, limits SplitLimits, take func(Part)) {
 	_ = s.run()
 }
 
-// TooLargeError tells of a sample that no part can hold.
+// TooLargeError is the error of a sample that does not fit into any part.
 type TooLargeError struct {
-	// Profile is counted through the message.
+	// Profile is counted from 0 through the message, Sample through the profile.
 	Profile, Sample int
-	Bytes, Limit    int
+	// Bytes is the size of a message with only this sample, Limit the maximum.
+	Bytes, Limit int
 }
 
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("sample %d of profile %d needs a message of %d bytes, at most %d are allowed", e.Sample, e.Profile, e.Bytes, e.Limit)
 }
 
-// CheckSplit returns a *[TooLargeError] if Split would leave a part above maxBytes because of one sample. pd need not be
-// canonical, and is only read.
+// CheckSplit returns a *[TooLargeError] if Split would make a part above maxBytes because of one sample. It does not change pd, which
+// need not be canonical.
 func CheckSplit(pd pprofile.Profiles, maxBytes int) error {
 	limits := SplitLimits{MaxBytes: maxBytes}
 	if Fits(pd, limits) {
@@ -74,7 +78,7 @@ func CheckSplit(pd pprofile.Profiles, maxBytes int) error {
 	return newSplitter(pd, limits).run()
 }
 
-// Fits tells whether a message is within limits as it is.
+// Fits reports whether a message is within the limits without a split.
 func Fits(pd pprofile.Profiles, limits SplitLimits) bool {
 	return (limits.MaxSamples <= 0 || pd.SampleCount() <= limits.MaxSamples) &&
 		(limits.MaxBytes <= 0 || (&pprofile.ProtoMarshaler{}).ProfilesSize(pd) <= limits.MaxBytes)
@@ -85,30 +89,33 @@ type splitter struct {
 	*selection
 	pd     pprofile.Profiles
 	limits SplitLimits
-	// take is nil if the parts are only to be checked.
+	// take is nil for CheckSplit, which makes no parts.
 	take func(Part)
 
-	// resource, scope and profile are those of the next sample.
+	// resource, scope and profile contain the next sample.
 	resource, scope, profile container
-	// start is the state before the profile.
+	// start is the state before the current profile.
 	start start
-	// pieces are what the part at hand has of profiles, partBytes and partFresh what was counted before it.
-	pieces               []piece
-	samples              int
+	// pieces are the samples of the current part by profile, samples is their number.
+	pieces  []piece
+	samples int
+	// partBytes and partFresh are the bytes and fresh of the selection at the start of the current part.
 	partBytes, partFresh int
-	parts                int
-	// emptyBytes is the size of a part that holds nothing.
+	// parts is the number of parts so far, including the current one.
+	parts int
+	// emptyBytes is the size of a part without any content.
 	emptyBytes int
 }
 
 // container is a resource, a scope or a profile, without what it contains.
 type container struct {
-	// bytes is its size, againBytes that in all parts but the first.
+	// bytes is its size in the first part that has it, againBytes its size in others, which do not have its original payload.
 	bytes, againBytes int
+	// inPart says that the current part has it, hadBefore that an earlier part has it.
 	inPart, hadBefore bool
 }
 
-// start is where a part ends that does not take the next profile.
+// start is the state to return to if the current profile begins the next part.
 type start struct {
 	mark
 
@@ -116,10 +123,10 @@ type start struct {
 	resource, scope container
 }
 
-// piece is the samples from begin to end-1 of a profile.
+// piece has the samples from begin to end-1 of a profile.
 type piece struct {
 	resource, scope, profile int
-	// number is that of the profile, counted through the message.
+	// number is the number of the profile, counted from 0 through the message.
 	number     int
 	begin, end int
 }
@@ -200,8 +207,8 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
 	return nil
 }
 
-// addNext adds a sample to the part at hand, or to the next one. If that part is to begin with the whole profile, it is
-// empty afterwards.
+// addNext adds a sample to the current part, or ends that and adds the sample to the next one. If the next part has to begin with
+// the whole profile, addNext adds no sample, and the new part is empty.
 func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	before := s.mark()
 	s.addAt(profile, at)
@@ -235,7 +242,7 @@ func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	return nil
 }
 
-// leaveProfile takes the samples of the profile out of the part at hand.
+// leaveProfile removes the samples of the current profile from the current part.
 func (s *splitter) leaveProfile() {
 	s.goBack(s.start.mark)
 	s.pieces, s.samples = s.pieces[:s.start.pieces], s.start.samples
@@ -246,7 +253,7 @@ func (s *splitter) containers() [3]*container {
 	return [...]*container{&s.resource, &s.scope, &s.profile}
 }
 
-// addAt counts what a sample adds to the part at hand.
+// addAt counts the bytes that a sample adds to the current part.
 func (s *splitter) addAt(profile pprofile.Profile, at piece) {
 	if !s.profile.inPart {
 		s.choose.Header(profile)
@@ -267,13 +274,13 @@ func (s *splitter) addAt(profile pprofile.Profile, at piece) {
 	}
 }
 
-// isAbove tells whether the part is above a limit with so many samples more.
+// isAbove reports whether the current part exceeds a limit with so many more samples.
 func (s *splitter) isAbove(samples int) bool {
 	return s.limits.MaxSamples > 0 && s.samples+samples > s.limits.MaxSamples ||
 		s.limits.MaxBytes > 0 && s.bytes-s.partBytes > s.limits.MaxBytes
 }
 
-// mayRepeat tells whether the part at hand may end and another one repeat what it has.
+// mayRepeat reports whether the current part may end at a mark, so that the next part repeats entries of it.
 func (s *splitter) mayRepeat(at mark) bool {
 	part, fresh := at.bytes-s.partBytes, at.fresh-s.partFresh
 	return at.bytes-at.fresh <= repeatedShare*at.fresh+repeatedBytes*s.parts ||
@@ -286,7 +293,7 @@ func (s *splitter) begin() {
 	s.add(s.emptyBytes, s.parts == 1)
 }
 
-// end hands on the part at hand.
+// end passes the current part to take.
 func (s *splitter) end() {
 	if s.take != nil {
 		part := s.build()

@@ -13,11 +13,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// maxWidening is how far the start or the end of a profile is moved. A timestamp farther away is the error of a clock, and
-// a range with it would be of no use.
+// maxWidening is the maximum time, in nanoseconds, by which the start or the end of a profile moves. A timestamp farther away comes
+// from a wrong clock, and a range with it would be useless.
 const maxWidening = uint64(time.Hour)
 
-// timesChange reports whether the time range of any profile has to be widened.
+// timesChange reports whether widenTime would change any profile.
 func (w *work) timesChange() bool {
 	if !w.opts.WidenTimes {
 		return false
@@ -30,7 +30,7 @@ func (w *work) timesChange() bool {
 	return false
 }
 
-// widenTime widens the time range of a profile if a timestamp is outside.
+// widenTime widens the time range of a profile to include all timestamps of its samples.
 func (w *work) widenTime(profile pprofile.Profile) {
 	if !w.opts.WidenTimes {
 		return
@@ -42,8 +42,9 @@ func (w *work) widenTime(profile pprofile.Profile) {
 	}
 }
 
-// widened returns the smallest range that has the range of the profile and all timestamps, and whether it differs from that
-// of the profile. The range is half-open (profiles.proto, Sample.timestamps_unix_nano).
+// widened returns the smallest time range that includes the range of the profile and all its timestamps, in nanoseconds, and whether
+// it differs from that of the profile. It does not change a range that would exceed maxWidening or overflow. The end is not part of the
+// range (profiles.proto, Sample.timestamps_unix_nano).
 func widened(profile pprofile.Profile) (start, duration uint64, changes bool) {
 	first, last := uint64(math.MaxUint64), uint64(0)
 	for _, sample := range profile.Samples().All() {

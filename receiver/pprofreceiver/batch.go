@@ -30,8 +30,9 @@ type payload struct {
 	times times
 }
 
-// batch collects the payloads of one request or fetch. Each payload is translated on its own. Those that are valid are
-// passed to the next consumer as one message. The content of a payload is not modified, and not used after add.
+// batch collects the payloads of one request or fetch. It translates each payload separately, and passes the valid ones to the next
+// consumer as one message. It does not change the content of a payload, and does not use the content after add. It is not safe for
+// concurrent use.
 type batch struct {
 	in      *intake
 	metrics *apiMetrics
@@ -40,21 +41,22 @@ type batch struct {
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
 	samples  int
-	// inflated is the decompressed size of the translated payloads, wasted is that of the refused ones.
+	// inflated is the decompressed size of the translated payloads in bytes, wasted is that of the refused ones.
 	inflated, wasted int
-	// messageBytes is the memory of the messages.
+	// messageBytes is the estimated memory of the messages.
 	messageBytes int64
 	refused      []error
 	// overBudget is the number of refused payloads that need more than the memory budget.
 	overBudget int
 }
 
-// consumeFactor is the memory that is reserved while the next consumer has a message, as a multiple of its size. The
-// second part is for copies that joining, deduplication and marshalling make.
+// consumeFactor is the memory to reserve while the next consumer has a message, as a multiple of the message's size. One part is for
+// the message, the other for copies that joining, deduplication and marshalling make.
 const consumeFactor = 2
 
-// wasteFactor limits the work on refused payloads: many small ones that inflate to much, or take much memory, would occupy a
-// CPU and the budget for long.
+// wasteFactor limits the work on refused payloads of one request: many small payloads that inflate to large ones would otherwise
+// use a CPU and the budget for a long time. It is the maximum number of payloads that need more than the budget, and the maximum of
+// wasted as a multiple of limits.inflated_bytes.
 const wasteFactor = 4
 
 // times is the time range in a request.

@@ -18,14 +18,14 @@ type discoveredJobs struct {
 	*scrape
 	client *http.Client
 	state  *health
-	// static are the jobs of the configured targets, which are not started again.
+	// static has the keys of the jobs of configured targets, which must not start a second time.
 	static      map[string]bool
 	unsubscribe []func()
 
 	mu sync.Mutex
-	// targets are those of each extension.
+	// targets are the current targets of each extension, in the order of the option discovery.
 	targets [][]*discovery.Target
-	// possible are the jobs of each target, started or not.
+	// possible has the jobs of each target. Some of them do not run: see choose.
 	possible map[*discovery.Target][]*discoveredJob
 	running  map[string]*discoveredJob
 }
@@ -40,7 +40,8 @@ func newDiscoveredJobs(s *scrape, client *http.Client, state *health) *discovere
 	return d
 }
 
-// start subscribes to the extensions.
+// start subscribes to the extensions. From then on, they can call update. The error says that an
+// extension does not exist or does not discover targets.
 func (d *discoveredJobs) start(host component.Host) error {
 	for i, id := range d.cfg.Discovery {
 		provider, err := discovery.Find(host, id)
@@ -52,7 +53,7 @@ func (d *discoveredJobs) start(host component.Host) error {
 	return nil
 }
 
-// stop stops all jobs. Those that fetch end soon after.
+// stop ends the subscriptions and stops all jobs. It does not wait for fetches in progress: their context is cancelled.
 func (d *discoveredJobs) stop() {
 	for _, unsubscribe := range d.unsubscribe {
 		unsubscribe()
@@ -88,8 +89,8 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	d.running = wanted
 }
 
-// choose returns one job for each profile of each URL, so that nothing is fetched twice. Of several targets with the same URL
-// the one counts whose address has that port, else the first.
+// choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
+// URL, it prefers the target that was discovered with that port, or else the first.
 func (d *discoveredJobs) choose() map[string]*discoveredJob {
 	possible := make(map[*discovery.Target][]*discoveredJob, len(d.possible))
 	wanted := make(map[string]*discoveredJob, len(d.running))
@@ -112,7 +113,7 @@ func (d *discoveredJobs) choose() map[string]*discoveredJob {
 	return wanted
 }
 
-// report counts a fetch and tells its result.
+// report counts a fetch and sets the status of its URL.
 func (d *discoveredJobs) report(ctx context.Context, one *discoveredJob, outcome string, err error) {
 	d.metrics.fetched(ctx, outcome)
 	d.state.set(one.url.Redacted(), err)

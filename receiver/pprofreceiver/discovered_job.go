@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// discoveredJob is a job with a timer: many thousands wait without a goroutine of their own.
+// discoveredJob is a job with a timer. It has no goroutine while it waits, because there can be many thousands.
 type discoveredJob struct {
 	*job
+	// identity is the key of the job.
 	identity string
 	interval time.Duration
-	// ownPort says that the URL has the port at which the target was discovered.
+	// ownPort says that the host and port of the URL are those with which the target was discovered.
 	ownPort bool
-	// invalid is why the profile cannot be fetched.
+	// invalid says why the settings of the target do not allow a fetch, or is nil.
 	invalid error
 
 	mu       sync.Mutex
@@ -29,7 +30,7 @@ type discoveredJob struct {
 	stopped  bool
 }
 
-// key is the same for jobs that would fetch the same.
+// key returns the name of the profile and the URL. Jobs with equal keys would fetch the same profile.
 func (j *job) key() string { return j.profile.Name + " " + j.url.String() }
 
 func (j *discoveredJob) key() string { return j.identity }
@@ -40,8 +41,8 @@ func (j *discoveredJob) equal(other *discoveredJob) bool {
 		j.profile == other.profile && maps.Equal(j.labels, other.labels)
 }
 
-// start waits for the place of the job in the interval, which the hash of its key decides: so that thousands of targets that
-// are discovered at the same time are not fetched at the same time.
+// start sets the timer for the first fetch. A hash of the key decides when that is within the interval, so that the receiver does not
+// fetch thousands of targets at the same time that were discovered at the same time.
 func (j *discoveredJob) start(jobs *discoveredJobs) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,7 +85,7 @@ func (j *discoveredJob) fire(ctx context.Context, jobs *discoveredJobs) {
 	j.timer.Reset(j.next.Sub(now))
 }
 
-// stop ends the job, and a fetch that is under way. The counters of the target are forgotten.
+// stop ends the job, cancels a fetch in progress, and releases what delta has kept of the target.
 func (j *discoveredJob) stop() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,7 +100,8 @@ func (j *discoveredJob) stop() {
 	}
 }
 
-// untilPlace returns the time to the place of a key in an interval. Places do not depend on when the process was started.
+// untilPlace returns the time until the next fetch for a key. The times of the fetches depend on the key and the clock, and not on the
+// start of the process.
 func untilPlace(now time.Time, interval time.Duration, key string) time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(key))

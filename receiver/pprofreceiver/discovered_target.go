@@ -12,13 +12,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/discovery"
 )
 
-// profileAliases are names that others use, with the profiles of Go they mean.
+// profileAliases maps names of other systems to profiles of Go, in the order of preference.
 var profileAliases = map[string][]string{
 	"memory":      {profileAllocs, profileHeap},
 	"process_cpu": {profileCPU},
 }
 
-// discoveredJobs returns a job for each profile that is to be fetched from a discovered target.
+// discoveredJobs returns a job for each profile to fetch from a discovered target.
 func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*discoveredJob {
 	own := make(map[string]discovery.Profile, len(target.Profiles))
 	for name, settings := range target.Profiles {
@@ -35,7 +35,7 @@ func (cfg *ScrapeConfig) discoveredJobs(target *discovery.Target) []*discoveredJ
 	return jobs
 }
 
-// profileName returns the name by which the section knows a profile.
+// profileName returns the name of a profile in the section scrape, for a name or an alias.
 func (cfg *ScrapeConfig) profileName(name string) string {
 	for _, candidate := range append([]string{name}, profileAliases[name]...) {
 		if slices.ContainsFunc(cfg.Profiles, func(p ScrapedProfile) bool { return p.Name == candidate }) {
@@ -63,7 +63,7 @@ func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.P
 	return one
 }
 
-// addParams adds parameters to the query. The seconds are those of the profile.
+// addParams adds parameters to the query. It ignores seconds, which the profile determines.
 func (j *job) addParams(params map[string]string) {
 	if len(params) == 0 {
 		return

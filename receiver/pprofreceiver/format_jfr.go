@@ -18,7 +18,7 @@ type jfrFormat struct {
 	container jfrContainer
 	// labels is the labels snapshot of Pyroscope's agents, or nil.
 	labels []byte
-	// period is the time between two samples if the recording does not have it, or 0.
+	// period is the time between two samples for a recording that does not have it. 0 means unknown.
 	period time.Duration
 }
 
@@ -29,7 +29,7 @@ func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 	}
 }
 
-// Decode translates a recording. The profiles get their names from the recording.
+// Decode translates a recording. The recording determines the names of the profiles, not source.
 func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 	reserve := source.Reserve
 	unpacked, working, err := f.container.open(payload, reserve)

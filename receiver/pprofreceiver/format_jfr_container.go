@@ -36,8 +36,9 @@ type jfrContainer struct {
 	limit int
 }
 
-// open returns the recording in a payload. It can still be in gzip or zstd. working is the memory that open has used.
-// Before allocating, open calls reserve with the total number of bytes.
+// open returns the recording in a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
+// unchanged. working is the memory that open has used, in bytes: it stays reserved. Before open allocates, it calls reserve with the
+// total number of bytes.
 func (c jfrContainer) open(payload []byte, reserve func(bytes int64) error) (recording []byte, working int64, err error) {
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
@@ -89,7 +90,7 @@ func (c jfrContainer) openZip(payload []byte, reserve func(bytes int64) error) (
 	return c.read(from, working, reserve)
 }
 
-// read reads all of a recording into a buffer that grows.
+// read reads a whole recording into a buffer. working is the memory in use before that, in bytes. The result has it with the buffer.
 func (c jfrContainer) read(from io.Reader, working int64, reserve func(bytes int64) error) ([]byte, int64, error) {
 	// One more byte shows that the recording exceeds the limit.
 	from = io.LimitReader(from, int64(c.limit)+1)
@@ -120,6 +121,7 @@ func (c jfrContainer) read(from io.Reader, working int64, reserve func(bytes int
 	}
 }
 
+// unpackError returns a refusal for an error of lz4 or zip. An error with a class keeps it, others are malformed.
 func unpackError(err error) error {
 	return refuse(malformedUnless(err), "cannot unpack the recording: %w", err)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// connect makes the client of the tests, as soon as the API server has written its certificate.
+// connect makes the HTTP client of the tests. It waits until the API server has written its certificate.
 func (c *controlPlane) connect() error {
 	if c.client != nil {
 		return nil
@@ -53,10 +53,10 @@ func (c *controlPlane) url(path string) string {
 	return "https://127.0.0.1:" + strconv.Itoa(c.port) + path
 }
 
-// object is a part of an object of the API as JSON.
+// object is an object of the API as JSON, or a part of one.
 type object = map[string]any
 
-// at follows keys into an object. A missing one gives nil.
+// at follows keys into an object. If a key is missing, it returns nil.
 func at(value any, keys ...string) any {
 	for _, key := range keys {
 		m, _ := value.(object)
@@ -67,7 +67,7 @@ func at(value any, keys ...string) any {
 
 func name(o object) string { return at(o, "metadata", "name").(string) }
 
-// call asks the API, and returns the status and the object of the answer. It works in a cleanup, too.
+// call sends a request to the API, and returns the status and the object of the answer. Cleanups can call it too.
 func (c *controlPlane) call(t *testing.T, method, path string, body any) (int, object) {
 	t.Helper()
 	status, answer, err := c.request(context.WithoutCancel(t.Context()), method, path, body)
@@ -106,7 +106,7 @@ func (c *controlPlane) request(ctx context.Context, method, path string, body an
 	return response.StatusCode, answer, nil
 }
 
-// must is call for what has to succeed.
+// must is call for a request that has to succeed.
 func (c *controlPlane) must(t *testing.T, method, path string, body any) object {
 	t.Helper()
 	status, answer := c.call(t, method, path, body)
@@ -124,7 +124,7 @@ func (c *controlPlane) list(t *testing.T, path string) (objects []object) {
 	return objects
 }
 
-// kubectl runs it against the API server, and returns what it printed.
+// kubectl runs kubectl against the API server, and returns its output.
 func (c *controlPlane) kubectl(t *testing.T, input string, arguments ...string) string {
 	t.Helper()
 	arguments = append([]string{"--kubeconfig=" + c.path("kubeconfig"), "--cache-dir=" + c.path("cache")}, arguments...)

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Addresses of the loopback that nobody else here has.
+// Loopback addresses that no other test uses.
 const (
 	gatewayAddress = "127.83.16.1"
 	backendAddress = "127.83.16.2"
 	podAddress     = "127.83.16.3"
-	strangeAddress = "127.83.16.4" // of no pod
+	strangeAddress = "127.83.16.4" // not the address of a pod
 )
 
 // TestPodAttributes sends a profile from the address of a pod, and one from elsewhere.
@@ -82,7 +82,7 @@ func (c *controlPlane) shop(t *testing.T) (pod object) {
 	return pod
 }
 
-// message is what is of interest here in a message of OTLP as JSON.
+// message has the fields of an OTLP message as JSON that the tests read.
 type message struct {
 	ResourceProfiles []struct {
 		Resource struct {
@@ -95,7 +95,7 @@ type message struct {
 	Dictionary struct{ StringTable []string }
 }
 
-// received are the resources of a service's profiles that the backend has written so far.
+// received returns the resources of all profiles of a service that the backend has written so far.
 func received(t *testing.T, path, service string) (resources []map[string]string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -106,7 +106,7 @@ func received(t *testing.T, path, service string) (resources []map[string]string
 	for lines.Scan() {
 		var message message
 		if json.Unmarshal(lines.Bytes(), &message) != nil {
-			continue // not yet written to its end
+			continue // The backend has not yet written the whole line.
 		}
 		texts := message.Dictionary.StringTable
 		for _, profiles := range message.ResourceProfiles {
@@ -131,13 +131,13 @@ func contains(attributes, wanted map[string]string) bool {
 	return true
 }
 
-// assertRules: the role of the manifests allows what the gateway has asked for, and nothing else.
+// assertRules checks that the role of the manifests allows all permissions that the gateway has used, and no others.
 func (c *controlPlane) assertRules(t *testing.T) {
 	t.Helper()
 	assert.ElementsMatch(t, c.permissions(t), c.asked(t))
 }
 
-// asked are the permissions that the service account of the manifests has used, from the audit log.
+// asked returns the permissions that the service account of the manifests has used, from the audit log.
 func (c *controlPlane) asked(t *testing.T) (permissions []string) {
 	t.Helper()
 	text, err := os.ReadFile(c.path("audit.log"))
@@ -149,7 +149,7 @@ func (c *controlPlane) asked(t *testing.T) (permissions []string) {
 			ObjectRef struct{ APIGroup, Resource string }
 		}
 		if json.Unmarshal([]byte(line), &event) != nil || event.User.Username != "system:serviceaccount:"+namespace+":otelpprof" ||
-			event.ObjectRef.APIGroup == "authorization.k8s.io" { // what one may do oneself, anybody may ask
+			event.ObjectRef.APIGroup == "authorization.k8s.io" { // Every account may ask for its own permissions.
 			continue
 		}
 		permission := event.Verb + " " + event.ObjectRef.APIGroup + "/" + event.ObjectRef.Resource
@@ -160,7 +160,7 @@ func (c *controlPlane) asked(t *testing.T) (permissions []string) {
 	return permissions
 }
 
-// permissions are those of the role in the manifests, one by one.
+// permissions returns the permissions of the role in the manifests, one for each verb.
 func (c *controlPlane) permissions(t *testing.T) (permissions []string) {
 	t.Helper()
 	role := c.must(t, http.MethodGet, rolePath, nil)

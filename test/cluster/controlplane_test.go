@@ -25,14 +25,14 @@ import (
 
 const (
 	adminToken = "the-tests"
-	// patience is how long anything may take that somebody else does.
+	// patience is the time limit for each step of another process.
 	patience  = 2 * time.Minute
 	pollEvery = 50 * time.Millisecond
 	// writers is how many requests a test sends to the API at a time.
 	writers = 16
 )
 
-// controlPlane is etcd, the API server and the controller manager, with all their files in one directory.
+// controlPlane has the running etcd, API server and controller manager, with all their files in one directory.
 type controlPlane struct {
 	directory string
 	port      int
@@ -46,7 +46,7 @@ type controlPlane struct {
 	}
 }
 
-// startControlPlane starts it from binaries. Who gets an error stops what has been started.
+// startControlPlane starts the binaries. After an error, the caller must stop the processes that run already.
 func startControlPlane(directory, binaries string) (*controlPlane, error) {
 	c := &controlPlane{directory: directory}
 	ports, err := freePorts(3)
@@ -76,14 +76,14 @@ func startControlPlane(directory, binaries string) (*controlPlane, error) {
 	if err := c.write("kubeconfig", fmt.Sprintf(kubeconfig, c.port, c.authority(), adminToken)); err != nil {
 		return c, err
 	}
-	// No node reports to it, and none is to be given up for that.
+	// No kubelet reports the state of nodes. The controller must not evict pods because of that.
 	_, err = c.start(filepath.Join(binaries, "kube-controller-manager"), "--kubeconfig="+c.path("kubeconfig"), "--leader-elect=false",
 		"--secure-port=0", "--controllers=*,-node-lifecycle-controller", "--root-ca-file="+c.authority(),
 		"--service-account-private-key-file="+c.path("accounts.key"), "--horizontal-pod-autoscaler-sync-period=1s")
 	return c, err
 }
 
-// auditPolicy logs who asked for what, of the service accounts.
+// auditPolicy logs the requests of service accounts.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -104,7 +104,7 @@ users: [{name: test, user: {token: %s}}]
 
 func (c *controlPlane) path(name string) string { return filepath.Join(c.directory, name) }
 
-// authority is the file with the certificate of whom the API server's is from.
+// authority returns the file with the certificate of the authority for the API server's certificate.
 func (c *controlPlane) authority() string { return c.path("certificates/apiserver.crt") }
 
 func (c *controlPlane) write(name, text string) error {
@@ -127,7 +127,7 @@ func (c *controlPlane) writeKeys() error {
 	)
 }
 
-// start starts a program that ends with the tests, however these end. Its log is a file with its name.
+// start starts a program that ends with the tests, even if they are killed. Its log is a file with its name.
 func (c *controlPlane) start(program string, arguments ...string) (*exec.Cmd, error) {
 	log, err := os.Create(c.path(filepath.Base(program) + ".log"))
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *controlPlane) stopAPI() {
 	c.client.CloseIdleConnections()
 }
 
-// waitReady waits for the API server, whose certificate is there before it serves.
+// waitReady waits until the API server answers. Its certificate exists earlier.
 func (c *controlPlane) waitReady() error {
 	var last error
 	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(pollEvery) {

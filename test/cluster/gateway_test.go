@@ -26,7 +26,7 @@ import (
 
 const gate = "--feature-gates=service.profilesSupport"
 
-// process is the distribution, running.
+// process is a running process of the distribution.
 type process struct {
 	command *exec.Cmd
 	log     *buffer
@@ -36,15 +36,15 @@ type process struct {
 	stop func()
 }
 
-// inPod runs a program as a pod's container sees its files: the token and the certificate of its service account at the
-// usual place, and an empty volume. It does so in a mount namespace, so nothing of the machine changes.
+// inPod is a script that runs a program with the files of a container in a pod: the token and the certificate of its service account in
+// the standard directory, and an empty volume. It uses a mount namespace, so that it does not change the files of the machine.
 const inPod = `
 mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /var/lib && mkdir -p "$(dirname "$1")" /var/lib/otelcol-pprof &&
 cp -r "$2" "$1" && shift 2 && exec "$@"
 `
 
-// startGateway runs the distribution with the shipped configuration, as the service account of the manifests. Further
-// arguments change the configuration.
+// startGateway runs the distribution with the shipped configuration, with the service account of the manifests. Each of
+// the other arguments overrides a part of the configuration.
 func (c *controlPlane) startGateway(t *testing.T, address, backend string, arguments ...string) *process {
 	t.Helper()
 	environment := []string{"MY_POD_IP=" + address, "BACKEND_ENDPOINT=" + backend, "GOMEMLIMIT=1638MiB"}
@@ -82,7 +82,7 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// start runs a Collector until the test ends, and waits until its health check answers.
+// start runs a Collector until the test ends. It waits until the health check answers.
 func start(t *testing.T, address string, environment []string, arguments ...string) *process {
 	t.Helper()
 	p := &process{command: exec.Command(arguments[0], arguments[1:]...), log: &buffer{}, address: address}
@@ -102,7 +102,7 @@ func start(t *testing.T, address string, environment []string, arguments ...stri
 	return p
 }
 
-// startBackend receives OTLP profiles, and appends them to a file as JSON. It returns its endpoint and the file.
+// startBackend runs a Collector that receives OTLP profiles, and appends them to a file as JSON. It returns its endpoint and the file.
 func startBackend(t *testing.T, address string) (endpoint, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "profiles.json")
@@ -132,7 +132,7 @@ func (p *process) get(t *testing.T, portAndPath string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// upload sends a profile from an address. No two are equal: drop_repeated would take the second for a retry.
+// upload sends a profile from an address. Each upload is different: drop_repeated would drop an equal one.
 func (p *process) upload(t *testing.T, from, service string) {
 	t.Helper()
 	profile, err := os.ReadFile(root + "/testdata/pprof/cpu.pb.gz")
@@ -149,7 +149,7 @@ func (p *process) upload(t *testing.T, from, service string) {
 	assert.Equal(t, http.StatusNoContent, response.StatusCode)
 }
 
-// buffer is what a process logged so far.
+// buffer has the log of a process so far.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// pods returns the pods of a namespace whose labels match a selector, or all.
+// pods returns the pods of a namespace whose labels match a selector. An empty selector matches all.
 func (c *controlPlane) pods(t *testing.T, namespace, selector string) []object {
 	t.Helper()
 	return c.list(t, "/api/v1/namespaces/"+namespace+"/pods?labelSelector="+selector)
 }
 
-// ready tells whether a pod is ready.
+// ready reports whether a pod is ready.
 func ready(pod object) bool {
 	conditions, _ := at(pod, "status", "conditions").([]any)
 	for _, condition := range conditions {
@@ -28,7 +28,7 @@ func ready(pod object) bool {
 	return false
 }
 
-// report says of a pod what its kubelet would say: that it runs, is ready, and has an address.
+// report reports the state of a pod in place of a kubelet: the pod runs, is ready, and has an address.
 func (c *controlPlane) report(t *testing.T, pod object, address string) {
 	t.Helper()
 	c.must(t, http.MethodPatch, "/api/v1/namespaces/"+at(pod, "metadata", "namespace").(string)+"/pods/"+name(pod)+"/status", object{
@@ -41,7 +41,7 @@ func (c *controlPlane) report(t *testing.T, pod object, address string) {
 
 const node = "node-1"
 
-// makeNode makes the node of a test. A new one has a taint, which it loses when its kubelet reports that it is ready.
+// makeNode creates the node of a test. A new node has a taint until it is reported as ready.
 func (c *controlPlane) makeNode(t *testing.T) {
 	t.Helper()
 	c.must(t, http.MethodPost, "/api/v1/nodes", object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": node}})

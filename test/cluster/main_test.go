@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// plane is what all tests share. They use namespaces of their own, or follow each other.
+// plane is the control plane of all tests. Tests that run at the same time use different namespaces.
 var plane *controlPlane
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

@@ -22,7 +22,7 @@ const (
 	manifests = root + "/deploy/kubernetes/"
 )
 
-// TestManifests applies each directory, and looks at what the controllers make of it.
+// TestManifests applies the manifests of each directory, and checks which objects the controllers create.
 func TestManifests(t *testing.T) {
 	plane.makeNode(t)
 	for _, directory := range []string{"base", "overlays/single", "overlays/kafka", "overlays/tls"} {
@@ -34,7 +34,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestChart applies what the Helm chart becomes in each way to install it.
+// TestChart does the same with the rendered Helm chart, for each set of values.
 func TestChart(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(os.Getenv("OTELPPROF_CHARTS"), "*.yaml"))
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// assertWorks looks at what the controllers make of the objects.
+// assertWorks checks the objects that the controllers create for those of a namespace.
 func (c *controlPlane) assertWorks(t *testing.T) {
 	t.Helper()
 	c.assertPods(t)
@@ -66,8 +66,8 @@ func (c *controlPlane) apply(t *testing.T, directory string) {
 	c.kubectl(t, "", "apply", "--server-side", "--validate=strict", "-k", directory)
 }
 
-// remove deletes a namespace and waits until it is gone. There is no kubelet that ends the pods on the node. It deletes the
-// roles, too, which are in no namespace.
+// remove deletes a namespace and waits until it is gone. It also deletes the pods on the node, since no kubelet does that,
+// and the cluster roles, which are in no namespace.
 func (c *controlPlane) remove(t *testing.T, namespace string) {
 	t.Helper()
 	c.kubectl(t, "", "delete", "clusterroles,clusterrolebindings", "--selector=app.kubernetes.io/name in (otelpprof, otelcol-pprof)")
@@ -90,7 +90,7 @@ func (c *controlPlane) workloads(t *testing.T) (found []object) {
 	return found
 }
 
-// kindOf is the word for the kind of a workload in a path.
+// kindOf returns the kind of a workload as in the path of its URL.
 func kindOf(workload object) string {
 	switch {
 	case at(workload, "spec", "serviceName") != nil:
@@ -101,7 +101,7 @@ func kindOf(workload object) string {
 	return "daemonsets"
 }
 
-// wanted is the number of pods that a workload is to have. There is one node.
+// wanted returns the number of pods that a workload should have. A DaemonSet has one, since there is one node.
 func wanted(workload object) int {
 	if replicas, is := at(workload, "spec", "replicas").(float64); is {
 		return int(replicas)
@@ -109,7 +109,7 @@ func wanted(workload object) int {
 	return 1
 }
 
-// selector is the selector of a workload, or of what selects pods in the same way, as a text.
+// selector returns the label selector of a workload, or of another object with the same field, as text.
 func selector(t *testing.T, o object) (text string) {
 	t.Helper()
 	labels, _ := at(o, "spec", "selector", "matchLabels").(object)
@@ -123,7 +123,8 @@ func selector(t *testing.T, o object) (text string) {
 	return text
 }
 
-// assertPods: the controllers make every pod, so the namespace's PodSecurity takes them, and each has its volume's claim.
+// assertPods checks that the controllers create every pod, so that all of them comply with the PodSecurity of the namespace, and the
+// claims of their volumes.
 func (c *controlPlane) assertPods(t *testing.T) {
 	t.Helper()
 	assert.Equal(t, "restricted", at(c.must(t, http.MethodGet, "/api/v1/namespaces/"+namespace, nil), "metadata", "labels", "pod-security.kubernetes.io/enforce"))
@@ -142,7 +143,7 @@ func (c *controlPlane) assertPods(t *testing.T) {
 	}
 }
 
-// refusals are the warnings of the controllers.
+// refusals returns the warnings of the controllers.
 func (c *controlPlane) refusals(t *testing.T) (messages []any) {
 	t.Helper()
 	for _, event := range c.list(t, "/api/v1/namespaces/"+namespace+"/events") {
@@ -153,7 +154,7 @@ func (c *controlPlane) refusals(t *testing.T) (messages []any) {
 	return messages
 }
 
-// assertScaling: what scales finds what it scales, and what limits disruptions counts the pods.
+// assertScaling checks that each HorizontalPodAutoscaler finds its workload, and that each PodDisruptionBudget counts the pods.
 func (c *controlPlane) assertScaling(t *testing.T) {
 	t.Helper()
 	for _, scaler := range c.list(t, "/apis/autoscaling/v2/namespaces/"+namespace+"/horizontalpodautoscalers") {
@@ -178,7 +179,8 @@ func (c *controlPlane) assertScaling(t *testing.T) {
 	}
 }
 
-// assertPorts: the policies select pods and name ports that these have, and each service has addresses with its ports.
+// assertPorts checks that each NetworkPolicy selects pods and names ports of these, and that each Service has addresses with its
+// ports.
 func (c *controlPlane) assertPorts(t *testing.T) {
 	t.Helper()
 	all := c.pods(t, namespace, "")
@@ -212,7 +214,7 @@ func (c *controlPlane) assertPorts(t *testing.T) {
 	}
 }
 
-// hasPort tells whether one of the pods has a port of this name, or number.
+// hasPort reports whether one of the pods has a port with this name or number.
 func hasPort(pods []object, wanted any) bool {
 	for _, pod := range pods {
 		for _, container := range at(pod, "spec", "containers").([]any) {
@@ -227,11 +229,12 @@ func hasPort(pods []object, wanted any) bool {
 	return false
 }
 
-// TestRestricted: what the manifests' namespace does not allow is refused, so that the pods above prove something.
+// TestRestricted checks that the namespace of the manifests refuses a pod that does not comply. Otherwise the tests above would prove
+// nothing.
 func TestRestricted(t *testing.T) {
 	plane.apply(t, manifests+"base")
 	defer plane.remove(t, namespace)
-	require.Eventually(t, func() bool { // until then, no pod at all may be made
+	require.Eventually(t, func() bool { // The API server refuses all pods until the service account exists.
 		status, _ := plane.call(t, http.MethodGet, "/api/v1/namespaces/"+namespace+"/serviceaccounts/default", nil)
 		return status == http.StatusOK
 	}, patience, pollEvery)

@@ -16,8 +16,8 @@ import (
 
 const rolePath = "/apis/rbac.authorization.k8s.io/v1/clusterroles/otelpprof"
 
-// TestMissingRules takes each permission from the role in turn. The gateway says which it is, goes on, and says when it is
-// there again.
+// TestMissingRules removes each permission from the role in turn. The gateway reports the missing permission, continues to accept
+// profiles, and reports when it has all permissions again.
 func TestMissingRules(t *testing.T) {
 	plane.apply(t, manifests+"base")
 	defer plane.remove(t, namespace)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRoll changes the configuration: a ConfigMap of another name, and the pods get it one after the other.
+// TestRoll changes the configuration. This gives a ConfigMap with another name, and the controller replaces one pod at a time.
 func TestRoll(t *testing.T) {
 	plane.apply(t, manifests+"base")
 	defer plane.remove(t, namespace)
@@ -40,7 +40,7 @@ func TestRoll(t *testing.T) {
 
 	after := configMap(plane.must(t, http.MethodGet, path, nil))
 	require.NotEqual(t, before, after)
-	plane.must(t, http.MethodGet, "/api/v1/namespaces/"+namespace+"/configmaps/"+before, nil) // pods of before may still start
+	plane.must(t, http.MethodGet, "/api/v1/namespaces/"+namespace+"/configmaps/"+before, nil) // Pods of the old revision may still start.
 	least := replicas
 	require.Eventually(t, func() bool {
 		number, current := 0, 0
@@ -71,7 +71,7 @@ func (c *controlPlane) reportAll(t *testing.T, selected string) int {
 	return len(pods)
 }
 
-// configMap is the one that the pods of a StatefulSet mount.
+// configMap returns the name of the ConfigMap that the pods of a StatefulSet mount.
 func configMap(set object) string {
 	for _, volume := range at(set, "spec", "template", "spec", "volumes").([]any) {
 		if name, is := at(volume, "configMap", "name").(string); is && at(volume, "name") == "config" {

@@ -42,7 +42,7 @@ func TestFilter(t *testing.T) {
 	assert.Regexp(t, `(?m)^otelcol_processor_filter_profiles_filtered\{.*\} [1-9]`, g.get(t, g.metrics+"/metrics"))
 }
 
-// file reads the only file.
+// file reads the only file that the gateway has written.
 func (g *tester) file(t *testing.T) *profile.Profile {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
@@ -77,7 +77,7 @@ func TestHostAttributes(t *testing.T) {
 	assert.Contains(t, comments, "resource:deployment.environment.name=test", "the sender said so")
 }
 
-// metricsSink is a server of OTLP for metrics.
+// metricsSink is an OTLP server that keeps the metrics that it receives.
 type metricsSink struct {
 	mu     sync.Mutex
 	counts map[string]int64
@@ -115,7 +115,7 @@ func TestCount(t *testing.T) {
 	sink := &metricsSink{counts: map[string]int64{}}
 	server := httptest.NewServer(sink)
 	t.Cleanup(server.Close)
-	g := start(t, "", example(t, "Metrics of profiles"),
+	g := start(t, "", example(t, "Counting profiles"),
 		"yaml:exporters: {otlp_http/metrics: {endpoint: '"+server.URL+"', compression: none}}")
 	for _, upload := range [][2]string{{"cpu.pb.gz", "checkout"}, {"cpu.pb.gz", "checkout"}, {"heap.pb.gz", "checkout"}, {"cpu.pb.gz", "billing"}} {
 		require.Equal(t, http.StatusNoContent, g.upload(t, upload[0], "service.name="+upload[1]))
@@ -141,7 +141,7 @@ func TestTenant(t *testing.T) {
 			sink, err := otlpsink.Start(t.Context(), "127.0.0.1:0", tenants.take)
 			require.NoError(t, err)
 			t.Cleanup(sink.Stop)
-			g := start(t, test.extensions, example(t, "The tenant goes on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
+			g := start(t, test.extensions, example(t, "Passing the tenant on"), test.queue, "yaml:exporters: {otlp_grpc: {endpoint: '"+sink.Address()+"'}}")
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=checkout", "X-Scope-OrgID", "shop"))
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=search", "X-Scope-OrgID", "web"))
 			require.Equal(t, http.StatusNoContent, g.upload(t, "cpu.pb.gz", "service.name=batch"))
@@ -150,7 +150,7 @@ func TestTenant(t *testing.T) {
 	}
 }
 
-// tenantSink notes for each service the tenant of its request.
+// tenantSink records the tenant of each service.
 type tenantSink struct {
 	mu sync.Mutex
 	of map[string]string

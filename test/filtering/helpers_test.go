@@ -28,7 +28,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	// within is how long anything may take.
+	// within is the time limit of each step.
 	within    = 30 * time.Second
 	pollEvery = 20 * time.Millisecond
 
@@ -63,14 +63,14 @@ func example(t *testing.T, heading string) string {
 	return "yaml:\n" + block[1]
 }
 
-// tester is a gateway that runs an example.
+// tester is a running gateway with an example as its configuration.
 type tester struct {
-	// address is that of the receiver pprof, metrics that of the Collector's metrics, directory where the gateway runs.
+	// address is the address of the receiver pprof, metrics that of the Collector's metrics. directory is the working directory.
 	address, metrics, directory string
 	client                      *http.Client
 }
 
-// settings are on top of each example: free addresses for the receiver, the health and the metrics.
+// settings override each example: free addresses for the receiver, the health check and the metrics.
 const settings = `yaml:
 receivers: {pprof: {server: {endpoint: %q}}}
 extensions: {health_check: {endpoint: %q}}
@@ -80,8 +80,8 @@ service:
       readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: %s, without_scope_info: true, without_type_suffix: true, without_units: true}}}}]
 `
 
-// start runs configurations, one on top of the other, until the test ends. The extensions are those that service has besides
-// health_check.
+// start runs a gateway until the test ends. Each configuration overrides those before it. extensions are added to health_check in
+// service::extensions.
 func start(t *testing.T, extensions string, configs ...string) *tester {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 3)
@@ -112,7 +112,7 @@ func start(t *testing.T, extensions string, configs ...string) *tester {
 	return g
 }
 
-// upload sends a profile of testdata and returns the status of the answer. headers are pairs.
+// upload sends a profile of testdata and returns the status of the answer. headers are pairs of names and values.
 func (g *tester) upload(t *testing.T, name, query string, headers ...string) int {
 	t.Helper()
 	body, err := os.ReadFile(profiletest.Testdata(t, "pprof", name))
@@ -128,7 +128,7 @@ func (g *tester) upload(t *testing.T, name, query string, headers ...string) int
 	return answer.StatusCode
 }
 
-// files returns the files, each by its service and type.
+// files returns the service and type of each written file.
 func (g *tester) files(t assert.TestingT) []string {
 	paths, err := filepath.Glob(filepath.Join(g.directory, "profiles", "*", "*", "*.pb.gz"))
 	assert.NoError(t, err)

@@ -75,7 +75,7 @@ func TestOIDC(t *testing.T) {
 	i := startIssuer(t)
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	g := start(t, ", oidc", example(t, "Tokens of an issuer"),
+	g := start(t, ", oidc", example(t, "Checking tokens"),
 		"yaml:extensions::oidc::providers: [{issuer_url: '"+i.server.URL+"', audience: profiles, username_claim: email}]")
 	assert.Equal(t, http.StatusUnauthorized, g.upload(t, "cpu.pb.gz", "service.name=nobody"))
 	for service, token := range map[string]string{

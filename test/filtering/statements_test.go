@@ -20,8 +20,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 )
 
-// TestStatements: the distribution refuses the statements that the page says it does, and runs all others. When it learns one more,
-// the page has to say so.
+// TestStatements: the distribution refuses the statements that the page marks with no, and runs all others. If a new version supports
+// one more, the page must change.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	_, below, found := strings.Cut(readPage(t), "<!-- TestStatements")
@@ -44,7 +44,7 @@ func TestStatements(t *testing.T) {
 	runStatements(t, known)
 }
 
-// runStatements uploads a profile, and compares what some of the statements were to do.
+// runStatements uploads a profile, and checks the effect of some of the statements.
 func runStatements(t *testing.T, statements []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -78,7 +78,7 @@ func runStatements(t *testing.T, statements []string) {
 	}
 }
 
-// transform is a configuration with statements. An error of one of them is one of the upload.
+// transform returns a configuration with these statements. An error in one of them makes the upload fail.
 func transform(t *testing.T, statements ...string) string {
 	t.Helper()
 	config, err := yaml.Marshal(map[string]any{

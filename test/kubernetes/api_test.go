@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// containerID is that of the one container of the pod.
+// containerID is the id of the only container of the pod.
 const containerID = "4a1f8b7c"
 
-// pod is what the API server tells of it.
+// pod is the pod as JSON of the API.
 const pod = `{
 	"metadata": {
 		"name": "checkout-7d9f6c5b8-x2k4p", "namespace": "shop", "uid": "0a1b2c3d", "resourceVersion": "1",
@@ -36,12 +36,12 @@ const pod = `{
 	}
 }`
 
-// apiServer has one pod, and answers what a service account may do.
+// apiServer serves one pod, and answers requests for the permissions of the service account.
 type apiServer struct {
 	*httptest.Server
-	// denied is whether the account may do nothing.
+	// denied says that the account has no permissions.
 	denied atomic.Bool
-	// token, certificate and config are files for its clients.
+	// token, certificate and config are the paths of files for its clients.
 	token, certificate, config string
 }
 
@@ -68,7 +68,7 @@ func startAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-// review says whether the account may do what it asks for.
+// review answers whether the account has a permission.
 func (s *apiServer) review(w http.ResponseWriter, r *http.Request) {
 	var review map[string]any
 	if json.NewDecoder(r.Body).Decode(&review) != nil {
@@ -80,7 +80,7 @@ func (s *apiServer) review(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// pods lists the pod, or waits for a change that never comes.
+// pods lists the pod. A watch waits until the client ends it, since the pod never changes.
 func (s *apiServer) pods(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.URL.Query().Get("watch") == "" {
@@ -88,7 +88,7 @@ func (s *apiServer) pods(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Query().Get("sendInitialEvents") == "true" {
-		// A server that cannot stream lists says so, and the client asks for a list.
+		// This error says that the server cannot stream lists. The client then requests a list.
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`))
 		return

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// within is how long anything may take.
+	// within is the time limit of each step.
 	within    = 30 * time.Second
 	pollEvery = 20 * time.Millisecond
 )
@@ -44,7 +44,7 @@ func block(t *testing.T, document, after string) string {
 	return match[1]
 }
 
-// start runs the distribution until the test ends. health answers while it is healthy.
+// start runs the distribution until the test ends. It waits until the URL HealthURL of the options answers.
 func start(t *testing.T, options gateway.Options) {
 	t.Helper()
 	options.Binary = os.Getenv("OTELPPROF_BINARY")
@@ -82,7 +82,8 @@ func get(t assert.TestingT, address string) (status int, text string) {
 	return answer.StatusCode, string(body)
 }
 
-// TestEBPFNames: with the section of docs/ebpf.md, config/ebpf.yaml finds the pod of a container, and counts what it does not find.
+// TestEBPFNames: with the section of docs/ebpf.md, config/ebpf.yaml finds the pod of a container, and counts resources
+// without a pod.
 func TestEBPFNames(t *testing.T) {
 	t.Parallel()
 	api := startAPIServer(t)
@@ -149,7 +150,7 @@ func send(t *testing.T, address string, containers ...string) {
 	require.NoError(t, err)
 }
 
-// TestHealth: with the section of the README of kubernetes_access, health_check follows the status of the components.
+// TestHealth: with the configuration in the README of kubernetes_access, health_check reports the status of the components.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	api := startAPIServer(t)

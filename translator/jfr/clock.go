@@ -10,7 +10,7 @@ import (
 	"github.com/grafana/jfr-parser/parser"
 )
 
-// clock turns the ticks of a chunk into nanoseconds.
+// clock converts the ticks of a chunk to nanoseconds since 1970.
 type clock struct {
 	startNanos, startTicks, perSecond uint64
 }
@@ -21,7 +21,7 @@ func newClock(h parser.ChunkHeader) clock {
 	return clock{h.StartNanos, h.StartTicks, max(h.TicksPerSecond, 1)}
 }
 
-// duration returns a number of ticks in nanoseconds, at most the largest int64.
+// duration converts a number of ticks to nanoseconds. The result is at most the largest int64.
 func (c *clock) duration(ticks uint64) uint64 {
 	if c.perSecond == second {
 		return min(ticks, math.MaxInt64)
@@ -34,7 +34,8 @@ func (c *clock) duration(ticks uint64) uint64 {
 	return min(nanos, math.MaxInt64)
 }
 
-// time returns the time of an event. ok is false if it is before 1970 or after 2262. An event may have begun before its chunk.
+// time returns the time of an event in nanoseconds since 1970. If it would be before 1970 or after 2262, ok is false and the time is
+// the start of the chunk. An event may begin before its chunk.
 func (c *clock) time(ticks uint64) (nanos uint64, ok bool) {
 	if ahead := int64(ticks - c.startTicks); ahead >= 0 {
 		nanos = c.startNanos + c.duration(uint64(ahead))

@@ -14,24 +14,24 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
-// spanContext is what the events of Pyroscope's agents tell of the span that they belong to.
+// spanContext has the fields of an event that identify its span. Pyroscope's agents write them.
 type spanContext struct {
-	// context is one of the labels snapshot.
+	// context is the id of a context in the labels snapshot.
 	context uint64
-	// span is the id of the span, name that of its name in the labels snapshot.
+	// span is the id of the span, name the id of its name in the strings of the labels snapshot.
 	span, name uint64
-	// traceHigh and traceLow are the id of the trace.
+	// traceHigh and traceLow are the two halves of the trace id.
 	traceHigh, traceLow uint64
 }
 
-// The names of attributes for a span. Pyroscope names them so.
+// The names of attributes for a span, as in Pyroscope.
 const (
 	attributeProfileID = "profile_id"
 	attributeSpanName  = "span_name"
 )
 
-// addContext adds the attributes of a context to those of the sample and returns its link. The ids of the event itself count
-// before its labels.
+// addContext adds the attributes of a context to those of the sample, and returns the index of its link, or 0. The ids of the event
+// take precedence over ids in its labels.
 func (t *decoding) addContext(c *spanContext) (link int32) {
 	if labels := t.labels.contexts[c.context]; labels != nil {
 		if !labels.done {
@@ -62,7 +62,7 @@ func (t *decoding) addLink(l dictionary.Link) int32 {
 	return t.dict.Link(l)
 }
 
-// addAttribute adds an attribute to those of the sample, unless they have the key already.
+// addAttribute adds an attribute to those of the sample, unless the sample already has the key.
 func (t *decoding) addAttribute(key string, value []byte) {
 	if !t.need(dictionary.AttributeBytes + 3*int64(len(key)+len(value))) {
 		return
@@ -73,21 +73,21 @@ func (t *decoding) addAttribute(key string, value []byte) {
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.StringBytesAttribute(index, 0, t.valid(value))
-	// A long text costs time whether it is new or not.
+	// To look up a long text costs time even if it is not new.
 	if t.dict.NumAttributes() > before || len(value) > longText {
 		t.spendText(len(value))
 	}
 	t.attributes = append(t.attributes, attribute)
 }
 
-// longText is the length above which a text that is looked up again counts again.
+// longText is the length in bytes above which each lookup of a text counts towards the limit of text.
 const longText = 256
 
 func (t *decoding) hasKey(attributes []int32, key int32) bool {
 	return slices.ContainsFunc(attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
 }
 
-// translateLabels makes attributes and a link of the labels of a context.
+// translateLabels translates the labels of a context to attributes and a link.
 func (t *decoding) translateLabels(c *labelContext) {
 	c.done = true
 	own := t.attributes
@@ -108,7 +108,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 	c.attributes, t.attributes = t.attributes, own
 }
 
-// isThreadAttribute tells whether a label has the name of an attribute that samples have anyway.
+// isThreadAttribute reports whether the name of a label is that of an attribute that the decoder sets itself.
 func isThreadAttribute(key []byte) bool {
 	switch string(key) {
 	case attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated:
@@ -118,7 +118,8 @@ func isThreadAttribute(key []byte) bool {
 	}
 }
 
-// linkOf returns the link of the labels of a context, and the positions of those that say no more than the link, or -1.
+// linkOf returns the index of the link in the labels of a context, or 0. trace and span are the positions of labels that the link
+// replaces, or -1 if they stay attributes.
 func (t *decoding) linkOf(c *labelContext) (link int32, trace, span int) {
 	for i, names := range t.opts.LinkLabels {
 		trace, traceID := t.label(c, names.Trace)
@@ -135,10 +136,10 @@ func (t *decoding) linkOf(c *labelContext) (link int32, trace, span int) {
 	return 0, -1, -1
 }
 
-// maxIDText is more than any id has.
+// maxIDText is a length in bytes that no text of an id exceeds.
 const maxIDText = 64
 
-// label returns the position and the value of a label, or -1.
+// label returns the position and the value of a label. The position is -1 if the context has no such label.
 func (t *decoding) label(c *labelContext, name string) (position int, value string) {
 	position = slices.IndexFunc(c.labels, func(l [2]uint64) bool { return name != "" && string(t.labels.strings[l[0]]) == name })
 	if position < 0 {

@@ -30,7 +30,7 @@ type corpusFile struct {
 	name      string
 	recording []byte
 	labels    []byte
-	// theirs are the pprofs that Pyroscope has made of it, by type and labels.
+	// theirs are the pprofs into which Pyroscope converted the recording, by type and labels.
 	theirs map[string][]*profile.Profile
 }
 
@@ -65,7 +65,7 @@ func corpus(tb testing.TB) []corpusFile {
 	return files
 }
 
-// TestCorpusAsPyroscope holds that the values of each stack are those that Pyroscope's converter finds, and that the values
+// TestCorpusAsPyroscope checks that the values of each stack are those that Pyroscope's converter finds, and that the values
 // of each set of labels are.
 func TestCorpusAsPyroscope(t *testing.T) {
 	for _, f := range corpus(t) {
@@ -155,7 +155,7 @@ func asPyroscope(name string) string {
 	return symbols.Symbol[0].String + name[dot:]
 }
 
-// TestCorpusTimes holds that each event has its time.
+// TestCorpusTimes checks that each event has its time.
 func TestCorpusTimes(t *testing.T) {
 	for _, f := range corpus(t) {
 		t.Run(f.name, func(t *testing.T) {

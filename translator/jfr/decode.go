@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Decoder translates recordings to OTLP profiles. Safe for concurrent use.
+// Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
 	opts   Options
 	memory scratch.Keeper[decoding]
@@ -29,11 +29,12 @@ func NewDecoder(opts Options) *Decoder {
 	return &Decoder{opts: opts}
 }
 
-// Decode translates one recording, plain, in gzip or in zstd, nested too. The result has one resource, one scope and a profile
-// for each kind of event and value, without those that have no event. It shares no memory with payload. Equal recordings of
-// equal sources have equal profile ids.
+// Decode translates one recording. The payload can be plain or compressed with gzip or zstd, also several times. The result has one
+// resource, one scope, and a profile for each kind of event and value that occurs. It shares no memory with payload. Equal recordings
+// with equal sources get equal profile ids.
 //
-// The error is ErrMalformed, ErrTooLarge or that of Reserve; the result is then empty but for InflatedBytes.
+// The error wraps [ErrMalformed] or [ErrTooLarge], or is the error of src.Reserve. With an error, the profiles are empty, and the
+// statistics have only InflatedBytes.
 func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, Stats, error) {
 	t := d.memory.Get()
 	if t == nil {
@@ -75,7 +76,7 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	return t.write(payload)
 }
 
-// inflate returns the plain form of the payload or of the labels.
+// inflate returns the decompressed payload or labels. what names them in errors. It appends to buffer, unless the payload is plain.
 func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) ([]byte, error) {
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {

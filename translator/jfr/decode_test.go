@@ -24,7 +24,7 @@ const (
 	onWorker = " | thread.id=12 thread.name=worker thread.os.id=4712"
 )
 
-// TestKinds holds what becomes of an event of each kind. Behind @ stands the time in milliseconds.
+// TestKinds checks the samples for an event of each kind. The number after @ is the time in milliseconds.
 func TestKinds(t *testing.T) {
 	pd, stats := mustDecode(t, jfrtest.Example().Bytes(), Source{Labels: jfrtest.Labels()})
 	got := map[string][]string{}
@@ -63,7 +63,7 @@ func TestKinds(t *testing.T) {
 	assert.Zero(t, stats.Repairs)
 }
 
-// TestPeriods holds where the time between two samples comes from.
+// TestPeriods checks where the time between two samples comes from.
 func TestPeriods(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings [][2]string
@@ -108,7 +108,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// TestTicks holds that times are right whatever the clock of the recording is.
+// TestTicks checks that times are right whatever the clock of the recording is.
 func TestTicks(t *testing.T) {
 	for name, test := range map[string]struct {
 		header  jfrtest.Header
@@ -137,7 +137,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing holds that an event counts even if what it refers to is not there.
+// TestWhatIsMissing checks that an event counts even if what it refers to is not there.
 func TestWhatIsMissing(t *testing.T) {
 	r := jfrtest.New()
 	stack := r.Stack(false, jfrtest.Frame{Method: 99, Line: 1<<32 - 1, Type: 77}, jfrtest.Frame{Method: r.Method("", ""), Type: 300})
@@ -152,7 +152,7 @@ func TestWhatIsMissing(t *testing.T) {
 	assert.Equal(t, Repairs{NoStack: 2, NoMethod: 1}, stats.Repairs)
 }
 
-// TestTexts holds that texts are valid UTF-8, whatever encoding they have in the recording.
+// TestTexts checks that texts are valid UTF-8, whatever encoding they have in the recording.
 func TestTexts(t *testing.T) {
 	r := jfrtest.New()
 	latin1 := append(jfrtest.AppendLong([]byte{5}, 2), 'K', 0xe4)
@@ -169,7 +169,7 @@ func TestTexts(t *testing.T) {
 	assert.Equal(t, 1, stats.Repairs.InvalidUTF8)
 }
 
-// TestChunks holds that each chunk has constants of its own, and that profiles span all of them.
+// TestChunks checks that each chunk has constants of its own, and that profiles span all of them.
 func TestChunks(t *testing.T) {
 	chunk := func(method string, startNanos uint64) []byte {
 		r := jfrtest.New()
@@ -191,7 +191,7 @@ func TestChunks(t *testing.T) {
 	assert.Equal(t, uint64(4e9), profile.DurationNano())
 }
 
-// TestSource holds what the transport tells, and that equal recordings make equal messages.
+// TestSource checks that the message has the fields of Source, and that equal recordings make equal messages.
 func TestSource(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	src := Source{Resource: pcommon.NewMap(), ScopeName: "scope", ScopeVersion: "v1", Labels: gz(t, jfrtest.Labels())}
@@ -215,7 +215,7 @@ func TestSource(t *testing.T) {
 	assert.True(t, profiletest.Equal(first, first))
 }
 
-// TestPayloadMayChange holds that the message shares no memory with the recording.
+// TestPayloadMayChange checks that the message shares no memory with the recording.
 func TestPayloadMayChange(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	pd, _ := mustDecode(t, recording, Source{Labels: jfrtest.Labels()})

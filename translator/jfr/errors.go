@@ -11,19 +11,18 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
-// The classes of errors that [Decoder.Decode] returns; test with errors.Is. Both are permanent: the
-// same recording fails again.
+// The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
 var (
-	// ErrMalformed says that the recording breaks the format.
+	// ErrMalformed says that the recording violates the format.
 	ErrMalformed = outline.ErrMalformed
-	// ErrTooLarge says that a limit was exceeded.
+	// ErrTooLarge says that the recording exceeds a limit.
 	ErrTooLarge = outline.ErrTooLarge
 )
 
-// Magic is what every recording begins with, without compression.
+// Magic is the start of every uncompressed recording.
 const Magic = outline.Magic
 
-// inflateError gives an error of decompression its class.
+// inflateError wraps an error of decompression with its class.
 func inflateError(err error) error {
 	if errors.Is(err, inflate.ErrTooLarge) {
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)

@@ -15,18 +15,19 @@ import (
 
 // event is one event of a kind.
 type event struct {
-	// sample is the number of its identity.
+	// sample is the number of its sample in eventList.samples.
 	sample int32
-	time   uint64
-	value  int64
+	// time is in nanoseconds since 1970, value in the unit of the kind.
+	time  uint64
+	value int64
 }
 
-// eventList has the events of one kind, and the identities of their samples.
+// eventList has the events of one kind and their samples.
 type eventList struct {
 	samples dictionary.SampleTable
 	events  []event
 
-	// starts has where the events of each sample begin in order.
+	// order has the indices of the events by sample and time. starts has, for each sample, the start of its events in order.
 	starts []int32
 	order  []int32
 	times  []uint64
@@ -38,13 +39,13 @@ func (l *eventList) begin(events int) {
 	l.events = slices.Grow(l.events[:0], events)
 }
 
-// release returns the size of the memory.
+// release returns the size of the kept memory in bytes.
 func (l *eventList) release() int {
 	return int(l.samples.Kept()) + scratch.Bytes(l.events) + scratch.Bytes(l.starts) + scratch.Bytes(l.order) + scratch.Bytes(l.times) +
 		scratch.Bytes(l.values)
 }
 
-// sort orders the events by their sample, and those of a sample by their time.
+// sort orders the events by sample, and the events of each sample by time.
 func (l *eventList) sort() {
 	l.starts = scratch.Zeroed(l.starts, l.samples.Len()+2)
 	for i := range l.events {
@@ -72,7 +73,7 @@ func (l *eventList) sort() {
 	l.times, l.values = slices.Grow(l.times[:0], longest), slices.Grow(l.values[:0], longest)
 }
 
-// isSorted tells whether events are in the order of their times, as most are.
+// isSorted reports whether events are in the order of their times. Most are.
 func (l *eventList) isSorted(part []int32) bool {
 	last := uint64(0)
 	for _, i := range part {
@@ -85,7 +86,7 @@ func (l *eventList) isSorted(part []int32) bool {
 	return true
 }
 
-// write makes a sample of each identity. With ones, the values are 1 each.
+// write appends all samples to samples. If ones is true, the value of each event is 1, which makes the values counts.
 func (l *eventList) write(samples pprofile.SampleSlice, ones bool) {
 	samples.EnsureCapacity(l.samples.Len())
 	for number := range l.samples.Len() {

@@ -14,9 +14,9 @@ import (
 	"github.com/grafana/jfr-parser/parser/types/def"
 )
 
-// readEvents parses the recording and collects its events. The parser panics where a recording is not as it expects. What could
-// make it allocate too much, or run for too long, the outline has refused; what is left is a reference to something that
-// does not exist, or a field of an unexpected type. So a panic of the parser is an error of the recording.
+// readEvents parses the recording and collects its events. The parser panics if a recording refers to an entry that does not exist, or
+// has a field of an unexpected type: such a panic becomes an error of the recording. The outline has already refused recordings that
+// would make the parser allocate too much or run too long.
 func (t *decoding) readEvents(data []byte) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -56,7 +56,7 @@ func (t *decoding) next() (def.TypeID, error) {
 	return typ, err
 }
 
-// addEvent adds an event to the profiles that it belongs to.
+// addEvent adds an event to the lists of its kinds. It ignores events of other types.
 func (t *decoding) addEvent(typ def.TypeID) {
 	p := t.parser
 	switch typ {
@@ -97,14 +97,14 @@ func (t *decoding) addEvent(typ def.TypeID) {
 	}
 }
 
-// addOnly adds an event that belongs to one profile.
+// addOnly adds an event that has only one kind. A value above the largest int64 becomes that.
 func (t *decoding) addOnly(k kind, o *observation, value uint64) {
 	t.stats.Events++
 	t.add(k, o, int64(min(value, math.MaxInt64)))
 }
 
-// addExecutionSample adds a sample to the CPU time, to the wall-clock time, or to both: where the wall clock is sampled, a thread
-// that runs uses the CPU, too. As Pyroscope has it, a thread that does not sleep runs.
+// addExecutionSample adds a sample to the CPU time, to the wall-clock time, or to both: when a profiler samples the wall clock, a
+// running thread uses the CPU as well. As in Pyroscope, each thread that does not sleep counts as running.
 func (t *decoding) addExecutionSample() {
 	e := &t.parser.ExecutionSample
 	o := observation{
@@ -124,7 +124,7 @@ func (t *decoding) addExecutionSample() {
 	}
 }
 
-// clocksOf tells whether an execution sample in a state is of the CPU, and whether it is of the wall clock.
+// clocksOf reports whether an execution sample with a state counts as CPU time, and whether it counts as wall-clock time.
 func (t *decoding) clocksOf(state string) (cpu, wall bool) {
 	if t.samplesBoth() {
 		return state == stateDefault, state != stateDefault
@@ -146,15 +146,15 @@ func (t *decoding) addWallClockSample() {
 	t.add(kindWall, &o, times(int64(e.Samples), t.period(kindWall)))
 }
 
-// eventWall is the setting of a recording of async-profiler that samples the wall clock.
+// eventWall is the setting event of a recording in which async-profiler sampled the wall clock.
 const eventWall = "wall"
 
-// samplesBoth tells whether execution samples are of the CPU and of the wall clock, told apart by their state.
+// samplesBoth reports whether the recording has execution samples of both the CPU and the wall clock. Their state distinguishes them.
 func (t *decoding) samplesBoth() bool {
 	return t.recording.Settings.Wall > 0 && t.recording.Settings.Event != eventWall
 }
 
-// period returns the time between two samples, or 1 if that is not known.
+// period returns the time between two samples in nanoseconds, or 1 if it is not known.
 func (t *decoding) period(k kind) int64 {
 	period := t.recording.Settings.Period
 	if k == kindWall && t.recording.Settings.Wall > 0 {
@@ -166,6 +166,7 @@ func (t *decoding) period(k kind) int64 {
 	return max(int64(period), 1)
 }
 
+// times returns n periods, at most the largest int64.
 func times(n, period int64) int64 {
 	if n > math.MaxInt64/period {
 		return math.MaxInt64

@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// FuzzDecode holds that no recording, nor any labels, make the translation panic, allocate more than it reserves, or return a
+// FuzzDecode checks that no recording, nor any labels, make the translation panic, allocate more than it reserves, or return a
 // message that breaks the rules of OTLP.
 func FuzzDecode(f *testing.F) {
 	f.Add(jfrtest.Example().Bytes(), jfrtest.Labels())

@@ -48,7 +48,7 @@ func withPools(pools func(at int) []byte) []byte {
 	return endChunk(recording)
 }
 
-// endChunk sets the size of the chunk, so that what follows its events is one more.
+// endChunk sets the size of the chunk to that of the recording, so that appended bytes belong to the chunk.
 func endChunk(recording []byte) []byte {
 	binary.BigEndian.PutUint64(recording[8:], uint64(len(recording)))
 	return recording
@@ -68,7 +68,7 @@ func numbers(values ...uint64) (out []byte) {
 	return out
 }
 
-// TestHostile holds the errors for recordings that would make the parser allocate much, run for long, or panic.
+// TestHostile checks the errors for recordings that would make the parser allocate much, run for long, or panic.
 func TestHostile(t *testing.T) {
 	minus := func(n int64) uint64 { return uint64(-n) }
 	for name, test := range map[string]struct {
@@ -97,7 +97,7 @@ func TestHostile(t *testing.T) {
 		},
 		"pool before the chunk": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, minus(1<<40), 1, 0) }), ErrMalformed, "bytes away"},
 		"pools that overlap": {
-			// The first one names the position before it as that of another, which ends behind the start of the first.
+			// The first pool names an earlier position as that of another pool, which ends after the start of the first.
 			withPools(func(int) []byte { return append(numbers(20, 1, 0, 0, minus(4), 1, 0), make([]byte, 20)...) }), ErrMalformed, "overlap",
 		},
 		"entries of a pool": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassSymbol, most) }), ErrMalformed, "4294967295 entries"},
@@ -155,7 +155,7 @@ func allocations(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestLimits holds each limit, just below and at it.
+// TestLimits checks each limit, just below and at it.
 func TestLimits(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	for name, test := range map[string]struct {
@@ -188,7 +188,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestRepeatedText holds that few bytes cannot stand for much text: each method repeats the name of its class.
+// TestRepeatedText checks that few bytes cannot stand for much text: each method repeats the name of its class.
 func TestRepeatedText(t *testing.T) {
 	r := jfrtest.New()
 	long := strings.Repeat("x", 1<<20)
@@ -202,7 +202,7 @@ func TestRepeatedText(t *testing.T) {
 	assert.ErrorContains(t, err, "bytes of text in functions and attributes")
 }
 
-// TestTruncated holds that a recording that ends early is an error wherever it ends.
+// TestTruncated checks that a recording that ends early is an error wherever it ends.
 func TestTruncated(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	decoder := NewDecoder(Options{})
@@ -211,14 +211,14 @@ func TestTruncated(t *testing.T) {
 		require.ErrorIs(t, err, ErrMalformed, n)
 		cut := bytes.Clone(recording[:n])
 		if n >= jfrtest.HeaderBytes {
-			// The header does not tell.
+			// The size in the header does not reveal the truncation.
 			_, _, err := decoder.Decode(endChunk(cut), Source{})
 			require.ErrorIs(t, err, ErrMalformed, n)
 		}
 	}
 }
 
-// TestEveryByte holds that no byte makes the translation panic, or ask for less than it allocates.
+// TestEveryByte checks that no byte makes the translation panic, or ask for less than it allocates.
 func TestEveryByte(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	for i := range recording {
@@ -230,7 +230,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// TestReserveRefuses holds that a refusal ends the translation wherever it comes.
+// TestReserveRefuses checks that a refusal ends the translation wherever it comes.
 func TestReserveRefuses(t *testing.T) {
 	recording := gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 50))
 	refused := errors.New("refused")

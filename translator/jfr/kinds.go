@@ -5,7 +5,7 @@ package jfr
 
 import "github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 
-// kind is a kind of profile.
+// kind is a kind of profile: one kind of event with its values.
 type kind int
 
 const (
@@ -24,15 +24,15 @@ const (
 // valueType is the name and the unit of a value.
 type valueType struct{ name, unit string }
 
-// kindInfo is what the profiles of one kind are called. These are the names of Pyroscope.
+// kindInfo has the names and types of the profiles of a kind. The names are those of Pyroscope.
 type kindInfo struct {
 	// profile is the name of the profile.
 	profile string
-	// value is the type of the value of an event. Its profile comes first.
+	// value is the type of the value of an event. The profile of this type is before that of count.
 	value valueType
-	// count is the type of the number of events, for kinds that have it beside the value.
+	// count is the type of the number of events. It is empty for kinds without a second profile for that number.
 	count valueType
-	// period is the type of the period, if there is one.
+	// period is the type of the period, or empty.
 	period valueType
 }
 
@@ -97,10 +97,10 @@ var kinds = [numKinds]kindInfo{
 	},
 }
 
-// samplesType is the type of execution samples whose period is not known.
+// samplesType is the sample type of execution samples if their period is not known.
 var samplesType = valueType{"samples", count}
 
-// columns is how many values an event has.
+// columns returns the number of profiles of a kind: 2 with a count, or else 1.
 func (k kind) columns() int {
 	if kinds[k].count == (valueType{}) {
 		return 1
@@ -108,7 +108,7 @@ func (k kind) columns() int {
 	return 2
 }
 
-// kindOf has the kind of profile that a kind of event is in. Execution samples and those of the wall clock may be in both.
+// kindOf maps kinds of events to kinds of profiles. Events of the first two may be in both kindCPU and kindWall.
 var kindOf = map[outline.Kind]kind{
 	outline.ExecutionSample:       kindCPU,
 	outline.WallClockSample:       kindWall,

@@ -9,8 +9,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
-// labels is the labels snapshot of Pyroscope's agents: it has the labels of each context that events name. The agents define
-// it in jfr_labels.proto, of which github.com/grafana/jfr-parser has a copy:
+// labels is the labels snapshot of Pyroscope's agents. It has the labels of the contexts to which events refer by id. Its definition
+// is jfr_labels.proto, of which github.com/grafana/jfr-parser has a copy:
 //
 //	message LabelsSnapshot { map<int64, Context> contexts = 1; map<int64, string> strings = 2; }
 //	message Context        { map<int64, int64> labels = 1; }  // strings by their id: names to values
@@ -19,9 +19,11 @@ type labels struct {
 	strings  map[uint64][]byte
 }
 
-// labelContext has the labels of a context, and what they became.
+// labelContext has the labels of a context, and their translation.
 type labelContext struct {
-	labels     [][2]uint64
+	// labels has the ids of names and values in labels.strings.
+	labels [][2]uint64
+	// done says that link and attributes are set.
 	done       bool
 	link       int32
 	attributes []int32
@@ -36,10 +38,10 @@ const (
 	entryValue       protowire.Number = 2
 )
 
-// labelsFactor is how many times its size a snapshot takes in memory: an entry of four bytes makes one of a map.
+// labelsFactor is the memory of a snapshot as a multiple of its size: four bytes can become an entry of a map.
 const labelsFactor = 48
 
-// maxLabels is the number of labels of a context.
+// maxLabels is the maximum number of labels of a context.
 const maxLabels = 128
 
 // readLabels reads the snapshot, if there is one.
@@ -91,7 +93,7 @@ func (c *labelContext) read(content []byte) error {
 	})
 }
 
-// readEntry reads an entry of a map, whose value is a number or bytes.
+// readEntry reads an entry of a map. The value is a number (value) or bytes (content).
 func readEntry(entry []byte) (key, value uint64, content []byte, err error) {
 	err = eachField(entry, func(number protowire.Number, bytes []byte, varint uint64) error {
 		switch number {
@@ -105,7 +107,7 @@ func readEntry(entry []byte) (key, value uint64, content []byte, err error) {
 	return key, value, content, err
 }
 
-// eachField calls f for each field of a message, with its bytes or its number.
+// eachField calls f for each field of a message, with its bytes or its varint.
 func eachField(message []byte, f func(number protowire.Number, bytes []byte, varint uint64) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)

@@ -42,7 +42,7 @@ func snapshotOf(labels map[string]string) []byte {
 	return message(snapshot, snapshotContexts, message(number(nil, entryKey, 1), entryValue, context))
 }
 
-// TestLabels holds what becomes of the labels of a context.
+// TestLabels checks what becomes of the labels of a context.
 func TestLabels(t *testing.T) {
 	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for name, test := range map[string]struct {
@@ -81,7 +81,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestBadLabels holds the errors for labels that cannot be read.
+// TestBadLabels checks the errors for labels that cannot be read.
 func TestBadLabels(t *testing.T) {
 	many := map[string]string{}
 	for i := range maxLabels + 1 {

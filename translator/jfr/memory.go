@@ -11,17 +11,18 @@ import (
 type reservation struct {
 	// reserve is Source.Reserve.
 	reserve func(bytes int64) error
-	// fixed is what is known before the events are translated: the recording, its outline, the parser, the lists of events.
-	// grown is what comes entry by entry beside the dictionary: samples and the text of attributes.
-	fixed, grown int64
-	asked        int64
-	// err is the first refusal. What is translated after it is not returned.
+	// All sizes are in bytes. fixed is the memory that is known before the translation of the events: the recording, its outline,
+	// the parser, the lists of events. grown is the memory that grows with the entries, outside of the dictionary: samples and the
+	// text of attributes. asked is the largest total that was passed to reserve.
+	fixed, grown, asked int64
+	// err is the first refusal: an error of reserve, or of spendText. After it, Decode returns no profiles.
 	err error
 }
 
-// ask reserves what is fixed.
+// ask reserves the fixed memory.
 func (c *reservation) ask() error { return c.total(c.fixed) }
 
+// total reserves this many bytes in total, unless it has already reserved as many.
 func (c *reservation) total(bytes int64) error {
 	if c.reserve == nil || c.err != nil || bytes <= c.asked {
 		return c.err
@@ -31,21 +32,22 @@ func (c *reservation) total(bytes int64) error {
 	return c.err
 }
 
-// need reserves bytes in addition to the dictionary and all that was reserved before.
+// need reserves bytes in addition to the dictionary and to fixed and grown. It reports false after a refusal.
 func (t *decoding) need(bytes int64) bool {
 	c := &t.reserved
 	if c.reserve == nil || c.err != nil {
 		return c.err == nil
 	}
-	// The tables of the dictionary grow: what they have outgrown is garbage, but perhaps not free yet.
+	// When a table of the dictionary grows, its old memory is garbage, but may not be free yet.
 	if total := c.fixed + c.grown + growing*t.dict.Bytes() + bytes; total > c.asked {
-		// Where entries come one by one, memory is reserved in steps.
+		// Entries come one by one, so it reserves more than needed, in steps.
 		_ = c.total(total + 16<<10 + total/16) // c keeps the error.
 	}
 	return c.err == nil
 }
 
-// spendText counts text of functions and attributes: few bytes of a recording can repeat a long string often.
+// spendText counts the text of functions and attributes, and reports false above the limit: a few bytes of a recording can repeat a
+// long string often.
 func (t *decoding) spendText(bytes int) bool {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) && t.reserved.err == nil {
@@ -55,27 +57,27 @@ func (t *decoding) spendText(bytes int) bool {
 }
 
 const (
-	// growing is how many times its size a table takes that grows.
+	// growing is the memory of a growing table as a multiple of its size.
 	growing = 2
-	// eventBytes is what an event takes in a list, in its order, and when its sample is written. messageEventBytes is for a
-	// value and a time in the message.
+	// The constants below are sizes in bytes. eventBytes is the memory of an event: in the list, in its order, and while its sample
+	// is written. messageEventBytes is for its value and time in the message.
 	eventBytes        = 24 + 4 + 16
 	messageEventBytes = 8 + 8
-	// sampleBytes is what a sample takes in the message, with its lists rounded up.
+	// sampleBytes is the memory of a sample in the message, with its lists rounded up.
 	sampleBytes = 8 + 96 + 3*16
-	// identityBytes is what its identity takes while the table of them grows.
+	// identityBytes is the memory of a sample in eventList.samples while that grows.
 	identityBytes = 5*(8+8) + 48
-	// constantBytes is what the chunk remembers of a stack, a function or a thread.
+	// constantBytes is the memory of a stack, a function or a thread in chunk.
 	constantBytes = 32
-	// frameEntryBytes and sampleEntryBytes are what the tables of frames and of observations take for an entry.
+	// frameEntryBytes and sampleEntryBytes are the sizes of an entry of chunk.frames and chunk.samples.
 	frameEntryBytes  = 32
 	sampleEntryBytes = 96
-	// messageBytes is what the smallest message takes, profileBytes each of its profiles.
+	// messageBytes is the memory of the smallest message, profileBytes that of each of its profiles.
 	messageBytes = 2 << 10
 	profileBytes = 1 << 10
 )
 
-// plan reserves the lists of events, as long as they may become.
+// plan reserves the memory of the lists of events and of the tables of a chunk at their largest size, and begins the lists.
 func (t *decoding) plan() error {
 	bytes := int64(messageBytes)
 	expected := t.expectedEvents()
@@ -99,7 +101,7 @@ func (t *decoding) plan() error {
 	return nil
 }
 
-// expectedEvents returns the most events of each kind of profile.
+// expectedEvents returns the largest possible number of events of each kind of profile.
 func (t *decoding) expectedEvents() (expected [numKinds]int) {
 	of := &t.recording.Events
 	for event, k := range kindOf {

@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/jfrtest"
 )
 
-// TestMemory holds that all memory is reserved, for recordings of which one part is large.
+// TestMemory checks that all memory is reserved, for recordings of which one part is large.
 func TestMemory(t *testing.T) {
 	for name, change := range map[string]func(r *jfrtest.Recording){
 		"stacks": func(r *jfrtest.Recording) {
@@ -110,13 +110,13 @@ func checkMemory(tb testing.TB, recording, labels []byte) {
 	if err != nil && !isOfRecording(err) {
 		tb.Fatal(err)
 	}
-	// Some things are allocated whatever the recording has, before anything is known of it.
+	// The decoder allocates some memory for every recording, before it has read any of it.
 	if allocated > uint64(reserved)+fixedBytes {
 		tb.Fatalf("allocated %d bytes, reserved %d", allocated, reserved)
 	}
 }
 
-// checkRefusal holds that memory is reserved before it is allocated, wherever a refusal comes.
+// checkRefusal checks that memory is reserved before it is allocated, wherever a refusal comes.
 func checkRefusal(tb testing.TB, recording []byte) {
 	tb.Helper()
 	refused := errors.New("refused")

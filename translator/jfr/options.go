@@ -12,24 +12,24 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Limits bound what one recording may cost. Each is checked before the memory that it bounds is allocated. Zero or less means
-// the default of [DefaultLimits].
+// Limits limit the cost of one recording. The decoder checks each limit before it allocates the memory that the limit is for, and
+// refuses a recording above a limit with [ErrTooLarge]. Zero or less means the default of [DefaultLimits].
 type Limits struct {
-	// InflatedBytes is the size of the recording after all of its compression, and that of the labels. The text of functions
-	// and attributes has the same limit.
+	// InflatedBytes is the maximum size in bytes of the decompressed recording, of the decompressed labels, and of the text of
+	// functions and attributes, each.
 	InflatedBytes int
-	// Samples is the number of values in all profiles: an allocation makes two, a count and bytes.
+	// Samples is the maximum number of values in all profiles: an allocation has two, a count and bytes.
 	Samples int
-	// LocationsPerSample is the depth of one stack.
+	// LocationsPerSample is the maximum number of frames of a stack.
 	LocationsPerSample int
-	// StringBytes is the length of one string.
+	// StringBytes is the maximum length of a string in bytes.
 	StringBytes int
-	// Strings and Functions are the numbers of strings and methods in the recording.
+	// Strings and Functions are the maximum numbers of strings and of methods in the recording.
 	Strings   int
 	Functions int
 }
 
-// DefaultLimits are those of [pprof.DefaultLimits].
+// DefaultLimits returns the limits of [pprof.DefaultLimits].
 func DefaultLimits() Limits {
 	d := pprof.DefaultLimits()
 	return Limits{
@@ -56,46 +56,47 @@ func (l Limits) outline(reserve func(bytes int64) error) outline.Limits {
 // Options configure a [Decoder]. The zero value is the default.
 type Options struct {
 	Limits Limits
-	// LinkLabels name the labels that become links. Nil means [pprof.DefaultLinkLabels]; an empty slice that is not nil makes
-	// no links of labels.
+	// LinkLabels are the names of labels that become links. Nil means [pprof.DefaultLinkLabels]. With an empty slice that is not nil,
+	// no label becomes a link.
 	LinkLabels []pprof.LinkLabels
 }
 
-// Source is what the transport knows about a recording.
+// Source has what a caller knows about a recording.
 type Source struct {
 	// Resource is copied to the resource of the result. The zero Map means none.
 	Resource pcommon.Map
 	// ScopeName and ScopeVersion become the instrumentation scope.
 	ScopeName    string
 	ScopeVersion string
-	// Labels is the labels snapshot of Pyroscope's agents, plain, in gzip or in zstd, or empty.
+	// Labels is the labels snapshot of Pyroscope's agents, plain or compressed with gzip or zstd. It can be empty.
 	Labels []byte
-	// Period is the time between two execution samples, for recordings that do not tell it. 0 means that it is not known.
+	// Period is the time between two execution samples. It is for recordings that do not have it. 0 means unknown.
 	Period time.Duration
-	// Reserve, when set, is called before memory is allocated, with all bytes that the translation then uses. The number
-	// never falls. An error ends the translation and is returned as it is.
+	// Reserve reserves memory. The decoder calls it before it allocates, with the total number of bytes of the translation,
+	// including the result. The number never falls. Decode returns its error unchanged. If Reserve is nil, the memory has no limit
+	// other than Limits.
 	Reserve func(bytes int64) error
 }
 
-// Stats tell what was read and what was repaired.
+// Stats describe a translation.
 type Stats struct {
 	// InflatedBytes is the size of the recording after decompression.
 	InflatedBytes int
-	// MessageBytes is about what the message takes in memory.
+	// MessageBytes estimates the memory of the result in bytes.
 	MessageBytes int64
-	// Events is the number of events that became values, Samples that of the samples made of them.
+	// Events is the number of events that became values, Samples the number of samples in all profiles.
 	Events, Samples int
-	// Repairs counts what was tolerated, by kind.
+	// Repairs counts the faults that the decoder repaired, by kind.
 	Repairs Repairs
 }
 
-// Repairs counts what a [Decoder] tolerated in a recording.
+// Repairs counts the faults of a recording that a [Decoder] repaired.
 type Repairs struct {
-	// InvalidUTF8 counts texts whose invalid bytes were replaced by U+FFFD.
+	// InvalidUTF8 counts texts in which U+FFFD replaced invalid bytes.
 	InvalidUTF8 int
 	// NoStack counts events whose stack is not in the recording. They have an empty stack.
 	NoStack int
-	// NoMethod counts frames whose method is not in the recording.
+	// NoMethod counts frames whose method is not in the recording. Their function is "[unknown]".
 	NoMethod int
 	// InvalidTimes counts events with a time before 1970 or after 2262. They have the time at which their chunk begins.
 	InvalidTimes int

@@ -14,8 +14,8 @@ import (
 // maxTime is the latest time of an event, plus one.
 const maxTime = math.MaxInt64
 
-// Names of the OpenTelemetry semantic conventions, version 1.41, and those that go with them. They are what the records of
-// Splunk's agents become, too.
+// Names of attributes: those of the OpenTelemetry semantic conventions, version 1.41, and of this project. translator/splunk uses the
+// same names.
 const (
 	attributeThreadID    = "thread.id"
 	attributeThreadOSID  = "thread.os.id"
@@ -25,7 +25,7 @@ const (
 	attributeFrameType   = "profile.frame.type"
 )
 
-// observation is what the events of all kinds have in common.
+// observation has the fields that the events of all kinds have in common.
 type observation struct {
 	ticks   uint64
 	thread  types.ThreadRef
@@ -34,22 +34,22 @@ type observation struct {
 	context spanContext
 }
 
-// sampleEntry remembers the sample of an observation.
+// sampleEntry is an entry of chunk.samples: an observation and its sample.
 type sampleEntry struct {
 	kind   kind
 	thread types.ThreadRef
 	stack  types.StackTraceRef
 	state  types.ThreadStateRef
-	// context is that of the observation. Those with one are rare.
+	// context is the span context of the observation. Most observations have none.
 	context spanContext
-	// sample is its number plus one.
+	// sample is the number of the sample plus one. 0 means that the entry is empty.
 	sample int32
 	// noStack says that the stack is not in the recording.
 	noStack bool
 }
 
-// add adds a value to the profile of a kind. Observations are often like one before them, so a table has for each place the last
-// one that belongs there.
+// add adds a value to the list of a kind. Observations are often equal to an earlier one, so a hash table without chains keeps the
+// last observation of each hash.
 func (t *decoding) add(k kind, o *observation, value int64) {
 	hash := (uint64(o.stack)<<20 ^ uint64(o.thread)<<4 ^ uint64(k)) * 0x9e3779b97f4a7c15
 	entry := &t.chunk.samples[hash>>32&uint64(len(t.chunk.samples)-1)]
@@ -72,7 +72,7 @@ func (t *decoding) add(k kind, o *observation, value int64) {
 	list.events = append(list.events, event{sample: entry.sample - 1, time: time, value: value})
 }
 
-// addSample returns the number of the sample of an observation.
+// addSample returns the number of the sample of an observation. It adds the sample if it is new.
 func (t *decoding) addSample(k kind, o *observation) int32 {
 	stack, truncated := t.stack(o.stack)
 	attributes := t.threadAttributes(o.thread)
@@ -100,7 +100,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	return int32(number)
 }
 
-// threadAttributes returns the attributes for a thread, sorted.
+// threadAttributes returns the sorted indices of the attributes of a thread, or nil if the thread is not in the recording.
 func (t *decoding) threadAttributes(ref types.ThreadRef) []int32 {
 	position, known := t.parser.Threads.IDMap[ref]
 	if !known || int(position) >= len(t.chunk.threads) {
@@ -133,7 +133,7 @@ func (t *decoding) threadAttributes(ref types.ThreadRef) []int32 {
 	return attributes
 }
 
-// textAttribute returns the attribute of a text, which may be borrowed. The caller has counted it.
+// textAttribute returns the index of an attribute with a text. It copies the text. The caller has counted it with spendText.
 func (t *decoding) textAttribute(key int32, text string) int32 {
 	t.text = append(t.text[:0], text...)
 	return t.dict.StringBytesAttribute(key, 0, t.valid(t.text))
@@ -141,10 +141,10 @@ func (t *decoding) textAttribute(key int32, text string) int32 {
 
 // Names of states.
 const (
-	// stateSleeping is that of threads that do not run.
+	// stateSleeping is the state of threads that do not run.
 	stateSleeping = "STATE_SLEEPING"
 	stateRunnable = "STATE_RUNNABLE"
-	// stateDefault is what async-profiler writes for samples of the CPU, where it takes those of the wall clock beside them.
+	// stateDefault is the state that async-profiler writes for samples of the CPU, if the recording also has samples of the wall clock.
 	stateDefault = "STATE_DEFAULT"
 )
 
@@ -164,7 +164,7 @@ func (t *decoding) addState(ref types.ThreadStateRef) {
 	}
 }
 
-// state returns the name of the state of a thread. It is borrowed from the recording.
+// state returns the name of the state of a thread. The string shares memory with the recording.
 func (t *decoding) state(ref types.ThreadStateRef) string {
 	if found := t.parser.GetThreadState(ref); found != nil {
 		return found.Name

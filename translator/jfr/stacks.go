@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
-// openChunk forgets the constants of the chunk before.
+// openChunk begins a chunk: it clears the constants of the chunk before, sets the clock, and extends the time of the profiles.
 func (t *decoding) openChunk(o *outline.Chunk) {
 	c := &t.chunk
 	c.outline = o
@@ -38,13 +38,13 @@ func (t *decoding) openChunk(o *outline.Chunk) {
 	t.last = max(t.last, min(begin+min(header.DurationNanos, 1<<62), maxTime))
 }
 
-// note extends the time of the profiles to that of an event.
+// note extends the time range of the profiles to include a time in nanoseconds.
 func (t *decoding) note(time uint64) {
 	t.first = min(t.first, time)
 	t.last = max(t.last, time+1)
 }
 
-// stack returns the dictionary's stack for one of the chunk, and whether it was truncated.
+// stack returns the dictionary index of a stack of the chunk, and whether the profiler truncated the stack.
 func (t *decoding) stack(ref types.StackTraceRef) (index int32, truncated bool) {
 	position, known := t.parser.Stacktrace.IDMap[ref]
 	if !known || int(position) >= len(t.chunk.stacks) {
@@ -76,34 +76,34 @@ func (t *decoding) addStack(stack *types.StackTrace, frameTypes []byte) int32 {
 	return t.dict.AddNextStack(n)
 }
 
-// What a stack and a frame may add to the dictionary.
+// The largest numbers of entries that a stack and a frame add to the dictionary.
 var (
 	stackSizes = dictionary.Sizes{Stacks: 2}
 	frameSizes = dictionary.Sizes{Strings: 2, Functions: 2, Locations: 2}
 )
 
-// frameEntry remembers the location of a frame.
+// frameEntry is an entry of chunk.frames: a frame and its location.
 type frameEntry struct {
 	frame     types.StackFrame
 	frameType byte
-	// location is that of the dictionary plus one.
+	// location is the index in the dictionary plus one. 0 means that the entry is empty.
 	location int32
 }
 
-// The tables of frames and of observations stay in the cache of a processor.
+// The numbers of entries of chunk.frames and chunk.samples. The maximum keeps the tables in the cache of a processor.
 const (
 	minEntries       = 1 << 6
 	maxFrameEntries  = 1 << 15
 	maxSampleEntries = 1 << 12
 )
 
-// tableSize returns the size of a table for so many entries: the next power of two, up to the largest.
+// tableSize returns the number of places of a table for this many entries: the next power of two, from minEntries to largest.
 func tableSize(entries, largest int) int {
 	return 1 << bits.Len(uint(min(max(entries, minEntries), largest)-1))
 }
 
-// location returns the dictionary's location for a frame. Stacks have the same frames again and again, so the table has for
-// each place the last frame that belongs there.
+// location returns the dictionary index of the location of a frame. Stacks often have the same frames, so a hash table without chains
+// keeps the last frame of each hash.
 func (t *decoding) location(frame *types.StackFrame, frameType byte) int32 {
 	hash := (uint64(frame.Method)<<20 ^ uint64(frame.LineNumber)) * 0x9e3779b97f4a7c15
 	entry := &t.chunk.frames[hash>>32&uint64(len(t.chunk.frames)-1)]
@@ -113,8 +113,8 @@ func (t *decoding) location(frame *types.StackFrame, frameType byte) int32 {
 	return entry.location - 1
 }
 
-// addLocation puts the location of a frame into the dictionary. Frames that were inlined have locations of their own, as in the
-// recording.
+// addLocation adds the location of a frame to the dictionary and returns its index. Inlined frames have locations of their own, as in
+// the recording.
 func (t *decoding) addLocation(frame *types.StackFrame, frameType byte) int32 {
 	line := [1]dictionary.Line{{Function: t.function(frame.Method), Line: max(int64(int32(frame.LineNumber)), 0)}}
 	attributes := [1]int32{t.frameType(frameType)}
@@ -124,11 +124,11 @@ func (t *decoding) addLocation(frame *types.StackFrame, frameType byte) int32 {
 	return t.dict.Location(dictionary.Location{}, line[:], attributes[:])
 }
 
-// unknownMethod is the name of a function whose method is not in the recording: OTLP wants a name.
+// unknownMethod is the name of a function whose method is not in the recording. OTLP requires a name.
 const unknownMethod = "[unknown]"
 
-// function returns the dictionary's function for a method: its class, a dot and its name. Native functions have a library for
-// a class, or none.
+// function returns the dictionary index of the function of a method. The name of the function is the class, a dot and the name of the
+// method. Native functions have a library in place of the class, or nothing.
 func (t *decoding) function(ref types.MethodRef) int32 {
 	p := t.parser
 	position, known := p.Methods.IDMap[ref]
@@ -170,14 +170,14 @@ func (t *decoding) valid(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// frameTypes are the values of profile.frame.type by what the JDK and async-profiler call the types. A frame of a method that is
-// native in Java is native.
+// frameTypes maps the names of frame types of the JDK and async-profiler to values of profile.frame.type. A frame of a native Java
+// method is native.
 var frameTypes = map[string]string{
 	"Interpreted": "jvm", "JIT compiled": "jvm", "C1 compiled": "jvm", "Inlined": "jvm",
 	"Native": "native", "C++": "native", "Kernel": "kernel",
 }
 
-// frameType returns the attribute for a type of frames, 0 for none.
+// frameType returns the index of the attribute for a frame type, or 0 for none.
 func (t *decoding) frameType(number byte) int32 {
 	if number == outline.NoFrameType {
 		return 0

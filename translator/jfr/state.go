@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
-// decoding is the working memory of one translation, used again by the next.
+// decoding is the working memory of one translation. The next translation uses it again.
 type decoding struct {
 	opts  *Options
 	src   Source
@@ -25,11 +25,11 @@ type decoding struct {
 	labels    labels
 	lists     [numKinds]eventList
 	clock     clock
-	// first and last are the times of the first event, or chunk, and of the last.
+	// first and last are the time range of the profiles in nanoseconds since 1970: of all events and chunks. last is not part of it.
 	first, last uint64
 
 	parser *parser.Parser
-	// parsing says that the parser is running.
+	// parsing says that the parser is running, so that a panic comes from it.
 	parsing bool
 	chunk   chunk
 
@@ -38,35 +38,38 @@ type decoding struct {
 	keys       keys
 
 	reserved reservation
-	// textBytes is the text of functions and attributes so far.
+	// textBytes is the size of the text of functions and attributes so far, see spendText.
 	textBytes int64
 }
 
-// chunk is what is known of the constants of the current chunk. All are indices of the dictionary plus one; 0 says nothing yet.
+// chunk has the translated constants of the current chunk. Unless a field says otherwise, the numbers are indices in the dictionary
+// plus one, and 0 means not translated yet.
 type chunk struct {
 	outline   *outline.Chunk
 	stacks    []int32
 	functions []int32
-	threads   [][]int32
-	// frames is a table of frames by their hash.
+	// threads has the attributes of threads as indices in the dictionary, not plus one. nil means not translated yet.
+	threads [][]int32
+	// frames is a hash table of frames, see decoding.location.
 	frames []frameEntry
-	// samples is a table of observations by their hash.
+	// samples is a hash table of observations, see decoding.add.
 	samples []sampleEntry
-	// lastState is the state of the execution sample before, lastCPU and lastWall say which clocks such samples are of.
+	// lastState is the state of the previous execution sample. lastCPU and lastWall are its result of clocksOf. lastKnown says that
+	// there was such a sample.
 	lastState                    types.ThreadStateRef
 	lastKnown, lastCPU, lastWall bool
-	// frameTypes are the attributes of locations by the type of the frame.
+	// frameTypes has the attributes of locations by frame type.
 	frameTypes [outline.NoFrameType + 1]int32
-	// states are attributes, 0 for states without a name.
+	// states has the attributes of thread states. 0 means that the state has no name.
 	states map[types.ThreadStateRef]int32
 }
 
-// keys are the strings of the dictionary that name attributes, plus one.
+// keys has the string indices of the attribute keys, plus one. 0 means that the dictionary does not have the key yet.
 type keys struct {
 	threadID, threadOSID, threadName, threadState, truncated, frameType int32
 }
 
-// key returns the string of the dictionary for the name of an attribute.
+// key returns the string index of an attribute key.
 func (t *decoding) key(known *int32, name string) int32 {
 	if *known == 0 {
 		*known = t.dict.String(name) + 1
@@ -83,7 +86,7 @@ func (t *decoding) begin(opts *Options, src Source) {
 	t.parsing = false
 }
 
-// release drops what refers to the caller's data and returns the size of the memory.
+// release drops all references to the caller's data, and returns the size of the memory that it keeps, in bytes.
 func (t *decoding) release() (bytes int) {
 	t.src, t.recording, t.parser, t.labels = Source{}, nil, nil, labels{}
 	t.reserved = reservation{}

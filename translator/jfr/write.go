@@ -11,7 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
-// write makes the message. payload is what the caller gave, for the profile ids.
+// write returns the message. payload is that of Decode: the profile ids depend on it.
 func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
 	resource := pd.ResourceProfiles().AppendEmpty()
@@ -47,7 +47,7 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	return pd, nil
 }
 
-// valueType returns the type of a kind's values. Without a period they are numbers of samples.
+// valueType returns the type of the values of a kind. If the period is not known, the values are numbers of samples.
 func (t *decoding) valueType(k kind) valueType {
 	if (k == kindCPU || k == kindWall) && t.period(k) == 1 {
 		return samplesType
@@ -55,7 +55,7 @@ func (t *decoding) valueType(k kind) valueType {
 	return kinds[k].value
 }
 
-// addProfile adds the profile of one value of a kind. All profiles have the time of the recording.
+// addProfile appends a profile with values of type v. With ones, each value is 1. All profiles have the time range of the recording.
 func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueType, ones bool, ids *profileid.IDs) {
 	profile := profiles.AppendEmpty()
 	profile.SetProfileID(ids.Next(v.name, v.unit))
@@ -75,7 +75,7 @@ func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueTy
 	t.lists[k].write(profile.Samples(), ones)
 }
 
-// profileIDs returns the ids of the profiles, which follow from the recording, the labels and the resource.
+// profileIDs returns the ids of the profiles. They depend only on the payload, the labels and the resource.
 func (t *decoding) profileIDs(payload []byte) profileid.IDs {
 	h := profileid.NewHash()
 	h.Bytes(payload)

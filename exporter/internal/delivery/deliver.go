@@ -15,7 +15,7 @@ import (
 )
 
 // Deliver calls write with each payload of a message, one after the other. write must not use the payload after it has
-// returned. The error is that of [Progress.End].
+// returned. If write returns a [Refusal], Deliver continues; after any other error it stops. The error is that of [Progress.End].
 func Deliver(
 	ctx context.Context, pd pprofile.Profiles, payloads iter.Seq2[pprof.Payload, error], t *Telemetry,
 	write func(*pprof.Payload) error,

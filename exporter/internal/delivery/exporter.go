@@ -62,7 +62,7 @@ type Settings struct {
 	// Consume exports one request. It must be safe for concurrent use and must not change the profiles. After a retryable
 	// error, the request is retried. If the error contains profiles, as that of [Deliver] does, only those are retried.
 	Consume xconsumer.ConsumeProfilesFunc
-	// DrainTime is how long Shutdown works on a queue in memory. What is left in it is lost, and counted as not sent.
+	// DrainTime is how long Shutdown works on a queue in memory. The requests that are left are lost, and counted as not sent.
 	DrainTime time.Duration
 }
 
@@ -123,7 +123,8 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	return err
 }
 
-// ReserveCopy reserves the memory of a copy of a message. Before Start it returns nil and no error.
+// ReserveCopy reserves the memory of a copy of a message. The caller must release the reservation. Before Start it returns nil and no
+// error.
 func (e *Exporter) ReserveCopy(ctx context.Context, pd pprofile.Profiles) (*budget.Reservation, error) {
 	if e.budget == nil {
 		return nil, nil //nolint:nilnil // exporterhelper returns the error
@@ -210,7 +211,8 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 	}
 }
 
-// Shutdown may be called several times. That of exporterhelper would panic.
+// Shutdown exports the requests in a queue in memory for at most DrainTime, and stops the exporter. It may be called several times:
+// the Shutdown of exporterhelper would panic.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	e.shutdownOnce.Do(func() {
 		defer time.AfterFunc(e.drainTime, func() { e.endDrain(errShutdown) }).Stop()

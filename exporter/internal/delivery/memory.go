@@ -18,7 +18,7 @@ import (
 // Memory reserves the memory in which an exporter encodes its requests.
 type Memory struct{ Budget *budget.Budget }
 
-// Start finds the budget of the process.
+// Start sets Budget to the budget of the process.
 func (m *Memory) Start(host component.Host) (err error) {
 	m.Budget, err = budget.Of(host)
 	return err
@@ -37,7 +37,8 @@ type Claim struct {
 	failed error
 }
 
-// The parts of a claim. Each has its own size.
+// The parts of a claim, see [Claim.Reserve]. Each has its own size: for the tables of the encoder and its pprof, for the compressed
+// pprof, for the body of a request, and for a copy of the message.
 const (
 	ForEncoder = iota
 	ForGzip

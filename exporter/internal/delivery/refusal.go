@@ -24,7 +24,9 @@ const maxErrors = 10
 
 // Refusal is the permanent error of profiles that are dropped.
 type Refusal struct {
-	Reason   string
+	// Reason is the value of the attribute reason of metrics.
+	Reason string
+	// Profiles is the number of dropped profiles.
 	Profiles int
 	Err      error
 

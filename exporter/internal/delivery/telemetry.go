@@ -14,14 +14,15 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Counters are the counters of an exporter. Each exporter registers them with its own names.
+// Counters are the counters of an exporter. Each exporter registers them with its own names. PartsLost counts attributes and
+// timestamps that pprof cannot represent.
 type Counters struct {
 	ProfilesWritten, SamplesWritten, PartsLost, ProfilesRefused metric.Int64Counter
 }
 
 // Telemetry counts written and refused profiles, and logs refused ones.
 type Telemetry struct {
-	// Plain is for measurements without other attributes than the exporter.
+	// Plain has only the attribute exporter.
 	Plain metric.MeasurementOption
 
 	counters Counters
