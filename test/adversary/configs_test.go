@@ -135,9 +135,12 @@ func (r *resolved) health() string {
 // queued tells whether something stays on disk when the process ends.
 func (r *resolved) queued() bool { return strings.Contains(r.text, "storage: file_storage") }
 
+// sendsOTLP tells whether there is a backend that can be away.
+func (r *resolved) sendsOTLP() bool { return strings.Contains(r.text, "otlp_grpc:") }
+
 // takes tells whether a body can be sent to a configuration.
 func (r *resolved) takes(b body) bool {
-	if b.only != "" && b.only != r.name || r.listening(b.to) == "" || b.away && !r.queued() {
+	if b.only != "" && b.only != r.name || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
 		return false
 	}
 	return !b.splunk || strings.Contains(r.text, "splunk_log_profile:")
