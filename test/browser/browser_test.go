@@ -26,6 +26,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/npm"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -79,10 +80,7 @@ func chromium(t *testing.T) string {
 // start runs the distribution and returns the addresses of its receiver and its pages.
 func start(t *testing.T) (intake, pages string) {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
+	binary := gatewaytest.Binary(t)
 	addresses, err := gateway.FreeAddresses(t.Context(), 3)
 	require.NoError(t, err)
 	// The test's own context ends before its cleanups run, and would kill the process.

@@ -5,10 +5,8 @@ package destinations
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -98,13 +97,8 @@ var profileNames = map[string]string{
 
 // TestDestinations sends what clients sent, and holds what each backend gets against what is known of the payloads.
 func TestDestinations(t *testing.T) {
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
 	b := startBackends(t)
-	address := startGateway(t, binary, b)
+	address := startGateway(t, b)
 	var pyroscope, parca []string
 	for _, payload := range profiletest.ClientPayloads(t) {
 		name, uploaded := profileNames[payload.File+" "+payload.Part]
@@ -138,35 +132,15 @@ func TestDestinations(t *testing.T) {
 	t.Run("otlp", func(t *testing.T) { checkOTLP(t, b) })
 }
 
-func startGateway(t *testing.T, binary string, b *backends) (address string) {
+func startGateway(t *testing.T, b *backends) (address string) {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
-	startOptions(t, gateway.Options{
-		Binary:    binary,
+	gatewaytest.Run(t, gateway.Options{
 		Configs:   []string{fmt.Sprintf(config, addresses[0], b.http.URL, b.otlp.Address(), addresses[1])},
 		HealthURL: "http://" + addresses[1],
 	})
 	return addresses[0]
-}
-
-// startOptions runs a gateway until the test ends.
-func startOptions(t *testing.T, options gateway.Options) {
-	t.Helper()
-	// The context of the test ends before its cleanups run.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	running, err := gateway.Start(ctx, options)
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if t.Failed() {
-			t.Logf("the gateway said:\n%.20000s", running.Log())
-		}
-		assert.NoError(t, running.Stop(within))
-	})
 }
 
 // upload sends what a client sent, as it sent it.

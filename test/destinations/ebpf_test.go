@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -54,19 +55,13 @@ type ebpfGateway struct {
 
 func startEBPF(t *testing.T) *ebpfGateway {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
 	config, err := filepath.Abs("../../config/ebpf.yaml")
 	require.NoError(t, err)
 	b := startBackends(t)
 	addresses, err := gateway.FreeAddresses(t.Context(), 4)
 	require.NoError(t, err)
 	g := &ebpfGateway{otlp: addresses[0], pages: addresses[2], directory: t.TempDir(), pyroscope: b.push}
-	startOptions(t, gateway.Options{
-		Binary:    binary,
+	gatewaytest.Run(t, gateway.Options{
 		Configs:   []string{config, fmt.Sprintf(ebpfChanges, addresses[0], addresses[1], addresses[2], addresses[3], b.http.URL)},
 		HealthURL: "http://" + addresses[3],
 		Directory: g.directory,

@@ -24,6 +24,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 var update = flag.Bool("update", false, "write what is made into the documents")
@@ -127,11 +128,7 @@ service:
 // TestTelemetryOfARunningGateway: it has the metrics of the Collector that the page names, and none of its own that the page
 // does not.
 func TestTelemetryOfARunningGateway(t *testing.T) {
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution")
-	}
+	binary := gatewaytest.Binary(t)
 	a, err := gateway.FreeAddresses(t.Context(), 5)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,7 +5,6 @@ package filtering
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -34,17 +34,6 @@ const (
 
 	page = "../../docs/filtering.md"
 )
-
-// binary is the path of the built distribution. Without it the test is skipped.
-func binary(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("OTELPPROF_BINARY")
-	if path == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
-	return path
-}
 
 func readPage(t *testing.T) string {
 	t.Helper()
@@ -93,21 +82,8 @@ func start(t *testing.T, extensions string, configs ...string) *tester {
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	configs = append(configs, fmt.Sprintf(settings, addresses[0], addresses[1], metricsPort), "yaml:service::extensions: [health_check"+extensions+"]")
-	// The context of the test ends before its cleanups run.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	running, err := gateway.Start(ctx, gateway.Options{
-		Binary: binary(t), Configs: configs, Environment: []string{"HOST_NAME=node-1"}, HealthURL: "http://" + addresses[1], Directory: g.directory,
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if t.Failed() {
-			t.Logf("the gateway said:\n%.20000s", running.Log())
-		}
-		assert.NoError(t, running.Stop(within))
+	gatewaytest.Run(t, gateway.Options{
+		Configs: configs, Environment: []string{"HOST_NAME=node-1"}, HealthURL: "http://" + addresses[1], Directory: g.directory,
 	})
 	return g
 }

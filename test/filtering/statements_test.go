@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 )
 
@@ -36,7 +37,7 @@ func TestStatements(t *testing.T) {
 			known = append(known, row[1])
 			continue
 		}
-		output, err := exec.CommandContext(t.Context(), binary(t), "validate", "--feature-gates=service.profilesSupport",
+		output, err := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "validate", "--feature-gates=service.profilesSupport",
 			"--config", transform(t, row[1])).CombinedOutput()
 		assert.Error(t, err, row[1])
 		assert.Contains(t, string(output), "unable to", row[1])

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 const (
@@ -42,30 +43,6 @@ func block(t *testing.T, document, after string) string {
 	match := regexp.MustCompile("(?s)```[a-z]*\n(.*?)```").FindStringSubmatch(below)
 	require.NotNil(t, match, after)
 	return match[1]
-}
-
-// start runs the distribution until the test ends. It waits until the URL HealthURL of the options answers.
-func start(t *testing.T, options gateway.Options) {
-	t.Helper()
-	options.Binary = os.Getenv("OTELPPROF_BINARY")
-	if options.Binary == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
-	// The context of the test ends before its cleanups run.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	running, err := gateway.Start(ctx, options)
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if t.Failed() {
-			t.Logf("the gateway said:\n%.20000s", running.Log())
-		}
-		assert.NoError(t, running.Stop(within))
-	})
 }
 
 func get(t assert.TestingT, address string) (status int, text string) {
@@ -94,7 +71,7 @@ func TestEBPFNames(t *testing.T) {
 	_, metricsPort, err := net.SplitHostPort(addresses[3])
 	require.NoError(t, err)
 	directory := t.TempDir()
-	start(t, gateway.Options{
+	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{
 			config, "yaml:\n" + block(t, "docs/ebpf.md", "\n### Names of Kubernetes\n"),
 			"yaml:processors: {k8s_attributes: {auth_type: kubeConfig, wait_for_metadata: true}, profile_deduplicator: {batch: {timeout: 50ms}}}",
@@ -157,7 +134,7 @@ func TestHealth(t *testing.T) {
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
 	section := strings.ReplaceAll(block(t, "extension/kubernetesaccessextension/README.md", "\n## Health\n"), "${env:MY_POD_IP}:13133", addresses[0])
-	start(t, gateway.Options{
+	gatewaytest.Run(t, gateway.Options{
 		Configs: []string{
 			"yaml:\n" + section,
 			"yaml:extensions::health_check::component_health::recovery_duration: 1s",

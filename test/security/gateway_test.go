@@ -6,7 +6,6 @@ package security
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,16 +68,6 @@ type tester struct {
 	directory                string
 }
 
-func binary(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("OTELPPROF_BINARY")
-	if path == "" {
-		require.Empty(t, os.Getenv("CI"), "OTELPPROF_BINARY does not name the built distribution")
-		t.Skip("OTELPPROF_BINARY does not name the built distribution")
-	}
-	return path
-}
-
 func indented(lines []string, by int) string {
 	indent := strings.Repeat(" ", by)
 	return indent + strings.Join(lines, "\n"+indent)
@@ -86,7 +76,7 @@ func indented(lines []string, by int) string {
 // start runs the gateway. settings are lines of YAML that each listener has, and more is configuration besides.
 func start(t *testing.T, settings []string, more ...string) *tester {
 	t.Helper()
-	path := binary(t)
+	path := gatewaytest.Binary(t)
 	a, err := gateway.FreeAddresses(t.Context(), 5)
 	require.NoError(t, err)
 	g := &tester{pprof: a[0], http: a[1], grpc: a[2], pages: a[3], directory: t.TempDir()}

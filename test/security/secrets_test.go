@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"
@@ -95,7 +96,7 @@ service:
   pipelines:
     profiles: {receivers: [pprof/scrape, pprof/remote, splunk_log_profile], exporters: [pprof, otlp_grpc]}
 `
-	command := exec.CommandContext(t.Context(), binary(t), "print-config", "--feature-gates=service.profilesSupport", "--config", config)
+	command := exec.CommandContext(t.Context(), gatewaytest.Binary(t), "print-config", "--feature-gates=service.profilesSupport", "--config", config)
 	command.Env = []string{"TOKEN=s3cret-8"}
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))

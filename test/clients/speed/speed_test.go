@@ -16,17 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestMeasure measures with few uploads: each API takes them, and has a time of each kind.
 func TestMeasure(t *testing.T) {
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
-	}
+	binary := gatewaytest.Binary(t)
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
 	y, err := newYardstick(profile)

@@ -10,15 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 // TestMeasure measures with few uploads: the shipped configuration takes them, and has a time and a memory.
 func TestMeasure(t *testing.T) {
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
-	}
+	binary := gatewaytest.Binary(t)
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
 	o := &options{binary: binary, config: "../../../config/gateway.yaml", uploads: 4, senders: 2}
