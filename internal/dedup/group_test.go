@@ -68,8 +68,9 @@ func flatSamples(pd pprofile.Profiles, keys []string) (flat []string) {
 func TestGroupKeepsSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "message")
-		keys := rapid.SliceOfNDistinct(rapid.SampledFrom(slices.DeleteFunc(pd.Dictionary().StringTable().AsRaw(), func(s string) bool { return s == "" })),
-			0, 3, rapid.ID[string]).Draw(t, "keys")
+		texts := slices.DeleteFunc(pd.Dictionary().StringTable().AsRaw(), func(s string) bool { return s == "" })
+		texts = append(texts, "a key that no message has")
+		keys := rapid.SliceOfNDistinct(rapid.SampledFrom(texts), 0, 3, rapid.ID[string]).Draw(t, "keys")
 		want, ids := flatSamples(pd, keys), idsOf(pd)
 		grouped := group(pd, keys...)
 		require.Equal(t, want, flatSamples(pd, keys))
