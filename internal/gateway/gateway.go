@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -44,6 +45,8 @@ type Gateway struct {
 	// ended is closed when the process is gone; result may be read from then on.
 	ended  chan struct{}
 	result error
+	// awaited is set when the caller ends the process or waits for its end.
+	awaited atomic.Bool
 }
 
 // Start runs the binary and waits until it is healthy. The process is killed when ctx ends.
@@ -86,8 +89,17 @@ func (g *Gateway) Running() bool {
 	}
 }
 
+// Crashed returns an error if the process ended, and the caller neither ended it nor waited for its end.
+func (g *Gateway) Crashed() error {
+	if g.Running() || g.awaited.Load() {
+		return nil
+	}
+	return errors.Join(errors.New("the gateway ended by itself"), g.result)
+}
+
 // Terminate asks the process to stop and returns at once; Wait tells how it went.
 func (g *Gateway) Terminate() error {
+	g.awaited.Store(true)
 	if err := g.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("cannot stop the gateway: %w", err)
 	}
@@ -96,6 +108,7 @@ func (g *Gateway) Terminate() error {
 
 // Wait returns the process's result: nil when it exited with 0. A process that takes longer than limit is killed.
 func (g *Gateway) Wait(limit time.Duration) error {
+	g.awaited.Store(true)
 	select {
 	case <-g.ended:
 	case <-time.After(limit):
@@ -118,6 +131,7 @@ func (g *Gateway) Stop(limit time.Duration) error {
 
 // Kill ends the process without a chance to clean up and waits until it is gone.
 func (g *Gateway) Kill() {
+	g.awaited.Store(true)
 	// An error means that it is gone already.
 	_ = g.command.Process.Kill()
 	<-g.ended

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/requirement"
 )
 
 // stopsWithin is the time limit for a gateway to stop.
-const stopsWithin = 30 * time.Second
+const stopsWithin = time.Minute
 
 // Binary returns the path of the built distribution, which OTELPPROF_BINARY names. Without it the test skips, or fails where CI is
 // set.
@@ -26,13 +26,13 @@ func Binary(tb testing.TB) string {
 	tb.Helper()
 	path := os.Getenv("OTELPPROF_BINARY")
 	if path == "" {
-		npm.Missing(tb, "OTELPPROF_BINARY does not name the built distribution: run `make test`")
+		requirement.Missing(tb, "OTELPPROF_BINARY does not name the built distribution: run the test with make, as CONTRIBUTING.md says")
 	}
 	return path
 }
 
-// Run runs [Binary] until the test ends, and waits until options.HealthURL answers. It sets options.Binary. If the test fails, it
-// logs the output of the gateway.
+// Run runs [Binary] until the test ends, and waits until options.HealthURL answers. It sets options.Binary. The test can stop the
+// gateway before. The test fails if the gateway ends by itself. If the test fails, Run logs the output of the gateway.
 func Run(t *testing.T, options gateway.Options) *gateway.Gateway {
 	t.Helper()
 	options.Binary = Binary(t)
@@ -45,10 +45,14 @@ func Run(t *testing.T, options gateway.Options) *gateway.Gateway {
 	}
 	t.Cleanup(func() {
 		defer cancel()
+		if running.Running() {
+			assert.NoError(t, running.Stop(stopsWithin))
+		} else {
+			assert.NoError(t, running.Crashed())
+		}
 		if t.Failed() {
 			t.Logf("the gateway said:\n%.20000s", running.Log())
 		}
-		assert.NoError(t, running.Stop(stopsWithin))
 	})
 	return running
 }

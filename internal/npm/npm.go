@@ -12,24 +12,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/requirement"
 )
 
-// Missing skips a test for what the machine lacks; where CI is set, it fails: nothing may be missing there.
-func Missing(tb testing.TB, format string, arguments ...any) {
-	tb.Helper()
-	if os.Getenv("CI") != "" {
-		tb.Fatalf(format, arguments...)
-	}
-	tb.Skipf(format, arguments...)
-}
-
-// Install installs the packages of the lock file in a directory, unless they are there. Their scripts do not run. Without
-// node or npm, or where npm finds no registry, the test skips, see Missing.
+// Install installs the packages of the lock file in a directory, unless they are there. It does not run their scripts. Without node
+// or npm, or if npm reaches no registry, the test skips, see [requirement.Missing].
 func Install(tb testing.TB, directory string) {
 	tb.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			Missing(tb, "%s is not installed", program)
+			requirement.Missing(tb, "%s is not installed", program)
 		}
 	}
 	wanted, err := os.ReadFile(filepath.Join(directory, "package-lock.json")) //nolint:gosec // a directory of the repository
@@ -41,7 +34,7 @@ func Install(tb testing.TB, directory string) {
 	command := exec.CommandContext(tb.Context(), "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
 	command.Dir = directory
 	if output, err := command.CombinedOutput(); err != nil {
-		Missing(tb, "npm cannot install the packages of %s: %s\n%s", directory, err, output)
+		requirement.Missing(tb, "npm cannot install the packages of %s: %s\n%s", directory, err, output)
 	}
 	require.NoError(tb, os.WriteFile(stamp, wanted, 0o600)) //nolint:gosec // as above
 }

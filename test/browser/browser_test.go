@@ -5,7 +5,6 @@ package browser
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +28,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/npm"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/requirement"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,31 +73,17 @@ func chromium(t *testing.T) string {
 			return found
 		}
 	}
-	npm.Missing(t, "no Chromium is installed")
+	requirement.Missing(t, "no Chromium is installed")
 	return ""
 }
 
 // start runs the distribution and returns the addresses of its receiver and its pages.
 func start(t *testing.T) (intake, pages string) {
 	t.Helper()
-	binary := gatewaytest.Binary(t)
 	addresses, err := gateway.FreeAddresses(t.Context(), 3)
 	require.NoError(t, err)
-	// The test's own context ends before its cleanups run, and would kill the process.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g, err := gateway.Start(ctx, gateway.Options{
-		Binary: binary, Configs: []string{fmt.Sprintf(config, addresses[0], addresses[1], addresses[2])}, HealthURL: "http://" + addresses[2],
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		assert.NoError(t, g.Stop(time.Minute))
-		if t.Failed() {
-			t.Logf("the gateway said:\n%s", g.Log())
-		}
+	gatewaytest.Run(t, gateway.Options{
+		Configs: []string{fmt.Sprintf(config, addresses[0], addresses[1], addresses[2])}, HealthURL: "http://" + addresses[2],
 	})
 	return "http://" + addresses[0], "http://" + addresses[1] + "/profiling"
 }
@@ -288,19 +274,22 @@ func TestPages(t *testing.T) {
 		require.NoError(t, os.MkdirAll(pictures, 0o750))
 		defer shrinkAll(t, pictures)
 	}
-	backgrounds := map[string]string{}
-	for _, size := range []string{"wide", "narrow"} {
-		for _, scheme := range []string{"light", "dark"} {
-			t.Run(size+" "+scheme, func(t *testing.T) {
-				var seen view
-				run(t, browser, pictures, &seen, size, scheme)
-				seen.assertSeen(t)
-				assert.Equal(t, seen.Background, cmp.Or(backgrounds[scheme], seen.Background))
-				backgrounds[scheme] = seen.Background
-			})
+	var views [2][2]view
+	t.Run("windows", func(t *testing.T) {
+		for i, size := range []string{"wide", "narrow"} {
+			for j, scheme := range []string{"light", "dark"} {
+				t.Run(size+" "+scheme, func(t *testing.T) {
+					t.Parallel()
+					run(t, browser, pictures, &views[i][j], size, scheme)
+					views[i][j].assertSeen(t)
+				})
+			}
 		}
-	}
-	assert.NotEqual(t, backgrounds["light"], backgrounds["dark"])
+	})
+	light, dark := views[0][0].Background, views[0][1].Background
+	assert.NotEqual(t, light, dark)
+	assert.Equal(t, light, views[1][0].Background)
+	assert.Equal(t, dark, views[1][1].Background)
 }
 
 // Without JavaScript, and without a mouse; and how soon a first page is there.

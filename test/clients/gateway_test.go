@@ -4,7 +4,6 @@
 package clients
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 // patience is how long anything may take that a client or the gateway does by itself.
@@ -64,35 +63,20 @@ type tester struct {
 // configuration in files that are merged into the rest.
 func start(t *testing.T, receiver string, more ...string) *tester {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		npm.Missing(t, "OTELPPROF_BINARY does not name the built distribution")
-	}
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
 	g := &tester{intake: addresses[0], directory: filepath.Join(t.TempDir(), "profiles")}
 	if receiver == "" {
 		receiver = "server: {endpoint: " + g.intake + "}"
 	}
-	// The test's own context ends before its cleanups run, and would kill the process.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g.Gateway, err = gateway.Start(ctx, gateway.Options{
-		Binary:    binary,
+	t.Cleanup(func() { // after the cleanup of Run, which stops the gateway
+		if t.Failed() {
+			t.Logf("the gateway wrote %q", g.files())
+		}
+	})
+	g.Gateway = gatewaytest.Run(t, gateway.Options{
 		Configs:   append([]string{fmt.Sprintf(config, receiver, g.directory, addresses[1])}, more...),
 		HealthURL: "http://" + addresses[1],
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if g.Running() {
-			assert.NoError(t, g.Stop(patience))
-		}
-		if t.Failed() {
-			t.Logf("the gateway said:\n%s\nand wrote %q", g.Log(), g.files())
-		}
 	})
 	return g
 }

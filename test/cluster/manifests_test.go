@@ -67,11 +67,21 @@ func (c *controlPlane) apply(t *testing.T, directory string) {
 }
 
 // remove deletes a namespace and waits until it is gone. It also deletes the pods on the node, since no kubelet does that,
-// and the cluster roles, which are in no namespace.
+// and the cluster roles, which are in no namespace. It deletes the objects with finalizers first: the namespace controller takes 5 s
+// for each of its passes, and would need a second one for them.
 func (c *controlPlane) remove(t *testing.T, namespace string) {
 	t.Helper()
 	c.kubectl(t, "", "delete", "clusterroles,clusterrolebindings", "--selector=app.kubernetes.io/name in (otelpprof, otelcol-pprof)")
+	for _, kind := range []string{"statefulsets", "deployments", "daemonsets", "replicasets"} {
+		c.must(t, http.MethodDelete, "/apis/apps/v1/namespaces/"+namespace+"/"+kind, nil)
+	}
 	path := "/api/v1/namespaces/" + namespace
+	claims := path + "/persistentvolumeclaims"
+	require.Eventually(t, func() bool {
+		c.must(t, http.MethodDelete, path+"/pods?gracePeriodSeconds=0", nil)
+		c.must(t, http.MethodDelete, claims, nil)
+		return len(c.pods(t, namespace, ""))+len(c.list(t, claims)) == 0
+	}, patience, pollEvery, "the pods and claims of %s are not removed", namespace)
 	c.must(t, http.MethodDelete, path, nil)
 	require.Eventually(t, func() bool {
 		c.call(t, http.MethodDelete, path+"/pods?gracePeriodSeconds=0", nil)

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 
@@ -151,19 +151,9 @@ func (l *loaded) startLast(t *testing.T) string {
 	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g, err := gateway.Start(ctx, gateway.Options{
-		Binary:    os.Getenv("OTELPPROF_BINARY"),
+	gatewaytest.Run(t, gateway.Options{
 		Configs:   []string{fmt.Sprintf(lastConfig, addresses[0], l.destination.Address(), addresses[1])},
 		HealthURL: "http://" + addresses[1],
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		assert.NoError(t, g.Stop(patience))
 	})
 	return addresses[0]
 }

@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -18,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 )
 
 // TestMain lets more tests run at a time than there are processors: those that may wait for other processes most of the time.
@@ -83,14 +82,6 @@ type tester struct {
 // start runs the binary with baseConfig and these values of --config on top, and stops it when the test ends.
 func start(t *testing.T, overrides ...string) *tester {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test`"
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
 	addresses, err := gateway.FreeAddresses(t.Context(), 4)
 	require.NoError(t, err)
 	_, metricsPort, err := net.SplitHostPort(addresses[1])
@@ -103,25 +94,9 @@ func start(t *testing.T, overrides ...string) *tester {
 		client:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute},
 	}
 	config := fmt.Sprintf(baseConfig, g.intake, g.directory, addresses[3], g.profiling, metricsPort)
-	// The test's own context ends before its cleanups run, and would kill the process.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g.Gateway, err = gateway.Start(ctx, gateway.Options{
-		Binary:    binary,
+	g.Gateway = gatewaytest.Run(t, gateway.Options{
 		Configs:   append([]string{config}, overrides...),
 		HealthURL: "http://" + addresses[3],
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if g.Running() {
-			assert.NoError(t, g.Stop(patience))
-		}
-		if t.Failed() {
-			t.Logf("the gateway said:\n%s", g.Log())
-		}
 	})
 	return g
 }

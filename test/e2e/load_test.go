@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
@@ -69,24 +69,12 @@ func (l *loaded) read(t *testing.T, read func(root string) (*load.Uploads, error
 // prepare says where the gateway sends to.
 func (l *loaded) prepare(t *testing.T, destination string, more ...string) {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		missing(t, "OTELPPROF_BINARY does not name the built distribution: run `make test`")
-	}
+	binary := gatewaytest.Binary(t)
 	var err error
 	l.Gateway, err = load.NewGateway(t.Context(), load.GatewayOptions{
 		Binary: binary, Destination: destination, Queue: l.queue, MemoryMiB: l.memoryMiB, More: more, Environment: l.environment, Gates: l.gates,
 	})
 	require.NoError(t, err)
-}
-
-// missing skips a test that lacks something, but not where everything must be there.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
 
 // away lets the destination refuse everything for now, back lets it take everything.

@@ -65,7 +65,7 @@ func TestReloadWrong(t *testing.T) {
 	g.accept(t, "?service.name=kept", readProfile(t, "heap"))
 	require.NoError(t, os.WriteFile(file, []byte("processors: {profile_deduplicator: {batch: {timeout: 30}}}\n"), 0o600))
 	require.NoError(t, syscall.Kill(g.PID(), syscall.SIGHUP))
-	require.Eventually(t, func() bool { return !g.Running() }, patience, 10*time.Millisecond)
+	require.ErrorContains(t, g.Wait(patience), "exit status 1")
 	assert.Contains(t, g.Log(), "batch::timeout is 30ns, which is less than 1ms: write a unit, for example 30s")
 	assert.Len(t, g.files(t), 1, "what the batch held")
 }

@@ -4,7 +4,6 @@
 package interop
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -106,27 +106,7 @@ func arrivesOnce(t *testing.T, at *receiving, service string, want pprofile.Prof
 // run runs the gateway until the test ends.
 func run(t *testing.T, configuration, health string) {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test-interop`"
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g, err := gateway.Start(ctx, gateway.Options{Binary: binary, Configs: []string{configuration}, HealthURL: "http://" + health})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		assert.NoError(t, g.Stop(patience))
-		if t.Failed() {
-			t.Logf("the gateway said:\n%s", g.Log())
-		}
-	})
+	gatewaytest.Run(t, gateway.Options{Configs: []string{configuration}, HealthURL: "http://" + health})
 }
 
 // message is a profile with labels and links, of a service with attributes of several kinds.

@@ -6,7 +6,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/gatewaytest"
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -169,29 +169,5 @@ func (ts *tiers) startLast(t *testing.T) string {
 // run runs the distribution until the test ends, or ends it.
 func run(t *testing.T, health string, configs ...string) *gateway.Gateway {
 	t.Helper()
-	binary := os.Getenv("OTELPPROF_BINARY")
-	if binary == "" {
-		const missing = "OTELPPROF_BINARY does not name the built distribution: run `make test-kafka`"
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
-	// The test's own context ends before its cleanups run, and would kill the process.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g, err := gateway.Start(ctx, gateway.Options{Binary: binary, Configs: configs, HealthURL: "http://" + health})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if g.Running() {
-			assert.NoError(t, g.Stop(patience))
-		}
-		if t.Failed() {
-			t.Logf("%s said:\n%s", configs[0], g.Log())
-		}
-	})
-	return g
+	return gatewaytest.Run(t, gateway.Options{Configs: configs, HealthURL: "http://" + health})
 }

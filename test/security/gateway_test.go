@@ -4,13 +4,11 @@
 package security
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -76,30 +74,13 @@ func indented(lines []string, by int) string {
 // start runs the gateway. settings are lines of YAML that each listener has, and more is configuration besides.
 func start(t *testing.T, settings []string, more ...string) *tester {
 	t.Helper()
-	path := gatewaytest.Binary(t)
 	a, err := gateway.FreeAddresses(t.Context(), 5)
 	require.NoError(t, err)
 	g := &tester{pprof: a[0], http: a[1], grpc: a[2], pages: a[3], directory: t.TempDir()}
 	four, six, eight := indented(settings, 4), indented(settings, 6), indented(settings, 8)
-	// The test's own context ends before its cleanups run, and would kill the process.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	g.Gateway, err = gateway.Start(ctx, gateway.Options{
-		Binary:    path,
+	g.Gateway = gatewaytest.Run(t, gateway.Options{
 		Configs:   append([]string{fmt.Sprintf(listeners, a[0], a[1], a[2], a[3], a[4], g.directory, six, eight, four)}, more...),
 		HealthURL: "http://" + a[4],
-	})
-	if err != nil {
-		cancel()
-		require.NoError(t, err)
-	}
-	t.Cleanup(func() {
-		defer cancel()
-		if g.Running() {
-			assert.NoError(t, g.Stop(patience))
-		}
-		if t.Failed() {
-			t.Logf("the gateway said:\n%s", g.Log())
-		}
 	})
 	return g
 }
