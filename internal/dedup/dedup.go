@@ -61,8 +61,8 @@ type TableSizes = dictionary.Sizes
 
 // Stats tell what a call of Deduplicate found and did.
 type Stats struct {
-	// Changed tells whether anything was written.
-	Changed                 bool
+	// Changed tells whether anything was written, TablesChanged whether the dictionary may have been.
+	Changed, TablesChanged  bool
 	ProfilesIn, ProfilesOut int
 	SamplesIn, SamplesOut   int
 	EntriesIn, EntriesOut   TableSizes

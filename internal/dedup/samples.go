@@ -152,7 +152,7 @@ func (w *work) combine(profile pprofile.Profile) {
 		if s.stacks.shared(w.tables.FindStack(sample.StackIndex())) && !w.keep(sample) {
 			return true
 		}
-		if w.tables.Changed() {
+		if w.tables.Renumbered() {
 			w.tables.RewriteSample(sample)
 		}
 		return false

@@ -18,6 +18,11 @@ type SplitLimits struct {
 	MaxSamples, MaxBytes int
 }
 
+// Allow reports whether a message with so many samples and bytes is within the limits.
+func (l SplitLimits) Allow(samples, bytes int) bool {
+	return (l.MaxSamples <= 0 || samples <= l.MaxSamples) && (l.MaxBytes <= 0 || bytes <= l.MaxBytes)
+}
+
 // Part is a message with a part of a larger message.
 type Part struct {
 	Profiles pprofile.Profiles
@@ -47,7 +52,7 @@ const (
 // have repeated six times the size of the message: then at least a third of each further part is new. The parts together have at
 // most eight times the size of the message, and 4 KiB for each part. The time is linear in that size.
 func Split(pd pprofile.Profiles, limits SplitLimits, take func(Part)) {
-	if Fits(pd, limits) {
+	if fits(pd, limits) {
 		take(Part{Profiles: pd, Last: max(pd.ProfileCount()-1, 0)})
 		return
 	}
@@ -72,16 +77,16 @@ func (e *TooLargeError) Error() string {
 // need not be canonical.
 func CheckSplit(pd pprofile.Profiles, maxBytes int) error {
 	limits := SplitLimits{MaxBytes: maxBytes}
-	if Fits(pd, limits) {
+	if fits(pd, limits) {
 		return nil
 	}
 	return newSplitter(pd, limits).run()
 }
 
-// Fits reports whether a message is within the limits without a split.
-func Fits(pd pprofile.Profiles, limits SplitLimits) bool {
-	return (limits.MaxSamples <= 0 || pd.SampleCount() <= limits.MaxSamples) &&
-		(limits.MaxBytes <= 0 || (&pprofile.ProtoMarshaler{}).ProfilesSize(pd) <= limits.MaxBytes)
+// fits reports whether a message is within the limits without a split.
+func fits(pd pprofile.Profiles, limits SplitLimits) bool {
+	return limits.Allow(pd.SampleCount(), 0) &&
+		(limits.MaxBytes <= 0 || limits.Allow(0, (&pprofile.ProtoMarshaler{}).ProfilesSize(pd)))
 }
 
 // splitter adds samples to a part until that is full. A profile without samples counts as one sample.

@@ -66,6 +66,7 @@ func (w *work) run() error {
 		}
 	}
 	w.stats.EntriesOut = w.tables.SizesAfter()
+	w.stats.TablesChanged = w.stats.Changed || w.tables.Changed()
 	if w.tables.Changed() || w.samplesChange() || w.containersChange() || w.timesChange() {
 		w.apply()
 	}
@@ -97,7 +98,7 @@ func (w *work) apply() {
 	for profile := range walk.Profiles(w.pd) {
 		w.combine(profile)
 		w.widenTime(profile)
-		if w.tables.Changed() {
+		if w.tables.Renumbered() {
 			w.tables.RewriteHeader(profile)
 		}
 	}

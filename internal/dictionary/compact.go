@@ -38,7 +38,8 @@ type Compactor struct {
 	touched uint64 // keeps the compiler from leaving reads out
 	set     []int32
 	other   []int32
-	changed bool
+	// changed tells whether Apply has anything to do, renumbered whether that is more than to remove entries at the ends of tables.
+	changed, renumbered bool
 	// unordered tells whether an entry has a list of attributes that is not written as its set.
 	unordered bool
 	// negativeLines and namelessFunctions tell of entries that strict readers refuse.
@@ -139,23 +140,24 @@ func (c *compaction) use(i int32) error {
 	return nil
 }
 
-// number gives the entries that stay their new indices and reports whether any index changes.
-func (c *compaction) number() (changed bool) {
+// number gives the entries that stay their new indices. It reports whether any entry goes, and whether any index changes.
+func (c *compaction) number() (changed, renumbered bool) {
 	c.used[0] = true
 	c.kept = 0
 	for i, first := range c.first {
 		switch {
 		case first == int32(i) && c.used[i]:
 			c.to[i] = int32(c.kept)
+			renumbered = renumbered || c.kept != i
 			c.kept++
 		case first >= 0 && first < int32(i):
 			c.to[i] = c.to[first]
-			changed = true
+			changed, renumbered = true, true
 		default:
 			changed = true
 		}
 	}
-	return changed
+	return changed, renumbered
 }
 
 // keeps tells whether entry i stays.
@@ -164,7 +166,7 @@ func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used
 // Reset begins with a dictionary: it finds equal and broken entries of all tables but stacks. dropKeys are the keys of
 // sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
-	c.source, c.dropKeys, c.changed = source, dropKeys, false
+	c.source, c.dropKeys, c.changed, c.renumbered = source, dropKeys, false, false
 	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
 	if c.use == nil {
 		c.use, c.rename = NewVisit(&c.using), NewVisit(renaming{c})
@@ -235,7 +237,9 @@ func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error
 	for _, a := range c.set {
 		c.of[Attributes].used[a] = true
 	}
-	c.changed = c.changed || !own && !equalsList(c.set, list)
+	if !own && !equalsList(c.set, list) {
+		c.changed, c.renumbered = true, true
+	}
 	return nil
 }
 
@@ -261,12 +265,11 @@ func (c *Compactor) Number() (ok bool) {
 	}
 	c.spread()
 	for t := range c.of {
-		if c.of[t].number() {
-			c.changed = true
-		}
+		changed, renumbered := c.of[t].number()
+		c.changed, c.renumbered = c.changed || changed, c.renumbered || renumbered
 	}
 	if !c.zeroEntriesStand() {
-		c.changed = true
+		c.changed, c.renumbered = true, true
 	}
 	return true
 }
@@ -279,6 +282,10 @@ func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 
 // Changed tells whether Apply has anything to do.
 func (c *Compactor) Changed() bool { return c.changed }
+
+// Renumbered tells whether Rewrite has anything to do: an index changes, or a list of attributes is not written as its set. Otherwise
+// Apply only removes entries that nothing refers to from the ends of tables. Collectors add such strings to what they send.
+func (c *Compactor) Renumbered() bool { return c.renumbered }
 
 // SizesBefore returns the lengths of the tables as they were given.
 func (c *Compactor) SizesBefore() Sizes { return LengthsOf(c.source).Sizes() }

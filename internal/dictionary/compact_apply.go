@@ -44,8 +44,10 @@ func (c *Compactor) RewriteHeader(profile pprofile.Profile) {
 func (c *Compactor) Apply() {
 	for _, t := range topDown {
 		rows, state := tableOf(c.source, t), &c.of[t]
-		rows.setZero()
-		c.rename.Entries(c.source, t, 1, rows.Len(), state.used)
+		if c.renumbered {
+			rows.setZero()
+			c.rename.Entries(c.source, t, 1, rows.Len(), state.used)
+		}
 		if state.kept < rows.Len() {
 			rows.removeIf(func(i int) bool { return !state.keeps(i) })
 		}

@@ -88,7 +88,8 @@ func (v *Visit) Profile(profile pprofile.Profile) {
 	}
 }
 
-// Header goes through what a profile refers to but for its samples.
+// Header goes through what a profile refers to but for its samples. Each field repeats the same lines, here and below: pdata has
+// other methods for each, and passing these as functions would prevent inlining.
 func (v *Visit) Header(profile pprofile.Profile) {
 	for _, value := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
 		if i := value.TypeStrindex(); !v[Strings].known(i) {

@@ -36,6 +36,46 @@ func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
 	return 0
 }
 
+// Bytes returns the size of a dictionary, without its tag and length. It is exact unless the value of an attribute is a list, a
+// map or unset: those can have fields that the API of pdata does not show. Entry 0 counts as the zero value.
+func Bytes(d pprofile.ProfilesDictionary) (bytes int, exact bool) {
+	table := d.StringTable()
+	for i := range table.Len() {
+		bytes += FieldBytes(len(table.At(i)))
+	}
+	for _, stack := range d.StackTable().All() {
+		bytes += FieldBytes(indicesBytes(stack.LocationIndices()))
+	}
+	for _, location := range d.LocationTable().All() {
+		bytes += FieldBytes(locationBytes(location))
+	}
+	for _, function := range d.FunctionTable().All() {
+		bytes += FieldBytes(functionBytes(function))
+	}
+	for _, mapping := range d.MappingTable().All() {
+		bytes += FieldBytes(mappingBytes(mapping))
+	}
+	for _, link := range d.LinkTable().All() {
+		bytes += FieldBytes(linkBytes(link))
+	}
+	exact = true
+	for i, attribute := range d.AttributeTable().All() {
+		bytes += FieldBytes(attributeBytes(attribute))
+		exact = exact && (isPlain(attribute.Value()) || i == 0 && attribute.Value().Type() == pcommon.ValueTypeEmpty)
+	}
+	return bytes, exact
+}
+
+// isPlain reports whether the API of pdata shows all that a value has on the wire.
+func isPlain(v pcommon.Value) bool {
+	switch v.Type() {
+	case pcommon.ValueTypeStr, pcommon.ValueTypeBool, pcommon.ValueTypeInt, pcommon.ValueTypeDouble, pcommon.ValueTypeBytes:
+		return true
+	default:
+		return false
+	}
+}
+
 // varintBytes returns the size of a number.
 func varintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 

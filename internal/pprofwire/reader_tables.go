@@ -64,7 +64,8 @@ func (p *Profile) readMapping(b []byte, limits *Limits) error {
 	return err
 }
 
-// readNumbers calls set for each number of a message whose fields 1 to known are numbers.
+// readNumbers calls set for each number of a message whose fields 1 to known are numbers. Locations, lines, functions and labels
+// are too many for a call of set per field: their readers repeat the loop.
 func (p *Profile) readNumbers(b []byte, message string, known int, set func(field int, v uint64) error) error {
 	for i := 0; i < len(b); {
 		tag := int(b[i])

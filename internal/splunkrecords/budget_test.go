@@ -12,37 +12,19 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
-
-// budgetHost is a host with an extension that provides a budget.
-type budgetHost struct {
-	extensions map[component.ID]component.Component
-}
-
-func (h *budgetHost) GetExtensions() map[component.ID]component.Component { return h.extensions }
-
-type budgetExtension struct {
-	component.StartFunc
-	component.ShutdownFunc
-	budget *budget.Budget
-}
-
-func (e *budgetExtension) MemoryBudget() *budget.Budget { return e.budget }
 
 func startWith(t *testing.T, shared *budget.Budget) *Translator {
 	t.Helper()
 	translator, _ := newTestTranslator(t)
-	host := &budgetHost{map[component.ID]component.Component{
-		component.MustNewID("memory_budget"): &budgetExtension{budget: shared},
-	}}
-	require.NoError(t, translator.Start(host))
+	require.NoError(t, translator.Start(budgettest.NewHost(shared)))
 	return translator
 }
 

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 )
@@ -195,7 +196,7 @@ func TestTenantsAreLimited(t *testing.T) {
 
 func TestHeldBytesAreLimited(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout = time.Hour
@@ -223,7 +224,7 @@ func TestHeldBytesAreLimited(t *testing.T) {
 // A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -417,7 +418,7 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 func TestSmallMessagesFit(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		large := upload("large", 1, make([]int64, 1000)...)
-		most := memoryOf(large) + messageOverhead
+		most := messagememory.Of(large) + messageOverhead
 		takes := make(chan struct{})
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			<-takes
@@ -426,7 +427,7 @@ func TestSmallMessagesFit(t *testing.T) {
 		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes, cfg.WaitForResult = 0, most, false }))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("large", 2, make([]int64, 500)...)))
-		small, fit := memoryOf(upload("small", 1, 1))+messageOverhead, 0
+		small, fit := messagememory.Of(upload("small", 1, 1))+messageOverhead, 0
 		for f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)) == nil {
 			fit++
 		}

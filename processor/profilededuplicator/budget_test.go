@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -36,7 +37,7 @@ func TestHeldIsReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{answer: answer}, batchOf(nil))
-				one := memoryOf(upload("checkout", 1, 1))
+				one := messagememory.Of(upload("checkout", 1, 1))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 				assert.Equal(t, 2*one, f.used())
 
@@ -62,7 +63,7 @@ func TestHeldCopyIsReserved(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		shared := upload("checkout", 1, 1)
 		shared.MarkReadOnly()
-		held := 2 * memoryOf(shared)
+		held := 2 * messagememory.Of(shared)
 		request, err := f.budget.Reserve(t.Context(), 5000)
 		require.NoError(t, err)
 		require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), shared))
@@ -85,7 +86,7 @@ func TestJoinedIsReservedOnce(t *testing.T) {
 			upload("checkout", 0, 1, 2, 3), upload("checkout", 1, 1, 2, 3), upload("checkout", 2, 1, 2, 3), upload("checkout", 3, 1, 2, 3),
 			upload("checkout", 4, 1, 2, 3), upload("checkout", 5, 1, 2, 3), upload("checkout", 6, 1, 2, 3), upload("checkout", 7, 1, 2, 3),
 			upload("checkout", 8, 1, 2, 3), upload("checkout", 9, 1, 2, 3)))
-		assert.Equal(t, memoryOf(joined), f.used())
+		assert.Equal(t, messagememory.Of(joined), f.used())
 		assert.Less(t, f.used(), before/2)
 		held, _ := f.Profiles.(*deduplicator).batching.batches.usage()
 		assert.Equal(t, f.used(), held)
@@ -103,7 +104,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Equal(t, time.Second, time.Since(begin))
 		synctest.Wait()
-		assert.Equal(t, f.budget.Size()-2*memoryOf(upload("checkout", 1, 1)), f.used(), "the held batches are flushed to free memory")
+		assert.Equal(t, f.budget.Size()-2*messagememory.Of(upload("checkout", 1, 1)), f.used(), "the held batches are flushed to free memory")
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		release()
 
@@ -142,8 +143,8 @@ func TestPartsAreReserved(t *testing.T) {
 		batches := f.Profiles.(*deduplicator).batching.batches
 		next.answer = func(_ int, part pprofile.Profiles) error {
 			held, _ := batches.usage()
-			whole := memoryOf(upload("checkout", 1, 1, 2, 3, 4, 5, 6))
-			assert.Equal(t, whole+memoryOf(part), held)
+			whole := messagememory.Of(upload("checkout", 1, 1, 2, 3, 4, 5, 6))
+			assert.Equal(t, whole+messagememory.Of(part), held)
 			assert.Equal(t, 2*whole, f.used())
 			return nil
 		}
@@ -175,7 +176,7 @@ func TestEventsAreReserved(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
 				pass(time.Second)
 				_, peak := f.budget.Used()
-				assert.GreaterOrEqual(t, peak, int64(200*(sampleBytes+8+4*200)))
+				assert.GreaterOrEqual(t, peak, int64(200*(messagememory.SampleBytes+8+4*200)))
 				assert.Equal(t, 200, f.next.taken()[0].SampleCount())
 
 				request, err := budget.New(50_000, time.Second).Reserve(t.Context(), 1)

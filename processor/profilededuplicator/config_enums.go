@@ -80,7 +80,7 @@ func (l *LinksWithoutSpan) UnmarshalText(text []byte) error {
 	return configcheck.Word(l, text, "links_without_span", LinksWithoutSpanDrop, LinksWithoutSpanKeep)
 }
 
-// NegativeLines says what becomes of lines, columns and start lines below 0.
+// NegativeLines says what happens to lines, columns and start lines below 0.
 type NegativeLines string
 
 const (
@@ -90,12 +90,12 @@ const (
 	NegativeLinesKeep NegativeLines = "keep"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word when the configuration is read.
 func (l *NegativeLines) UnmarshalText(text []byte) error {
 	return configcheck.Word(l, text, "negative_lines", NegativeLinesClear, NegativeLinesKeep)
 }
 
-// FunctionsWithoutName says what becomes of functions that have neither a name, a system name nor a file name.
+// FunctionsWithoutName says what happens to functions that have neither a name, a system name nor a file name.
 type FunctionsWithoutName string
 
 const (
@@ -105,12 +105,12 @@ const (
 	FunctionsWithoutNameKeep FunctionsWithoutName = "keep"
 )
 
-// UnmarshalText makes any other word an error when the configuration is read.
+// UnmarshalText returns an error for any other word when the configuration is read.
 func (f *FunctionsWithoutName) UnmarshalText(text []byte) error {
 	return configcheck.Word(f, text, "functions_without_name", FunctionsWithoutNameName, FunctionsWithoutNameKeep)
 }
 
-// TimestampsOutside says what becomes of a profile whose time range does not hold all timestamps of its samples.
+// TimestampsOutside says what happens to a profile whose time range does not hold all timestamps of its samples.
 type TimestampsOutside string
 
 const (

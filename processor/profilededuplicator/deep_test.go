@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -92,10 +93,10 @@ func TestSharedDeepValues(t *testing.T) {
 
 func TestMemoryOfDeepValues(t *testing.T) {
 	pd := upload("deep", 1, 3)
-	before := memoryOf(pd)
+	before := messagememory.Of(pd)
 	profiletest.Deepen(pd, "resource", deep)
 	profiletest.LimitStack(t, 1<<20)
-	grown := memoryOf(pd) - before
-	assert.Greater(t, grown, int64(deep*(24+valueBytes)), "each level counts")
-	assert.Less(t, grown, int64(deep*(24+keyValueBytes+10)))
+	grown := messagememory.Of(pd) - before
+	assert.Greater(t, grown, int64(deep*(24+messagememory.ValueBytes)), "each level counts")
+	assert.Less(t, grown, int64(deep*(24+messagememory.KeyValueBytes+10)))
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
 
 // batching joins messages in batches and passes the batches on.
@@ -70,21 +71,12 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 	<-b.slots
 	defer pref.UnrefProfiles(whole.profiles)
 
-	memory := memoryOf(whole.profiles)
-	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
-	if dedup.Fits(whole.profiles, limits) {
-		due.reservation.Shrink(memory)
-		memory = 0
-	} else {
-		due.reservation.Shrink(workFactor * memory)
-	}
 	samples, bytes := 0, 0
 	var lost []lostPart
-	dedup.Split(whole.profiles, limits, func(part dedup.Part) {
-		c := contentOf(part.Profiles)
+	send := func(part dedup.Part, c content, held int64) {
 		samples += c.samples
 		bytes += c.bytes
-		b.batches.charge(due, memory+memoryOf(part.Profiles))
+		b.batches.charge(due, held)
 		if b.cfg.MaxBytes > 0 && c.bytes > b.cfg.MaxBytes {
 			b.oversized(ctx, c.bytes)
 		}
@@ -94,7 +86,18 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		if err := b.deliver(ctx, part.Profiles, c); err != nil {
 			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
-	})
+	}
+	memory, all := messagememory.Of(whole.profiles), contentOf(whole.profiles)
+	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
+	if limits.Allow(all.samples, all.bytes) {
+		due.reservation.Shrink(memory)
+		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all, memory)
+	} else {
+		due.reservation.Shrink(workFactor * memory)
+		dedup.Split(whole.profiles, limits, func(part dedup.Part) {
+			send(part, contentOf(part.Profiles), memory+messagememory.Of(part.Profiles))
+		})
+	}
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)
 	b.telemetry.saved(ctx, due.bytes-bytes)
 	arrived, results := whole.arrived(lost), whole.results(len(due.messages), lost)

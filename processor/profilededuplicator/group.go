@@ -10,6 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
 
 // group moves the attributes of group_by_attributes from samples to resources. The reservation is for the copies of resources,
@@ -24,7 +25,7 @@ func (d *deduplicator) group(ctx context.Context, m *incoming) (*budget.Reservat
 	}
 	memory := copiesMemory(plan, len(d.groupKeys))
 	if m.profiles.IsReadOnly() {
-		memory += memoryOf(m.profiles)
+		memory += messagememory.Of(m.profiles)
 	}
 	reservation, err := d.reserve(ctx, true, memory)
 	if err != nil {
@@ -44,17 +45,17 @@ func copiesMemory(plan *dedup.Grouping, keys int) int64 {
 	total := int64(0)
 	plan.Copies(
 		func(r pprofile.ResourceProfiles, copies int) {
-			one := containerBytes + len(r.SchemaUrl()) + mapMemory(r.Resource().Attributes()) + groupBytes + keys*groupKeyBytes
+			one := messagememory.ContainerBytes + len(r.SchemaUrl()) + messagememory.OfMap(r.Resource().Attributes()) + groupBytes + keys*groupKeyBytes
 			total += int64(copies) * int64(one)
 		},
 		func(s pprofile.ScopeProfiles, copies int) {
-			one := containerBytes + len(s.SchemaUrl()) + len(s.Scope().Name()) + len(s.Scope().Version()) + mapMemory(s.Scope().Attributes())
+			one := messagememory.ContainerBytes + len(s.SchemaUrl()) + len(s.Scope().Name()) + len(s.Scope().Version()) + messagememory.OfMap(s.Scope().Attributes())
 			total += int64(copies) * int64(one)
 		},
 		func(p pprofile.Profile, copies int) {
-			total += int64(copies) * int64(profileBytes+4*p.AttributeIndices().Len())
+			total += int64(copies) * int64(messagememory.ProfileBytes+4*p.AttributeIndices().Len())
 			if copies > 0 {
-				total += pointerBytes * int64(p.Samples().Len())
+				total += messagememory.PointerBytes * int64(p.Samples().Len())
 			}
 		},
 	)

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
 
 // groupBy enables group_by_attributes, in addition to change.
@@ -117,9 +119,9 @@ func TestCopiesMemory(t *testing.T) {
 	pd := ofServices(1, "checkout", "billing", "checkout", "search")
 	f := start(t, &sink{}, groupBy(nil))
 	m := incoming{profiles: pd}
-	before := memoryOf(pd)
+	before := messagememory.Of(pd)
 	reservation, err := f.Profiles.(*deduplicator).group(t.Context(), &m)
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, reservation.Bytes(), memoryOf(m.profiles)-before)
+	assert.GreaterOrEqual(t, reservation.Bytes(), messagememory.Of(m.profiles)-before)
 	reservation.Release()
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
-	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
@@ -24,10 +23,12 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // upload returns a canonical message with one profile of CPU time. It has a sample for each value, in the functions f0, f1
@@ -190,18 +191,6 @@ func (f *fixture) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) err
 	return service{f.Profiles}.ConsumeProfiles(ctx, pd)
 }
 
-// memoryHost is a host with a memory budget.
-type memoryHost struct {
-	component.Component
-	budget *budget.Budget
-}
-
-func (h *memoryHost) MemoryBudget() *budget.Budget { return h.budget }
-
-func (h *memoryHost) GetExtensions() map[component.ID]component.Component {
-	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h}
-}
-
 // exhausted returns a reservation of one byte, from a budget of which others hold the rest.
 func exhausted(tb testing.TB) *budget.Reservation {
 	tb.Helper()
@@ -234,7 +223,7 @@ func startWithin(tb testing.TB, memory int64, next *sink, change func(*Config)) 
 	var err error
 	f.Profiles, err = NewFactory().CreateProfiles(tb.Context(), set, cfg, service{next})
 	require.NoError(tb, err)
-	require.NoError(tb, f.Start(tb.Context(), &memoryHost{budget: f.budget}))
+	require.NoError(tb, f.Start(tb.Context(), budgettest.NewHost(f.budget)))
 	tb.Cleanup(func() {
 		// The context of the test has ended by now.
 		assert.NoError(tb, f.Shutdown(context.Background()))
@@ -293,4 +282,31 @@ func requireCanonical(tb testing.TB, pd pprofile.Profiles) {
 
 func TestFixtureMessagesAreCanonical(t *testing.T) {
 	requireCanonical(t, upload("checkout", 1, 1, 2, 3))
+}
+
+// ownMessages returns the profiles of testdata/pprof as OTLP bytes.
+func ownMessages(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	messages := map[string][]byte{}
+	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	for _, file := range profiletest.OwnPprofs(tb) {
+		pd, _, err := decoder.Decode(file.Bytes(tb), pprof.Source{})
+		require.NoError(tb, err)
+		messages[file.Name] = marshal(tb, pd)
+	}
+	return messages
+}
+
+func marshal(tb testing.TB, pd pprofile.Profiles) []byte {
+	tb.Helper()
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(tb, err)
+	return message
+}
+
+func unmarshal(tb testing.TB, message []byte) pprofile.Profiles {
+	tb.Helper()
+	pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(message)
+	require.NoError(tb, err)
+	return pd
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/budget"
-	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
@@ -56,10 +56,10 @@ func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
 // tryHold adds a message to a batch. result is nil unless the sender must wait.
 func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan error, err error) {
 	cfg, batches := &d.batching.cfg, d.batching.batches
-	if err := dedup.CheckSplit(m.profiles, cfg.MaxBytes); err != nil {
+	if err := m.checkSplit(cfg.MaxBytes); err != nil {
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot split a message to batch::max_bytes: %w", err)}
 	}
-	memory := memoryOf(m.profiles) + d.eventsMemory(m.profiles)
+	memory := messagememory.Of(m.profiles) + d.eventsMemory(m.profiles)
 	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
 	if err != nil {
 		batches.flushAll() //nolint:contextcheck // a batch outlives the call of each of its messages

@@ -99,14 +99,14 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 
 // ConsumeProfiles deduplicates a message and passes it on, or holds it for a batch.
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	m := incoming{profiles: pd, content: contentOf(pd)}
+	m := d.measure(ctx, pd)
 	d.telemetry.incoming(ctx, m.content)
 	if err := d.resolve(ctx, &m); err != nil {
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
-	if m.content.bytes > maxMessageBytes {
+	if m.exceeds(maxMessageBytes) {
 		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
-			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", m.content.bytes, maxMessageBytes)})
+			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)})
 	}
 	copies, err := d.group(ctx, &m)
 	if err != nil {
@@ -149,26 +149,16 @@ func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
 	if err != nil || !resolved {
 		return err
 	}
-	m.profiles = profiles
+	m.profiles, m.resolved = profiles, true
 	d.telemetry.resolved(ctx)
 	return nil
-}
-
-// incoming is a message while it is processed.
-type incoming struct {
-	profiles pprofile.Profiles
-	// content is the size of the message as it was received.
-	content content
-	// grouped reports whether samples were moved to other resources.
-	grouped bool
-	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
-	claim *delivered.Claim
 }
 
 // deduplicate makes a message canonical.
 func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedup.Stats, err error) {
 	begin := time.Now()
 	m.profiles, stats, err = d.core.Deduplicate(m.profiles)
+	m.deduplicated = stats.Changed
 	d.telemetry.deduplicated(ctx, &stats, time.Since(begin))
 	return stats, err
 }
@@ -177,10 +167,7 @@ func (d *deduplicator) deduplicate(ctx context.Context, m *incoming) (stats dedu
 func (d *deduplicator) pass(ctx context.Context, m incoming, stats *dedup.Stats) error {
 	// After a delivery, the claim is settled below. Then this second call does nothing.
 	defer m.claim.Settle(delivered.None)
-	out := m.content
-	if stats.Changed || m.grouped || stats.ProfilesIn != out.profiles {
-		out = contentOf(m.profiles)
-	}
+	out := m.outgoing(stats)
 	arrived := delivered.All
 	if m.claim != nil && broken(stats) {
 		arrived = d.repeated.among(ctx, m.profiles)

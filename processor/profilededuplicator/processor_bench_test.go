@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
 // discard is a next consumer that accepts all messages and keeps none.
@@ -129,9 +130,9 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 		p := startBench(b, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout, cfg.MaxSamples, cfg.MaxBytes, cfg.MaxHeldBytes = time.Hour, 0, 0, 1<<40
 		}))
-		base := heap()
+		base := profiletest.LiveHeap()
 		held := copies(b, message, count)
-		full := heap()
+		full := profiletest.LiveHeap()
 		debug.SetGCPercent(-1)
 		b.StartTimer()
 		for i, pd := range held {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
@@ -245,7 +246,7 @@ func TestSendersWaitForRetries(t *testing.T) {
 // When a sender gets its answer, the memory of its message is already free for the next one.
 func TestMemoryIsFreeAfterTheAnswer(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := memoryOf(upload("checkout", 1, 1)) + messageOverhead
+		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
 		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
 		for i := range byte(5) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -202,7 +203,7 @@ func TestMetricsOfRefusals(t *testing.T) {
 			cfg.OnInvalid = OnInvalidReject
 			batchOf(func(cfg *BatchConfig) {
 				cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, 1
-				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*memoryOf(upload("checkout", 1, 1))+2*messageOverhead+100
+				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*messagememory.Of(upload("checkout", 1, 1))+2*messageOverhead+100
 			})(cfg)
 		}))
 		require.Error(t, f.ConsumeProfiles(t.Context(), spoil(upload("checkout", 1, 1))))
@@ -252,7 +253,7 @@ func TestMetricsOfBatches(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 		}
 		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
-		assert.Equal(t, 3*(memoryOf(upload("checkout", 1, 3, 4))+messageOverhead), memory)
+		assert.Equal(t, 3*(messagememory.Of(upload("checkout", 1, 3, 4))+messageOverhead), memory)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(memory), onlyValues()...)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(1), onlyValues()...)
 		pass(time.Second)
@@ -303,7 +304,7 @@ func TestMetricsOfBatches(t *testing.T) {
 func TestMetricsOfFullBatches(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) {
-			cfg.MaxBytes, cfg.MaxHeldBytes = 0, memoryOf(upload("checkout", 1, 1))+messageOverhead
+			cfg.MaxBytes, cfg.MaxHeldBytes = 0, messagememory.Of(upload("checkout", 1, 1))+messageOverhead
 		}))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))

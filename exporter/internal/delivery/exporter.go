@@ -23,6 +23,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
 
 // Exporter wraps an exporter of exporterhelper. It keeps a reservation for each request as long as the request is in memory,
@@ -129,7 +130,7 @@ func (e *Exporter) ReserveCopy(ctx context.Context, pd pprofile.Profiles) (*budg
 	if e.budget == nil {
 		return nil, nil //nolint:nilnil // exporterhelper returns the error
 	}
-	return e.budget.Reserve(ctx, messageBytes(pd))
+	return e.budget.Reserve(ctx, messagememory.AtMost(pd))
 }
 
 // refuse counts a request that is larger than the budget, and returns a permanent error for it. It returns other errors
@@ -162,7 +163,7 @@ func (e *Exporter) hold(ctx context.Context, pd pprofile.Profiles) (h heldMemory
 	if e.budget == nil {
 		return h, nil // The exporter was not started; exporterhelper returns the error.
 	}
-	bytes := messageBytes(pd)
+	bytes := messagememory.AtMost(pd)
 	if e.inMemory && bytes <= e.queued.Size() {
 		if h.queued, err = e.queued.Reserve(ctx, bytes); err != nil {
 			return h, fmt.Errorf("requests in the queue use their part of the memory budget: %w", err)

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -24,12 +25,12 @@ func (m *Memory) Start(host component.Host) (err error) {
 	return err
 }
 
-// Claim accounts for the memory that the encoding of one request needs, in addition to the message itself.
-type Claim struct {
+// WorkingMemory accounts for the memory that the encoding of one request needs, in addition to the message itself.
+type WorkingMemory struct {
 	reservation *budget.Reservation
-	// before is the size of the reservation when the claim began. It is for the message.
+	// before is the size of the reservation when the encoding began. It is for the message.
 	before int64
-	parts  [claimParts]int64
+	parts  [workingParts]int64
 	// limit is the most that the parts may need together. Queues and batches never use this part of the budget, so it
 	// becomes free sooner or later.
 	limit int64
@@ -37,84 +38,68 @@ type Claim struct {
 	failed error
 }
 
-// The parts of a claim, see [Claim.Reserve]. Each has its own size: for the tables of the encoder and its pprof, for the compressed
+// The parts of working memory, see [WorkingMemory.Reserve]. Each has its own size: for the tables of the encoder and its pprof, for the compressed
 // pprof, for the body of a request, and for a copy of the message.
 const (
 	ForEncoder = iota
 	ForGzip
 	ForBody
 	forCopy
-	claimParts
+	workingParts
 )
 
-type claimKey struct{}
+type workingKey struct{}
 
-// Claim begins the claim of a request. The caller must release it. The returned context carries it.
-func (m *Memory) Claim(ctx context.Context) (context.Context, *Claim) {
-	c := &Claim{limit: m.Budget.Size() / 2}
+// Begin begins the encoding of a request. The caller must release its memory. The returned context carries it.
+func (m *Memory) Begin(ctx context.Context) (context.Context, *WorkingMemory) {
+	w := &WorkingMemory{limit: m.Budget.Size() / 2}
 	// A request from a queue on disk has no reservation yet.
 	h, _ := ctx.Value(heldKey{}).(heldMemory)
-	if c.reservation = h.memory; c.reservation == nil {
-		c.reservation, _ = m.Budget.Reserve(ctx, 0) // 0 bytes are always free.
+	if w.reservation = h.memory; w.reservation == nil {
+		w.reservation, _ = m.Budget.Reserve(ctx, 0) // 0 bytes are always free.
 	}
 	if h.memory == nil || h.queued != nil {
-		c.reservation.Accept() // The request comes from a queue, so its sender has its answer.
+		w.reservation.Accept() // The request comes from a queue, so its sender has its answer.
 	}
-	c.before = c.reservation.Bytes()
-	return context.WithValue(ctx, claimKey{}, c), c
+	w.before = w.reservation.Bytes()
+	return context.WithValue(ctx, workingKey{}, w), w
 }
 
 // Reserve returns a function that reserves memory for a part. The argument is the size of the whole part. The error wraps
 // [pprof.ErrTooLarge] if the budget can never have that much. Any other error is retryable.
-func (c *Claim) Reserve(ctx context.Context, part int) func(bytes int64) error {
+func (w *WorkingMemory) Reserve(ctx context.Context, part int) func(bytes int64) error {
 	return func(bytes int64) error {
-		total := c.before + bytes - c.parts[part]
-		for _, size := range c.parts {
+		total := w.before + bytes - w.parts[part]
+		for _, size := range w.parts {
 			total += size
 		}
-		if needed := total - c.before; needed > c.limit {
-			return fmt.Errorf("%w: %w: writing it needs %d bytes, half of the budget is %d", pprof.ErrTooLarge, budget.ErrTooLarge, needed, c.limit)
+		if needed := total - w.before; needed > w.limit {
+			return fmt.Errorf("%w: %w: writing it needs %d bytes, half of the budget is %d", pprof.ErrTooLarge, budget.ErrTooLarge, needed, w.limit)
 		}
-		err := c.reservation.Grow(ctx, total)
+		err := w.reservation.Grow(ctx, total)
 		switch {
 		case err == nil:
-			c.parts[part] = bytes
+			w.parts[part] = bytes
 			return nil
 		case errors.Is(err, budget.ErrTooLarge):
 			return fmt.Errorf("%w: %w", pprof.ErrTooLarge, err)
 		}
-		c.failed = err
+		w.failed = err
 		return err
 	}
 }
 
 // Failed reports whether a reservation failed with a retryable error.
-func (c *Claim) Failed() bool { return c.failed != nil }
+func (w *WorkingMemory) Failed() bool { return w.failed != nil }
 
 // Release releases the memory of all parts. That of the message stays reserved.
-func (c *Claim) Release() { c.reservation.Shrink(c.before) }
+func (w *WorkingMemory) Release() { w.reservation.Shrink(w.before) }
 
-// reserveCopy reserves the memory of a copy of a message in the claim of ctx, if there is one.
+// reserveCopy reserves the memory of a copy of a message in the working memory of ctx, if there is one.
 func reserveCopy(ctx context.Context, pd pprofile.Profiles) error {
-	c, found := ctx.Value(claimKey{}).(*Claim)
+	w, found := ctx.Value(workingKey{}).(*WorkingMemory)
 	if !found {
 		return nil
 	}
-	return c.Reserve(ctx, forCopy)(messageBytes(pd))
-}
-
-// messageBytes estimates the memory of a message: twice its encoded size, and entryBytes for the struct of each entry.
-func messageBytes(pd pprofile.Profiles) int64 {
-	const entryBytes = 160
-	d := pd.Dictionary()
-	entries := pd.SampleCount() + d.StackTable().Len() + d.LocationTable().Len() + d.FunctionTable().Len() +
-		d.MappingTable().Len() + d.AttributeTable().Len() + d.LinkTable().Len() + d.StringTable().Len()
-	for _, resource := range pd.ResourceProfiles().All() {
-		entries += 2 + resource.ScopeProfiles().Len()
-		for _, scope := range resource.ScopeProfiles().All() {
-			entries += 2 * scope.Profiles().Len()
-		}
-	}
-	sizer := pprofile.ProtoMarshaler{}
-	return int64(2*sizer.ProfilesSize(pd) + entryBytes*entries)
+	return w.Reserve(ctx, forCopy)(messagememory.AtMost(pd))
 }

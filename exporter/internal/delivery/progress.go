@@ -76,7 +76,7 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 }
 
 // rest returns a copy with the profiles that were not handled. If none were handled, or there is no memory for a copy, it
-// returns the message itself, and all is true. The memory of the copy is reserved only until the claim is released: after
+// returns the message itself, and all is true. The memory of the copy is reserved only until the working memory is released: after
 // that the copy replaces the message.
 func (p *Progress) rest(ctx context.Context) (remaining pprofile.Profiles, all bool) {
 	if len(p.handled) == 0 || reserveCopy(ctx, p.pd) != nil {

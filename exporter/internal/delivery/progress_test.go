@@ -21,8 +21,8 @@ func TestNoMemoryForACopy(t *testing.T) {
 	full, err := b.Reserve(t.Context(), size)
 	require.NoError(t, err)
 	defer full.Release() // keeps it reachable: the garbage collector would release it
-	ctx, claim := (&Memory{Budget: b}).Claim(t.Context())
-	defer claim.Release()
+	ctx, working := (&Memory{Budget: b}).Begin(t.Context())
+	defer working.Release()
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 	_, _, err = deliverTo(ctx, pd, failing("b"))
 	assert.Equal(t, errDisk, err)

@@ -1,0 +1,50 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
+)
+
+// TestHeldMemory: the reservation of a queued request is for its memory, not for its size in protobuf, which is an eighth of that
+// for values of 0. All is free again once the request was exported.
+func TestHeldMemory(t *testing.T) {
+	const values = 1 << 16
+	pd := pprofile.NewProfiles()
+	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+	sample.Values().FromRaw(make([]int64, values))
+	memory := budget.New(64<<20, time.Second)
+	held := make(chan int64, 1)
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Second,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			used, _ := memory.Used()
+			held <- used
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
+	require.NoError(t, e.ConsumeProfiles(t.Context(), pd))
+	used := <-held
+	assert.GreaterOrEqual(t, used, int64(8*values))
+	assert.Less(t, used, int64(16*values))
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ = memory.Used()
+	assert.Zero(t, used)
+}

@@ -1,0 +1,75 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/profilededuplicator"
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
+)
+
+// incoming is a message while it is processed.
+type incoming struct {
+	profiles pprofile.Profiles
+	// content is the size of the message as it was received.
+	content content
+	// measured reports whether content has the bytes. tables is the part of them that is the dictionary.
+	measured bool
+	tables   int
+	// resolved reports whether references in attributes were resolved.
+	resolved bool
+	// grouped reports whether samples were moved to other resources, deduplicated whether deduplication changed the
+	// message.
+	grouped, deduplicated bool
+	// claim has the ids of its profiles. It is nil unless repeated profiles are dropped.
+	claim *delivered.Claim
+}
+
+// measure returns a message with its size. The bytes cost the most, so they are measured only if metrics or batches need them.
+func (d *deduplicator) measure(ctx context.Context, pd pprofile.Profiles) incoming {
+	m := incoming{profiles: pd, content: countsOf(pd)}
+	if d.batching != nil || d.telemetry.countsBytes(ctx) {
+		m.measured, m.tables = true, tablesBytes(pd)
+		m.content.bytes = m.tables + resourcesBytes(pd)
+	}
+	return m
+}
+
+// exceeds reports whether the message has more bytes in protobuf than a limit. Only known bytes of the message as it was received
+// are of use: with its references resolved it can be many times as large.
+func (m *incoming) exceeds(limit int) bool {
+	if m.measured && !m.resolved {
+		return m.content.bytes > limit
+	}
+	return exceeds(m.profiles, limit)
+}
+
+// outgoing returns the size of the message after it was deduplicated. It measures only what may have changed.
+func (m *incoming) outgoing(stats *dedup.Stats) content {
+	moved := m.resolved || m.grouped
+	if !stats.Changed && !moved && stats.ProfilesIn == m.content.profiles {
+		return m.content
+	}
+	out := countsOf(m.profiles)
+	if !m.measured {
+		return out
+	}
+	tables := m.tables
+	if stats.TablesChanged || moved {
+		tables = tablesBytes(m.profiles)
+	}
+	out.bytes = tables + resourcesBytes(m.profiles)
+	return out
+}
+
+// checkSplit is [dedup.CheckSplit]. It knows the answer for a message whose bytes fit and can only have become fewer.
+func (m *incoming) checkSplit(maxBytes int) error {
+	if m.measured && !m.resolved && !m.grouped && !m.deduplicated && m.content.bytes <= maxBytes {
+		return nil
+	}
+	return dedup.CheckSplit(m.profiles, maxBytes)
+}
