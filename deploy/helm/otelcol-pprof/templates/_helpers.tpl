@@ -17,7 +17,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
-{{/* The files of a component's configuration, each on top of the one before. */}}
+{{/* The configuration files of a component. Each is merged over the one before. */}}
 {{- define "otelcol-pprof.files" -}}
 {{- $values := index .root.Values .values -}}
 config.yaml: |
@@ -32,7 +32,7 @@ over-values.yaml: |
 {{- end }}
 {{- end }}
 
-{{/* The template of the pods of a component: root, component, values (their key), file, receives, and volume or not. */}}
+{{/* The template of the pods of a component. Parameters: root, component, values (a key), file, receives, volume. */}}
 {{- define "otelcol-pprof.pod" -}}
 {{- $values := index .root.Values .values -}}
 {{- $files := include "otelcol-pprof.files" . -}}
@@ -41,7 +41,7 @@ metadata:
     {{- include "otelcol-pprof.labels" .root | nindent 4 }}
     app.kubernetes.io/component: {{ .component }}
   annotations:
-    # A change of the configuration rolls the pods.
+    # A change of the configuration restarts the pods.
     checksum/config: {{ sha256sum $files }}
 spec:
   serviceAccountName: {{ include "otelcol-pprof.name" .root }}{{ if eq .component "agent" }}-agent{{ end }}
@@ -106,7 +106,7 @@ spec:
       startupProbe:
         httpGet: {path: /, port: health}
         periodSeconds: 2
-        failureThreshold: 60 # a large queue takes its time to open
+        failureThreshold: 60 # opening a large queue takes long
       readinessProbe:
         httpGet: {path: /, port: health}
         periodSeconds: 5
@@ -132,7 +132,7 @@ spec:
         name: {{ include "otelcol-pprof.name" .root }}-{{ .component }}
 {{- end }}
 
-{{/* What each workload of the release is: its component, values, file of configuration, and whether it receives. */}}
+{{/* The parameters of each workload. receives: it has ports for senders. volume: it has a volume. */}}
 {{- define "otelcol-pprof.gateway" -}}
 {component: gateway, values: gateway, file: {{ ternary "back" "gateway" .Values.kafka.enabled }}, receives: {{ not .Values.kafka.enabled }}, volume: true}
 {{- end }}
