@@ -14,20 +14,20 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// arrivalAttribute is an attribute of a scope: when its profiles without a time came, in nanoseconds. The pprof does not
-// have it.
+// arrivalAttribute is an attribute of a scope. Its value is the time at which the exporter received the profiles of the scope
+// that have no time, in nanoseconds since 1970. It is not written to the pprof.
 const arrivalAttribute = "otelpprof.arrival"
 
-// arrivals notes when profiles without a time came. It does so before the queue: a request that is repeated, also after a
-// restart, must find the names that it made before.
-type arrivals struct {
+// arrivalTimes adds the time of arrival to profiles without a time. It does so before the queue, so that each retry of a request
+// makes the same file names, even after a restart.
+type arrivalTimes struct {
 	*delivery.Exporter
 	now func() time.Time
 }
 
-// ConsumeProfiles notes the time in a copy, since others may read the message. Without memory for a copy nothing is noted:
-// such a profile keeps the time that it has.
-func (a *arrivals) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+// ConsumeProfiles adds the time to a copy, since other exporters may read the message. If there is no memory for a copy, it adds
+// nothing. The profiles then have no time.
+func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	if !lacksTime(pd) {
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
@@ -36,17 +36,17 @@ func (a *arrivals) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
 	defer both.Release()
-	noted := pprofile.NewProfiles()
-	pd.CopyTo(noted)
+	copied := pprofile.NewProfiles()
+	pd.CopyTo(copied)
 	now := a.now().UnixNano()
-	for _, resource := range noted.ResourceProfiles().All() {
+	for _, resource := range copied.ResourceProfiles().All() {
 		for _, scope := range resource.ScopeProfiles().All() {
 			if scopeLacksTime(scope) {
 				scope.Scope().Attributes().PutInt(arrivalAttribute, now)
 			}
 		}
 	}
-	return a.Exporter.ConsumeProfiles(ctx, noted)
+	return a.Exporter.ConsumeProfiles(ctx, copied)
 }
 
 func lacksTime(pd pprofile.Profiles) bool {
@@ -69,7 +69,7 @@ func scopeLacksTime(scope pprofile.ScopeProfiles) bool {
 	return false
 }
 
-// timeOf is the time of a payload, or of its arrival if it has none and that was noted.
+// timeOf returns the time of a payload. If the payload has none, it returns the time of arrival, or 0 if that was not added.
 func timeOf(payload *pprof.Payload) pcommon.Timestamp {
 	if payload.Time != 0 {
 		return payload.Time

@@ -22,7 +22,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// timeless is a message of a profile without a time.
+// timeless returns a message with one profile that has no time.
 func timeless(t *testing.T) pprofile.Profiles {
 	t.Helper()
 	p, err := profile.ParseData(deliverytest.SmallCPU(t))
@@ -35,11 +35,11 @@ func timeless(t *testing.T) pprofile.Profiles {
 	return pd
 }
 
-// Three equal uploads without a time are three files of the times that they came, with equal bytes and ids.
+// Three equal uploads without a time become three files. Their names have the times of arrival. Their bytes and ids are equal.
 func TestArrival(t *testing.T) {
 	f := newFixture(t, nil)
 	hour := 0
-	f.Profiles.(*arrivals).now = func() time.Time {
+	f.Profiles.(*arrivalTimes).now = func() time.Time {
 		hour++
 		return time.Date(2026, 11, 22, hour, 0, 0, 7, time.UTC)
 	}
@@ -66,7 +66,7 @@ func TestArrival(t *testing.T) {
 
 func TestTimeOfItsOwn(t *testing.T) {
 	f := newFixture(t, nil)
-	f.Profiles.(*arrivals).now = func() time.Time { t.Error("a profile with a time has no other"); return time.Now() }
+	f.Profiles.(*arrivalTimes).now = func() time.Time { t.Error("a profile with a time has no other"); return time.Now() }
 	require.NoError(t, f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
 	assert.Len(t, f.files(t), 1)
 }
@@ -80,7 +80,7 @@ func TestTimeKeep(t *testing.T) {
 	assert.Contains(t, f.files(t)[0], "19700101T000000.000000000Z-")
 }
 
-// The time is that of the first attempt, however late the file is written.
+// The time in the name is that of the first attempt, however late the file is written.
 func TestArrivalOfRepetition(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) {
 		cfg.File.Get().Directory = filepath.Join(cfg.File.Get().Directory, "profiles")
@@ -89,7 +89,7 @@ func TestArrivalOfRepetition(t *testing.T) {
 		cfg.QueueConfig = configoptional.Some(exporterhelper.NewDefaultQueueConfig())
 	})
 	var calls atomic.Int64
-	f.Profiles.(*arrivals).now = func() time.Time { return time.Unix(1_800_000_000+calls.Add(1), 0) }
+	f.Profiles.(*arrivalTimes).now = func() time.Time { return time.Unix(1_800_000_000+calls.Add(1), 0) }
 	require.NoError(t, os.RemoveAll(f.directory))
 	require.NoError(t, os.WriteFile(f.directory, nil, 0o600))
 	require.NoError(t, f.ConsumeProfiles(t.Context(), timeless(t)))

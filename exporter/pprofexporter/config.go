@@ -18,16 +18,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// Config is the configuration of one exporter: one destination, how profiles become pprofs, the queue and the retries.
+// Config is the configuration of one exporter: its destination, the encoding, the queue and the retries.
 type Config struct {
-	// TimeoutConfig limits the time for one attempt. The next attempt continues with the profiles that are left.
+	// TimeoutConfig limits the time of one attempt. A retry sends only the profiles that were not delivered.
 	TimeoutConfig exporterhelper.TimeoutConfig `mapstructure:",squash"`
 	QueueConfig   options.Queue                `mapstructure:"sending_queue"`
 	RetryConfig   configretry.BackOffConfig    `mapstructure:"retry_on_failure"`
 
 	// File writes each pprof as a file in a directory.
 	File configoptional.Optional[FileConfig] `mapstructure:"file"`
-	// HTTP sends each pprof to another system.
+	// HTTP sends each pprof to a backend.
 	HTTP configoptional.Optional[HTTPConfig] `mapstructure:"http"`
 
 	// Encoding configures how profiles become pprofs.
@@ -42,7 +42,7 @@ var (
 	_ confmap.Unmarshaler = (*Config)(nil)
 )
 
-// Unmarshal reads the configuration and refuses keys that do not exist.
+// Unmarshal reads the configuration. It refuses unknown keys.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("server") {
 		return serverMoved(conf)
@@ -50,7 +50,7 @@ func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	return configcheck.Unmarshal(conf, c)
 }
 
-// serverMoved returns an error that says how to replace the section server, which an earlier version of this exporter had.
+// serverMoved returns an error that explains how to replace the section server of an earlier version of this exporter.
 func serverMoved(conf *confmap.Conf) error {
 	endpoint, given := conf.Get("server::endpoint").(string)
 	if !given {
@@ -59,7 +59,7 @@ func serverMoved(conf *confmap.Conf) error {
 	return fmt.Errorf("server is not an option, the exporter profile_view shows profiles: write profile_view: {endpoint: %q} under exporters, with all other options of server beside endpoint, and profile_view in the pipeline", endpoint)
 }
 
-// Validate returns all errors in the options outside of the sections of the destinations.
+// Validate returns the errors of all options except those of the destinations, which have their own Validate.
 func (c *Config) Validate() error {
 	var err error
 	switch set := c.destinations(); len(set) {
@@ -67,13 +67,13 @@ func (c *Config) Validate() error {
 		err = errors.New("no destination: set file or http")
 	case 1:
 	default:
-		err = fmt.Errorf("an exporter has one destination, this one has %s: make an exporter of each, such as pprof/%s and pprof/%s",
+		err = fmt.Errorf("an exporter has one destination, but this one has %s: write one exporter for each, such as pprof/%s and pprof/%s",
 			strings.Join(set, " and "), set[0], set[1])
 	}
 	return errors.Join(err, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))
 }
 
-// destinationNames are the sections that are destinations.
+// destinationNames are the names of the sections that configure a destination.
 var destinationNames = []string{"file", "http"}
 
 // destinations returns the names of the destinations that are configured.

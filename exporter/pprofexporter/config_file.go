@@ -15,14 +15,14 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
 )
 
-// FileConfig is the destination that keeps each pprof as a file.
+// FileConfig configures the destination file, which writes each pprof to a file.
 type FileConfig struct {
 	// Directory is the directory for the files (required). The exporter creates it if it does not exist.
 	Directory string `mapstructure:"directory"`
-	// Path is the template for the names of the files, relative to the directory
+	// Path is the template of the file paths, relative to the directory
 	// (default: {service.name}/{profile.type}/{time}-{profile.id}.pb.gz).
 	Path string `mapstructure:"path"`
-	// Time is the time in the path of a profile without a time (default: arrival).
+	// Time chooses the time in the path of a profile that has no time (default: arrival).
 	Time FileTime `mapstructure:"time"`
 	// CompressionLevel is the level of gzip, from 1 (fastest) to 9 (smallest) (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
@@ -39,13 +39,13 @@ type FileConfig struct {
 	_ struct{}
 }
 
-// FileTime is TimeArrival or TimeKeep: the time in the path of a profile without a time.
+// FileTime is TimeArrival or TimeKeep. It chooses the time in the path of a profile that has no time.
 type FileTime string
 
 const (
 	// TimeArrival is the time at which the exporter received the profile.
 	TimeArrival FileTime = "arrival"
-	// TimeKeep is the start of 1970.
+	// TimeKeep is the zero time, the start of 1970.
 	TimeKeep FileTime = "keep"
 )
 
@@ -82,7 +82,7 @@ func (c *FileConfig) Validate() error {
 	if c.MaxTotalSize < 0 {
 		errs = append(errs, fmt.Errorf("max_total_size must not be negative, it is %d", c.MaxTotalSize))
 	}
-	// Without these the exporter could not read its own files, or write into its own directories.
+	// The exporter must be able to read its own files, and to write to its own directories.
 	if _, err := parseMode(c.FileMode, 0o400); err != nil {
 		errs = append(errs, fmt.Errorf("file_mode %w", err))
 	}
@@ -92,7 +92,7 @@ func (c *FileConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// parseMode reads permissions in octal. It returns an error if they do not include those in needed.
+// parseMode reads permissions in octal. It returns an error if they lack one of the permissions in needed.
 func parseMode(text string, needed fs.FileMode) (fs.FileMode, error) {
 	bits, err := strconv.ParseUint(text, 8, 32)
 	mode := fs.FileMode(bits)

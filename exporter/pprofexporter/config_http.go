@@ -19,30 +19,30 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// HTTPConfig is the destination that sends each pprof to another system.
+// HTTPConfig configures the destination http, which sends each pprof to a backend.
 type HTTPConfig struct {
-	// Client has the options of every HTTP client of the Collector: endpoint, TLS, authentication, headers, compression.
+	// Client has the Collector's common options of HTTP clients: endpoint, TLS, authentication, headers, compression.
 	Client confighttp.ClientConfig `mapstructure:",squash"`
 	// Format is the form of the requests: raw, pyroscope, pyroscope_push or parca (default: raw).
 	Format Format `mapstructure:"format"`
 	// CompressionLevel is the level of gzip for each pprof, from 1 (fastest) to 9 (smallest) (default: 6).
 	CompressionLevel int `mapstructure:"compression_level"`
-	// Query has the parameters of a raw request; values may have placeholders such as {service.name}
+	// Query has the query parameters of a raw request. Values can have placeholders such as {service.name}
 	// (default: service.name={service.name}).
 	Query map[string]string `mapstructure:"query"`
-	// QueryResource sends each attribute of the resource of a raw request as parameter resource.<key> (default: false).
+	// QueryResource adds each attribute of the resource to a raw request, as the parameter resource.<key> (default: false).
 	QueryResource bool `mapstructure:"query_resource"`
-	// ResourceHeaders are headers of each request; values may have placeholders. Requests of several profiles have those
-	// of the first.
+	// ResourceHeaders are headers of each request. Values can have placeholders. A request with several pprofs has the headers
+	// of the first one.
 	ResourceHeaders map[string]string `mapstructure:"resource_headers"`
-	// Labels configure which attributes of a resource become labels in the formats of Pyroscope and Parca.
+	// Labels configures which attributes of a resource become labels in the formats of Pyroscope and Parca.
 	Labels LabelsConfig `mapstructure:"labels"`
-	// Tenant configures the tenant of the profiles.
+	// Tenant configures the header that names the tenant.
 	Tenant options.TenantConfig `mapstructure:"tenant"`
 	// MaxSeriesPerRequest is the maximum number of pprofs in a request of pyroscope_push or parca (default: 64).
 	MaxSeriesPerRequest int `mapstructure:"max_series_per_request"`
-	// MaxRequestBytes is the size at which a request of pyroscope_push or parca is sent. The last pprof may exceed it
-	// (default: 16777216).
+	// MaxRequestBytes is the size at which the exporter sends a request of pyroscope_push or parca. The last pprof of a request
+	// can exceed it (default: 16777216).
 	MaxRequestBytes int `mapstructure:"max_request_bytes" unit:"bytes"`
 
 	// prevent unkeyed literal initialization
@@ -51,9 +51,9 @@ type HTTPConfig struct {
 
 // LabelsConfig limits and orders the labels of a series.
 type LabelsConfig struct {
-	// Max is the maximum number of labels of a series, in addition to those of its service and type (default: 25).
+	// Max is the maximum number of labels of a series. The labels of its service, type and profiler do not count (default: 25).
 	Max int `mapstructure:"max"`
-	// First has the keys of attributes that become labels before the others. The others follow in the order of their keys.
+	// First has the keys of the attributes that become labels first. The other attributes follow in the order of their keys.
 	First []string `mapstructure:"first"`
 
 	// prevent unkeyed literal initialization
@@ -64,13 +64,13 @@ type LabelsConfig struct {
 type Format string
 
 const (
-	// FormatRaw posts each gzipped pprof as the body of a request.
+	// FormatRaw sends each gzipped pprof as the body of one request.
 	FormatRaw Format = "raw"
-	// FormatPyroscope posts each pprof to Pyroscope's /ingest, with labels and the configuration of its sample types.
+	// FormatPyroscope sends each pprof to Pyroscope's /ingest, with its labels and the configuration of its sample types.
 	FormatPyroscope Format = "pyroscope"
-	// FormatPyroscopePush posts several pprofs at a time to push.v1.PusherService/Push.
+	// FormatPyroscopePush sends several pprofs in one request to Pyroscope's push.v1.PusherService/Push.
 	FormatPyroscopePush Format = "pyroscope_push"
-	// FormatParca posts several pprofs at a time to Parca's WriteRaw, as JSON.
+	// FormatParca sends several pprofs in one request to Parca's WriteRaw, as JSON.
 	FormatParca Format = "parca"
 )
 
@@ -97,7 +97,7 @@ func newDefaultHTTPConfig() HTTPConfig {
 	}
 }
 
-// Unmarshal reads the section. A query that is given replaces the default one.
+// Unmarshal reads the section. A configured query replaces the default one.
 func (c *HTTPConfig) Unmarshal(conf *confmap.Conf) error {
 	if conf.IsSet("query") {
 		c.Query = nil
@@ -138,15 +138,15 @@ func (c *HTTPConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// parseEndpoint reads the endpoint. Only the path of a raw endpoint may have placeholders: a sender must not choose the host that
-// receives the profiles.
+// parseEndpoint reads the endpoint. Placeholders are allowed in the path only, and only with the format raw. A placeholder in the
+// host would let a sender choose where the profiles go.
 func parseEndpoint(c *HTTPConfig) (*url.URL, error) {
 	endpoint, err := url.Parse(c.Client.Endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the endpoint: %w", err)
 	}
 	if endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" {
-		return nil, fmt.Errorf("endpoint must be http://host or https://host, with a path if need be, not %q", c.Client.Endpoint)
+		return nil, fmt.Errorf("endpoint must be http://host or https://host, with or without a path, not %q", c.Client.Endpoint)
 	}
 	template, err := placeholder.Parse(endpoint.Path)
 	switch {

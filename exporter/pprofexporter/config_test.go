@@ -97,8 +97,8 @@ func TestConfigRefuses(t *testing.T) {
 		"no destination":                           "no destination: set file or http",
 		"no directory":                             "directory must be set",
 		"absolute path":                            `path "/etc/{profile.id}.pb.gz": must be relative`,
-		"path that climbs":                         `segment 2: ".." would leave the directory's tree`,
-		"unclosed placeholder":                     "has a { without its }",
+		"path that climbs":                         `segment 2: ".." would leave the directory`,
+		"unclosed placeholder":                     "has a { without a }",
 		"empty placeholder":                        "has the placeholder {}",
 		"other suffix":                             "must end in .pb.gz",
 		"compression level":                        "compression_level must be from 1 to 9, not 10",
@@ -111,13 +111,13 @@ func TestConfigRefuses(t *testing.T) {
 		"file that its owner cannot read":          `file_mode must have 0400 for the owner, it is "0240"`,
 		"directory that its owner cannot write to": `directory_mode must have 0700 for the owner, it is "0550"`,
 		"unknown time":                             `unknown time "now", known are arrival and keep`,
-		"two destinations":                         "an exporter has one destination, this one has file and http: make an exporter of each, such as pprof/file and pprof/http",
+		"two destinations":                         "an exporter has one destination, but this one has file and http: write one exporter for each, such as pprof/file and pprof/http",
 		"no endpoint":                              "endpoint must be set",
 		"endpoint without a scheme":                "endpoint must be http://host or https://host",
 		"placeholder in the host":                  "cannot read the endpoint",
 		"placeholder for pyroscope":                "endpoint must not have placeholders with the format pyroscope",
 		"unknown format":                           `unknown format "json", known are raw, pyroscope, pyroscope_push and parca`,
-		"query without an end":                     "query: service.name: has a { without its }",
+		"query without an end":                     "query: service.name: has a { without a }",
 		"header without a key":                     "resource_headers: X-A: has the placeholder {}",
 		"unknown option of http":                   "http::retries is not an option",
 		"numbers of http":                          "labels::max must not be negative, it is -1",
@@ -142,7 +142,7 @@ func TestConfigRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "no destination")
 }
 
-// All that is wrong is said at once.
+// One error names all faults.
 func TestConfigTellsAll(t *testing.T) {
 	err := (&FileConfig{Path: "x", CompressionLevel: -1, MaxAge: -1, MaxTotalSize: -1}).Validate()
 	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "file_mode", "directory_mode"} {

@@ -16,8 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestDeepValues sends to each destination what would end the process if anything went into its depth, as a queue on disk does
-// at each start. The profile is refused and counted, the others of the message arrive.
+// TestDeepValues sends to each destination a value that is nested so deeply that code which recurses into it ends the process. A
+// queue on disk would do so at each start. The profile is refused and counted. The other profiles of the message arrive.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 256<<20) // pdata measures a message by calling itself for each level
 	send := func(t *testing.T, to xexporter.Profiles, place string) {

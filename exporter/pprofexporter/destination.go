@@ -11,15 +11,15 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// destination is where profiles go. An exporter has one of them, so that what is repeated after a failure is repeated
-// for the destination that failed and no other. The methods are those of [delivery.Settings].
+// destination writes or sends profiles. An exporter has exactly one destination, so that a retry never reaches a second one that
+// had succeeded. [delivery.Settings] describes the methods.
 type destination interface {
 	start(ctx context.Context, host component.Host) error
 	shutdown(ctx context.Context) error
 	consume(ctx context.Context, pd pprofile.Profiles) error
 }
 
-// newDestination makes the destination that the configuration has a section for.
+// newDestination returns the destination whose section is in the configuration.
 func newDestination(set exporter.Settings, cfg *Config, telemetry *telemetry) (destination, error) {
 	if cfg.HTTP.HasValue() {
 		return newHTTPDestination(set, cfg, telemetry)

@@ -33,8 +33,8 @@ func newSmallDisk(t *testing.T, change func(*Config)) *fixture {
 	})
 }
 
-// The disk is full in the midst of a request. What was written stays, the rest is repeated until there is room, each
-// profile is written and counted once, and the status tells.
+// The disk becomes full in the middle of a request. The files that were written remain, and the exporter retries the others until
+// there is space. Each profile is written and counted once. The status reports the error.
 func TestFullDisk(t *testing.T) {
 	f := newSmallDisk(t, func(cfg *Config) {
 		cfg.RetryConfig.Enabled = true

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
-// drainTime is how long a shutdown works on a queue in memory.
+// drainTime limits how long a shutdown delivers what is in a queue in memory.
 const drainTime = 5 * time.Second
 
 // NewFactory returns the factory of the pprof exporter.
@@ -66,7 +66,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		return nil, err
 	}
 	if file := cfg.File.Get(); file != nil && file.Time == TimeArrival {
-		return &arrivals{Exporter: e, now: time.Now}, nil
+		return &arrivalTimes{Exporter: e, now: time.Now}, nil
 	}
 	return e, nil
 }

@@ -28,7 +28,7 @@ type fileDestination struct {
 	telemetry *telemetry
 	logger    *zap.Logger
 	memory    delivery.Memory
-	// arrival says that profiles without a time have that of their arrival.
+	// arrival means that a profile without a time gets its time of arrival.
 	arrival bool
 
 	// Both are set by start.
@@ -54,8 +54,8 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 			Depth:         template.Depth(),
 			MaxAge:        file.MaxAge,
 			MaxTotalSize:  file.MaxTotalSize,
-			Removed:       telemetry.removed,
-			Trouble: func(err error) {
+			OnRemove:      telemetry.removed,
+			OnError: func(err error) {
 				set.Logger.Warn("Cannot maintain the directory of profiles", zap.Error(err))
 			},
 		},
@@ -71,12 +71,12 @@ func (d *fileDestination) start(_ context.Context, host component.Host) error {
 	if err := d.memory.Start(host); err != nil {
 		return err
 	}
-	store, err := filestore.Open(d.options) //nolint:contextcheck // its removal of old files outlives the start
+	store, err := filestore.Open(d.options) //nolint:contextcheck // the removal of old files continues after the start
 	if err != nil {
 		return err
 	}
 	d.store, d.health = store, newHealth(host, d.logger)
-	return d.telemetry.holds(store)
+	return d.telemetry.observeStore(store)
 }
 
 func (d *fileDestination) shutdown(context.Context) error {
@@ -91,23 +91,23 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	ctx, claim := d.memory.Claim(ctx)
-	defer claim.Release()
-	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	ctx, working := d.memory.Begin(ctx)
+	defer working.Release()
+	payloads := d.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
 	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		return d.write(ctx, payload, claim)
+		return d.write(ctx, payload, working)
 	})
 }
 
-// write writes one file. Its error is a refusal if the same would happen again.
-func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, claim *delivery.Claim) error {
+// write writes one file. Its error is a refusal if a retry would fail in the same way.
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
 		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())
-	result, err := d.store.Write(name, payload.Pprof, claim.Reserve(ctx, delivery.ForGzip))
+	result, err := d.store.Write(name, payload.Pprof, working.Reserve(ctx, delivery.ForGzip))
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)
 	}
@@ -115,7 +115,7 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, cla
 	case err == nil:
 		d.health.ok()
 		return nil
-	case claim.Failed():
+	case working.Failed():
 		return err
 	case errors.Is(err, pprof.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
@@ -134,7 +134,7 @@ func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, cla
 	return err
 }
 
-// timeOf is the time in the name of a file.
+// timeOf returns the time for the name of a file.
 func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
 	if d.arrival {
 		return timeOf(payload)
@@ -142,8 +142,8 @@ func (d *fileDestination) timeOf(payload *pprof.Payload) pcommon.Timestamp {
 	return payload.Time
 }
 
-// identity is the profile's ID or, where it has none, one made of its content: a request that is repeated must find the
-// files that it made before.
+// identity returns the profile's id. If it has none, identity derives one from the content, so that each retry of a request makes
+// the same file names.
 func identity(payload *pprof.Payload) pprofile.ProfileID {
 	if !payload.ProfileID.IsEmpty() {
 		return payload.ProfileID

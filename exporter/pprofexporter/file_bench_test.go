@@ -16,8 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 )
 
-// BenchmarkConsume is one request with one profile, until its file is synced to the disk. Bytes are those of the file.
-// It is bound by compression and, on a real disk, by the two syncs: run it with TMPDIR on the disk that matters.
+// BenchmarkConsume measures one request with one profile, until its file is synced to the disk. The bytes are those of the file.
+// Compression and, on a real disk, the two syncs take most of the time. Set TMPDIR to a directory on the disk to measure.
 //
 //	go test ./exporter/pprofexporter -run '^$' -bench Consume -benchmem -count 6 -cpu 1,2
 func BenchmarkConsume(b *testing.B) {
@@ -44,7 +44,7 @@ func BenchmarkConsume(b *testing.B) {
 	}
 }
 
-// stamp gives all profiles another time, and so another file.
+// stamp sets another time in all profiles, so that each gets another file.
 func stamp(pd pprofile.Profiles, time pcommon.Timestamp) {
 	for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
 		p.SetTime(time)

@@ -30,7 +30,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Each profile of this repository and of the clients becomes one file that google/pprof reads as it reads the payload.
+// Each profile of this repository and of the clients becomes one file. google/pprof reads the same from it as from the payload.
 func TestFilesEqualPayloads(t *testing.T) {
 	payloads := map[string][]byte{}
 	for _, file := range profiletest.OwnPprofs(t) {
@@ -44,7 +44,7 @@ func TestFilesEqualPayloads(t *testing.T) {
 	compareFiles(t, payloads)
 }
 
-// The same with the small ones of the corpus: odd profiles, and real ones of many languages.
+// The same with the small profiles of the corpus: unusual ones, and real ones of many languages.
 func TestFilesEqualCorpus(t *testing.T) {
 	payloads := map[string][]byte{}
 	for _, file := range profiletest.CorpusPprofs(t, "edge", "real") {
@@ -79,7 +79,7 @@ func compareFiles(t *testing.T, payloads map[string][]byte) {
 	}
 }
 
-// The pprof that a profile was made of is written byte for byte, with the compression of the exporter.
+// The original pprof of a profile is written byte for byte, with the compression of the exporter.
 func TestOriginalPayloadInFile(t *testing.T) {
 	plain, err := inflate.Append(nil, deliverytest.OwnProfile(t, "cpu.pb.gz"), 64<<20)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestFileNameOfHeap(t *testing.T) {
 	assert.True(t, strings.HasPrefix(f.files(t)[0], "inuse_space/unknown-"), f.files(t)[0])
 }
 
-// Names of strangers stay below the directory and apart from each other.
+// Files with hostile names stay below the directory, and each has its own name.
 func TestHostileNames(t *testing.T) {
 	base := t.TempDir()
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Directory = filepath.Join(base, "profiles") })
@@ -141,7 +141,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// An upload that comes again ends in the same file, one without an ID too; equal names never hide a profile.
+// A repeated upload becomes the same file, even without an id. Two profiles with the same name are both written.
 func TestRepeatedAndEqualNames(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.File.Get().Path = "{service.name}.pb.gz" })
 	without := deliverytest.CPU(t, "a")
@@ -186,7 +186,7 @@ func TestTranslatorOptions(t *testing.T) {
 	assert.Equal(t, 1, labels)
 }
 
-// A bad profile is refused for good and keeps nothing else from being written.
+// An invalid profile is rejected permanently. The other profiles are written.
 func TestBadProfile(t *testing.T) {
 	f := newFixture(t, nil)
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "before"), deliverytest.CPU(t, "bad"), deliverytest.CPU(t, "after"))
@@ -199,7 +199,7 @@ func TestBadProfile(t *testing.T) {
 	assert.NoError(t, f.ConsumeProfiles(t.Context(), pprofile.NewProfiles()), "nothing is nothing")
 }
 
-// Someone put a file where the directory was. Nothing is lost: the request is repeated until the way is clear.
+// A file takes the name of the directory. Nothing is lost: the request is retried until the file is removed.
 func TestDirectoryGoneAndBack(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) {
 		cfg.File.Get().Directory = filepath.Join(cfg.File.Get().Directory, "profiles")
@@ -218,7 +218,7 @@ func TestDirectoryGoneAndBack(t *testing.T) {
 		"two profiles, and nothing unfinished beside them")
 }
 
-// The path of one service is blocked: that profile is lost at once, and the others are written.
+// The path of one service is blocked. Its profile is lost at once, and the others are written.
 func TestBlockedPath(t *testing.T) {
 	outside := t.TempDir()
 	f := newFixture(t, nil)
@@ -232,7 +232,7 @@ func TestBlockedPath(t *testing.T) {
 	assert.Empty(t, entries)
 }
 
-// Requests in parallel, the same ones among them: each profile is one file.
+// Parallel requests, some of them equal: each profile becomes one file.
 func TestConsumeConcurrently(t *testing.T) {
 	f := newFixture(t, nil)
 	var wait sync.WaitGroup
@@ -249,7 +249,7 @@ func TestConsumeConcurrently(t *testing.T) {
 	}
 }
 
-// Options of the file that only the disk shows.
+// The options whose effect is visible on the disk only.
 func TestModesAndLevel(t *testing.T) {
 	sizes := map[int]int64{}
 	for _, level := range []int{1, 9} {
@@ -270,7 +270,7 @@ func TestModesAndLevel(t *testing.T) {
 	assert.Less(t, sizes[9], sizes[1])
 }
 
-// The comments of google/pprof's own writer pass through, and the file is what go tool pprof merges.
+// The comments that google/pprof writes are kept, and go tool pprof can merge the file.
 func TestFilesMerge(t *testing.T) {
 	f := newFixture(t, nil)
 	var parts []*profile.Profile

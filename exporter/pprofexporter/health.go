@@ -13,14 +13,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// health reports and logs how a destination is, when that changes. Safe for concurrent use.
+// health reports and logs the status of a destination when it changes. Safe for concurrent use.
 type health struct {
 	host   component.Host
 	logger *zap.Logger
 
 	mu     sync.Mutex
 	status componentstatus.Status
-	// final is set once PermanentError is reported: the Collector then takes no other status before a restart.
+	// final is true after PermanentError was reported: the Collector ignores every later status until a restart.
 	final bool
 }
 
@@ -28,41 +28,41 @@ func newHealth(host component.Host, logger *zap.Logger) *health {
 	return &health{host: host, logger: logger, status: componentstatus.StatusOK}
 }
 
-// ok says that something was written.
+// ok reports that a write succeeded.
 func (h *health) ok() {
 	if h.change(componentstatus.StatusOK, componentstatus.NewEvent(componentstatus.StatusOK)) {
 		h.logger.Info("Profiles can be written again.")
 	}
 }
 
-// failed says that something could not be written. It is permanent if only an operator can help.
+// failed reports that a write failed. Permanent means that only an operator can mend the cause.
 func (h *health) failed(err error, permanent bool) {
 	status, event := componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err)
 	if permanent {
 		status, event = componentstatus.StatusPermanentError, componentstatus.NewPermanentErrorEvent(err)
 	}
 	if h.change(status, event) {
-		h.logger.Error("Profiles cannot be written. They are repeated as retry_on_failure says.", zap.Error(err))
+		h.logger.Error("Profiles cannot be written. The exporter retries as retry_on_failure configures.", zap.Error(err))
 	}
 }
 
-// rejected says that a destination answered, and did not take what it got. Where its answer is about the sender or the
-// address, none will be taken until an operator helps.
+// rejected reports that a backend rejected a request. If the status is about the client or the URL, the backend will reject every
+// request until an operator mends the configuration.
 func (h *health) rejected(err error) {
 	status, found := errors.AsType[*statusError](err)
 	if !found || !refusesAll[status.Code] {
-		h.ok() // others of the next requests may please it
+		h.ok() // the backend can accept the next request
 		return
 	}
 	h.change(componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err))
 }
 
-// refusesAll are the answers that no other profile would change.
+// refusesAll has the status codes that do not depend on the profiles of a request.
 var refusesAll = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusForbidden: true, http.StatusNotFound: true, http.StatusMethodNotAllowed: true,
 }
 
-// change tells whether the status is another one now.
+// change sets the status. It returns whether the status is a different one now.
 func (h *health) change(status componentstatus.Status, event *componentstatus.Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

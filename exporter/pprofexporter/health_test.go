@@ -31,7 +31,7 @@ func TestHealthReportsChanges(t *testing.T) {
 	}, host.statuses())
 	assert.ErrorIs(t, host.events[0].Err(), full)
 
-	// The Collector leaves PermanentError at a restart only, and warns of each report before that.
+	// The Collector leaves PermanentError only at a restart. Until then it logs a warning for each report.
 	h.failed(denied, true)
 	h.ok()
 	h.failed(full, false)

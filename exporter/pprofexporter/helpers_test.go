@@ -60,7 +60,7 @@ func (r *recorder) statuses() []componentstatus.Status {
 	return statuses
 }
 
-// fixture is a started exporter that answers at once: no queue, no retries.
+// fixture is a started exporter without a queue and without retries.
 type fixture struct {
 	xexporter.Profiles
 	directory string
@@ -100,7 +100,7 @@ func newFixtureAt(t *testing.T, host component.Host, change func(*Config)) *fixt
 	return f
 }
 
-// files returns the paths below the exporter's directory. What goes meanwhile is not among them.
+// files returns the paths below the exporter's directory. It omits files that are removed meanwhile.
 func (f *fixture) files(tb testing.TB) []string {
 	tb.Helper()
 	var found []string
@@ -117,7 +117,7 @@ func (f *fixture) files(tb testing.TB) []string {
 	return found
 }
 
-// services returns how many files each service has.
+// services returns the number of files of each service.
 func (f *fixture) services(tb testing.TB) map[string]int {
 	tb.Helper()
 	services := map[string]int{}

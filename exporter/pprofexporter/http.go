@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// httpDestination sends pprofs to another system.
+// httpDestination sends pprofs to a backend.
 type httpDestination struct {
 	cfg       *HTTPConfig
 	userAgent string
@@ -35,12 +35,12 @@ type httpDestination struct {
 	health *health
 }
 
-// sender makes requests of payloads.
+// sender puts payloads into requests.
 type sender interface {
-	// add takes a payload and returns the request that is full with it, or none yet. An error is a refusal, or else one
-	// after which the payload is to be repeated.
+	// add adds a payload to the batch. It returns a request when the batch is full, and nil otherwise. The error is a refusal if
+	// a retry of the payload would fail again.
 	add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error)
-	// flush returns the request of what was added since the last one, or none.
+	// flush returns a request with the payloads that were added since the last request, or nil if there are none.
 	flush(batch *httpBatch) (*http.Request, error)
 }
 
@@ -99,11 +99,11 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
-	ctx, claim := d.memory.Claim(ctx)
-	defer claim.Release()
-	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: claim.Reserve(ctx, delivery.ForBody), reserveGzip: claim.Reserve(ctx, delivery.ForGzip)}
+	ctx, working := d.memory.Begin(ctx)
+	defer working.Release()
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: working.Reserve(ctx, delivery.ForBody), reserveGzip: working.Reserve(ctx, delivery.ForGzip)}
 	progress := delivery.NewProgress(pd)
-	payloads := d.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	payloads := d.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
 		request, err := d.format.add(batch, payload)
 		if err != nil {
@@ -111,7 +111,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 		}
 		return d.send(ctx, request, batch, progress)
 	})
-	// What was added is sent also where there is no memory for more. A request that failed took its batch along.
+	// The payloads in the batch are sent even if a later payload got no memory. The batch is empty if a request failed: send resets it.
 	request, err := d.format.flush(batch)
 	if err == nil {
 		err = d.send(ctx, request, batch, progress)
@@ -122,7 +122,7 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	return progress.End(ctx, d.telemetry.Telemetry, err)
 }
 
-// send sends a request, if there is one, and takes the batch as done. Its error is one to repeat.
+// send sends a request, if it is not nil, and empties the batch. Its error is retryable: a rejected request is no error.
 func (d *httpDestination) send(ctx context.Context, request *http.Request, batch *httpBatch, progress *delivery.Progress) error {
 	if request == nil {
 		return nil

@@ -10,53 +10,54 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// httpBatch is what the next request consists of.
+// httpBatch has the payloads of the next request.
 type httpBatch struct {
 	tenant string
-	// reserve and reserveGzip ask for the memory of bodies and of compressed pprofs.
+	// reserve and reserveGzip reserve the memory of bodies and of compressed pprofs.
 	reserve, reserveGzip func(bytes int64) error
 
 	body      []byte
 	positions []delivery.Position
 	// payloads counts the pprofs.
 	payloads int
-	// headers are of the first payload.
+	// headers are the resource headers of the first payload.
 	headers map[string]string
 
 	profiles, samples, labelsDropped int
 	lost                             pprof.Losses
 }
 
-func (o *httpBatch) note(payload *pprof.Payload, dropped int) {
-	o.payloads++
-	o.positions = append(o.positions, delivery.PositionsOf(payload)...)
-	o.profiles += payload.Profiles
-	o.samples += payload.Samples
-	o.labelsDropped += dropped
-	o.lost.Attributes += payload.Lost.Attributes
-	o.lost.Timestamps += payload.Lost.Timestamps
+// count counts a payload that was added. dropped is the number of its attributes that did not become labels.
+func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
+	b.payloads++
+	b.positions = append(b.positions, delivery.PositionsOf(payload)...)
+	b.profiles += payload.Profiles
+	b.samples += payload.Samples
+	b.labelsDropped += dropped
+	b.lost.Attributes += payload.Lost.Attributes
+	b.lost.Timestamps += payload.Lost.Timestamps
 }
 
-func (o *httpBatch) reset() {
-	*o = httpBatch{tenant: o.tenant, reserve: o.reserve, reserveGzip: o.reserveGzip}
+func (b *httpBatch) reset() {
+	*b = httpBatch{tenant: b.tenant, reserve: b.reserve, reserveGzip: b.reserveGzip}
 }
 
-// grow makes the capacity of the body large enough for so many bytes more.
-func (o *httpBatch) grow(bytes int, payload *pprof.Payload) error {
-	if cap(o.body)-len(o.body) >= bytes {
+// grow makes the capacity of the body large enough for the given number of additional bytes.
+func (b *httpBatch) grow(bytes int, payload *pprof.Payload) error {
+	if cap(b.body)-len(b.body) >= bytes {
 		return nil
 	}
-	size := max(2*cap(o.body), len(o.body)+bytes)
-	if err := o.reserve(int64(cap(o.body) + size)); err != nil {
+	size := max(2*cap(b.body), len(b.body)+bytes)
+	if err := b.reserve(int64(cap(b.body) + size)); err != nil {
 		return memoryError(err, payload)
 	}
-	grown := make([]byte, len(o.body), size)
-	copy(grown, o.body)
-	o.body = grown
+	grown := make([]byte, len(b.body), size)
+	copy(grown, b.body)
+	b.body = grown
 	return nil
 }
 
-// memoryError is the error of a payload for which there is no memory: a refusal if there can never be enough.
+// memoryError returns the error of a payload that got no memory. It is a refusal if the payload needs more than the budget has.
 func memoryError(err error, payload *pprof.Payload) error {
 	if errors.Is(err, pprof.ErrTooLarge) {
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)

@@ -25,14 +25,14 @@ const (
 )
 
 const (
-	// maxAnswer is what is read of an answer, so that its connection can be used again; maxAnswerText what an error
-	// repeats of it.
+	// maxAnswer is the maximum number of bytes that are read of an answer, so that its connection can be used again.
+	// maxAnswerText is the maximum number of bytes of it in an error.
 	maxAnswer     = 64 << 10
 	maxAnswerText = 300
 	maxRetryAfter = time.Hour
 )
 
-// statusError is an answer that says no.
+// statusError is an answer with a status other than 2xx.
 type statusError struct {
 	Code         int
 	Status, Text string
@@ -45,7 +45,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("the destination answered %s: %s", e.Status, e.Text)
 }
 
-// exchange sends a request and reads what came of it.
+// exchange sends a request and reads the answer.
 func exchange(client *http.Client, request *http.Request) (outcome string, err error) {
 	response, err := client.Do(request)
 	if err != nil {
@@ -55,7 +55,7 @@ func exchange(client *http.Client, request *http.Request) (outcome string, err e
 	text, readErr := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	code := response.StatusCode
 	if code >= 200 && code < 300 {
-		// The status was sent once the profile was taken; what comes after it says no more.
+		// The backend accepted the profiles before it sent the status. An error in the body changes nothing.
 		return outcomeSent, nil
 	}
 	status := &statusError{Code: code, Status: printable.Line(response.Status, maxAnswerText), Text: printable.Line(strings.TrimSpace(string(text)), maxAnswerText)}
@@ -70,7 +70,7 @@ func exchange(client *http.Client, request *http.Request) (outcome string, err e
 	return outcomeRejected, status
 }
 
-// retryAfter reads seconds or a date. What cannot be read is no time.
+// retryAfter reads a number of seconds or a date. It returns 0 for any other text.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
@@ -81,7 +81,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return 0
 }
 
-// headerValue makes of a stranger's text what a header can hold.
+// headerValue returns text that is safe in a header: it replaces every character outside of printable ASCII.
 func headerValue(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

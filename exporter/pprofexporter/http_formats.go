@@ -10,26 +10,28 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// common is what the formats share.
-type common struct {
+// baseSender is the part that all formats share.
+type baseSender struct {
 	cfg      *HTTPConfig
 	endpoint *url.URL
 	headers  map[string]placeholder.Template
 }
 
-func newCommon(cfg *HTTPConfig) (common, error) {
+func newBaseSender(cfg *HTTPConfig) (baseSender, error) {
 	endpoint, err := parseEndpoint(cfg)
 	if err != nil {
-		return common{}, err
+		return baseSender{}, err
 	}
 	headers, err := parseAll(cfg.ResourceHeaders)
-	return common{cfg: cfg, endpoint: endpoint, headers: headers}, err
+	return baseSender{cfg: cfg, endpoint: endpoint, headers: headers}, err
 }
 
 func parseAll(texts map[string]string) (map[string]placeholder.Template, error) {
@@ -44,25 +46,25 @@ func parseAll(texts map[string]string) (map[string]placeholder.Template, error) 
 	return templates, nil
 }
 
-// request makes a request of one body. A header with a placeholder that the resource has nothing for is left out.
-func (c *common) request(target string, body []byte, contentType string, payload *pprof.Payload) (*http.Request, error) {
+// request returns a request with the body. It omits a header if the resource lacks the value of one of its placeholders.
+func (s *baseSender) request(target string, body []byte, contentType string, payload *pprof.Payload) (*http.Request, error) {
 	request, err := http.NewRequest(http.MethodPost, target, bytes.NewReader(body)) //nolint:noctx // the destination adds it
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a request: %w", err)
 	}
 	request.Header.Set("Content-Type", contentType)
-	for name, value := range c.resourceHeaders(payload) {
+	for name, value := range s.resourceHeaders(payload) {
 		request.Header.Set(name, value)
 	}
 	return request, nil
 }
 
-func (c *common) resourceHeaders(payload *pprof.Payload) map[string]string {
+func (s *baseSender) resourceHeaders(payload *pprof.Payload) map[string]string {
 	if payload == nil {
 		return nil
 	}
-	values := make(map[string]string, len(c.headers))
-	for name, template := range c.headers {
+	values := make(map[string]string, len(s.headers))
+	for name, template := range s.headers {
 		if value, found := template.Fill(payload, headerValue); found {
 			values[name] = value
 		}
@@ -70,44 +72,54 @@ func (c *common) resourceHeaders(payload *pprof.Payload) map[string]string {
 	return values
 }
 
-func (c *common) labels(payload *pprof.Payload, name func(key string) string) series.Labels {
-	return series.Of(payload.Resource.Attributes(), c.cfg.Labels.Max, c.cfg.Labels.First, name)
+func (s *baseSender) labels(payload *pprof.Payload, name func(key string) string) series.Labels {
+	return series.Of(payload.Resource.Attributes(), s.cfg.Labels.Max, s.cfg.Labels.First, name)
 }
 
-func (c *common) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, c.cfg.CompressionLevel, batch.reserveGzip)
+// encode returns the sample types of a payload, and the payload in gzip.
+func (s *baseSender) encode(batch *httpBatch, payload *pprof.Payload) ([]summary.Type, []byte, error) {
+	head, err := summary.Of(payload.Pprof)
+	if err != nil {
+		return nil, nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
+	}
+	body, err := s.gzip(batch, payload)
+	return head.Types, body, err
+}
+
+func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
+	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, s.cfg.CompressionLevel, batch.reserveGzip)
 	if err != nil {
 		return nil, memoryError(err, payload)
 	}
 	return body, nil
 }
 
-// target is the endpoint with a path at its end.
-func (c *common) target(path string) url.URL {
-	target := *c.endpoint
+// target returns the endpoint with a path appended.
+func (s *baseSender) target(path string) url.URL {
+	target := *s.endpoint
 	target.Path = strings.TrimSuffix(target.Path, "/") + path
 	target.RawPath = ""
 	return target
 }
 
-// rawSender posts each gzipped pprof as it is.
+// rawSender sends each gzipped pprof as the body of one request.
 type rawSender struct {
-	common
+	baseSender
 	path  placeholder.Template
 	query map[string]placeholder.Template
 }
 
 func newRawSender(cfg *HTTPConfig) (*rawSender, error) {
-	c, err := newCommon(cfg)
+	base, err := newBaseSender(cfg)
 	if err != nil {
 		return nil, err
 	}
-	path, err := placeholder.Parse(c.endpoint.Path)
+	path, err := placeholder.Parse(base.endpoint.Path)
 	if err != nil {
 		return nil, err
 	}
 	query, err := parseAll(cfg.Query)
-	return &rawSender{common: c, path: path, query: query}, err
+	return &rawSender{baseSender: base, path: path, query: query}, err
 }
 
 func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
@@ -132,13 +144,13 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 		}
 	}
 	target.RawQuery = query.Encode()
-	batch.note(payload, 0)
+	batch.count(payload, 0)
 	return s.request(target.String(), body, "application/octet-stream", payload)
 }
 
-func (s *rawSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
+func (s *rawSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // add returns a request for each payload
 
-// pathSegment keeps a value to one segment of a path.
+// pathSegment replaces what would make a value more, or other, than one segment of a path.
 func pathSegment(value string) string {
 	value = strings.NewReplacer("/", "_", "\\", "_").Replace(value)
 	if value == "." || value == ".." {

@@ -19,14 +19,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// writtenSeries is a series that a parca took.
+// writtenSeries is a series that a parca accepted.
 type writtenSeries struct {
 	labels  map[string]string
 	profile *profile.Profile
 }
 
-// parca is a server as strict as Parca's WriteRaw: it refuses a whole request for one fault, with the status that Parca's
-// gateway has for it.
+// parca is a server as strict as Parca's WriteRaw: it rejects the whole request for one fault, with the status that Parca's gateway
+// returns.
 type parca struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -56,7 +56,7 @@ func newParca(t *testing.T) *parca {
 
 var parcaName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// readWriteRaw reads a request, or tells what is wrong with it.
+// readWriteRaw reads a request. It returns an error if the request is invalid.
 func readWriteRaw(r *http.Request) (took []writtenSeries, fault string) {
 	var request struct {
 		Series []struct {
@@ -94,7 +94,7 @@ func readWriteRaw(r *http.Request) (took []writtenSeries, fault string) {
 	return took, ""
 }
 
-// unsequential tells which ids of a profile do not count from 1.
+// unsequential returns the first table of a profile whose ids are not 1, 2, 3 and so on, or an empty string.
 func unsequential(p *profile.Profile) string {
 	for i, m := range p.Mapping {
 		if m.ID != uint64(i+1) {
@@ -140,7 +140,7 @@ func TestHTTPParca(t *testing.T) {
 	assert.Len(t, backend.took, len(files)+6)
 }
 
-// Our own receiver takes what goes to Parca.
+// The receiver pprof accepts the requests that the exporter sends to Parca.
 func TestHTTPParcaToOwnReceiver(t *testing.T) {
 	receiver, received := ownReceiver(t)
 	p := newPushing(t, receiver, func(cfg *Config) { cfg.HTTP.Get().Format = FormatParca })

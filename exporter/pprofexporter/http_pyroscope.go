@@ -11,30 +11,24 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// ingestSender posts to Pyroscope's /ingest what its Go client would.
-type ingestSender struct{ common }
+// ingestSender sends the same requests to Pyroscope's /ingest as Pyroscope's Go client.
+type ingestSender struct{ baseSender }
 
 func newIngestSender(cfg *HTTPConfig) (*ingestSender, error) {
-	c, err := newCommon(cfg)
-	return &ingestSender{common: c}, err
+	base, err := newBaseSender(cfg)
+	return &ingestSender{baseSender: base}, err
 }
 
 func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	head, err := summary.Of(payload.Pprof)
-	if err != nil {
-		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
-	}
-	compressed, err := s.gzip(batch, payload)
+	types, compressed, err := s.encode(batch, payload)
 	if err != nil {
 		return nil, err
 	}
-	config := series.SampleTypeConfig(payload.ProfileType, head.Types)
+	config := series.SampleTypeConfig(payload.ProfileType, types)
 	if err := batch.grow(len(compressed)+len(config)+formBytes, payload); err != nil {
 		return nil, err
 	}
@@ -51,16 +45,16 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	labels := s.labels(payload, series.Name)
 	target := s.target("/ingest")
 	target.RawQuery = ingestQuery(payload, &labels).Encode()
-	batch.note(payload, labels.Dropped)
+	batch.count(payload, labels.Dropped)
 	return s.request(target.String(), body.Bytes(), form.FormDataContentType(), payload)
 }
 
-// formBytes is more than the headers and boundaries of a form take.
+// formBytes is more than the size of the headers and boundaries of a form.
 const formBytes = 2 << 10
 
-func (s *ingestSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // nothing waits
+func (s *ingestSender) flush(*httpBatch) (*http.Request, error) { return nil, nil } //nolint:nilnil // add returns a request for each payload
 
-// ingestQuery has what Pyroscope's Go client says.
+// ingestQuery returns the same query parameters as Pyroscope's Go client sends.
 func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 	from := uint64(payload.Time)
 	if from == 0 {
@@ -75,7 +69,7 @@ func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 		"from":    {strconv.FormatUint(from, 10)},
 		"until":   {strconv.FormatUint(from+payload.DurationNano, 10)},
 		"spyName": {profiler},
-		// Of no meaning for pprof, but expected.
+		// Pyroscope expects these, but does not use them for pprof.
 		"sampleRate":      {"100"},
 		"units":           {""},
 		"aggregationType": {""},

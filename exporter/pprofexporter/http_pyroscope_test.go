@@ -51,7 +51,7 @@ func fieldsOf(t *testing.T, contentType string, body []byte) map[string][]byte {
 	}
 }
 
-// ownReceiver takes what the exporter sends, at a URL.
+// ownReceiver starts a receiver pprof and returns its URL.
 func ownReceiver(t *testing.T) (string, *consumertest.ProfilesSink) {
 	t.Helper()
 	endpoint := deliverytest.FreeEndpoint(t)
@@ -66,7 +66,7 @@ func ownReceiver(t *testing.T) (string, *consumertest.ProfilesSink) {
 	return "http://" + endpoint, sink
 }
 
-// Our own receiver, given what Pyroscope's Go client sends, is a chain whose end sends the same again.
+// Pyroscope's Go client sends to the receiver pprof, and the exporter sends the same requests again.
 func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 	for _, capture := range profiletest.Captures(t) {
 		if !strings.HasPrefix(capture.Name, "pyroscope-go/") {
@@ -120,7 +120,7 @@ func TestHTTPPyroscopeReplaysTheClient(t *testing.T) {
 	}
 }
 
-// What goes to our own receiver comes out the same, attributes included.
+// A profile that is sent to the receiver pprof arrives unchanged, with its attributes.
 func TestHTTPRoundTrip(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "region": "eu-1", "host.name": "h1"}
 	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush} {
@@ -153,7 +153,7 @@ func TestHTTPRoundTrip(t *testing.T) {
 	}
 }
 
-// Labels above the limit are left out and counted, once for each profile that arrives.
+// Labels above the limit are dropped and counted, once for each profile that arrives.
 func TestHTTPLabelsAboveTheLimit(t *testing.T) {
 	attributes := map[string]any{"service.name": "checkout", "a": "1", "b": "2", "c": "3", "d": "4"}
 	for _, format := range []Format{FormatPyroscope, FormatPyroscopePush} {
@@ -181,7 +181,7 @@ type pushed struct {
 	id      string
 }
 
-// messages returns the fields of a message, all of which are messages, bytes or text.
+// messages returns the fields of a message. All of them are messages, bytes or text.
 func messages(t *testing.T, data []byte) (fields []struct {
 	number protowire.Number
 	value  []byte
@@ -247,7 +247,7 @@ func TestHTTPPush(t *testing.T) {
 	assert.Empty(t, profiletest.DiffPprof(deliverytest.Parsed(t, deliverytest.SmallCPU(t)), deliverytest.Parsed(t, third[0].profile)))
 }
 
-// A request that is rejected in the middle costs what it carried and nothing else, and nothing comes twice.
+// The backend rejects one of several requests. Only the profiles of that request are lost, and none arrives twice.
 func TestHTTPPushFaults(t *testing.T) {
 	s := newSink(t, func(i int) int { return []int{200, 400, 503, 200}[min(i, 3)] })
 	p := newPushing(t, s.URL, func(cfg *Config) {

@@ -10,29 +10,28 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// seriesSender posts several series at a time, to Pyroscope or Parca.
+// seriesSender sends several series in one request, to Pyroscope or Parca.
 type seriesSender struct {
-	common
+	baseSender
 	seriesFormat
 }
 
-// seriesFormat is what the requests of such formats differ in.
+// seriesFormat has the differences between these formats.
 type seriesFormat struct {
 	path, contentType string
-	// header is one that each request has.
+	// header is the name and the value of a header of each request.
 	header [2]string
-	// labelName makes the name of a label, names has names of profiles that differ from those of Pyroscope.
+	// labelName returns the name of a label for the key of an attribute. names maps Pyroscope's names of profiles to those of
+	// this format, where they differ.
 	labelName func(key string) string
 	names     map[string]string
-	// bytes is at least what append adds for a series; end comes after the last one.
+	// bytes returns an upper bound of the bytes that append adds for one series. end follows the last series.
 	bytes  func(labels []series.Label, profile []byte) int
 	append func(dst []byte, labels []series.Label, profile []byte, id [16]byte) []byte
 	end    string
@@ -52,7 +51,7 @@ var parcaFormat = seriesFormat{
 	contentType: "application/json",
 	header:      [2]string{"Accept", "application/json"},
 	labelName:   series.PrometheusName,
-	names:       map[string]string{"goroutines": "goroutine"}, // as Parca's own scraper says
+	names:       map[string]string{"goroutines": "goroutine"}, // the name that Parca's own scraper uses
 	bytes:       writeraw.SeriesBytes,
 	append: func(dst []byte, labels []series.Label, profile []byte, _ [16]byte) []byte {
 		return writeraw.AppendSeries(dst, labels, profile)
@@ -61,21 +60,17 @@ var parcaFormat = seriesFormat{
 }
 
 func newSeriesSender(cfg *HTTPConfig, format seriesFormat) (*seriesSender, error) {
-	c, err := newCommon(cfg)
-	return &seriesSender{c, format}, err
+	base, err := newBaseSender(cfg)
+	return &seriesSender{base, format}, err
 }
 
 func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request, error) {
-	head, err := summary.Of(payload.Pprof)
-	if err != nil {
-		return nil, delivery.Refuse(payload, delivery.ReasonInvalid, err)
-	}
-	compressed, err := s.gzip(batch, payload)
+	types, compressed, err := s.encode(batch, payload)
 	if err != nil {
 		return nil, err
 	}
 	labels := s.labels(payload, s.labelName)
-	name := series.MetricName(payload.ProfileType, head.Types)
+	name := series.MetricName(payload.ProfileType, types)
 	list := append(slices.Clip(labels.List),
 		series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)},
 		series.Label{Name: series.LabelService, Value: labels.Service},
@@ -91,16 +86,16 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	if batch.headers == nil {
 		batch.headers = s.resourceHeaders(payload)
 	}
-	batch.note(payload, labels.Dropped)
+	batch.count(payload, labels.Dropped)
 	if batch.payloads < s.cfg.MaxSeriesPerRequest && len(batch.body) < s.cfg.MaxRequestBytes {
-		return nil, nil //nolint:nilnil // it waits for more
+		return nil, nil //nolint:nilnil // the batch is not full
 	}
 	return s.flush(batch)
 }
 
 func (s *seriesSender) flush(batch *httpBatch) (*http.Request, error) {
 	if batch.payloads == 0 {
-		return nil, nil //nolint:nilnil // nothing waits
+		return nil, nil //nolint:nilnil // the batch is empty
 	}
 	target := s.target(s.path)
 	request, err := s.request(target.String(), append(batch.body, s.end...), s.contentType, nil)

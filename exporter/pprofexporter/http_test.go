@@ -44,14 +44,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// taken is a request that the sink took.
+// taken is a request that the sink accepted.
 type taken struct {
 	path, query string
 	header      http.Header
 	body        []byte
 }
 
-// content tells what a request brought: of which service and time.
+// content returns the services and times of the profiles in a request.
 func (r taken) content(t *testing.T) string {
 	t.Helper()
 	query, err := url.ParseQuery(r.query)
@@ -66,7 +66,7 @@ func (r taken) content(t *testing.T) string {
 	return fmt.Sprint(query.Get("service.name"), query.Get("name"), deliverytest.Parsed(t, body).TimeNanos)
 }
 
-// sink is a server that answers as it is told, and keeps what it took with 200.
+// sink is a server with configured answers. It keeps the requests that it accepted with 200.
 type sink struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -116,7 +116,7 @@ func (s *sink) requests() []taken {
 	return s.took
 }
 
-// pushing is an exporter that sends to a URL, without a queue.
+// pushing returns an exporter that sends to a URL, without a queue.
 type pushing struct {
 	xexporter.Profiles
 	telemetry *componenttest.Telemetry
@@ -155,7 +155,7 @@ func newPushingAt(t *testing.T, host component.Host, url string, change func(*Co
 	return p
 }
 
-// counted returns the sum of a counter over the points with an attribute; without one, over all.
+// counted returns the sum of a counter over the points with an attribute, or over all points.
 func counted(t *testing.T, telemetry *componenttest.Telemetry, name, key, value string) int64 {
 	t.Helper()
 	return deliverytest.Counted(t, telemetry, "otelcol_exporter_pprof_"+name, key, value)
@@ -190,7 +190,7 @@ func TestHTTPRaw(t *testing.T) {
 	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""))
 }
 
-// The tenant is the client's, where it says one; a value that no header can hold breaks nothing.
+// The tenant is that of the client, if it names one. A value that is invalid in a header causes no error.
 func TestHTTPTenant(t *testing.T) {
 	s := newSink(t, nil)
 	p := newPushing(t, s.URL, func(cfg *Config) {
@@ -204,7 +204,7 @@ func TestHTTPTenant(t *testing.T) {
 	assert.Equal(t, "nobody", s.requests()[1].header.Get("X-Tenant"))
 }
 
-// several are profiles of several services, with two pprofs each.
+// several returns profiles of several services, with two pprofs each.
 func several(t *testing.T, services int) pprofile.Profiles {
 	t.Helper()
 	var parts []pprofile.Profiles
@@ -216,7 +216,7 @@ func several(t *testing.T, services int) pprofile.Profiles {
 			p.SetTime(p.Time() + 1e9)
 		}
 		whole := deliverytest.Request(t, one, second)
-		// Two resources that are one: so a request ends in the middle of a resource.
+		// Two resources are equal, so that a request ends in the middle of a resource.
 		from := whole.ResourceProfiles().At(1).ScopeProfiles()
 		from.MoveAndAppendTo(whole.ResourceProfiles().At(0).ScopeProfiles())
 		kept := 0
@@ -226,7 +226,7 @@ func several(t *testing.T, services int) pprofile.Profiles {
 	return deliverytest.Request(t, parts...)
 }
 
-// Whatever goes wrong, each profile arrives once, or is counted with its reason.
+// Whatever fails, each profile arrives once, or is counted with its reason.
 func TestHTTPFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		statuses          []int // of the first requests, all others are taken
@@ -268,7 +268,7 @@ func TestHTTPFaults(t *testing.T) {
 	}
 }
 
-// What the destination says about waiting is kept to: a second passes, on a slow machine more.
+// The exporter waits as long as Retry-After says: one second, or longer on a slow machine.
 func TestHTTPRetryAfter(t *testing.T) {
 	var at []time.Time
 	s := newSink(t, func(i int) int {
@@ -288,7 +288,7 @@ func TestHTTPRetryAfter(t *testing.T) {
 	}
 }
 
-// A destination that does not answer costs the timeout, and the request comes again, until it does.
+// A backend does not answer. After the timeout the exporter retries, until the backend answers.
 func TestHTTPSlowForAWhile(t *testing.T) {
 	s := newSink(t, nil)
 	var requests atomic.Int32
@@ -308,7 +308,7 @@ func TestHTTPSlowForAWhile(t *testing.T) {
 	assert.EqualValues(t, 2, counted(t, p.telemetry, "profiles_written", "", ""), "counted once")
 }
 
-// One attempt ends with an error that is not permanent.
+// One attempt fails with a retryable error.
 func TestHTTPSlow(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
@@ -320,7 +320,7 @@ func TestHTTPSlow(t *testing.T) {
 	assert.False(t, consumererror.IsPermanent(err))
 }
 
-// A redirect is followed where the profile goes along, and stays with its host. Else nothing was taken.
+// A redirect is followed if it keeps the body and the host. Otherwise the profiles count as rejected.
 func TestHTTPRedirect(t *testing.T) {
 	s := newSink(t, nil)
 	for status, taken := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {
@@ -354,7 +354,8 @@ func TestHTTPRedirect(t *testing.T) {
 	require.ErrorContains(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "307")
 }
 
-// What is dropped after the answer is logged, and what no profile would change shows in the status.
+// A profile that is lost after its sender got the answer is logged. An error that does not depend on the profile shows in the
+// status.
 func TestHTTPRejectionIsSeen(t *testing.T) {
 	s := newSink(t, func(i int) int { return []int{400, 400, 413, 400, 401, 401, 200}[i] })
 	cfg := createDefaultConfig().(*Config)

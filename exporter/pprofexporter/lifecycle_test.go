@@ -77,11 +77,11 @@ func TestStartFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	e := create(t, configFor(file))
-	assert.ErrorContains(t, e.Start(t.Context(), componenttest.NewNopHost()), "cannot make the directory")
+	assert.ErrorContains(t, e.Start(t.Context(), componenttest.NewNopHost()), "cannot create the directory")
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
-// What waits in the queue at the shutdown is written.
+// A shutdown writes what is in the queue.
 func TestShutdownWritesTheQueue(t *testing.T) {
 	directory := t.TempDir()
 	cfg := configFor(directory)
@@ -100,7 +100,7 @@ func TestShutdownWritesTheQueue(t *testing.T) {
 	}
 }
 
-// One start after the other finds what the last one left.
+// Each start finds the files of the one before.
 func TestStartAgain(t *testing.T) {
 	directory := t.TempDir()
 	for range 2 {

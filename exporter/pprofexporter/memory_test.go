@@ -5,7 +5,6 @@ package pprofexporter
 
 import (
 	"bytes"
-	"context"
 	"testing"
 	"time"
 
@@ -19,21 +18,18 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
-// budgetHost is a host with an extension that has the budget.
+// budgetHost is a host with an extension that provides the budget.
 type budgetHost struct {
 	*recorder
 	budget *budget.Budget
 }
 
 func (h *budgetHost) GetExtensions() map[component.ID]component.Component {
-	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h}
+	return budgettest.NewHost(h.budget).GetExtensions()
 }
-
-func (h *budgetHost) Start(context.Context, component.Host) error { return nil }
-func (h *budgetHost) Shutdown(context.Context) error              { return nil }
-func (h *budgetHost) MemoryBudget() *budget.Budget                { return h.budget }
 
 func newBudgetHost(size int64, wait time.Duration) *budgetHost {
 	return &budgetHost{recorder: newRecorder(), budget: budget.New(size, wait)}
@@ -44,10 +40,10 @@ func used(b *budget.Budget) int64 {
 	return bytes
 }
 
-// enough is more than a small request takes with the memory of the compression.
+// enough is more memory than a small request needs, compression included.
 const enough = 8 << 20
 
-// TestMemoryIsReserved while a request is written, and given back then.
+// TestMemoryIsReserved: memory is reserved while a request is written, and then released.
 func TestMemoryIsReserved(t *testing.T) {
 	host := newBudgetHost(enough, time.Millisecond)
 	f := newFixtureAt(t, host, nil)
@@ -58,7 +54,7 @@ func TestMemoryIsReserved(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1}, f.services(t))
 }
 
-// TestMemoryIsExhausted: others have it, so that the sender is told to come again.
+// TestMemoryIsExhausted: other requests have the memory, so that the sender gets a retryable error.
 func TestMemoryIsExhausted(t *testing.T) {
 	for _, held := range []int64{enough, enough - 512<<10} { // nothing is left, or enough for all but the compression
 		host := newBudgetHost(enough, time.Millisecond)
@@ -76,7 +72,7 @@ func TestMemoryIsExhausted(t *testing.T) {
 	}
 }
 
-// TestMemoryIsNeverEnough: what needs more than there is in all is refused and counted.
+// TestMemoryIsNeverEnough: a profile that needs more than the whole budget is refused and counted.
 func TestMemoryIsNeverEnough(t *testing.T) {
 	for _, size := range []int64{1000, 1 << 20} { // too little for the encoder, and for the compression
 		host := newBudgetHost(size, time.Millisecond)
@@ -92,7 +88,8 @@ func TestMemoryIsNeverEnough(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTheCaller: without a queue the reservation of the request grows. A second one could wait for it.
+// TestMemoryOfTheCaller: without a queue the reservation of the request grows. A second reservation could wait for the first one
+// forever.
 func TestMemoryOfTheCaller(t *testing.T) {
 	host := newBudgetHost(enough, time.Hour)
 	f := newFixtureAt(t, host, nil)
@@ -105,8 +102,8 @@ func TestMemoryOfTheCaller(t *testing.T) {
 	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")
 }
 
-// TestMemoryBehindAQueue: the caller has its answer and has released its reservation, which the queue's context still
-// carries. The request is repeated until there is memory, and is not lost.
+// TestMemoryBehindAQueue: the caller has its answer and has released its reservation, which is still in the context of the queue.
+// The request is retried until there is memory, and is not lost.
 func TestMemoryBehindAQueue(t *testing.T) {
 	host := newBudgetHost(enough, time.Millisecond)
 	f := newFixtureAt(t, host, func(cfg *Config) {
@@ -124,7 +121,7 @@ func TestMemoryBehindAQueue(t *testing.T) {
 	assert.Zero(t, callers.Bytes())
 }
 
-// TestMaxPprofBytes: a request of few bytes that stands for many is refused, and counted; others of it go on.
+// TestMaxPprofBytes: a small profile whose pprof is too large is refused and counted. The other profiles of the request are written.
 func TestMaxPprofBytes(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) { cfg.Encoding.MaxPprofBytes = 100_000 })
 	pd := repeating(10_000, 50)
@@ -138,7 +135,7 @@ func TestMaxPprofBytes(t *testing.T) {
 	assert.Equal(t, map[string]int{"b": 1}, f.services(t))
 }
 
-// repeating is a request of so many samples that have one stack of so many locations.
+// repeating returns a message of which all samples have the same stack.
 func repeating(locations, samples int) pprofile.Profiles {
 	pd := pprofile.NewProfiles()
 	d := pd.Dictionary()
@@ -168,7 +165,7 @@ func repeating(locations, samples int) pprofile.Profiles {
 	return pd
 }
 
-// TestQueueOfBytes: a request that is larger than the queue is refused for good.
+// TestQueueOfBytes: a request that is larger than the queue is rejected permanently.
 func TestQueueOfBytes(t *testing.T) {
 	f := newFixture(t, func(cfg *Config) {
 		cfg.QueueConfig = options.NewDefaultQueue()
@@ -183,7 +180,7 @@ func TestQueueOfBytes(t *testing.T) {
 	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, deliverytest.Patience, time.Millisecond)
 }
 
-// TestMemoryOfHTTP: what fits is sent, the rest comes again.
+// TestMemoryOfHTTP: the profiles that fit into the memory are sent, and the others are retried.
 func TestMemoryOfHTTP(t *testing.T) {
 	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
 		t.Run(string(format), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 )
 
-// Every YAML block is a configuration that the exporter takes.
+// Every YAML block is a valid configuration.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := deliverytest.CheckSnippets(t, func(conf *confmap.Conf, exporter string) error {
 		_, err := configOf(t, conf, exporter)
@@ -25,7 +25,7 @@ func TestReadmeSnippets(t *testing.T) {
 	assert.Equal(t, 3, blocks)
 }
 
-// Every option is there, with its default.
+// The README has every option with its default.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	deliverytest.CheckOptions(t, *createDefaultConfig().(*Config), "")
 	deliverytest.CheckOptions(t, options.NewDefaultEncodingConfig(), "")
@@ -36,7 +36,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	deliverytest.CheckOptions(t, newDefaultHTTPConfig().Tenant, "tenant::")
 }
 
-// The reasons of the metrics are in the table of errors, and the example of a cleaned name is a real one.
+// The table of errors has the reasons of the metrics. The example of a cleaned name is real.
 func TestReadmeTells(t *testing.T) {
 	text := deliverytest.Readme(t)
 	for metric, reasons := range map[string][]string{

@@ -16,11 +16,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The values of the attribute reason of refused profiles, beside those of all exporters, and of failed writes, as in
-// metadata.yaml.
+// The values of the attribute reason of refused profiles, in addition to those in the package delivery, and of failed writes.
+// metadata.yaml lists them.
 const (
 	refusedBlocked = "blocked"
-	// refusedRejected is for what the destination does not take.
+	// refusedRejected means that the backend rejected the profiles.
 	refusedRejected = "rejected"
 
 	failedFull   = "full"
@@ -34,6 +34,7 @@ type telemetry struct {
 	builder *metadata.TelemetryBuilder
 }
 
+// newTelemetry has a copy in the exporter profile_view, because the generated builders share no type.
 func newTelemetry(set exporter.Settings) (*telemetry, error) {
 	builder, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
@@ -47,7 +48,7 @@ func newTelemetry(set exporter.Settings) (*telemetry, error) {
 	})}, nil
 }
 
-// wrote counts a file that was written or was there already.
+// wrote counts a file that was written, or that existed with the same content.
 func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload *pprof.Payload) {
 	if !result.Written() {
 		t.builder.ExporterPprofFilesUnchanged.Add(ctx, 1, t.Plain)
@@ -61,12 +62,12 @@ func (t *telemetry) wrote(ctx context.Context, result filestore.Result, payload 
 	t.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 }
 
-// requested counts a request by what came of it.
+// requested counts a request by its outcome.
 func (t *telemetry) requested(ctx context.Context, outcome string) {
 	t.builder.ExporterPprofRequests.Add(ctx, 1, t.With(attribute.String("outcome", outcome)))
 }
 
-// sent counts what a request took along.
+// sent counts the contents of a request that the backend accepted.
 func (t *telemetry) sent(ctx context.Context, size int64, batch *httpBatch) {
 	t.builder.ExporterPprofBytesSent.Add(ctx, size, t.Plain)
 	t.builder.ExporterPprofLabelsDropped.Add(ctx, int64(batch.labelsDropped), t.Plain)
@@ -78,13 +79,13 @@ func (t *telemetry) failed(ctx context.Context, reason string) {
 }
 
 func (t *telemetry) removed(reason filestore.Reason, size int64) {
-	because := t.Because(string(reason))
-	t.builder.ExporterPprofFilesRemoved.Add(context.Background(), 1, because)
-	t.builder.ExporterPprofBytesRemoved.Add(context.Background(), size, because)
+	attributes := t.Because(string(reason))
+	t.builder.ExporterPprofFilesRemoved.Add(context.Background(), 1, attributes)
+	t.builder.ExporterPprofBytesRemoved.Add(context.Background(), size, attributes)
 }
 
-// holds reports what the store has, whenever metrics are read.
-func (t *telemetry) holds(store *filestore.Store) error {
+// observeStore reports the number and size of the store's files whenever the metrics are read.
+func (t *telemetry) observeStore(store *filestore.Store) error {
 	err := t.builder.RegisterExporterPprofHeldFilesCallback(func(_ context.Context, o metric.Int64Observer) error {
 		if files, _, known := store.Held(); known {
 			o.Observe(files, t.Plain)

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 )
 
-// points are the data points of one or no further attribute.
+// points returns data points with at most one attribute beside the name of the exporter.
 func points(value int64, attributes ...attribute.KeyValue) []metricdata.DataPoint[int64] {
 	set := attribute.NewSet(append(attributes, attribute.String("exporter", "pprof"))...)
 	return []metricdata.DataPoint[int64]{{Value: value, Attributes: set}}
@@ -27,7 +27,7 @@ func points(value int64, attributes ...attribute.KeyValue) []metricdata.DataPoin
 
 func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
 
-// onlyValues leaves out when a value was recorded and in which span.
+// onlyValues ignores the times and exemplars of the data points.
 func onlyValues() []metricdatatest.Option {
 	return []metricdatatest.Option{metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars()}
 }

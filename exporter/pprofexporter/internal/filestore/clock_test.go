@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestFilesOfTheFuture: the clock was ahead when they were written, or was set back since. They count as the youngest:
-// they go by age once the clock has passed their time by max_age, and keep no other file from going.
+// TestFilesOfTheFuture: the clock was ahead when the files were written, or was set back later. These files count as the youngest.
+// They are removed when they are older than max_age. They do not prevent the removal of other files.
 func TestFilesOfTheFuture(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	var removed removals
-	options.MaxAge, options.Removed = time.Hour, removed.add
+	options.MaxAge, options.OnRemove = time.Hour, removed.add
 	synctest.Test(t, func(t *testing.T) {
 		before(t, options, func(s *Store) {
 			write(t, s, "a/cpu/future.pb.gz", -2*time.Hour)
@@ -36,7 +36,7 @@ func TestFilesOfTheFuture(t *testing.T) {
 	})
 }
 
-// TestSizeWithFilesOfTheFuture: the size is kept to, whatever the times are. What seems to be the youngest goes last.
+// TestSizeWithFilesOfTheFuture: the limit of the size holds for any times. The file with the latest time is removed last.
 func TestSizeWithFilesOfTheFuture(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	synctest.Test(t, func(t *testing.T) {

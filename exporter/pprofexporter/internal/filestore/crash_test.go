@@ -22,7 +22,7 @@ import (
 // crashDirectory makes the test binary a process that writes until it is killed.
 const crashDirectory = "FILESTORE_TEST_CRASH_DIRECTORY"
 
-// content is large enough to take several writes of the file system, and tells whether all of it is there.
+// content is so large that the file system writes it in several parts, and shows whether it is complete.
 func content(seed int) []byte {
 	data := bytes.Repeat(fmt.Appendf(nil, "%d:%x ", seed, seed*seed), 20_000)
 	return append(data, "end"...)
@@ -31,7 +31,7 @@ func content(seed int) []byte {
 func writeUntilKilled() {
 	s, err := Open(Options{
 		Directory: os.Getenv(crashDirectory), FileMode: 0o640, DirectoryMode: 0o750, Level: 1, Depth: 3,
-		Trouble: func(error) {},
+		OnError: func(error) {},
 	})
 	if err != nil {
 		panic(err)
@@ -49,7 +49,7 @@ func writeUntilKilled() {
 	wait.Wait()
 }
 
-// A killed process leaves whole files and temporary ones, which the next start removes. Other files stay.
+// A killed process leaves complete files, and temporary files that the next start removes. Other files stay.
 func TestCrash(t *testing.T) {
 	directory := t.TempDir()
 	command := exec.CommandContext(t.Context(), os.Args[0])
@@ -94,7 +94,7 @@ func leave(t *testing.T, directory, name, content string) {
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// Who reads while others write sees whole files only.
+// A reader sees complete files only, while others write.
 func TestReadersSeeWholeFiles(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)

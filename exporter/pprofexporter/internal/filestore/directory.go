@@ -10,7 +10,8 @@ import (
 	"runtime"
 )
 
-// directory is what the store does with its directory. Names have slashes, are relative, and cannot lead out of it.
+// directory has the operations that the store does in its directory. Names are relative and have slashes. No name leads outside
+// of the directory.
 type directory interface {
 	Create(name string, mode fs.FileMode) (file, error)
 	Open(name string) (*os.File, error)
@@ -26,14 +27,14 @@ type directory interface {
 	Close() error
 }
 
-// file is what the store does with a file that it writes.
+// file has the operations on a file that the store writes.
 type file interface {
 	Write(data []byte) (int, error)
 	Sync() error
 	Close() error
 }
 
-// rootDirectory is the directory of a file system.
+// rootDirectory is a directory in a file system.
 type rootDirectory struct{ *os.Root }
 
 func openRoot(name string) (directory, error) {
@@ -44,13 +45,13 @@ func openRoot(name string) (directory, error) {
 	return rootDirectory{root}, nil
 }
 
-// Create makes a file that must not exist, not even as a symbolic link.
+// Create creates a file. It fails if the name exists, even as a symbolic link.
 func (d rootDirectory) Create(name string, mode fs.FileMode) (file, error) {
 	return d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 func (d rootDirectory) Sync(name string) error {
-	if runtime.GOOS == "windows" { // does not open directories for that, and needs no sync of names
+	if runtime.GOOS == "windows" { // Windows cannot sync a directory: the system decides when a name is on disk
 		return nil
 	}
 	opened, err := d.Open(name)
@@ -61,7 +62,7 @@ func (d rootDirectory) Sync(name string) error {
 	return opened.Sync()
 }
 
-// makeDirectories makes a directory and those above it, durably.
+// makeDirectories creates a directory and its parents, and makes their names durable.
 func makeDirectories(d directory, name string, mode fs.FileMode) error {
 	if name == "." {
 		return nil

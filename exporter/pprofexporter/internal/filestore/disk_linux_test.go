@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noise does not compress, so that its size is about that of its file.
+// noise cannot be compressed, so that its file has about the same size.
 func noise(size int, seed uint64) []byte {
 	data := make([]byte, size)
 	random := rand.NewChaCha8([32]byte{byte(seed)})
@@ -33,7 +33,7 @@ func smallDisk(t *testing.T) string {
 	return directory
 }
 
-// On a disk that is really full nothing is left behind, and once there is room the same write succeeds.
+// A write on a full disk leaves no file behind. The same write succeeds when there is space.
 func TestFullDisk(t *testing.T) {
 	directory := smallDisk(t)
 	s := newStore(t, newOptions(t, directory))

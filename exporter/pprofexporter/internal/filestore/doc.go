@@ -3,12 +3,12 @@
 
 // Package filestore keeps gzipped pprofs as files of one directory.
 //
-// A file appears under its name only when all of it is on disk: it is written under a temporary name in the same
-// directory, synced, given its name, and the directory is synced. A file that stands at the name already is never
-// replaced: where it holds the same pprof nothing is written, so that a repeated write does no harm; where it holds
-// something else, the new file's name gets a suffix made of its content.
+// A file gets its name only when its content is on disk. The store writes a temporary file in the same directory, syncs it, gives
+// it its name, and syncs the directory. The store never replaces a file. If a file with the same pprof has the name, the store
+// writes nothing, so that a write can be repeated. If another file has the name, the name of the new file gets a suffix, which is
+// a hash of its content.
 //
-// All access goes through [os.Root]: no name and no symbolic link leads out of the directory.
+// All access uses [os.Root]: no name and no symbolic link leads outside of the directory.
 //
-// Files are removed by age and by total size, the oldest first, and only those that the store's pattern says are its own.
+// The store removes files by age and by total size, the oldest first. It removes only files whose names match its template.
 package filestore // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"

@@ -10,23 +10,23 @@ import (
 	"syscall"
 )
 
-// ErrBlocked is the error of a file whose name cannot be had, whatever the state of the disk: something else stands
-// where one of its directories should be, or the file system does not take the name or the size. Writing it again is
-// of no use until someone clears the way.
+// ErrBlocked means that a file cannot be written, whatever the state of the disk: something other than a directory has the name of
+// one of its directories, or the file system does not support the name or the size. A retry fails until someone removes the
+// cause.
 var ErrBlocked = errors.New("the path is blocked")
 
-// Class says what kind of failure an error of [Store.Write] is.
+// Class is the kind of an error of [Store.Write].
 type Class int
 
-// The classes. All but ClassBlocked may end by themselves or by an operator's hand.
+// The classes. A retry can succeed after an error of any class but ClassBlocked.
 const (
-	// ClassOther is what fits no other class, such as an I/O error.
+	// ClassOther is every other error, such as an I/O error.
 	ClassOther Class = iota
 	// ClassFull: no space or quota is left.
 	ClassFull
-	// ClassDenied: the process may not write here, or the file system is read-only.
+	// ClassDenied: the process has no permission to write, or the file system is read-only.
 	ClassDenied
-	// ClassBlocked is that of [ErrBlocked].
+	// ClassBlocked: see [ErrBlocked].
 	ClassBlocked
 )
 
@@ -55,14 +55,14 @@ func isAny(err error, numbers ...syscall.Errno) bool {
 func isExist(err error) bool  { return errors.Is(err, fs.ErrExist) }
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// blocker returns the first of the directories that lead to name that is there and no directory of this tree: a file,
-// a symbolic link that leads out of it or nowhere. Empty if there is none.
-func blocker(d directory, name string) string {
+// blockingPath returns the first parent of name that exists and is not a directory of this tree: it is a file, or a symbolic link
+// that is broken or leads outside. It returns an empty string if there is none.
+func blockingPath(d directory, name string) string {
 	parent := path.Dir(name)
 	if parent == "." {
 		return ""
 	}
-	if found := blocker(d, parent); found != "" {
+	if found := blockingPath(d, parent); found != "" {
 		return found
 	}
 	if _, err := d.Lstat(parent); err != nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faultyDirectory fails some of its operations. Nothing else distinguishes it from a directory.
+// faultyDirectory is a directory of which some operations fail.
 type faultyDirectory struct {
 	directory
 	mu    sync.Mutex
 	steps []string
-	// fails tells whether the operation, which is the step'th so far, fails, and how.
+	// fails returns the error of an operation, or nil. step counts the operations so far.
 	fails func(step int, operation string) error
 }
 
@@ -140,8 +140,8 @@ func newFaultyStore(t *testing.T, options Options) (*Store, *faultyDirectory) {
 	return s, faulty
 }
 
-// Each operation of a write fails in turn, once or until the disk is well again. Whatever fails: the error is of the
-// right class, the next write succeeds, the file is counted once, and there is one file in the end.
+// Each operation of a write fails in turn, once or several times. Whatever fails, the error has the right class, the next write
+// succeeds, the file is counted once, and there is one file in the end.
 func TestEachOperationFails(t *testing.T) {
 	classes := map[error]Class{
 		syscall.ENOSPC: ClassFull, syscall.EDQUOT: ClassFull, syscall.EROFS: ClassDenied, syscall.EACCES: ClassDenied, syscall.EIO: ClassOther,
@@ -164,12 +164,12 @@ func TestEachOperationFails(t *testing.T) {
 	}
 }
 
-// failStep returns the operations of the write that met the failure.
+// failStep returns the operations of the write that failed.
 func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []string {
 	t.Helper()
 	options := newOptions(t, t.TempDir())
-	troubles := 0
-	options.Trouble = func(error) { troubles++ }
+	failures := 0
+	options.OnError = func(error) { failures++ }
 	s, faulty := newFaultyStore(t, options)
 	faulty.set(func(n int, _ string) error {
 		if n == step || lasting && n > step {
@@ -185,7 +185,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 		assert.Equal(t, class, ClassOf(err), "%s: %v", what, err)
 	case len(operations) >= step: // the write could do without the operation
 		assert.Contains(t, []string{"link", "remove"}, operations[step-1], what)
-		assert.Equal(t, operations[step-1] == "remove", troubles == 1, what)
+		assert.Equal(t, operations[step-1] == "remove", failures == 1, what)
 	}
 	faulty.set(nil)
 	second, err := s.Write("a/b/c.pb.gz", content(step), nil)
@@ -209,7 +209,7 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 	return operations
 }
 
-// What is done in which order, so that a power cut finds no file or all of it, and none that was reported is missing.
+// The order of the operations: after a power failure a file is complete or does not exist, and each file that was reported exists.
 func TestOrderOfOperations(t *testing.T) {
 	s, faulty := newFaultyStore(t, newOptions(t, t.TempDir()))
 	for _, want := range [][]string{
@@ -226,7 +226,7 @@ func TestOrderOfOperations(t *testing.T) {
 	}
 }
 
-// A file system without hard links, such as FAT: still nothing is replaced.
+// On a file system without hard links, such as FAT, no file is replaced either.
 func TestWithoutLinks(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s, faulty := newFaultyStore(t, options)
@@ -252,7 +252,7 @@ func TestWithoutLinks(t *testing.T) {
 	assert.Len(t, tree(t, options.Directory), 8)
 }
 
-// A full disk does not keep the collector from starting; one that cannot be written to does.
+// The Collector starts with a full disk, but not without the permission to write.
 func TestOpenOnABadDisk(t *testing.T) {
 	for cause, starts := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EACCES: false, syscall.EROFS: false} {
 		s, err := open(newOptions(t, t.TempDir()), func(name string) (directory, error) {
@@ -281,7 +281,7 @@ func TestFoldsCase(t *testing.T) {
 	assert.True(t, s.FoldsCase())
 }
 
-// foldingDirectory takes A and a for the same name.
+// foldingDirectory treats A and a as the same name.
 type foldingDirectory struct{ directory }
 
 func (d foldingDirectory) Lstat(name string) (fs.FileInfo, error) {

@@ -3,5 +3,5 @@
 
 package filestore
 
-// isFull knows ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL and ERROR_DISK_QUOTA_EXCEEDED.
+// isFull returns whether err is ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL or ERROR_DISK_QUOTA_EXCEEDED.
 func isFull(err error) bool { return isAny(err, 39, 112, 1295) }

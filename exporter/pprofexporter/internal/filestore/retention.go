@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Reason says which bound a file was removed for.
+// Reason is the limit for which a file was removed.
 type Reason string
 
 // The reasons.
@@ -26,28 +26,29 @@ const (
 )
 
 const (
-	// checkInterval is the time between two looks at the bounds, which cost nothing while there is nothing to remove.
+	// checkInterval is the time between two checks of the limits. A check is cheap while there is nothing to remove.
 	checkInterval = time.Second
-	// recountInterval is the longest time between two walks, so that what others removed is noticed.
+	// recountInterval is the maximum time between two walks. A walk finds the files that others removed.
 	recountInterval = time.Hour
-	// troublePause is the time without removals after one that failed.
-	troublePause = time.Minute
-	// walkShare keeps walks to a tenth of the time.
+	// errorPause is the pause after a removal or a walk that failed.
+	errorPause = time.Minute
+	// walkShare limits walks to one tenth of the time.
 	walkShare = 10
-	// maxOldest is how many files a walk remembers, the oldest ones. One walk so serves that many removals.
+	// maxOldest is the number of the oldest files that a walk remembers. One walk is enough for this many removals.
 	maxOldest = 10_000
 )
 
-// retention removes old files. It knows the oldest files of the last walk; all others are younger than these, so the
-// directory need not be read again before they are gone.
+// retention removes old files. It remembers the oldest files of the last walk. All other files are younger, so that it need not read
+// the directory again before these are removed.
 type retention struct {
 	store *Store
-	// oldest are the next files to remove, in this order. All files that are not in it are at least as young as bound.
-	oldest []entry
-	bound  time.Time
+	// oldest has the next files to remove, in this order. No other file is older than minTime.
+	oldest  []entry
+	minTime time.Time
+	// epoch and walked are the epoch and the time of the last walk.
 	epoch  int
 	walked time.Time
-	// nextWalk and nextRemoval are the earliest times for these.
+	// nextWalk and nextRemoval are the earliest times of the next walk and removal.
 	nextWalk, nextRemoval time.Time
 }
 
@@ -59,14 +60,14 @@ type entry struct {
 
 func newRetention(s *Store) *retention { return &retention{store: s} }
 
-func (r *retention) bounded() bool {
+func (r *retention) hasLimits() bool {
 	return r.store.options.MaxAge > 0 || r.store.options.MaxTotalSize > 0
 }
 
-// run removes what a crash left, then keeps to the bounds until ctx is done.
+// run removes the temporary files that a crash left. Then it enforces the limits until ctx is done.
 func (r *retention) run(ctx context.Context) {
 	r.walk(ctx, true)
-	if !r.bounded() {
+	if !r.hasLimits() {
 		return
 	}
 	ticker := time.NewTicker(checkInterval)
@@ -80,11 +81,11 @@ func (r *retention) run(ctx context.Context) {
 	}
 }
 
-// enforce removes files until the bounds are kept.
+// enforce removes files until no limit is exceeded.
 func (r *retention) enforce(ctx context.Context) {
 	for ctx.Err() == nil && !time.Now().Before(r.nextRemoval) {
 		reason, due := r.due()
-		outdated := r.epoch != r.store.holdings.getEpoch() || time.Since(r.walked) > recountInterval
+		outdated := r.epoch != r.store.usage.getEpoch() || time.Since(r.walked) > recountInterval
 		switch {
 		case outdated || due && len(r.oldest) == 0:
 			if time.Now().Before(r.nextWalk) {
@@ -100,45 +101,45 @@ func (r *retention) enforce(ctx context.Context) {
 	}
 }
 
-// due tells whether a file must go. The last one never goes for its size.
+// due returns whether the oldest file must be removed, and why. The last file is never removed for its size.
 func (r *retention) due() (Reason, bool) {
 	options := r.store.options
-	first := r.bound
+	first := r.minTime
 	if len(r.oldest) > 0 {
 		first = r.oldest[0].time
 	}
 	if options.MaxAge > 0 && time.Since(first) > options.MaxAge {
 		return ReasonAge, true
 	}
-	files, bytes, known := r.store.holdings.get()
+	files, bytes, known := r.store.usage.get()
 	return ReasonSize, options.MaxTotalSize > 0 && known && bytes > options.MaxTotalSize && files > 1
 }
 
-// remove removes one file, and its directories as far as they are empty then.
+// remove removes one file, and its parent directories that are then empty.
 func (r *retention) remove(e entry, reason Reason) {
 	d := r.store.directory()
 	info, err := d.Lstat(e.name)
 	if err == nil {
 		if !info.Mode().IsRegular() || info.Size() != e.size || !info.ModTime().Equal(e.time) {
-			return // no more what it was: the next walk decides
+			return // the file has changed: the next walk decides
 		}
 		err = d.Remove(e.name)
 	}
 	switch {
 	case err == nil:
-		r.store.holdings.removed(e.size)
-		r.store.options.Removed(reason, e.size)
+		r.store.usage.removed(e.size)
+		r.store.options.OnRemove(reason, e.size)
 		removeEmpty(d, path.Dir(e.name))
 	case isAbsent(err):
-		r.store.holdings.removed(e.size)
+		r.store.usage.removed(e.size)
 	default:
-		r.store.options.Trouble(fmt.Errorf("cannot remove %q, which is due for its %s: %w", e.name, reason, err))
-		r.bound = e.time // so that another walk finds it again
-		r.nextRemoval = time.Now().Add(troublePause)
+		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
+		r.minTime = e.time // so that the next walk finds the file again
+		r.nextRemoval = time.Now().Add(errorPause)
 	}
 }
 
-// removeEmpty removes a directory and those above it as long as they are empty.
+// removeEmpty removes a directory and its parents until one is not empty.
 func removeEmpty(d directory, name string) {
 	for ; name != "."; name = path.Dir(name) {
 		info, err := d.Lstat(name)
@@ -148,7 +149,7 @@ func removeEmpty(d directory, name string) {
 	}
 }
 
-// openRoot opens the directory. It tries again if the store has just opened it anew, because it had been removed.
+// openRoot opens the directory. It tries again if the store has just replaced the directory, because someone had removed it.
 func (r *retention) openRoot() (*os.Root, error) {
 	for {
 		current := r.store.directory()
@@ -159,41 +160,41 @@ func (r *retention) openRoot() (*os.Root, error) {
 	}
 }
 
-// walk counts the files, remembers the oldest, and removes stale temporary files if told to.
+// walk counts the files and remembers the oldest. With removeStale it removes the temporary files that a crash left.
 func (r *retention) walk(ctx context.Context, removeStale bool) {
 	begin := time.Now()
 	root, err := r.openRoot()
 	if err != nil {
-		r.store.options.Trouble(fmt.Errorf("cannot open the directory to look for old files: %w", err))
-		r.nextWalk = begin.Add(troublePause)
+		r.store.options.OnError(fmt.Errorf("cannot open the directory to find old files: %w", err))
+		r.nextWalk = begin.Add(errorPause)
 		return
 	}
 	defer root.Close()
 
 	var stale []string
 	var files, bytes int64
-	holdings := &r.store.holdings
-	r.oldest, r.bound, r.walked = nil, begin, begin
-	r.epoch = holdings.beginWalk()
+	usage := &r.store.usage
+	r.oldest, r.minTime, r.walked = nil, begin, begin
+	r.epoch = usage.beginWalk()
 	walker := walker{
 		wanted: func(name string) bool {
-			return r.store.isStale(path.Base(name)) || r.bounded() && r.store.options.Owns(name)
+			return r.store.isStale(path.Base(name)) || r.hasLimits() && r.store.options.Owns(name)
 		},
 		visit: func(name string, info fs.FileInfo) {
 			if r.store.isStale(path.Base(name)) {
 				stale = append(stale, name)
 				return
 			}
-			if !holdings.isFresh(name) {
+			if !usage.isFresh(name) {
 				files++
 				bytes += info.Size()
 			}
 			r.remember(entry{name: name, time: info.ModTime(), size: info.Size()})
 		},
-		trouble: r.store.options.Trouble,
+		onError: r.store.options.OnError,
 	}
 	err = walker.walk(ctx, root, "", r.store.options.Depth)
-	holdings.endWalk(r.epoch, err == nil && r.bounded(), files, bytes)
+	usage.endWalk(r.epoch, err == nil && r.hasLimits(), files, bytes)
 	r.trim()
 	r.nextWalk = time.Now().Add((walkShare - 1) * time.Since(begin))
 	if removeStale {
@@ -207,15 +208,15 @@ func (r *retention) remember(e entry) {
 	}
 }
 
-// trim sorts the files and forgets the younger ones.
+// trim sorts the files and keeps the oldest maxOldest of them.
 func (r *retention) trim() {
 	slices.SortFunc(r.oldest, func(a, b entry) int {
 		return cmp.Or(a.time.Compare(b.time), strings.Compare(a.name, b.name))
 	})
 	if len(r.oldest) > maxOldest {
-		// What was forgotten before may be older than what is forgotten now.
-		if first := r.oldest[maxOldest].time; first.Before(r.bound) {
-			r.bound = first
+		// An earlier trim may have dropped files that are older than those of this one.
+		if first := r.oldest[maxOldest].time; first.Before(r.minTime) {
+			r.minTime = first
 		}
 		r.oldest = r.oldest[:maxOldest:maxOldest]
 	}
@@ -225,7 +226,7 @@ func (r *retention) removeStale(names []string) {
 	d := r.store.directory()
 	for _, name := range names {
 		if err := d.Remove(name); err != nil && !isAbsent(err) {
-			r.store.options.Trouble(fmt.Errorf("cannot remove the temporary file %q: %w", name, err))
+			r.store.options.OnError(fmt.Errorf("cannot remove the temporary file %q: %w", name, err))
 		}
 	}
 }

@@ -22,14 +22,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// age makes a file as if it were written that long ago.
+// age sets the time of a file to the given duration ago.
 func age(t *testing.T, options Options, name string, ago time.Duration) {
 	t.Helper()
 	written := time.Now().Add(-ago)
 	require.NoError(t, os.Chtimes(below(options.Directory, name), written, written))
 }
 
-// write writes a file and makes it that old.
+// write writes a file and sets its age.
 func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
 	t.Helper()
 	result, err := s.Write(name, []byte(name), nil)
@@ -38,7 +38,7 @@ func write(t *testing.T, s *Store, name string, ago time.Duration) int64 {
 	return result.Size
 }
 
-// before writes files in an earlier run, which kept all.
+// before writes files with an earlier store, which has no limits.
 func before(t *testing.T, options Options, write func(s *Store)) {
 	t.Helper()
 	options.MaxAge, options.MaxTotalSize = 0, 0
@@ -53,7 +53,7 @@ func names(t *testing.T, options Options) []string {
 	return slices.Sorted(maps.Keys(tree(t, options.Directory)))
 }
 
-// removals counts what the store says that it removed.
+// removals counts the files that the store reports as removed.
 type removals struct {
 	mu    sync.Mutex
 	files map[Reason]int
@@ -73,7 +73,7 @@ func (r *removals) add(reason Reason, size int64) {
 func TestMaxAge(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	var removed removals
-	options.MaxAge, options.Removed = time.Hour, removed.add
+	options.MaxAge, options.OnRemove = time.Hour, removed.add
 	leave(t, options.Directory, "a/cpu/foreign.txt", "")
 	synctest.Test(t, func(t *testing.T) {
 		var size int64
@@ -107,7 +107,7 @@ func TestMaxAge(t *testing.T) {
 func TestMaxTotalSize(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	var removed removals
-	options.Removed = removed.add
+	options.OnRemove = removed.add
 	leave(t, options.Directory, "a/b/foreign.txt", "")
 	synctest.Test(t, func(t *testing.T) {
 		var size int64
@@ -141,7 +141,7 @@ func TestMaxTotalSize(t *testing.T) {
 	})
 }
 
-// A bound that one file exceeds does not remove the file that was written last.
+// If one file alone exceeds the limit, the file that was written last remains.
 func TestMaxTotalSizeKeepsTheLast(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	options.MaxTotalSize = 1
@@ -156,7 +156,7 @@ func TestMaxTotalSizeKeepsTheLast(t *testing.T) {
 	})
 }
 
-// What others remove or change is noticed in time, and a file that changed is not taken for the old one.
+// The store notices files that others removed or changed. It does not remove a file that has changed since the walk.
 func TestOthersInTheDirectory(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	options.MaxAge = 3 * time.Hour
@@ -182,11 +182,11 @@ func TestOthersInTheDirectory(t *testing.T) {
 	})
 }
 
-// A file that cannot be removed costs one attempt and one warning a minute, and the others go.
+// A file that cannot be removed causes one attempt and one warning per minute. The other files are removed.
 func TestRemovalFails(t *testing.T) {
 	options := newOptions(t, t.TempDir())
-	troubles := 0
-	options.MaxAge, options.Trouble = time.Hour, func(error) { troubles++ }
+	failures := 0
+	options.MaxAge, options.OnError = time.Hour, func(error) { failures++ }
 	synctest.Test(t, func(t *testing.T) {
 		before(t, options, func(s *Store) {
 			write(t, s, "a/b/1.pb.gz", 59*time.Minute)
@@ -202,7 +202,7 @@ func TestRemovalFails(t *testing.T) {
 		time.Sleep(12 * time.Minute)
 		synctest.Wait()
 		assert.Len(t, names(t, options), 2)
-		assert.InDelta(t, 11, troubles, 1)
+		assert.InDelta(t, 11, failures, 1)
 		faulty.set(nil)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -210,8 +210,8 @@ func TestRemovalFails(t *testing.T) {
 	})
 }
 
-// The directory is replaced: the store counts anew.
-func TestHoldingsAfterTheDirectoryWasRemoved(t *testing.T) {
+// The directory is replaced: the store counts the files again.
+func TestUsageAfterTheDirectoryWasRemoved(t *testing.T) {
 	options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
 	options.MaxAge = time.Hour
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestHoldingsAfterTheDirectoryWasRemoved(t *testing.T) {
 	})
 }
 
-// Each file is counted once, whether a walk or its writer sees it first.
+// Each file is counted once, whether the walk or the write comes first.
 func TestCountDuringWalk(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	before(t, options, func(s *Store) {
@@ -237,7 +237,7 @@ func TestCountDuringWalk(t *testing.T) {
 	})
 	opened := make(chan *Store, 1)
 	once := sync.OnceFunc(func() {
-		// The walk has one of the directories before it, and has read the names in the other.
+		// The walk has read the names of one directory, and not yet those of the other.
 		s := <-opened
 		for _, name := range []string{"a/b/new.pb.gz", "z/b/new.pb.gz"} {
 			_, err := s.Write(name, []byte("profile"), nil)
@@ -258,14 +258,14 @@ func TestCountDuringWalk(t *testing.T) {
 	assert.Equal(t, bytes, again)
 }
 
-// However many files there are, a walk remembers the oldest and what it may know of the others.
+// However many files there are, a walk remembers the oldest files and the minimum time of the others.
 func TestRememberTheOldest(t *testing.T) {
 	now := time.Now()
 	all := make([]entry, 4*maxOldest+17)
 	for i := range all {
 		all[i] = entry{name: strconv.Itoa(i), time: now.Add(time.Duration(rand.IntN(1_000_000)) * time.Millisecond)}
 	}
-	retention := &retention{bound: now.Add(time.Hour)}
+	retention := &retention{minTime: now.Add(time.Hour)}
 	for _, e := range all {
 		retention.remember(e)
 		require.LessOrEqual(t, len(retention.oldest), 2*maxOldest)
@@ -273,17 +273,17 @@ func TestRememberTheOldest(t *testing.T) {
 	retention.trim()
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.name, b.name)) })
 	assert.Equal(t, all[:maxOldest], retention.oldest)
-	assert.Equal(t, all[maxOldest].time, retention.bound)
+	assert.Equal(t, all[maxOldest].time, retention.minTime)
 }
 
-// TestRememberInOrder: the bound is the age of the oldest that was forgotten, however early that was.
+// TestRememberInOrder: minTime is the time of the oldest file that was dropped, however early it was dropped.
 func TestRememberInOrder(t *testing.T) {
 	now := time.Now()
-	retention := &retention{bound: now.Add(24 * time.Hour)}
+	retention := &retention{minTime: now.Add(24 * time.Hour)}
 	for i := range 4*maxOldest + 17 {
 		retention.remember(entry{name: strconv.Itoa(i), time: now.Add(time.Duration(i) * time.Second)})
 	}
 	retention.trim()
 	assert.Len(t, retention.oldest, maxOldest)
-	assert.Equal(t, now.Add(maxOldest*time.Second), retention.bound)
+	assert.Equal(t, now.Add(maxOldest*time.Second), retention.minTime)
 }

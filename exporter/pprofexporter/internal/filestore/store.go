@@ -22,56 +22,56 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// temporaryPrefix begins the names of files that are being written. They end unlike the files that are kept.
+// temporaryPrefix is the start of the names of temporary files. Their names do not end in [pathname.Suffix].
 const temporaryPrefix = ".tmp-"
 
-// temporaryName are the names that [Store.temporary] makes.
+// temporaryName matches the names that [Store.temporary] returns.
 var temporaryName = regexp.MustCompile(`^\.tmp-[0-9a-f]{8}-[0-9a-z]+$`)
 
 // Options configure a [Store].
 type Options struct {
-	// Directory is made, with those above it, if it is not there.
+	// Directory is the directory of the files. The store creates it and its parents if they do not exist.
 	Directory string
-	// FileMode and DirectoryMode are those of what the store makes, less the process's umask.
+	// FileMode and DirectoryMode are the permissions of new files and directories, before the umask of the process.
 	FileMode      fs.FileMode
 	DirectoryMode fs.FileMode
-	// Level is that of the compression, 1 to 9.
+	// Level is the level of gzip, from 1 to 9.
 	Level int
 
-	// Owns tells the store's files from those of others by their paths; Depth is the number of their segments.
+	// Owns returns whether a path is the path of one of the store's files. Depth is the number of segments of such a path.
 	Owns  func(path string) bool
 	Depth int
-	// MaxAge and MaxTotalSize bound what is kept. Zero means no bound.
+	// MaxAge and MaxTotalSize limit the files that the store keeps. Zero means no limit.
 	MaxAge       time.Duration
 	MaxTotalSize int64
 
-	// Removed is called for each file that was removed to keep to a bound.
-	Removed func(reason Reason, size int64)
-	// Trouble is called with what went wrong where no caller waits for an error.
-	Trouble func(error)
+	// OnRemove is called for each file that was removed because of a limit.
+	OnRemove func(reason Reason, size int64)
+	// OnError is called with the errors of work in the background.
+	OnError func(error)
 }
 
 // Store keeps pprofs in files. Safe for concurrent use.
 type Store struct {
 	options Options
-	// open is openRoot; tests put a faulty directory in its place.
+	// open is openRoot. Tests replace it with one that returns a faulty directory.
 	open func(name string) (directory, error)
-	// token tells the temporary files of this store from those that a crash left.
+	// token is in the names of this store's temporary files. A crash left those with another token.
 	token   string
 	counter atomic.Uint64
 
 	mu      sync.RWMutex // guards current
 	current directory
 
-	holdings holdings
+	usage    usage
 	buffers  scratch.Keeper[[]byte]
 	foldCase bool
 
 	stop func() // ends the removal and waits for it
 }
 
-// Open makes a store and starts its removal of old files. It fails if the directory cannot be made or written to, but
-// not because the disk is full.
+// Open returns a store and starts its removal of old files. It fails if the directory cannot be created or written to. A full disk
+// is no error.
 func Open(options Options) (*Store, error) {
 	return open(options, openRoot)
 }
@@ -97,18 +97,18 @@ func open(options Options, openDirectory func(name string) (directory, error)) (
 	return s, nil
 }
 
-// Close ends the removal of old files. Writes that run end first; later ones fail.
+// Close stops the removal of old files, waits for running writes and closes the directory. Later writes fail.
 func (s *Store) Close() error {
 	s.stop()
 	return s.directory().Close()
 }
 
-// FoldsCase tells whether the file system takes A and a for the same name.
+// FoldsCase returns whether A and a are the same name in the file system.
 func (s *Store) FoldsCase() bool { return s.foldCase }
 
-// Held returns how many files the store has and how many bytes they have. It is not known before the directory was
-// read once, and never where there is no bound to keep to.
-func (s *Store) Held() (files, bytes int64, known bool) { return s.holdings.get() }
+// Held returns the number of the store's files and their bytes. They are not known before the first walk, and never without a
+// limit.
+func (s *Store) Held() (files, bytes int64, known bool) { return s.usage.get() }
 
 func (s *Store) directory() directory {
 	s.mu.RLock()
@@ -118,7 +118,7 @@ func (s *Store) directory() directory {
 
 func (s *Store) openDirectory() (directory, error) {
 	if err := os.MkdirAll(s.options.Directory, s.options.DirectoryMode); err != nil {
-		return nil, fmt.Errorf("cannot make the directory: %w", err)
+		return nil, fmt.Errorf("cannot create the directory: %w", err)
 	}
 	d, err := s.open(s.options.Directory)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Store) openDirectory() (directory, error) {
 	return d, nil
 }
 
-// reopen makes the directory again if someone removed it; what is opened is then of no use any more.
+// reopen creates the directory again if someone removed it. opened is the directory that the caller used.
 func (s *Store) reopen(opened directory) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,11 +147,11 @@ func (s *Store) reopen(opened directory) error {
 	}
 	opened.Close()
 	s.current = d
-	s.holdings.forget()
+	s.usage.reset()
 	return nil
 }
 
-// probe writes an empty file and looks for it in upper case.
+// probe checks that a file can be created, and whether the file system folds case.
 func (s *Store) probe() error {
 	name := s.temporary(".")
 	f, err := s.current.Create(name, s.options.FileMode)
@@ -164,18 +164,18 @@ func (s *Store) probe() error {
 	_, err = s.current.Lstat(strings.ToUpper(name))
 	s.foldCase = err == nil
 	err = s.current.Remove(name)
-	if isAbsent(err) { // another store of this directory took it for stale
+	if isAbsent(err) { // another store of this directory removed it as stale
 		err = nil
 	}
 	return errors.Join(f.Close(), err)
 }
 
-// temporary returns a new name for a file that is being written.
+// temporary returns a new name for a temporary file.
 func (s *Store) temporary(parent string) string {
 	return path.Join(parent, temporaryPrefix+s.token+"-"+strconv.FormatUint(s.counter.Add(1), 36))
 }
 
-// isStale tells whether a file was being written by a store that is no more.
+// isStale returns whether name is the name of a temporary file of another store, which a crash left.
 func (s *Store) isStale(name string) bool {
 	return temporaryName.MatchString(name) && !strings.HasPrefix(name, temporaryPrefix+s.token+"-")
 }

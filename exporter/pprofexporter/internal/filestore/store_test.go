@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newOptions own every .pb.gz that is two directories deep. No trouble is expected.
+// newOptions returns options of a store that owns every .pb.gz file two levels deep. An error in the background fails the test.
 func newOptions(t *testing.T, directory string) Options {
 	t.Helper()
 	return Options{
@@ -38,8 +38,8 @@ func newOptions(t *testing.T, directory string) Options {
 		Level:         1,
 		Owns:          func(path string) bool { return strings.HasSuffix(path, ".pb.gz") && strings.Count(path, "/") == 2 },
 		Depth:         3,
-		Removed:       func(Reason, int64) {},
-		Trouble:       func(err error) { t.Errorf("trouble: %v", err) },
+		OnRemove:      func(Reason, int64) {},
+		OnError:       func(err error) { t.Errorf("error in the background: %v", err) },
 	}
 }
 
@@ -51,10 +51,10 @@ func newStore(t *testing.T, options Options) *Store {
 	return s
 }
 
-// below returns where the file of that name is.
+// below returns the path of the file name.
 func below(directory, name string) string { return filepath.Join(directory, filepath.FromSlash(name)) }
 
-// tree returns the content of each file, inflated where its name ends in .pb.gz, and "dir" for empty directories.
+// tree returns the content of each file, inflated if its name ends in .pb.gz, and "dir" for empty directories.
 func tree(t *testing.T, directory string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -105,7 +105,7 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, map[string]string{"checkout/cpu/one.pb.gz": "profile one"}, tree(t, directory), "and no temporary file")
 }
 
-// A request that comes again makes no second file, whatever the compression was.
+// A repeated request writes no second file, whatever the level of the compression was.
 func TestWriteAgain(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
@@ -126,7 +126,7 @@ func TestWriteAgain(t *testing.T) {
 	assert.Len(t, tree(t, options.Directory), 1)
 }
 
-// Another profile never takes the place of one that is there.
+// A profile never replaces another one.
 func TestWriteOtherContent(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
@@ -148,7 +148,7 @@ func TestWriteOtherContent(t *testing.T) {
 	}
 }
 
-// What is there and cannot be shown to be the same profile is left alone.
+// A file that is not shown to have the same profile does not change.
 func TestWriteBesideForeignFiles(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
@@ -166,7 +166,7 @@ func TestWriteBesideForeignFiles(t *testing.T) {
 	assert.Equal(t, "no gzip", string(text))
 }
 
-// Many writers of few names, so that they meet: each content is there once, none is lost.
+// Many writers use few names, so that they meet. Each content is written once, and none is lost.
 func TestWriteConcurrently(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	options.MaxTotalSize = 1 << 40
@@ -177,7 +177,7 @@ func TestWriteConcurrently(t *testing.T) {
 	for writer := range writers {
 		wait.Go(func() {
 			for round := range rounds {
-				// Two writers at a time write the same, four write other content under the same name.
+				// Two writers at a time write the same content, four write other content with the same name.
 				name := fmt.Sprintf("s%d/t/%d.pb.gz", round%7, round)
 				result, err := s.Write(name, fmt.Appendf(nil, "%d of pair %d", round, writer/2), nil)
 				assert.NoError(t, err)
@@ -198,14 +198,14 @@ func TestWriteConcurrently(t *testing.T) {
 	assert.Len(t, tree(t, options.Directory), want)
 }
 
-// Someone clears the directory under a running collector: the next write makes it again.
+// Someone removes the directory of a running Collector. The next write creates it again.
 func TestDirectoryRemovedMeanwhile(t *testing.T) {
 	for _, test := range []struct{ name, remove string }{{"all", "."}, {"one service", "checkout"}} {
 		t.Run(test.name, func(t *testing.T) {
 			options := newOptions(t, filepath.Join(t.TempDir(), "profiles"))
-			options.Trouble = func(err error) {
+			options.OnError = func(err error) {
 				if !errors.Is(err, fs.ErrNotExist) { // It may be reading the directory just then.
-					t.Errorf("trouble: %v", err)
+					t.Errorf("error in the background: %v", err)
 				}
 			}
 			s := newStore(t, options)
@@ -219,7 +219,7 @@ func TestDirectoryRemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// Directories come and go while files are written into them, as they do under retention.
+// Directories are created and removed while files are written into them, as retention does.
 func TestDirectoriesRemovedConcurrently(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	s := newStore(t, options)
@@ -248,7 +248,7 @@ func TestOpenFails(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, name := range []string{file, filepath.Join(file, "below"), "bad\x00name"} {
 		_, err := Open(newOptions(t, name))
-		assert.ErrorContains(t, err, "cannot make the directory", name)
+		assert.ErrorContains(t, err, "cannot create the directory", name)
 	}
 }
 

@@ -13,25 +13,25 @@ import (
 	"path"
 )
 
-// walkBatch is how many names of a directory are read at once.
+// walkBatch is the number of names that one read of a directory returns.
 const walkBatch = 512
 
-// walker visits regular files down to a depth. It follows no symbolic links and keeps no list, however large a
-// directory is.
+// walker visits the regular files of a directory tree down to a depth. It does not follow symbolic links. Its memory does not depend
+// on the size of a directory.
 type walker struct {
-	// wanted tells which files are of interest by their paths; the others are not even looked at.
+	// wanted returns whether to visit the file with this path.
 	wanted func(name string) bool
-	// visit is called with the path of each wanted file, relative to where the walk began.
+	// visit is called for each wanted file. name is relative to the root of the walk.
 	visit func(name string, info fs.FileInfo)
-	// trouble is called with what could not be read; the walk goes on.
-	trouble func(error)
+	// onError is called for each error. The walk continues.
+	onError func(error)
 }
 
-// walk returns the context's error if that ended it.
+// walk visits the files in root. Its error is that of ctx.
 func (w walker) walk(ctx context.Context, root *os.Root, prefix string, depth int) error {
 	opened, err := root.Open(".")
 	if err != nil {
-		w.trouble(fmt.Errorf("cannot open directory %q: %w", prefix, err))
+		w.onError(fmt.Errorf("cannot open directory %q: %w", prefix, err))
 		return nil
 	}
 	defer opened.Close()
@@ -44,30 +44,30 @@ func (w walker) walk(ctx context.Context, root *os.Root, prefix string, depth in
 			break
 		}
 		if err != nil {
-			w.trouble(fmt.Errorf("cannot read directory %q: %w", prefix, err))
+			w.onError(fmt.Errorf("cannot read directory %q: %w", prefix, err))
 			break
 		}
 	}
 	return ctx.Err()
 }
 
-// enter visits a file or walks a directory. What vanishes meanwhile is no trouble.
+// enter visits a file or walks a directory. It is no error if someone removes either during the walk.
 func (w walker) enter(ctx context.Context, root *os.Root, name string, entry fs.DirEntry, depth int) {
 	switch {
 	case entry.IsDir() && depth > 1:
 		below, err := root.OpenRoot(entry.Name())
 		if err == nil {
 			defer below.Close()
-			_ = w.walk(ctx, below, name, depth-1) // the caller asks the context itself
+			_ = w.walk(ctx, below, name, depth-1) // the caller checks the context itself
 		} else if !isAbsent(err) {
-			w.trouble(fmt.Errorf("cannot open directory %q: %w", name, err))
+			w.onError(fmt.Errorf("cannot open directory %q: %w", name, err))
 		}
 	case entry.Type().IsRegular() && w.wanted(name):
 		info, err := root.Lstat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			w.visit(name, info)
 		} else if err != nil && !isAbsent(err) {
-			w.trouble(fmt.Errorf("cannot look at %q: %w", name, err))
+			w.onError(fmt.Errorf("cannot read the attributes of %q: %w", name, err))
 		}
 	}
 }

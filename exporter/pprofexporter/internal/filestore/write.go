@@ -18,34 +18,34 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// maxAttempts bounds how often a write begins anew because others remove directories or take names under it.
+// maxAttempts limits how often a write starts again because others remove its directories or take its names.
 const maxAttempts = 5
 
-// errTaken says that something else stands at a name.
+// errTaken means that another file has the name.
 var errTaken = errors.New("the name is taken")
 
-// Result tells what a write did.
+// Result describes what a write did.
 type Result struct {
-	// Name is where the pprof is now, relative to the directory.
+	// Name is the path of the file, relative to the directory.
 	Name string
-	// Size is that of the file that was written. Zero if the pprof was there already.
+	// Size is the size of the file that was written. It is 0 if a file with the same pprof existed.
 	Size int64
-	// Renamed says that another file stood at the name, so that this one's got a suffix.
+	// Renamed means that another file has the name, so that the name of this file got a suffix.
 	Renamed bool
 }
 
-// Written tells whether a file was made.
+// Written returns whether a file was written.
 func (r Result) Written() bool { return r.Size > 0 }
 
-// Write stores a pprof, gzipped, under name: a path with slashes that ends in [pathname.Suffix]. When it returns nil the
-// file is on disk. A write that failed may be repeated: it goes on where it was. Result tells what was done also when
-// there is an error, which can be: a file is there, but not yet safe from a power cut.
+// Write writes a pprof as a gzipped file. name is a path with slashes that ends in [pathname.Suffix]. When Write returns nil, the
+// file is on disk. A failed write can be repeated. The result is valid even if there is an error: the file can be complete, but a
+// power failure could still remove it.
 //
-// reserve is asked before memory is taken, with all bytes that the write then takes; nil asks nobody. Its error ends the
-// write and is part of the error returned.
+// Write calls reserve before it allocates memory, with the total of bytes that it then has. If reserve fails, Write returns its
+// error, wrapped. reserve can be nil.
 func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
 	if !fs.ValidPath(name) {
-		return Result{}, fmt.Errorf("cannot write %q: %w: no relative path without dots", name, ErrBlocked)
+		return Result{}, fmt.Errorf("cannot write %q: %w: not a relative path without dots", name, ErrBlocked)
 	}
 	result, err := s.writeAs(name, pprof, reserve)
 	if errors.Is(err, errTaken) {
@@ -53,7 +53,7 @@ func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error
 		result.Renamed = true
 	}
 	if errors.Is(err, errTaken) {
-		err = fmt.Errorf("%w: other files stand there and at %q", ErrBlocked, result.Name)
+		err = fmt.Errorf("%w: other files have this name and the name %q", ErrBlocked, result.Name)
 	}
 	if err != nil {
 		return result, fmt.Errorf("cannot write %q: %w", name, err)
@@ -61,7 +61,7 @@ func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error
 	return result, nil
 }
 
-// writeAs writes to this name or returns errTaken. It begins anew as long as others interfere.
+// writeAs writes to this name or returns errTaken. It starts again if others change the directory meanwhile.
 func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
 	result := Result{Name: name}
 	var d directory
@@ -72,7 +72,7 @@ func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) err
 		switch {
 		case result.Written():
 			again = false
-		case isAbsent(err): // someone removes directories
+		case isAbsent(err): // someone removed a directory
 			if err := s.reopen(d); err != nil {
 				return result, err
 			}
@@ -81,20 +81,20 @@ func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) err
 		}
 	}
 	if err != nil && ClassOf(err) == ClassOther && !result.Written() {
-		if found := blocker(d, name); found != "" {
-			err = fmt.Errorf("%w by %q, which is no directory of this tree: %w", ErrBlocked, found, err)
+		if found := blockingPath(d, name); found != "" {
+			err = fmt.Errorf("%w by %q, which is not a directory of this tree: %w", ErrBlocked, found, err)
 		}
 	}
 	return result, err
 }
 
-// tryWrite returns the size of the file that it made, 0 if there was nothing to do.
+// tryWrite writes the file once. It returns the size of the file, or 0 if a file with the same pprof exists.
 func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(bytes int64) error) (int64, error) {
 	parent := path.Dir(name)
-	same, err := holds(d, name, pprof)
+	same, err := hasPprof(d, name, pprof)
 	switch {
 	case same:
-		return 0, d.Sync(parent) // an earlier write may have failed between name and sync
+		return 0, d.Sync(parent) // an earlier write may have failed before this sync
 	case err == nil:
 		return 0, errTaken
 	case !isAbsent(err):
@@ -104,9 +104,9 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	if err != nil {
 		return 0, err
 	}
-	err = s.holdings.publish(name, size, func() error { return giveName(d, temporary, name) })
+	err = s.usage.publish(name, size, func() error { return giveName(d, temporary, name) })
 	if removeErr := d.Remove(temporary); removeErr != nil && !isAbsent(removeErr) {
-		s.options.Trouble(fmt.Errorf("cannot remove %q, the next start will: %w", temporary, removeErr))
+		s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", temporary, removeErr))
 	}
 	if err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	return size, d.Sync(parent)
 }
 
-// writeTemporary writes the gzipped pprof to a temporary file, which is on disk when it returns.
+// writeTemporary writes the gzipped pprof to a temporary file and syncs it.
 func (s *Store) writeTemporary(
 	d directory, parent string, data []byte, reserve func(bytes int64) error,
 ) (name string, size int64, err error) {
@@ -136,15 +136,15 @@ func (s *Store) writeTemporary(
 	if err != nil {
 		return "", 0, err
 	}
-	if err := fill(f, *buffer); err != nil {
-		d.Remove(name) //nolint:errcheck // the first error says more; the next start removes what is left
+	if err := writeAndClose(f, *buffer); err != nil {
+		d.Remove(name) //nolint:errcheck // the first error is the cause; the next start removes the file
 		return "", 0, err
 	}
 	return name, int64(len(*buffer)), nil
 }
 
-// fill writes, syncs and closes a file.
-func fill(f file, data []byte) error {
+// writeAndClose writes, syncs and closes a file.
+func writeAndClose(f file, data []byte) error {
 	_, err := f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -152,11 +152,11 @@ func fill(f file, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// giveName gives a finished file its name, unless something has that name. The temporary name may stay. Not safe for
-// concurrent use.
+// giveName gives a complete file its name, unless another file has the name. The temporary name can remain. Not safe for concurrent
+// use.
 func giveName(d directory, temporary, name string) error {
-	// A link cannot replace a file, not even one of another process. Where the file system has no links, which each says
-	// in its own way, a look must do.
+	// A link cannot replace a file, not even that of another process. A file system without links returns an error of its own
+	// choice. Then the name is checked first, and the file renamed.
 	err := d.Link(temporary, name)
 	if err == nil || isExist(err) {
 		return err
@@ -170,9 +170,9 @@ func giveName(d directory, temporary, name string) error {
 	return d.Rename(temporary, name)
 }
 
-// holds tells whether the file at name is one that holds this pprof. An error that it is absent means that the name is
-// free; nil and false that something else is there.
-func holds(d directory, name string, pprof []byte) (bool, error) {
+// hasPprof returns whether the file name contains this pprof. The error [fs.ErrNotExist] means that the name is free. False without
+// an error means that the name is taken by something else.
+func hasPprof(d directory, name string, pprof []byte) (bool, error) {
 	info, err := d.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false, err
@@ -182,7 +182,7 @@ func holds(d directory, name string, pprof []byte) (bool, error) {
 		if isAbsent(err) {
 			return false, err
 		}
-		return false, nil // it cannot be read, so it cannot be shown to be the same
+		return false, nil // a file that cannot be read counts as another one
 	}
 	defer f.Close()
 	inflated, err := gzip.NewReader(f)
@@ -192,7 +192,7 @@ func holds(d directory, name string, pprof []byte) (bool, error) {
 	return equal(inflated, pprof), nil
 }
 
-// equal tells whether r yields want and then ends. It reads at most one byte more than want has.
+// equal returns whether r contains exactly want. It reads at most one byte more than the length of want.
 func equal(r io.Reader, want []byte) bool {
 	var chunk [32 << 10]byte
 	for {

@@ -117,13 +117,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterPprofBytesRemoved, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_bytes_removed",
-		metric.WithDescription("Bytes of the files that were removed to keep to max_age or max_total_size. [Alpha]"),
+		metric.WithDescription("Bytes of the files removed because of max_age or max_total_size. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofBytesSent, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_bytes_sent",
-		metric.WithDescription("Bytes of the bodies of requests that the destination took, before compression of the transport. [Alpha]"),
+		metric.WithDescription("Bytes of the request bodies that the destination accepted, before the compression of the transport. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
@@ -135,19 +135,19 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofFilesRemoved, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_files_removed",
-		metric.WithDescription("Files removed to keep to max_age or max_total_size. [Alpha]"),
+		metric.WithDescription("Files removed because of max_age or max_total_size. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofFilesRenamed, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_files_renamed",
-		metric.WithDescription("Files written whose name got a suffix, because a file with another content had the name. [Alpha]"),
+		metric.WithDescription("Files written whose name got a suffix, because a file with other content had the name. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofFilesUnchanged, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_files_unchanged",
-		metric.WithDescription("Files not written, because one of that name with the same pprof was there. Repeated uploads end here. [Alpha]"),
+		metric.WithDescription("Files not written, because a file of that name with the same pprof existed. Repeated uploads are counted here. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
@@ -159,31 +159,31 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofHeldBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_pprof_held_bytes",
-		metric.WithDescription("Bytes of the exporter's files in the directory. Reported where max_age or max_total_size is set. [Alpha]"),
+		metric.WithDescription("Bytes of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofHeldFiles, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_pprof_held_files",
-		metric.WithDescription("The exporter's files in the directory. Reported where max_age or max_total_size is set. [Alpha]"),
+		metric.WithDescription("Number of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofLabelsDropped, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_labels_dropped",
-		metric.WithDescription("Attributes of resources that became no label, because they are above the limit, empty or of a reserved name. [Alpha]"),
+		metric.WithDescription("Attributes of resources that did not become labels, because they are above the limit, empty or have a reserved name. [Alpha]"),
 		metric.WithUnit("{attribute}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofPartsLost, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_parts_lost",
-		metric.WithDescription("Parts of the profiles written that pprof has no place for. [Alpha]"),
+		metric.WithDescription("Parts of the written profiles that pprof cannot represent. [Alpha]"),
 		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofProfilesRefused, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_profiles_refused",
-		metric.WithDescription("Profiles lost, because writing them again would fail again. [Alpha]"),
+		metric.WithDescription("Profiles lost, because a retry would fail again. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
@@ -207,7 +207,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofWriteFailures, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_write_failures",
-		metric.WithDescription("Writes that failed and may be repeated. [Alpha]"),
+		metric.WithDescription("Failed writes that the exporter retries. [Alpha]"),
 		metric.WithUnit("{failure}"),
 	)
 	errs = errors.Join(errs, err)

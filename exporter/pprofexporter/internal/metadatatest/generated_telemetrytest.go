@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterPprofBytesRemoved(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_bytes_removed",
-		Description: "Bytes of the files that were removed to keep to max_age or max_total_size. [Alpha]",
+		Description: "Bytes of the files removed because of max_age or max_total_size. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualExporterPprofBytesRemoved(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofBytesSent(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_bytes_sent",
-		Description: "Bytes of the bodies of requests that the destination took, before compression of the transport. [Alpha]",
+		Description: "Bytes of the request bodies that the destination accepted, before the compression of the transport. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualExporterPprofBytesWritten(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofFilesRemoved(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_files_removed",
-		Description: "Files removed to keep to max_age or max_total_size. [Alpha]",
+		Description: "Files removed because of max_age or max_total_size. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -88,7 +88,7 @@ func AssertEqualExporterPprofFilesRemoved(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofFilesRenamed(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_files_renamed",
-		Description: "Files written whose name got a suffix, because a file with another content had the name. [Alpha]",
+		Description: "Files written whose name got a suffix, because a file with other content had the name. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -104,7 +104,7 @@ func AssertEqualExporterPprofFilesRenamed(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofFilesUnchanged(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_files_unchanged",
-		Description: "Files not written, because one of that name with the same pprof was there. Repeated uploads end here. [Alpha]",
+		Description: "Files not written, because a file of that name with the same pprof existed. Repeated uploads are counted here. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualExporterPprofFilesWritten(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofHeldBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_held_bytes",
-		Description: "Bytes of the exporter's files in the directory. Reported where max_age or max_total_size is set. [Alpha]",
+		Description: "Bytes of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -150,7 +150,7 @@ func AssertEqualExporterPprofHeldBytes(t *testing.T, tt *componenttest.Telemetry
 func AssertEqualExporterPprofHeldFiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_held_files",
-		Description: "The exporter's files in the directory. Reported where max_age or max_total_size is set. [Alpha]",
+		Description: "Number of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -164,7 +164,7 @@ func AssertEqualExporterPprofHeldFiles(t *testing.T, tt *componenttest.Telemetry
 func AssertEqualExporterPprofLabelsDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_labels_dropped",
-		Description: "Attributes of resources that became no label, because they are above the limit, empty or of a reserved name. [Alpha]",
+		Description: "Attributes of resources that did not become labels, because they are above the limit, empty or have a reserved name. [Alpha]",
 		Unit:        "{attribute}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -180,7 +180,7 @@ func AssertEqualExporterPprofLabelsDropped(t *testing.T, tt *componenttest.Telem
 func AssertEqualExporterPprofPartsLost(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_parts_lost",
-		Description: "Parts of the profiles written that pprof has no place for. [Alpha]",
+		Description: "Parts of the written profiles that pprof cannot represent. [Alpha]",
 		Unit:        "{part}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -196,7 +196,7 @@ func AssertEqualExporterPprofPartsLost(t *testing.T, tt *componenttest.Telemetry
 func AssertEqualExporterPprofProfilesRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_profiles_refused",
-		Description: "Profiles lost, because writing them again would fail again. [Alpha]",
+		Description: "Profiles lost, because a retry would fail again. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -260,7 +260,7 @@ func AssertEqualExporterPprofSamplesWritten(t *testing.T, tt *componenttest.Tele
 func AssertEqualExporterPprofWriteFailures(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_write_failures",
-		Description: "Writes that failed and may be repeated. [Alpha]",
+		Description: "Failed writes that the exporter retries. [Alpha]",
 		Unit:        "{failure}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

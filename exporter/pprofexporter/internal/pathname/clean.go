@@ -12,45 +12,45 @@ import (
 	"unicode/utf8"
 )
 
-// A changed value ends in mark and hashDigits hexadecimal digits. The mark never stays in a value, so no value that is
-// left as it is can look like a changed one.
+// A changed value ends in mark and hashDigits hexadecimal digits. An unchanged value never has the mark, so that it cannot equal a
+// changed one.
 const (
 	mark       = "~"
 	hashDigits = 12
 	hashLength = len(mark) + hashDigits
 )
 
-// devices are the names that Windows takes for devices in every directory, also with an extension.
+// devices are the names that Windows reserves for devices in every directory, with and without an extension.
 var devices = []string{"con", "prn", "aux", "nul", "com", "lpt"}
 
-// clean makes of value a piece of a file name that has at most limit bytes. Values that consist of ASCII letters,
-// digits and .-_+=@, stay as they are. All others keep what is harmless of them and end in a hash of the value, so that
-// equal results mean equal values. foldCase is for file systems on which A and a are the same name: values with upper
-// case letters get the hash as well.
+// clean turns value into a part of a file name with at most limit bytes. A value of ASCII letters, digits and .-_+=@, does not
+// change. In any other value, clean replaces the unsafe characters and appends a hash of the value, so that different values have
+// different results. foldCase is for file systems on which A and a are the same name: there, values with upper case letters get
+// the hash too.
 //
-// value must not be empty; limit must be over hashLength.
+// value must not be empty. limit must be greater than hashLength.
 func clean(value string, limit int, foldCase bool) string {
-	harmless := strings.Map(keep, value)
-	switch harmless[0] {
+	safe := strings.Map(safeRune, value)
+	switch safe[0] {
 	case '.', '-':
-		harmless = "_" + harmless[1:]
+		safe = "_" + safe[1:]
 	}
-	if strings.HasSuffix(harmless, ".") { // Windows would leave it out
-		harmless = harmless[:len(harmless)-1] + "_"
+	if strings.HasSuffix(safe, ".") { // Windows would drop it
+		safe = safe[:len(safe)-1] + "_"
 	}
-	if isDevice(harmless) {
-		harmless = "_" + harmless
+	if isDevice(safe) {
+		safe = "_" + safe
 	}
-	if harmless == value && len(value) <= limit && isASCII(value) && (!foldCase || strings.ToLower(value) == value) {
+	if safe == value && len(value) <= limit && isASCII(value) && (!foldCase || strings.ToLower(value) == value) {
 		return value
 	}
 	hash := sha256.Sum256([]byte(value))
-	return shorten(harmless, limit-hashLength) + mark + hex.EncodeToString(hash[:])[:hashDigits]
+	return shorten(safe, limit-hashLength) + mark + hex.EncodeToString(hash[:])[:hashDigits]
 }
 
-// keep replaces what is unsafe or unwieldy in a file name: separators, control characters, blanks, quotes, what shells
-// and Windows give a meaning to, and bytes that are not UTF-8.
-func keep(r rune) rune {
+// safeRune replaces the characters that are unsafe or inconvenient in a file name: separators, control characters, blanks, quotes,
+// the special characters of shells and of Windows, and bytes that are not UTF-8.
+func safeRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune(".-_+=@,", r):
 		return r
@@ -60,7 +60,7 @@ func keep(r rune) rune {
 	return '_'
 }
 
-// isASCII is false for names that have several spellings in Unicode, of which some file systems make one.
+// isASCII returns whether s is ASCII. Other text can have several spellings in Unicode, which some file systems treat as one name.
 func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
@@ -73,7 +73,7 @@ func isDevice(name string) bool {
 	return slices.Contains(devices[:4], base)
 }
 
-// shorten cuts s to at most limit bytes, between two characters.
+// shorten cuts s to at most limit bytes. It does not cut inside a character.
 func shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s

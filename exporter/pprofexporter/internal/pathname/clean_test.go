@@ -56,13 +56,13 @@ func TestCleanChangesWhatIsUnfit(t *testing.T) {
 	}
 }
 
-// Services whose names look alike once they are cleaned must not share a directory.
+// Services whose cleaned names are similar must not share a directory.
 func TestCleanKeepsValuesApart(t *testing.T) {
 	values := []string{
 		"a/b", "a_b", `a\b`, "a b", "a:b", "a\x00b", "../a", "..\\a", "__a", ".", "..", "_", "__", "é", "e\u0301", "nul", "_nul", "NUL",
 		strings.Repeat("z", 300), strings.Repeat("z", 301), strings.Repeat("z", 300) + "/",
 	}
-	// What a value became may be the name of another service.
+	// A cleaned value can be the name of another service.
 	for _, value := range values {
 		values = append(values, clean(value, 64, false))
 	}
@@ -85,7 +85,7 @@ func TestCleanOnFileSystemsThatFoldCase(t *testing.T) {
 	assert.False(t, strings.EqualFold(upper, "checkout"))
 }
 
-// FuzzClean fails on a name that is no single, visible, legible file name, and on two values that become one name.
+// FuzzClean fails if a name is not one visible, readable file name, and if two values become the same name.
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"checkout", "../../etc", "a~0123456789ab", "nul.", "é", "\xff", strings.Repeat("q", 400), "A", "-"} {
 		f.Add(seed, "checkout", 64, false)

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxSegment is the longest file name that common file systems take, in bytes.
+	// maxSegment is the maximum length of a file name on common file systems, in bytes.
 	maxSegment = 255
-	// minValue is the least room for a value that leaves something legible of it beside the hash.
+	// minValue is the minimum length limit of a value, so that a part of it stays readable beside the hash.
 	minValue = 32
 )
 
-// Parse reads a template: text with placeholders in braces, and slashes between its segments. It fails on what could
-// leave the directory, hide files, or not stand in a file name.
+// Parse reads a template: text with placeholders in braces, and slashes between its segments. It refuses templates whose paths could
+// leave the directory, be hidden, or be invalid file names.
 func Parse(text string) (*Template, error) {
 	switch {
 	case !utf8.ValidString(text):
@@ -36,17 +36,17 @@ func Parse(text string) (*Template, error) {
 	}
 	for i, segment := range segments {
 		last := i == len(segments)-1
-		if err := check(segment, last); err != nil {
+		if err := checkLiterals(segment, last); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", i+1, err)
 		}
-		if err := share(segment, last); err != nil {
+		if err := setLimits(segment, last); err != nil {
 			return nil, fmt.Errorf("segment %d: %w", i+1, err)
 		}
 	}
 	return &Template{segments: segments, pattern: pattern(segments)}, nil
 }
 
-// split cuts text into segments, and those into pieces. A slash inside braces belongs to the placeholder.
+// split splits text into segments, and each segment into pieces. A slash inside of braces belongs to the placeholder.
 func split(text string) ([][]piece, error) {
 	template, err := placeholder.Parse(text)
 	segments := [][]piece{nil}
@@ -68,32 +68,32 @@ func split(text string) ([][]piece, error) {
 	return segments, err
 }
 
-// check tells what is wrong with the literal text of a segment.
-func check(segment []piece, last bool) error {
+// checkLiterals returns an error if the literal text of a segment is not allowed in a path.
+func checkLiterals(segment []piece, last bool) error {
 	if len(segment) == 0 {
 		return errors.New("is empty")
 	}
 	for _, p := range segment {
 		if strings.ContainsAny(p.literal, `\<>:"|?*`) || strings.ContainsFunc(p.literal, unicode.IsControl) {
-			return fmt.Errorf(`%q has a character that file names should not have: \ < > : " | ? * or a control character`, p.literal)
+			return fmt.Errorf(`%q has a character that is not allowed in file names: \ < > : " | ? * or a control character`, p.literal)
 		}
 	}
 	first, end := segment[0].literal, segment[len(segment)-1].literal
 	switch {
 	case first == "." || first == "..":
-		return fmt.Errorf("%q would leave the directory's tree", first)
+		return fmt.Errorf("%q would leave the directory", first)
 	case strings.HasPrefix(first, "."):
-		return fmt.Errorf("%q begins with a dot, as temporary and hidden files do", first)
+		return fmt.Errorf("%q begins with a dot, like temporary and hidden files", first)
 	case last && !strings.HasSuffix(end, Suffix):
 		return errors.New("must end in " + Suffix)
 	case strings.HasSuffix(end, ".") || strings.HasSuffix(end, " "):
-		return fmt.Errorf("%q ends in a dot or blank, which Windows leaves out", end)
+		return fmt.Errorf("%q ends in a dot or blank, which Windows drops", end)
 	}
 	return nil
 }
 
-// share divides the bytes of a segment among its placeholders.
-func share(segment []piece, last bool) error {
+// setLimits divides the bytes of a segment among its placeholders.
+func setLimits(segment []piece, last bool) error {
 	free, values := maxSegment, 0
 	if last {
 		free -= suffixLength
@@ -105,7 +105,7 @@ func share(segment []piece, last bool) error {
 		}
 	}
 	if free < values*minValue {
-		return fmt.Errorf("is too long: at most %d bytes make a file name, which leaves %d for its %d values, each of which needs %d",
+		return fmt.Errorf("is too long: a file name has at most %d bytes, which leaves %d for its %d values, and each value needs %d",
 			maxSegment, max(free, 0), values, minValue)
 	}
 	for i, p := range segment {
@@ -116,7 +116,7 @@ func share(segment []piece, last bool) error {
 	return nil
 }
 
-// pattern is the regular expression of all paths of a template.
+// pattern returns a regular expression that matches all paths of a template.
 func pattern(segments [][]piece) *regexp.Regexp {
 	names := make([]string, len(segments))
 	for i, segment := range segments {

@@ -17,13 +17,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// Suffix is how every path ends.
+// Suffix is the end of every path.
 const Suffix = ".pb.gz"
 
 // timeLayout sorts by time, has no colon, and is always UTC.
 const timeLayout = "20060102T150405.000000000Z"
 
-// Template makes paths. Safe for concurrent use.
+// Template builds paths. Safe for concurrent use.
 type Template struct {
 	segments [][]piece
 	pattern  *regexp.Regexp
@@ -33,10 +33,10 @@ type Template struct {
 type piece struct {
 	literal string
 	key     string // of the placeholder; empty for literal text
-	limit   int    // bytes that the placeholder's value may take
+	limit   int    // maximum bytes of the placeholder's value
 }
 
-// Values are what stands in for the placeholders.
+// Values are the values of the placeholders.
 type Values struct {
 	Resource    pcommon.Map
 	ProfileType string
@@ -44,10 +44,10 @@ type Values struct {
 	Time        pcommon.Timestamp
 }
 
-// Depth is the number of segments of each path: one more than the directories.
+// Depth returns the number of segments of each path: its directories and the file.
 func (t *Template) Depth() int { return len(t.segments) }
 
-// Path makes the path, with slashes. foldCase says that the file system does not tell A from a.
+// Path returns the path, with slashes. foldCase means that A and a are the same name in the file system.
 func (t *Template) Path(values Values, foldCase bool) string {
 	var path strings.Builder
 	for i, segment := range t.segments {
@@ -61,15 +61,16 @@ func (t *Template) Path(values Values, foldCase bool) string {
 	return path.String()
 }
 
-// Matches tells whether Path can have made this path, with or without what [WithSuffix] adds.
+// Matches returns whether Path can return this path, with or without the suffix of [WithSuffix].
 func (t *Template) Matches(path string) bool { return t.pattern.MatchString(path) }
 
-// WithSuffix puts the first 16 hexadecimal digits of a digest before the .pb.gz of a path. Room for it is kept.
+// WithSuffix inserts the first 16 hexadecimal digits of a digest before the .pb.gz of a path. The limits of the template leave space
+// for them.
 func WithSuffix(path string, digest [32]byte) string {
 	return strings.TrimSuffix(path, Suffix) + mark + hex.EncodeToString(digest[:8]) + Suffix
 }
 
-// suffixLength is what WithSuffix adds.
+// suffixLength is the number of bytes that WithSuffix adds.
 const suffixLength = len(mark) + 16
 
 func (p piece) text(values Values, foldCase bool) string {
@@ -92,7 +93,7 @@ func (p piece) text(values Values, foldCase bool) string {
 	return clean(placeholder.OrUnknown(p.key, text), p.limit, foldCase)
 }
 
-// fixedLength is the length of a piece whose text has always the same, else 0.
+// fixedLength returns the length of a piece whose text always has the same length, and 0 for any other piece.
 func (p piece) fixedLength() int {
 	switch p.key {
 	case "":
@@ -105,7 +106,7 @@ func (p piece) fixedLength() int {
 	return 0
 }
 
-// expression is the regular expression of all texts that the piece can have.
+// expression returns a regular expression that matches all texts of the piece.
 func (p piece) expression() string {
 	switch p.key {
 	case "":

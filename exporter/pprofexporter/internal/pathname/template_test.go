@@ -80,7 +80,7 @@ func TestTimeSortsAndNeverOverflows(t *testing.T) {
 	assert.Equal(t, "25540721T233433.709551615Z.pb.gz", previous)
 }
 
-// The longest values still give segments that a file system takes, and paths that retention knows again.
+// The longest values have segments that file systems accept, and paths that retention recognises.
 func TestLongValues(t *testing.T) {
 	for _, text := range []string{standard, "{a}/{a}{b}{c}-{profile.id}.pb.gz", "x{a}y/{b}-{time}-{profile.id}.pb.gz"} {
 		template, err := Parse(text)
@@ -115,7 +115,7 @@ func TestParseRefuses(t *testing.T) {
 	for template, want := range map[string]string{
 		"":                                             "segment 1: is empty",
 		"/var/{profile.id}.pb.gz":                      "must be relative",
-		"../{profile.id}.pb.gz":                        "would leave the directory's tree",
+		"../{profile.id}.pb.gz":                        "would leave the directory",
 		"a/../{profile.id}.pb.gz":                      "segment 2: \"..\" would leave",
 		"./{profile.id}.pb.gz":                         "would leave",
 		"a//{profile.id}.pb.gz":                        "segment 2: is empty",
@@ -127,9 +127,9 @@ func TestParseRefuses(t *testing.T) {
 		"a\x00/{profile.id}.pb.gz":                     "has a character",
 		"{profile.id}.pprof":                           "must end in .pb.gz",
 		"{profile.id}.pb.gz/{time}":                    "must end in .pb.gz",
-		"{profile.id":                                  "has a { without its }",
-		"{{profile.id}}.pb.gz":                         "has a { without its }",
-		"profile.id}.pb.gz":                            "has a } without its {",
+		"{profile.id":                                  "has a { without a }",
+		"{{profile.id}}.pb.gz":                         "has a { without a }",
+		"profile.id}.pb.gz":                            "has a } without a {",
 		"{}/{profile.id}.pb.gz":                        "has the placeholder {}",
 		"{ service.name }/{profile.id}.pb.gz":          "has the placeholder { service.name }",
 		"{a\n}.pb.gz":                                  "has the placeholder",
@@ -144,7 +144,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzPath fails on a template that is accepted and makes a path that leaves the tree, or that it does not know again.
+// FuzzPath fails if a valid template returns a path that leaves the tree, or that it does not match.
 func FuzzPath(f *testing.F) {
 	f.Add(standard, "checkout", "cpu")
 	f.Add("{a}{b}/x{a}-{time}.pb.gz", "../..", "nul")

@@ -1,7 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package placeholder reads text such as "profiles of {service.name}", and fills it in from a profile and its resource.
+// Package placeholder parses text such as "profiles of {service.name}", and replaces the placeholders with values of a profile and
+// its resource.
 package placeholder // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// The placeholders that are no attributes of the resource.
+// The placeholders that are not attributes of the resource.
 const (
 	ProfileID   = "profile.id"
 	ProfileType = "profile.type"
@@ -36,7 +37,7 @@ func Parse(text string) (Template, error) {
 	for text != "" {
 		literal, rest, opened := strings.Cut(text, "{")
 		if strings.Contains(literal, "}") {
-			return nil, errors.New("has a } without its {")
+			return nil, errors.New("has a } without a {")
 		}
 		if literal != "" {
 			t = append(t, Piece{Literal: literal})
@@ -47,9 +48,9 @@ func Parse(text string) (Template, error) {
 		key, rest, closed := strings.Cut(rest, "}")
 		switch {
 		case !closed || strings.Contains(key, "{"):
-			return nil, errors.New("has a { without its }")
+			return nil, errors.New("has a { without a }")
 		case key == "" || key != strings.TrimSpace(key) || strings.ContainsFunc(key, unicode.IsControl):
-			return nil, fmt.Errorf("has the placeholder {%s}: want {time}, {profile.id}, {profile.type} or a resource attribute's key", key)
+			return nil, fmt.Errorf("has the placeholder {%s}: it must be {time}, {profile.id}, {profile.type} or the key of a resource attribute", key)
 		}
 		if err := configcheck.Placeholder(key); err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ func Parse(text string) (Template, error) {
 	return t, nil
 }
 
-// HasPlaceholders tells whether texts differ.
+// HasPlaceholders returns whether the template has a placeholder.
 func (t Template) HasPlaceholders() bool {
 	for _, p := range t {
 		if p.Key != "" {
@@ -70,8 +71,8 @@ func (t Template) HasPlaceholders() bool {
 	return false
 }
 
-// Fill makes the text. escape is applied to each value. Found is false if a value is missing; it is then unknown, or
-// unknown_service.
+// Fill returns the text with the values of payload, each changed by escape. If a value is missing, found is false, and the text has
+// unknown or unknown_service in its place.
 func (t Template) Fill(payload *pprof.Payload, escape func(string) string) (text string, found bool) {
 	var out strings.Builder
 	found = true
@@ -106,7 +107,8 @@ func valueOf(key string, payload *pprof.Payload) string {
 	return attributevalue.Text(value)
 }
 
-// OrUnknown is the value of a placeholder, or what stands for one that is missing.
+// OrUnknown returns value. If it is empty, OrUnknown returns unknown_service for the placeholder service.name, and unknown for all
+// others.
 func OrUnknown(key, value string) string {
 	switch {
 	case value != "":

@@ -12,11 +12,11 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 )
 
-// Path is where the message goes.
+// Path is the path of the requests.
 const Path = "/push.v1.PusherService/Push"
 
-// AppendSeries appends one series of a PushRequest, with one profile. Requests consist of nothing but series, so several
-// of these in a row are a request.
+// AppendSeries appends one series of a PushRequest, with one profile. A request has no other fields, so a request is the
+// concatenation of its series.
 func AppendSeries(dst []byte, labels []series.Label, profile []byte, id [16]byte) []byte {
 	dst = appendLength(dst, 1, messageBytes(labels, profile))
 	for _, label := range labels {
@@ -29,7 +29,7 @@ func AppendSeries(dst []byte, labels []series.Label, profile []byte, id [16]byte
 	return appendString(dst, 2, uuid(id))
 }
 
-// SeriesBytes returns how many bytes AppendSeries appends.
+// SeriesBytes returns the number of bytes that AppendSeries appends.
 func SeriesBytes(labels []series.Label, profile []byte) int {
 	return fieldBytes(messageBytes(labels, profile))
 }
@@ -48,7 +48,7 @@ func pairBytes(label series.Label) int {
 
 func sampleBytes(profile []byte) int { return fieldBytes(len(profile)) + fieldBytes(uuidBytes) }
 
-// fieldBytes is the size of a field with so many bytes.
+// fieldBytes returns the size of a field of n bytes, with its tag and length.
 func fieldBytes(n int) int { return protowire.SizeTag(1) + protowire.SizeBytes(n) }
 
 // appendLength appends the tag and the length of a message.
@@ -60,10 +60,10 @@ func appendString(dst []byte, field protowire.Number, value string) []byte {
 	return protowire.AppendString(protowire.AppendTag(dst, field, protowire.BytesType), value)
 }
 
-// uuidBytes is the length of what uuid returns.
+// uuidBytes is the length of the text of a UUID.
 const uuidBytes = 36
 
-// uuid writes an ID as UUIDs are written.
+// uuid returns an id in the text form of a UUID.
 func uuid(id [16]byte) string {
 	digits := hex.EncodeToString(id[:])
 	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]

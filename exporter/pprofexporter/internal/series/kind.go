@@ -10,9 +10,9 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 )
 
-// MetricName is the label __name__ that Pyroscope gives to the same profile on /ingest: wall if any type is that, else what
-// the first type says that has a name, else the last type. profileType is how the profile is called; it alone tells the
-// profiles of mutexes and of blocking from each other.
+// MetricName returns the label __name__ that Pyroscope itself gives to the same profile on /ingest. It is wall if one of the types
+// is wall. Otherwise the first type with a known name decides, and if there is none, the name of the last type is used.
+// profileType is the type of the profile: only it distinguishes profiles of mutexes from those of blocking.
 func MetricName(profileType string, types []summary.Type) string {
 	last := ""
 	for _, t := range types {
@@ -35,10 +35,10 @@ func MetricName(profileType string, types []summary.Type) string {
 			return "goroutines"
 		}
 	}
-	return metric(last)
+	return metricName(last)
 }
 
-// displayName is what Pyroscope shows for a sample type.
+// displayName returns the name that Pyroscope shows for a sample type.
 func displayName(profileType, sampleType string) string {
 	switch sampleType {
 	case "samples":
@@ -53,7 +53,8 @@ func displayName(profileType, sampleType string) string {
 	return sampleType
 }
 
-// contention is block or mutex. A profile of contention that is called neither is one of mutexes, as for google/pprof.
+// contention returns block or mutex. Like google/pprof, it takes a profile of contention for one of mutexes if its type does not say
+// block.
 func contention(profileType string) string {
 	if strings.HasPrefix(profileType, "block") {
 		return "block"
@@ -61,8 +62,8 @@ func contention(profileType string) string {
 	return "mutex"
 }
 
-// metric makes a valid name of a metric.
-func metric(sampleType string) string {
+// metricName returns a valid name of a metric.
+func metricName(sampleType string) string {
 	name := PrometheusName(sampleType)
 	if name == "" {
 		return "profile"
@@ -77,8 +78,8 @@ type typeConfig struct {
 	Aggregation string `json:"aggregation,omitempty"`
 }
 
-// SampleTypeConfig is the field of that name of /ingest, or nil where Pyroscope's own clients send none: for profiles of
-// CPU time.
+// SampleTypeConfig returns the form field sample_type_config of /ingest. It returns nil for profiles of CPU time, for which
+// Pyroscope's own clients send none.
 func SampleTypeConfig(profileType string, types []summary.Type) []byte {
 	config := map[string]typeConfig{}
 	for _, t := range types {
@@ -101,13 +102,13 @@ func SampleTypeConfig(profileType string, types []summary.Type) []byte {
 		return nil
 	}
 	text, err := json.Marshal(config)
-	if err != nil { // cannot happen: it is text only
+	if err != nil { // cannot happen: strings only
 		return nil
 	}
 	return text
 }
 
-// units is Pyroscope's word for a unit: it says objects where pprof counts.
+// units returns Pyroscope's name of a unit: objects in place of pprof's count.
 func units(t summary.Type) string {
 	if t.Unit == "count" {
 		return "objects"

@@ -46,10 +46,10 @@ var named = []struct{ profileType, types, name string }{
 	{"delay", "contentions/count delay/nanoseconds", "mutex"},
 	{"block", "contentions/count delay/nanoseconds", "block"},
 	{"block", "block_count/count block_duration/nanoseconds", "block"},
-	// .NET sends all that it measures in one profile: the first type that has a name decides, not the last.
+	// .NET sends all measurements in one profile: the first type with a known name decides, not the last one.
 	{"cpu", "cpu/nanoseconds exception/count lock_count/count lock_time/nanoseconds alloc_samples/count alloc_size/bytes", "process_cpu"},
 	{"exception", "exception/count lock_count/count alloc_samples/count cpu/nanoseconds", "memory"},
-	// Nothing in these has a name: the last type is the name.
+	// None of these types has a known name: the last one is the name.
 	{"exception", "exception/count", "exception"},
 	{"lock_time", "lock_count/count lock_time/nanoseconds", "lock_time"},
 	{"threadcreate", "threadcreate/count", "threadcreate"},
@@ -66,7 +66,7 @@ func TestMetricName(t *testing.T) {
 	}
 }
 
-// TestNamesAgree holds that push.v1 and /ingest give one name: the configuration that /ingest gets says what decides it.
+// TestNamesAgree checks that push.v1 and /ingest lead to the same name, which the configuration sent to /ingest decides.
 func TestNamesAgree(t *testing.T) {
 	for _, tt := range named {
 		types := typesOf(t, tt.types)

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package series makes of a resource the labels that Pyroscope keeps a series by.
+// Package series turns the attributes of a resource into the labels that identify a series in Pyroscope and Parca.
 package series // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 
 import (
@@ -16,39 +16,40 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// What Pyroscope takes of a name and of a value, in bytes.
+// The maximum lengths of a name and of a value that Pyroscope accepts, in bytes.
 const (
 	maxNameBytes  = 1024
 	maxValueBytes = 2048
 )
 
 const (
-	// ServiceName is the attribute that a service is known by.
+	// ServiceName is the attribute with the name of the service.
 	ServiceName = attributevalue.ServiceName
-	// LabelService is the label for it.
+	// LabelService is the label with the name of the service.
 	LabelService = "service_name"
 	// UnknownService is the service of a resource without a name.
 	UnknownService = attributevalue.UnknownService
-	// Spy is the attribute and label that names the profiler.
+	// Spy is the attribute, and the label, with the name of the profiler.
 	Spy = "pyroscope_spy"
 )
 
 // Label is a name and a value.
 type Label struct{ Name, Value string }
 
-// Labels are made of a resource.
+// Labels are the labels of a resource.
 type Labels struct {
-	// Service is the service's name, Profiler what made the profile.
+	// Service is the name of the service, Profiler that of the profiler.
 	Service, Profiler string
-	// List has all others, sorted by name.
+	// List has all other labels, sorted by name.
 	List []Label
-	// Dropped counts attributes that became no label: above the limit, empty, or reserved.
+	// Dropped counts the attributes that did not become labels: above the limit, with an empty value, or with a reserved name.
 	Dropped int
 }
 
-// Of makes the labels of a resource, at most limit of them: those of the attributes in first, and then by the order of
-// their keys. toName makes a name of a key, see [Name] and [PrometheusName]. Where two keys become the same name, one that
-// is spelled so keeps it, then the first in the order of the keys; others get _2, _3.
+// Of returns the labels of a resource, with at most limit labels in List: first those of the attributes in first, then the others in
+// the order of their keys. toName returns the name of a label for the key of an attribute, see [Name] and [PrometheusName]. If
+// several keys become the same name, the key that equals the name gets it, or else the first key. The others get the suffixes
+// _2, _3 and so on.
 func Of(resource pcommon.Map, limit int, first []string, toName func(key string) string) Labels {
 	labels := Labels{Service: clip(attributevalue.Service(resource), maxValueBytes)}
 	values := make(map[string]string, resource.Len())
@@ -67,7 +68,7 @@ func Of(resource pcommon.Map, limit int, first []string, toName func(key string)
 			if (name == key) != exact || name == "" {
 				continue
 			}
-			names[key] = free(name, taken)
+			names[key] = unusedName(name, taken)
 			taken[names[key]] = true
 		}
 	}
@@ -99,7 +100,8 @@ func order(values map[string]string, first []string) []string {
 	return keys
 }
 
-func free(name string, taken map[string]bool) string {
+// unusedName appends _2, _3 and so on to a name that is taken.
+func unusedName(name string, taken map[string]bool) string {
 	unused := name
 	for i := 2; taken[unused]; i++ {
 		unused = name + "_" + strconv.Itoa(i)
@@ -107,11 +109,12 @@ func free(name string, taken map[string]bool) string {
 	return unused
 }
 
-// PrometheusName is Name without dots, which Parca refuses.
+// PrometheusName returns Name with underscores in place of dots, which Parca refuses.
 func PrometheusName(key string) string { return strings.ReplaceAll(Name(key), ".", "_") }
 
-// Name makes a label name of a key, or nothing of one that Pyroscope reserves: __session_id__ alone may begin with two
-// underscores. Letters, digits, dots and underscores stay, all else becomes an underscore.
+// Name returns the name of a label for the key of an attribute. Each character other than an ASCII letter, a digit, a dot or an
+// underscore becomes an underscore. The name is empty if Pyroscope reserves it: of the names that begin with two underscores,
+// only __session_id__ is allowed.
 func Name(key string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -129,8 +132,8 @@ func Name(key string) string {
 	return name
 }
 
-// IngestName writes the parameter name of /ingest, service{key=value,...}. Values cannot be quoted: what would end one
-// becomes an underscore.
+// IngestName returns the query parameter name of /ingest: service{key=value,...}. The format has no quotes, so each character
+// that would end a value becomes an underscore.
 func (l *Labels) IngestName() string {
 	var name strings.Builder
 	name.WriteString(strings.Map(func(r rune) rune {
@@ -144,20 +147,20 @@ func (l *Labels) IngestName() string {
 		if i > 0 {
 			name.WriteByte(',')
 		}
-		name.WriteString(label.Name + "=" + strings.TrimSpace(strings.Map(unquoted, label.Value)))
+		name.WriteString(label.Name + "=" + strings.TrimSpace(strings.Map(safeInValue, label.Value)))
 	}
 	name.WriteByte('}')
 	return name.String()
 }
 
-func unquoted(r rune) rune {
+func safeInValue(r rune) rune {
 	if r < ' ' || strings.ContainsRune(",{}", r) {
 		return '_'
 	}
 	return r
 }
 
-// clip makes valid UTF-8 of at most limit bytes.
+// clip returns valid UTF-8 of at most limit bytes.
 func clip(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit {

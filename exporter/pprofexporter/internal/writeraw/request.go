@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package writeraw writes the message WriteRawRequest of Parca as JSON, which Parca takes beside gRPC.
+// Package writeraw writes Parca's message WriteRawRequest as JSON. Parca accepts it over HTTP as well as over gRPC.
 package writeraw // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 )
 
-// Path is where the message goes.
+// Path is the path of the requests.
 const Path = "/api/profiles/writeraw"
 
 const (
@@ -20,11 +20,11 @@ const (
 	profile   = `},"samples":[{"rawProfile":"`
 	seriesEnd = `"}]}`
 
-	// End ends a message.
+	// End is the end of a message.
 	End = `]}`
 )
 
-// AppendSeries appends one series with one profile to a message, which it begins if dst is empty.
+// AppendSeries appends one series with one profile to a message. If dst is empty, it writes the start of the message first.
 func AppendSeries(dst []byte, list []series.Label, pprof []byte) []byte {
 	if len(dst) == 0 {
 		dst = append(dst, begin...)
@@ -37,12 +37,12 @@ func AppendSeries(dst []byte, list []series.Label, pprof []byte) []byte {
 	return append(dst, seriesEnd...)
 }
 
-// SeriesBytes returns the most that AppendSeries appends, and End after it.
+// SeriesBytes returns the maximum number of bytes that AppendSeries and End append.
 func SeriesBytes(list []series.Label, pprof []byte) int {
 	return len(begin+labels+profile+seriesEnd+End) + len(encode(list)) + base64.StdEncoding.EncodedLen(len(pprof))
 }
 
-// encode writes labels as a list of name and value.
+// encode returns the labels as a JSON array of objects with name and value.
 func encode(list []series.Label) []byte {
 	type label struct {
 		Name  string `json:"name"`
@@ -52,6 +52,6 @@ func encode(list []series.Label) []byte {
 	for _, l := range list {
 		pairs = append(pairs, label(l))
 	}
-	text, _ := json.Marshal(pairs) // text cannot fail
+	text, _ := json.Marshal(pairs) // strings cannot fail
 	return text
 }

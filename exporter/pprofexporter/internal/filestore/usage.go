@@ -1,0 +1,90 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import "sync"
+
+// usage counts the store's files and their bytes. A walk counts the files in the directory. After that, writes and removals change
+// the count, so that the directory need not be read again. Writes can go on during a walk: a file gets its name under the lock,
+// so that it is counted once. Safe for concurrent use.
+type usage struct {
+	mu           sync.Mutex
+	known        bool
+	files, bytes int64
+	// epoch changes when another directory takes the place of the one that was counted.
+	epoch int
+	// fresh has the names of the files that were written since the current walk began. It is nil if there is no walk.
+	fresh                  map[string]struct{}
+	freshFiles, freshBytes int64
+}
+
+func (u *usage) get() (files, bytes int64, known bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.files, u.bytes, u.known
+}
+
+func (u *usage) getEpoch() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.epoch
+}
+
+// publish calls giveName, which gives a file of the given size its name. Calls of giveName do not overlap.
+func (u *usage) publish(name string, size int64, giveName func() error) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if err := giveName(); err != nil {
+		return err
+	}
+	u.files++
+	u.bytes += size
+	if u.fresh != nil {
+		u.fresh[name] = struct{}{}
+		u.freshFiles++
+		u.freshBytes += size
+	}
+	return nil
+}
+
+func (u *usage) removed(size int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.files--
+	u.bytes -= size
+}
+
+// reset forgets the count after the directory was replaced.
+func (u *usage) reset() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.known, u.files, u.bytes, u.fresh = false, 0, 0, nil
+	u.epoch++
+}
+
+func (u *usage) beginWalk() (epoch int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.fresh, u.freshFiles, u.freshBytes = map[string]struct{}{}, 0, 0
+	return u.epoch
+}
+
+// isFresh returns whether a file that the walk found was counted when it got its name.
+func (u *usage) isFresh(name string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	_, fresh := u.fresh[name]
+	return fresh
+}
+
+// endWalk sets the count to the result of a walk. It ignores the result if the walk is not complete, or if the directory is another
+// one now.
+func (u *usage) endWalk(epoch int, complete bool, files, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if complete && epoch == u.epoch {
+		u.known, u.files, u.bytes = true, files+u.freshFiles, bytes+u.freshBytes
+	}
+	u.fresh = nil
+}
