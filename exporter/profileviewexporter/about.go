@@ -15,44 +15,44 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// about is what the bar of a page tells about it. Links are relative to the page.
+// about is the content of the bar of a page. Links are relative to the page.
 type about struct {
 	Service, Type string
-	// Time is which time was asked for, and Merged which profiles are of it.
+	// Time is the requested time. Merged describes the merged profiles and their time.
 	Time, Merged string
-	// Far is how many of them say that they are of a time far from when they came.
+	// Far is the number of merged profiles whose time is far from their arrival.
 	Far     int
 	Types   []choice
 	Presets []choice
 	Refresh string
-	// Compare leads to the difference to the time before CompareAge, and is empty where there is none.
+	// Compare links to the difference from the time before CompareAge. It is empty if there is none.
 	Compare, CompareAge string
-	// Downloads are the same profile in formats of programs, Command is what go tool pprof is called with.
+	// Downloads are links to the profile in other formats. Command is the command of go tool pprof for it.
 	Downloads []choice
 	Command   string
-	// Views are links to the pages about the same profile.
+	// Views are links to the other pages of the profile.
 	Views []choice
-	// Conditions are the attributes of the resources, and the labels of samples, that were chosen.
+	// Conditions are the selected resource attributes and sample labels.
 	Conditions []condition
-	// Trace and Span are those whose samples alone are shown, TraceLink leads to the trace elsewhere, Whole to the profile of
-	// all samples.
+	// Trace and Span are set if only their samples are shown. TraceLink links to the trace in another system, Whole to the
+	// profile with all samples.
 	Trace, Span, TraceLink, Whole string
-	// Timeline shows when profiles were recorded.
+	// Timeline shows when the profiles were recorded.
 	Timeline timeline
-	// Base is what the profile is compared with, and Alone the link to it without that.
+	// Base describes the profile to compare with. Alone links to the page without the comparison.
 	Base, Alone string
 }
 
-// choice is a link among others. One without a link leads nowhere.
+// choice is one of several links. An empty link is not shown as a link.
 type choice struct {
 	Name, Link string
 	Current    bool
 }
 
-// maxTypes is how many types of a service the bar of a page has.
+// maxTypes limits the types of a service in the bar.
 const maxTypes = 30
 
-// aboutPage returns what the bar of a page says.
+// aboutPage returns the content of the bar of a page.
 func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about {
 	values := r.URL.Query()
 	a := &about{
@@ -69,7 +69,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)
 	p.offerTimes(a, r, values)
-	p.tellTrace(a, values)
+	p.addTrace(a, values)
 	a.Timeline = p.timelineOf(r, values, chosen)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)
@@ -78,7 +78,7 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 	return a
 }
 
-// title is that of the page, which tabs and bookmarks show.
+// title returns the title of the page, which browsers show in tabs and bookmarks.
 func (a *about) title() string {
 	text := a.Service + " " + a.Type + ", " + a.Time
 	if a.Trace != "" {
@@ -93,7 +93,7 @@ func (a *about) title() string {
 	return text + " – profiles"
 }
 
-// baseText names what a profile is compared with, where that is of another service or type.
+// baseText returns the service and type to compare with, if they are not those of the page.
 func baseText(r *http.Request, values url.Values) string {
 	service, profileType := values.Get(basePrefix+"service"), values.Get(basePrefix+"type")
 	var names []string
@@ -109,7 +109,7 @@ func baseText(r *http.Request, values url.Values) string {
 	return strings.Join(names, " ") + ": "
 }
 
-// offerTypes adds links to the same page of the other types of the service, for the same time and resources.
+// offerTypes adds links to the same page for the other types of the service, with the same time and resources.
 func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
 	query, kept := "", choosing(values)
 	if layout := values.Get(layoutParameter); layout != "" {
@@ -126,10 +126,10 @@ func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
 	}
 }
 
-// offerTimes adds links to the presets of which there are profiles, and one that compares with the time before.
+// offerTimes adds links to the presets that have profiles, and a link to the difference from the time before.
 func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 	current, isPreset := presetOf(values)
-	attributes, _ := attributesOf(values, "") // They were read before.
+	attributes, _ := attributesOf(values, "") // serveView has checked them.
 	for _, offered := range presets {
 		c := choice{Name: offered.name, Current: isPreset && offered.from == current.from}
 		if p.holdsBetween(r, a, attributes, offered.age, 0) {
@@ -149,7 +149,7 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 			compared.Set(basePrefix+untilParameter, offered.from)
 			for name, list := range values {
 				if isKnown(name, []string{attributePrefix, labelPrefix}) {
-					compared[basePrefix+name] = list // of the same resources and samples
+					compared[basePrefix+name] = list // the same resources and samples
 				}
 			}
 			a.Compare = "?" + compared.Encode()
@@ -157,8 +157,8 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 	}
 }
 
-// holdsBetween tells whether there is a profile of a service and type that is not older than oldest and not younger than
-// youngest. Without an age it is of any.
+// holdsBetween returns whether the store has a profile of a service and type with an age between youngest and oldest. 0 means
+// without a bound.
 func (p *pages) holdsBetween(r *http.Request, a *about, attributes []selector.Selector, oldest, youngest time.Duration) bool {
 	q := recent.Query{Tenant: p.tenant(r), Service: a.Service, Type: a.Type, Attributes: attributes}
 	now := p.now()
@@ -172,7 +172,7 @@ func (p *pages) holdsBetween(r *http.Request, a *about, attributes []selector.Se
 	return len(entries) > 0
 }
 
-// offerViews adds links to all pages about the profile.
+// offerViews adds links to all pages of the profile.
 func (a *about) offerViews(r *http.Request, values url.Values) {
 	query := ""
 	if kept := onlyKnown(values); len(kept) > 0 {
@@ -183,8 +183,8 @@ func (a *about) offerViews(r *http.Request, values url.Values) {
 	}
 }
 
-// withTime returns parameters with another time. What is compared with gets it too, unless that is another time of the
-// same profile.
+// withTime returns parameters with another time. The profile to compare with gets it too, unless it is the same profile at
+// another time.
 func withTime(values url.Values, from string) url.Values {
 	changed := maps.Clone(values)
 	for _, prefix := range []string{"", basePrefix} {
@@ -199,7 +199,7 @@ func withTime(values url.Values, from string) url.Values {
 	return changed
 }
 
-// withoutBase returns parameters without what is compared with.
+// withoutBase returns parameters without the profile to compare with.
 func withoutBase(values url.Values) url.Values {
 	changed := url.Values{}
 	for name, list := range values {
@@ -210,5 +210,5 @@ func withoutBase(values url.Values) url.Values {
 	return changed
 }
 
-// digest is what an answer depends on beside its profiles and its URL.
+// digest returns the content of the bar as a text for the ETag.
 func (a *about) digest() string { return fmt.Sprintf("%v", *a) }

@@ -9,17 +9,17 @@ import (
 	"strconv"
 )
 
-// scale is a unit that is a number of smaller ones.
+// scale is a unit and its size in the smallest unit.
 type scale struct {
 	factor float64
 	name   string
 }
 
-// What values are shown in: the largest unit that is not larger than the value.
+// The units for amounts. An amount uses the largest unit that is not larger than the value.
 var (
 	timeScales = []scale{{3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}
 	byteScales = []scale{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
-	// unitScales are the units of profiles that have others, in the smallest of those.
+	// unitScales are the units in which profiles have values. factor is the size of a unit in the smallest unit of scales.
 	unitScales = map[string]struct {
 		factor float64
 		scales []scale
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// amount is a value with its unit, as people read it.
+// amount returns a value and its unit as a text for the user.
 func amount(value int64, unit string) string {
 	known, found := unitScales[unit]
 	if !found {
@@ -47,7 +47,7 @@ func amount(value int64, unit string) string {
 	return "0 " + known.scales[len(known.scales)-1].name
 }
 
-// decimals are as many that three digits are shown, none of a unit that has no parts.
+// decimals returns the number of decimals for three digits. A base unit has none.
 func decimals(number, factor float64) int {
 	switch size := math.Abs(number); {
 	case factor == 1 || size >= 100:
@@ -58,7 +58,7 @@ func decimals(number, factor float64) int {
 	return 2
 }
 
-// signed is an amount with its sign, also where that is a plus.
+// signed returns an amount with its sign, including a plus.
 func signed(value int64, unit string) string {
 	if value > 0 {
 		return "+" + amount(value, unit)

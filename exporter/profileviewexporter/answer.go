@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// failure is an error with its status.
+// failure is an error with an HTTP status.
 type failure struct {
 	status int
 	text   string
@@ -28,8 +28,8 @@ func fail(status int, format string, arguments ...any) error {
 	return &failure{status: status, text: fmt.Sprintf(format, arguments...)}
 }
 
-// answering sets what all answers have, and answers errors as go tool pprof shows them.
-func answering(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
+// handle sets the headers of all answers, and writes errors in the form that go tool pprof shows.
+func handle(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -60,13 +60,13 @@ var errorText string
 
 var errorTemplate = template.Must(template.New("error").Parse(errorText))
 
-// writeError answers with an error: a text, or for browsers a page that leads back to the list.
+// writeError answers with an error, as a text or, for browsers, as a page with a link to the list.
 func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	w.Header().Add("Vary", "Accept")
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(status)
-		_, _ = fmt.Fprintln(w, err) // the client may be gone
+		_, _ = fmt.Fprintln(w, err) // the client can be disconnected
 		return
 	}
 	page := map[string]any{"Text": err.Error(), "List": strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1))}
@@ -75,10 +75,10 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = errorTemplate.Execute(w, page) // the client may be gone
+	_ = errorTemplate.Execute(w, page) // the client can be disconnected
 }
 
-// statusOf is the status of the answer that tells of an error.
+// statusOf returns the HTTP status for an error.
 func statusOf(err error) int {
 	known, found := errors.AsType[*failure](err)
 	switch {

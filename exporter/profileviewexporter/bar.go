@@ -21,32 +21,32 @@ var barText string
 
 var barTemplate = template.Must(template.New("bar").Parse(barText))
 
-// bar is what stands above the pages of google/pprof: where from and of when a profile is, and the way to others.
+// bar is the content of the bar above a page: the service, type and time of the profile, and links to other pages.
 type bar struct {
 	*about
 	Legend *legend
-	// Coloured says that the page shows the difference in colours.
+	// Coloured is true if colours show a difference.
 	Coloured bool
-	// Plain leads to a page that needs no JavaScript, from those that do.
+	// Plain links to a page that works without JavaScript. It is empty on such pages.
 	Plain string
-	// Table leads to the page that has the same as a table, from the flame graph.
+	// Table links from the flame graph to the page with the same data as a table.
 	Table string
-	// Layouts are links to the same flame graph in each layout, of those only.
+	// Layouts are links to the flame graph in each layout. Other pages have none.
 	Layouts []choice
-	// Filter is a form that chooses resources and labels of samples.
+	// Filter is the form that selects resources and sample labels.
 	Filter filter
-	// Total is the sum of the samples, with its type.
+	// Total is the sum of the samples, and its sample type.
 	Total string
-	// Comparison are the fields of a form that compares with another service, type or time, ComparisonKept the parameters
-	// that it keeps.
+	// Comparison are the fields of the form that compares with another service, type or time. ComparisonKept are the other
+	// parameters of the page.
 	Comparison     []field
 	ComparisonKept []parameter
 }
 
-// field is one of a form.
+// field is a field of a form.
 type field struct{ Parameter, Name, Value, Placeholder string }
 
-// offerFilter adds a form that chooses among the resources that have profiles of the time, and among the labels of samples.
+// offerFilter adds the form that selects resources with profiles of the time, and sample labels.
 func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
 	b.Total = amount(counts.Total, counts.Unit) + " " + counts.Type
 	asked := b.Filter.offerLabels(counts, r.URL.Query())
@@ -59,7 +59,7 @@ func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
 	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query(), asked...)
 }
 
-// offerComparison adds a form that compares with another profile: of another service, type or time.
+// offerComparison adds the form that compares with another service, type or time.
 func (b *bar) offerComparison(values url.Values) {
 	var asked []string
 	for _, f := range []field{

@@ -28,7 +28,7 @@ func linksOf(page string) map[string]string {
 	return links
 }
 
-// follow gets a page by a link of another one.
+// follow gets a page by a link of another page.
 func (s *serving) follow(t *testing.T, from, link string) (*http.Response, string) {
 	t.Helper()
 	base, err := url.Parse(from)
@@ -39,7 +39,7 @@ func (s *serving) follow(t *testing.T, from, link string) (*http.Response, strin
 	return response, string(body)
 }
 
-// Every page says which profiles it shows, and leads to others.
+// Every page says which profiles it shows, and links to others.
 func TestServerBar(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
 	now := time.Now().UTC()
@@ -73,10 +73,10 @@ func TestServerBar(t *testing.T) {
 		require.Equal(t, http.StatusNotFound, response.StatusCode, body2) // of another pod
 	}
 	_, body := s.get(t, "/view/a%2Fb/other/top")
-	assert.NotContains(t, linksOf(string(body)), "Compare with the 5 min before", "there is nothing before")
+	assert.NotContains(t, linksOf(string(body)), "Compare with the 5 min before", "there are no older profiles")
 }
 
-// A form of the bar chooses among the resources that there are, and keeps all else.
+// A form of the bar selects resources, and keeps all other parameters.
 func TestServerBarChoosesResources(t *testing.T) {
 	s := newServing(t, nil)
 	const evil = `"><script>alert(1)</script>`
@@ -101,7 +101,7 @@ func TestServerBarChoosesResources(t *testing.T) {
 	assert.Contains(t, string(body), "3 profiles, ")
 }
 
-// A link compares with the time before; the legend has the totals of both sides.
+// A link compares with the time before. The legend has the totals of both sides.
 func TestServerCompares(t *testing.T) {
 	s := newServing(t, nil)
 	now := time.Now()
@@ -125,7 +125,7 @@ func TestServerCompares(t *testing.T) {
 	assert.Contains(t, page, "<strong>40</strong>")
 }
 
-// A form compares with another service; fields that are left empty say nothing.
+// A form compares with another service. Its empty fields have no effect.
 func TestServerComparesByForm(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, time.Now(), []string{"samples"}, 40), map[string]any{"service.name": "a"})
@@ -164,7 +164,7 @@ func TestAmount(t *testing.T) {
 	assert.Equal(t, []string{"+1", "-1", "0"}, []string{signed(1, ""), signed(-1, ""), signed(0, "")})
 }
 
-// A profile of another time than when it came is in the last minutes, and the page says that it is.
+// A profile whose time is far from its arrival is in the last minutes, and the page says so.
 func TestServerFarTime(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), []string{"samples"}, 1), map[string]any{"service.name": "s"})
@@ -173,12 +173,12 @@ func TestServerFarTime(t *testing.T) {
 	response, body := s.get(t, "/view/s/samples/top?from=-1h")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, string(body), "1 profile, 2020-01-02 03:04:05 – 03:04:06 UTC")
-	assert.Contains(t, string(body), "1 of 1 profiles say that they are of a time far from when they came")
+	assert.Contains(t, string(body), "The times of 1 of 1 profiles are more than 10 minutes from their arrival")
 	response, _ = s.get(t, "/profiles/s/samples?until=2020-01-03T00:00:00Z")
-	assert.Equal(t, http.StatusOK, response.StatusCode, "a time that is named is its own")
+	assert.Equal(t, http.StatusOK, response.StatusCode, "absolute times use the time of the profile")
 }
 
-// What has no symbols is told apart by its binary and address, and the page says so.
+// Functions without symbols are named by binary and address, and the page says so.
 func TestServerWithoutSymbols(t *testing.T) {
 	m := &profile.Mapping{ID: 1, Start: 0x400000, Limit: 0x500000, Offset: 0x1000, File: "/usr/bin/native"}
 	named := &profile.Function{ID: 1, Name: "main", SystemName: "main"}
@@ -202,10 +202,10 @@ func TestServerWithoutSymbols(t *testing.T) {
 		assert.Contains(t, text, "2 of 3 locations have no symbols", page)
 	}
 	_, body := s.get(t, "/profiles/s/samples")
-	assert.Empty(t, deliverytest.Parsed(t, body).Location[0].Line, "the profile itself stays as it is")
+	assert.Empty(t, deliverytest.Parsed(t, body).Location[0].Line, "the profile is unchanged")
 }
 
-// A parameter that nothing reads would give another answer than was asked for.
+// Unknown parameters are refused.
 func TestServerUnknownParameters(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s"})
@@ -214,7 +214,7 @@ func TestServerUnknownParameters(t *testing.T) {
 		"/profiles?after=x":                        `"after" is not a parameter here, did you mean "after_`,
 		"/profiles/s/samples?windw=15m":            `"windw" is not a parameter here, did you mean "window"?`,
 		"/profiles/s/samples?base_from=-5m":        `"base_from" is not a parameter here`,
-		"/profiles/s/samples?xyz=1":                `"xyz" is not a parameter here, known are from, until`,
+		"/profiles/s/samples?xyz=1":                `"xyz" is not a parameter here, the known ones are from, until`,
 		"/pgo/s?dept=5":                            `did you mean "depth"?`,
 		"/view/s/samples/top?resources.pod=x":      `did you mean "resource.pod"?`,
 		"/view/s/samples/top?base_windw=5m":        `did you mean "base_window"?`,
@@ -236,7 +236,7 @@ func TestServerUnknownParameters(t *testing.T) {
 	}
 }
 
-// The page of an error leads back to the list, however deep it is.
+// The error page links to the list, at any path depth.
 func TestServerErrorPage(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
 	s.post(t, made(t, time.Now().Add(-time.Minute), []string{"samples"}, 1), map[string]any{"service.name": "a/b"})
@@ -251,8 +251,8 @@ func TestServerErrorPage(t *testing.T) {
 	}
 }
 
-// The list begins with what came in the last minutes; what came before is one link away. PGO is offered where it is
-// answered.
+// The list begins with the profiles of the last minutes, and links to older ones. It links to PGO only if that returns a
+// profile.
 func TestServerListsTheLastMinutes(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, written(t, goProgram(0)), map[string]any{"service.name": "flat"})
@@ -263,7 +263,7 @@ func TestServerListsTheLastMinutes(t *testing.T) {
 	response, _ := s.get(t, "/pgo/hot?from=-15m")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	_, body = s.get(t, "/?until=-5m")
-	assert.Contains(t, string(body), "2 profiles are held")
+	assert.Contains(t, string(body), "There are 2 profiles in memory")
 	_, page := s.follow(t, s.url+"/?until=-5m", linksOf(string(body))["show all"])
 	assert.Contains(t, page, "flat")
 	_, body = s.get(t, "/profiles?from=now")

@@ -26,7 +26,7 @@ const (
 	manyTypes    = 4
 )
 
-// push sends rounds of profiles of 1000 services with 4 types. Those of a service and type are of three pods.
+// push sends rounds of profiles of 1000 services with 4 types. The profiles of a service and type are from three pods.
 func push(tb testing.TB, d holding, rounds int) {
 	tb.Helper()
 	for i := range manyTypes {
@@ -47,7 +47,7 @@ func push(tb testing.TB, d holding, rounds int) {
 	}
 }
 
-// heapInUse is what the program holds, garbage collected.
+// heapInUse returns the size of the heap after a garbage collection.
 func heapInUse() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -56,21 +56,21 @@ func heapInUse() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// What is counted as memory is what it takes, within a fifth. How quick the pages are then is for BenchmarkServerPages.
+// The counted memory is the used memory, within a fifth. BenchmarkServerPages measures the time of pages.
 func TestServerManyServices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("pushes 12,000 profiles")
 	}
 	const limit = 32 << 20
 	d := newHolding(t, limit)
-	for range 4 { // what is made once
+	for range 4 { // warm up
 		require.NoError(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "first")))
 	}
 	before := heapInUse()
 	push(t, d, 2)
 	taken := heapInUse() - before
 	profiles, memory := d.store.Held()
-	t.Logf("%d profiles held, counted as %d bytes, which take %d", profiles, memory, taken)
+	t.Logf("%d profiles in memory, counted as %d bytes, use %d bytes", profiles, memory, taken)
 	assert.Greater(t, memory, int64(limit*9/10), "full")
 	assert.LessOrEqual(t, memory, int64(limit))
 	assert.LessOrEqual(t, taken, int64(limit*12/10))
@@ -82,7 +82,7 @@ func TestServerManyServices(t *testing.T) {
 	runtime.KeepAlive(d)
 }
 
-// BenchmarkServerPages measures what a request costs while profiles of 1000 services with 4 types are held, 3 of each.
+// BenchmarkServerPages measures the cost of a request with 3 profiles each of 1000 services with 4 types in memory.
 //
 //	go test ./exporter/profileviewexporter -run '^$' -bench ServerPages -benchmem -cpu 1
 func BenchmarkServerPages(b *testing.B) {
@@ -109,7 +109,7 @@ func BenchmarkServerPages(b *testing.B) {
 	}
 }
 
-// holding does not listen, and has no exporter that surrounds it.
+// holding returns an exporter without a listener, and without its exporterhelper.
 type holding struct{ *viewExporter }
 
 func newHolding(tb testing.TB, memory int64) holding {

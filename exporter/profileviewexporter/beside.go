@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// besidePage is the page of the flame graph and the functions side by side.
+	// besidePage is the page with the flame graph and the functions side by side.
 	besidePage = "both"
-	// maxBeside is how many functions it shows.
+	// maxBeside limits the functions on that page.
 	maxBeside = 200
-	// pivotParameter is by which the script of a flame graph remembers the functions that were chosen.
+	// pivotParameter is the parameter in which the script of a flame graph keeps the selected functions.
 	pivotParameter = "p"
 )
 
-// besides returns the table of functions that stands beside a flame graph.
-func besides(d *drawing, p *profile.Profile) ([]byte, error) {
+// besideTable returns the HTML of the table beside a flame graph.
+func besideTable(d *drawing, p *profile.Profile) ([]byte, error) {
 	table := &functionsPage{most: maxBeside, link: zoomLink}
 	if err := table.fill(d, p); err != nil {
 		return nil, err
@@ -36,13 +36,13 @@ func besides(d *drawing, p *profile.Profile) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// zoomLink leads to the flame graph of a function with all that it calls and that calls it. The script of the page tells functions of one
-// name from each other by numbers.
+// zoomLink returns a link to the flame graph of a function, with its callers and callees. The script of the page numbers
+// functions with the same name.
 func zoomLink(name string, query url.Values) string {
 	return "?" + with(query, pivotParameter, "^"+regexp.QuoteMeta(name)+`(#\d+)?$`).Encode()
 }
 
-// forGoogle returns parameters as the pages of google/pprof take them: without an order of ours, which a link may have kept.
+// forGoogle returns parameters for google/pprof, without the sort order of this package, which a link may have kept.
 func forGoogle(values url.Values) url.Values {
 	order := values.Get(sortParameter)
 	if order != "flat" && order != "cum" && slices.ContainsFunc(functionOrders, func(o functionOrder) bool { return o.name == order }) {

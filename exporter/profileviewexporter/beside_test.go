@@ -6,6 +6,8 @@ package profileviewexporter
 import (
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// besideRows are the cells of the table that stands beside a flame graph.
+// besideRows returns the cells of the table beside a flame graph.
 func besideRows(page string) [][]string {
 	_, table, _ := strings.Cut(page, `<section id="functions"`)
 	return rowsOf("<main>" + table)
 }
 
-// The graph and the table are one page, whose rows lead to the graph of their function.
+// The graph and the table are one page. Each row links to the graph of its function.
 func TestServerBeside(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 40, "main b": 10}), map[string]any{"service.name": "s", "pod": "p"})
@@ -58,7 +60,7 @@ func TestServerBeside(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 }
 
-// Of many functions the largest stand beside the graph, and a link leads to the others.
+// The table beside the graph has the largest functions, and a link to all.
 func TestServerBesideMany(t *testing.T) {
 	s := newServing(t, nil)
 	many := map[string]int64{}
@@ -69,12 +71,12 @@ func TestServerBesideMany(t *testing.T) {
 	const path = "/view/s/samples/both?from=-15m"
 	_, body := s.get(t, path)
 	assert.Len(t, besideRows(string(body)), maxBeside)
-	assert.Contains(t, string(body), "200 of 221 functions are here")
+	assert.Contains(t, string(body), "The table has 200 of 221 functions")
 	_, page := s.follow(t, s.url+path, linksOf(string(body))["All functions"])
 	assert.Len(t, rowsOf(page), maxBeside+21)
 }
 
-// The root is at the top or at the bottom, which links between the pages keep.
+// The root is at the top or at the bottom. Links between the pages keep this.
 func TestServerLayout(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s"})
@@ -96,11 +98,25 @@ func TestServerLayout(t *testing.T) {
 	response, body := s.get(t, "/view/s/samples/flamegraph?layout=up")
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	assert.Contains(t, string(body), `layout must be icicle or flame, not "up"`)
-	response, _ = s.get(t, "/svg/s/samples?layout=flame")
-	assert.Equal(t, http.StatusBadRequest, response.StatusCode, "an image has its root at the top")
+	root := regexp.MustCompile(`<title>root [^/]*</title><rect x="0.0" y="(\d+)"`)
+	height := regexp.MustCompile(`^<svg [^>]*height="(\d+)"`)
+	for link, atTop := range map[string]bool{"": true, "?layout=icicle": true, "?layout=flame": false} {
+		_, page := s.get(t, "/view/s/samples/top"+link)
+		_, image := s.follow(t, s.url+"/view/s/samples/top"+link, linksOf(string(page))["SVG"])
+		y, high := root.FindStringSubmatch(image), height.FindStringSubmatch(image)
+		require.NotNil(t, y, image)
+		require.NotNil(t, high, image)
+		below, err := strconv.Atoi(y[1])
+		require.NoError(t, err)
+		all, err := strconv.Atoi(high[1])
+		require.NoError(t, err)
+		assert.Equal(t, atTop, below < all/2, "%q: the root is at %d of %d", link, below, all)
+	}
+	response, _ = s.get(t, "/svg/s/samples?layout=up")
+	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 }
 
-// The scripts are small, and fetched once.
+// The scripts are small, and browsers cache them.
 func TestServerScripts(t *testing.T) {
 	s := newServing(t, nil)
 	for _, path := range []string{"/static/timeline.js", "/static/flamegraph.js"} {

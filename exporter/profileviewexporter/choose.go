@@ -15,8 +15,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// choose selects the profiles that a request names, at least one. prefix is that of its parameters. Without a time, the
-// newest are taken that one request may merge.
+// choose returns the profiles that the parameters of a request with a prefix select, at least one. Without a time, it returns
+// the newest profiles within max_request_size.
 func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, prefix string) ([]*recent.Entry, error) {
 	query, err := p.query(r, profileType, prefix)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	case !known:
 		return nil, fail(http.StatusNotFound, "there is no profile of the service %q and type %q, see the list at /profiles", query.Service, profileType)
 	case len(entries) == 0 && query.After > 0:
-		return nil, fail(http.StatusNotFound, "no profile of the service %q came since the last fetch", query.Service)
+		return nil, fail(http.StatusNotFound, "no profile of the service %q arrived since the last fetch", query.Service)
 	case len(entries) == 0:
 		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
 	}
@@ -40,7 +40,7 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 		}
 		if query.Bounded() {
 			return nil, fail(http.StatusUnprocessableEntity,
-				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: ask for a shorter time", len(entries), p.cfg.MaxRequestSize)
+				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: select a shorter time", len(entries), p.cfg.MaxRequestSize)
 		}
 		w.Header().Set(leftOutHeader, strconv.Itoa(i+1))
 		return entries[i+1:], nil
@@ -48,9 +48,9 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	return entries, nil
 }
 
-// unchanged tells whether the client has the answer already, and says so. The answer depends on the profiles, on the URL and
-// on what surrounds it.
-func (p *pages) unchanged(w http.ResponseWriter, r *http.Request, surroundings string, sets ...[]*recent.Entry) bool {
+// notModified answers 304 and returns true if the client has the answer already. The answer depends on the profiles, the URL and
+// the bar.
+func (p *pages) notModified(w http.ResponseWriter, r *http.Request, surroundings string, sets ...[]*recent.Entry) bool {
 	digest := sha256.New()
 	_, _ = digest.Write(p.start[:])
 	_, _ = digest.Write([]byte(r.URL.RequestURI() + "\x00" + surroundings + "\x00"))

@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	// maxImageBoxes is how many boxes an image on a page has.
+	// maxImageBoxes limits the boxes of an image on a page.
 	maxImageBoxes = 400
-	// maxImageBytes is how large one may be.
+	// maxImageBytes limits the size of such an image.
 	maxImageBytes = 1 << 20
 )
 
-// comparePage is what the page that compares shows.
+// comparePage is the content of the page compare.
 type comparePage struct {
 	Fields []comparedField
 	Kept   []parameter
-	// Images are those of both sides and of the difference. Graph leads to the one of google/pprof.
+	// Images are the flame graphs of both sides and of their difference. Graph links to the difference of google/pprof.
 	Images []pageImage
 	Graph  string
 	Table  *functionsPage
 }
 
-// comparedField asks for one thing of both sides. Without a parameter a side has a fixed value.
+// comparedField is a row of the form, with a field for each side. A side without a parameter has a fixed value.
 type comparedField struct {
 	Name      string
 	Now, Base side
 }
 
-// side is what a form asks for of one side: a text, or one of the options.
+// side is the field of one side: a text, or a menu of options.
 type side struct {
 	Parameter, Value, Placeholder string
 	Options                       []option
@@ -52,14 +52,14 @@ type pageImage struct {
 	Image template.HTML
 }
 
-// drawCompare draws a form that chooses what to compare, and the difference once it is chosen.
+// drawCompare draws the form that selects both sides, and their difference after they are selected.
 func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 	query := d.r.URL.Query()
 	page, above := &comparePage{}, bar{}
 	if len(d.base) == 0 {
 		d.counts = countsFor(query)
 		if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
-			return nil, unmerged(err)
+			return nil, mergeError(err)
 		}
 	} else {
 		shown, err := p.merged(d, viewer.CostsOf("flamegraph"))
@@ -89,7 +89,7 @@ func (c *comparePage) ask(d *drawing, offered *filter, query url.Values) {
 	}
 	from := text(basePrefix+fromParameter, "-30m")
 	if !compares(query) {
-		from.Value = cmp.Or(query.Get(fromParameter), allTimes) // so that the form always compares
+		from.Value = cmp.Or(query.Get(fromParameter), allTimes) // so that the form always has two sides
 	}
 	c.Fields = []comparedField{
 		{"service", side{Value: d.about.Service}, text(basePrefix+"service", d.about.Service)},
@@ -139,7 +139,7 @@ func images(d *drawing, p *profile.Profile) (drawn []pageImage, err error) {
 	return drawn, nil
 }
 
-// onlyKnown returns the parameters that all pages know.
+// onlyKnown returns the parameters that all pages accept.
 func onlyKnown(values url.Values) url.Values {
 	kept := url.Values{}
 	for name, list := range values {

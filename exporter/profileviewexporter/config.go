@@ -20,44 +20,43 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// Config is the configuration of one exporter: its server, what it holds and shows, how profiles become pprofs, and how
-// requests wait and are repeated.
+// Config is the configuration of one exporter: the server, the limits, the encoding, the queue and the retries.
 type Config struct {
-	// HTTP is what every HTTP server of the Collector has: endpoint, TLS, authentication, CORS, timeouts.
+	// HTTP configures the HTTP server: endpoint, TLS, authentication, CORS, timeouts.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
-	// PathPrefix comes before every path (default: none).
+	// PathPrefix is the prefix of every path (default: none).
 	PathPrefix string `mapstructure:"path_prefix"`
-	// AllowedHosts are the names that a request may use for the server. Without any, a server on the loopback address takes
-	// the names of that and of its endpoint, all others take every name.
+	// AllowedHosts are the host names that requests may have in Host. If there are none, a server on a loopback address accepts
+	// the names of that address and of its endpoint, and any other server accepts every name.
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
-	// MaxMemory bounds the profiles held, compressed as they are, in bytes (default: 67108864).
+	// MaxMemory limits the compressed profiles in memory, in bytes (default: 67108864).
 	MaxMemory int64 `mapstructure:"max_memory" unit:"bytes"`
-	// MaxAge is how long a profile is held after it came (default: 1h). 0 is for ever.
+	// MaxAge is how long a profile is kept after its arrival (default: 1h). 0 means without a limit.
 	MaxAge time.Duration `mapstructure:"max_age"`
-	// MaxProfilesPerSeries is how many profiles of one service and type are held (default: 1000).
+	// MaxProfilesPerSeries limits the number of profiles of one service and type (default: 1000).
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
-	// Storage is a storage extension that has what is held, so that it is there again after a restart (default: none).
+	// Storage is a storage extension for a copy of the profiles, which is read after a restart (default: none).
 	Storage *component.ID `mapstructure:"storage"`
-	// MaxDisk bounds what is in the storage, in bytes (default: 0, which is max_memory).
+	// MaxDisk limits the keys and values in the storage, in bytes (default: 0, which means max_memory).
 	MaxDisk int64 `mapstructure:"max_disk" unit:"bytes"`
-	// MaxRequestSize bounds the profiles that one request merges, without their compression, in bytes (default: 67108864).
+	// MaxRequestSize limits the uncompressed profiles that one request merges, in bytes (default: 67108864).
 	MaxRequestSize int64 `mapstructure:"max_request_size" unit:"bytes"`
-	// MaxPageMemory bounds what drawing one page takes, in bytes (default: 67108864). The lightest stacks become one.
+	// MaxPageMemory limits the memory to draw a page, in bytes (default: 67108864). The lightest stacks become one.
 	MaxPageMemory int64 `mapstructure:"max_page_memory" unit:"bytes"`
-	// MaxDepth is how many frames of a stack a page shows (default: 512). Those in the middle become one.
+	// MaxDepth limits the frames of a stack on a page (default: 512). The frames in the middle become one.
 	MaxDepth int `mapstructure:"max_depth"`
-	// MaxConcurrentRequests is how many requests merge profiles at a time (default: 2).
+	// MaxConcurrentRequests limits the number of requests that merge profiles at the same time (default: 2).
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
-	// ConcurrencyWait is how long a request above that number waits (default: 5s).
+	// ConcurrencyWait is how long a request above that limit waits (default: 5s).
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
-	// TraceURL is the address of a trace in another system, with {trace_id} where its id belongs, and {span_id} for the span.
+	// TraceURL is the URL of a trace in another system. {trace_id} and {span_id} in it become the IDs (default: none).
 	TraceURL string `mapstructure:"trace_url"`
-	// Tenant keeps tenants apart.
+	// Tenant configures the separation of tenants.
 	Tenant options.TenantConfig `mapstructure:"tenant"`
 
 	QueueConfig options.Queue             `mapstructure:"sending_queue"`
 	RetryConfig configretry.BackOffConfig `mapstructure:"retry_on_failure"`
-	// Encoding says how profiles become pprofs.
+	// Encoding configures how profiles become pprofs.
 	Encoding options.EncodingConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
@@ -92,10 +91,10 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Unmarshal reads the configuration and refuses keys that do not exist.
+// Unmarshal reads the configuration. It refuses unknown keys.
 func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
-// Validate tells all that is wrong.
+// Validate returns the errors of all options.
 func (c *Config) Validate() error {
 	errs := []error{configcheck.ListenAddress(c.HTTP.NetAddr)}
 	if p := c.PathPrefix; p != "" && (!strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.ContainsAny(p, "{} ")) {
@@ -133,7 +132,8 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))...)
 }
 
-// checkTraceURL checks the template of links to traces. They lead to where the configuration says, whatever the ids are.
+// checkTraceURL returns an error if the template is not a URL that contains the trace ID after its host. The IDs in a URL come
+// from users and must not change the host.
 func checkTraceURL(template string) error {
 	if template == "" {
 		return nil

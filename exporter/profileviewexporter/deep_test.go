@@ -16,8 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
-// TestDeepValues sends what would end the process if anything went into its depth. The profile is refused and counted, the
-// others of the message are held.
+// TestDeepValues sends attributes that are nested so deeply that a recursive reader would end the process. The profile is
+// refused and counted, and the other profiles of the message are stored.
 func TestDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 256<<20) // pdata measures a message by calling itself for each level
 	for _, place := range []string{"resource", "sample"} {

@@ -3,10 +3,10 @@
 
 //go:generate go tool -modfile=../../internal/tools/go.mod mdatagen metadata.yaml
 
-// Package profileviewexporter holds the most recent profiles in memory, and serves them to browsers, to go tool pprof and to
-// go build.
+// Package profileviewexporter keeps the most recent profiles in memory, and serves them to browsers, to go tool pprof and to go
+// build.
 //
-// Profiles come as pprofs from the encoder, and are held by service and type (hold.go, internal/recent). A request chooses
-// some of them (choose.go, query.go, selectors.go); they are merged (internal/merge), and drawn by the pages of google/pprof
-// (internal/viewer), or by ours (own.go).
+// The encoder makes pprofs of profiles. The store has them by service and type (consume.go, internal/recent). A request selects
+// some of them (choose.go, query.go, selectors.go). They are merged (internal/merge), and drawn by the pages of google/pprof
+// (internal/viewer) or by the pages of this package (own.go).
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"

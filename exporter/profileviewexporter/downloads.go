@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// offerDownloads adds links to the profile of a page in formats of programs, and the command that fetches it.
+// offerDownloads adds links to the profile in other formats, and the command of go tool pprof that fetches it.
 func (p *pages) offerDownloads(a *about, r *http.Request, values url.Values, chosen []*recent.Entry) {
 	kept := choosing(values)
 	query := ""
@@ -24,11 +24,16 @@ func (p *pages) offerDownloads(a *about, r *http.Request, values url.Values, cho
 		kept.Set(sampleIndexParameter, index)
 		own = "?" + kept.Encode()
 	}
+	image := own
+	if layout := values.Get(layoutParameter); layout != "" {
+		kept.Set(layoutParameter, layout)
+		image = "?" + kept.Encode()
+	}
 	const root = "../../../"
 	a.Downloads = []choice{
 		{Name: "pprof", Link: root + address("profiles", a.Service, a.Type) + query},
 		{Name: "collapsed", Link: root + address("collapsed", a.Service, a.Type) + own},
-		{Name: "SVG", Link: root + address("svg", a.Service, a.Type) + own},
+		{Name: "SVG", Link: root + address("svg", a.Service, a.Type) + image},
 		{Name: "speedscope", Link: root + address("speedscope", a.Service, a.Type) + query},
 	}
 	if slices.ContainsFunc(chosen, func(e *recent.Entry) bool { return e.PGO }) {
@@ -39,10 +44,10 @@ func (p *pages) offerDownloads(a *about, r *http.Request, values url.Values, cho
 		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 			scheme = "https"
 		}
-		// Of what is escaped in a URL, nothing ends a text in single quotes.
+		// An escaped URL contains no single quote.
 		a.Command = "go tool pprof '" + scheme + "://" + r.Host + p.cfg.PathPrefix + "/" + address("profiles", a.Service, a.Type) + query + "'"
 	}
 }
 
-// plainHost is one that a shell takes as it is.
+// plainHost matches hosts that a shell does not interpret.
 var plainHost = regexp.MustCompile(`^[A-Za-z0-9.:_\[\]-]+$`)

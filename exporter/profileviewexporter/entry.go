@@ -17,7 +17,7 @@ import (
 
 const unknownType = "unknown"
 
-// entryOf makes what the store holds of a payload.
+// entryOf returns the entry of the store for a payload.
 func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
 	head, err := summary.Of(payload.Pprof)
 	if err != nil {
@@ -54,7 +54,7 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 	return e, nil
 }
 
-// gaugesOf returns the positions of the sample types that say how much there is at a time.
+// gaugesOf returns the positions of the sample types whose values are a state at one time.
 func gaugesOf(head summary.Head) (gauges []int) {
 	for i, t := range head.Types {
 		if t.IsGauge() {
@@ -64,10 +64,11 @@ func gaugesOf(head summary.Head) (gauges []int) {
 	return gauges
 }
 
-// maxSegment is the length of the name of a service or type. Names stand on the list many times.
+// maxSegment limits the length of the name of a service or type, which the list repeats many times.
 const maxSegment = 512
 
-// segment makes of a name one that can stand in a path: a browser would resolve dots. One that is too long is cut.
+// segment returns a name that can be a part of a path. Browsers resolve "." and "..", so these get an underscore. Long names
+// are cut.
 func segment(name, unknown string) string {
 	switch name {
 	case "":

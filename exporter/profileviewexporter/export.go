@@ -17,14 +17,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// sampleIndexParameter chooses a sample type, as for the pages of google/pprof.
+// sampleIndexParameter selects a sample type, as on the pages of google/pprof.
 const sampleIndexParameter = "si"
 
-// format is one that profiles are downloaded in.
+// format is a format of downloads.
 type format struct {
 	contentType, file string
 	parameters        []string
-	// costs are those of a profile that is written.
+	// costs are the memory costs of writing a profile.
 	costs pprofmerge.Costs
 	write func(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error)
 }
@@ -37,7 +37,7 @@ var formats = map[string]format{
 	"speedscope": {contentType: "application/json", file: "profile.speedscope.json", parameters: chooseParameters, costs: merge.ReadCosts, write: speedscope},
 	"svg": {
 		contentType: "image/svg+xml", file: "profile.svg",
-		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter}), costs: viewer.CostsOf("flamegraph"), write: svg,
+		parameters: slices.Concat(chooseParameters, []string{sampleIndexParameter, layoutParameter}), costs: viewer.CostsOf("flamegraph"), write: svg,
 	},
 }
 
@@ -53,7 +53,7 @@ func speedscope(r *http.Request, p *profile.Profile, limits export.Limits) ([]by
 	return export.Speedscope(p, r.PathValue("service")+" "+r.PathValue("type"), limits)
 }
 
-// maxSVGBoxes is how many boxes an image has.
+// maxSVGBoxes limits the boxes of an image.
 const maxSVGBoxes = 5000
 
 func svg(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, error) {
@@ -61,14 +61,18 @@ func svg(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, err
 	if err != nil {
 		return nil, fail(http.StatusBadRequest, "%v", err)
 	}
+	layout, err := layoutOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	t := p.SampleType[index]
 	return export.Flamegraph(p, &export.SVG{
-		Index: index, Boxes: maxSVGBoxes, Amount: func(v int64) string { return amount(v, t.Unit) },
+		Index: index, Boxes: maxSVGBoxes, RootBelow: layout == layoutFlame, Amount: func(v int64) string { return amount(v, t.Unit) },
 		Title: r.PathValue("service") + " " + r.PathValue("type") + ", " + t.Type + ", " + timeText(r.URL.Query()),
 	}, limits)
 }
 
-// serveExport answers with the merged profile in a format of other tools.
+// serveExport answers with the merged profile in a format of another tool.
 func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := checkParameters(r.URL.Query(), f.parameters); err != nil {
@@ -78,10 +82,10 @@ func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) e
 		if err != nil {
 			return err
 		}
-		if p.unchanged(w, r, "", chosen) {
+		if p.notModified(w, r, "", chosen) {
 			return nil
 		}
-		return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+		return p.serveLimited(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 			return p.exported(work, w, r, f, chosen)
 		}, func(body []byte) error {
 			w.Header().Set("Content-Disposition", `attachment; filename="`+f.file+`"`)
@@ -98,7 +102,7 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: f.costs, Remainder: true,
 	}, leastWork, nil)
 	if err != nil {
-		return nil, unmerged(err)
+		return nil, mergeError(err)
 	}
 	p.notices(w.Header(), &reduction)
 	viewer.NameFunctions(shown)
@@ -108,12 +112,12 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 		Reserve: func(bytes int64) error { return work.Keep(taken + bytes) },
 	})
 	if errors.Is(err, export.ErrTooLarge) {
-		return nil, fail(http.StatusUnprocessableEntity, "%v (max_page_memory): ask for a shorter time", err)
+		return nil, fail(http.StatusUnprocessableEntity, "%v (max_page_memory): select a shorter time", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	// What is gzipped is not larger, but for what surrounds it.
+	// Compressed data is at most as large as its source, plus the gzip header.
 	if err := work.Keep(2*int64(cap(body)) + leastWork); err != nil {
 		return nil, err
 	}

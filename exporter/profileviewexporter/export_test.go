@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// What is downloaded has the totals of the profile, in all formats.
+// Downloads have the totals of the profile, in all formats.
 func TestServerExports(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
 	payload := deliverytest.OwnProfile(t, "cpu.pb.gz")
@@ -36,7 +36,7 @@ func TestServerExports(t *testing.T) {
 		require.NoError(t, err, line)
 		sum += number
 	}
-	assert.Equal(t, want[0], sum, "of the sample type that is shown")
+	assert.Equal(t, want[0], sum, "the total of the shown sample type")
 
 	response, text = s.follow(t, s.url+path, links["speedscope"])
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
@@ -66,7 +66,7 @@ func TestServerExports(t *testing.T) {
 	assert.Equal(t, http.StatusNotModified, again.StatusCode)
 }
 
-// The command is only there for hosts that a shell takes as they are. PGO is not offered where it is not answered.
+// The page has the command only for hosts that a shell does not interpret. It has no link to PGO without a suitable profile.
 func TestServerDownloads(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.AllowedHosts = []string{"*"} })
 	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s"})
@@ -90,7 +90,7 @@ func TestServerDownloads(t *testing.T) {
 	assert.NotContains(t, linksOf(page("a")), "PGO")
 }
 
-// A text that would be too large is refused.
+// A text above the limit is refused.
 func TestServerExportLimit(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.MaxPageMemory = 100_000 })
 	s.post(t, written(t, hostile(80, 20, 10, 1000, 0, 1)), map[string]any{"service.name": "s"})

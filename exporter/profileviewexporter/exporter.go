@@ -25,16 +25,15 @@ import (
 )
 
 const (
-	// expiryInterval is how often old profiles are looked for.
+	// expiryInterval is the interval at which profiles older than max_age are evicted.
 	expiryInterval = 10 * time.Second
-	// shutdownWait is how long a shutdown waits for answers. A page that is being drawn cannot be interrupted: it ends by
-	// itself, later.
+	// shutdownWait is how long a shutdown waits for answers. Drawing a page cannot be interrupted: it can end later.
 	shutdownWait = 3 * time.Second
-	// maxConnections is how many connections the server has at a time.
+	// maxConnections limits the open connections of the server.
 	maxConnections = 500
 )
 
-// viewExporter holds the most recent profiles and serves them.
+// viewExporter keeps the most recent profiles and serves them.
 type viewExporter struct {
 	cfg       *Config
 	settings  component.TelemetrySettings
@@ -44,9 +43,9 @@ type viewExporter struct {
 	memory    delivery.Memory
 	pages     *pages
 	id        component.ID
-	// persister writes what is held to the storage, nil without one.
+	// persister writes the profiles to the storage. It is nil without a storage.
 	persister *persist.Persister
-	// foreign says that pprofs may be such as others wrote.
+	// foreign is true if the store can contain pprofs of other encoders.
 	foreign bool
 
 	http    *http.Server
@@ -72,8 +71,8 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 	}
 }
 
-// start listens. Requests are served from then on.
-func (v *viewExporter) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // what it starts outlives it
+// start restores the profiles in the storage, and starts the server.
+func (v *viewExporter) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // the server outlives the context of start
 	if err := v.memory.Start(host); err != nil {
 		return err
 	}
@@ -84,14 +83,14 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	v.pages.scrapers.from = v.store.Sequence()
 	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
 	if err != nil {
-		return fmt.Errorf("cannot make the HTTP server: %w", err)
+		return fmt.Errorf("cannot create the HTTP server: %w", err)
 	}
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
-		return fmt.Errorf("cannot listen at %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)
+		return fmt.Errorf("cannot listen on %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)
 	}
-	if err := v.telemetry.holds(v.store); err != nil {
+	if err := v.telemetry.observeStore(v.store); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	v.http, v.address = server, listener.Addr()
@@ -100,7 +99,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	if v.cfg.HTTP.TLS.HasValue() {
 		scheme = "https"
 	}
-	v.settings.Logger.Info("Serving pages of profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
+	v.settings.Logger.Info("Serving profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
 	running, stop := context.WithCancel(context.Background())
 	v.stop = stop
 	server.BaseContext = func(net.Listener) context.Context { return running }
@@ -113,7 +112,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	return nil
 }
 
-// expire evicts what is too old, also while nothing comes.
+// expire evicts old profiles until ctx ends, even if no profile arrives.
 func (v *viewExporter) expire(ctx context.Context) {
 	ticker := time.NewTicker(expiryInterval)
 	defer ticker.Stop()
@@ -140,7 +139,7 @@ func (v *viewExporter) closeServer(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, shutdownWait)
 	defer cancel()
 	err := v.http.Shutdown(waiting)
-	v.stop() // Requests end, but for what cannot be interrupted.
+	v.stop() // Requests end, except while they draw a page.
 	if err != nil {
 		err = v.http.Close()
 	}

@@ -59,7 +59,7 @@ func TestServerProfile(t *testing.T) {
 	}
 }
 
-// Sums of what was done, the latest of what there is.
+// Values are summed. Of values that are a state at one time, the latest counts.
 func TestServerMerges(t *testing.T) {
 	s := newServing(t, nil)
 	types := []string{"inuse_space", "alloc_space"}
@@ -120,7 +120,7 @@ func (s *serving) types(t *testing.T, service string, header ...string) []string
 	return types
 }
 
-// Profiles that cannot be added up are said to be so.
+// Profiles with different sample types return an error that says so.
 func TestServerRefusesToMerge(t *testing.T) {
 	s := newServing(t, nil)
 	for _, unit := range []string{"x", "y"} {
@@ -189,35 +189,35 @@ func TestServerLimits(t *testing.T) {
 	assert.Less(t, totals(t, body)[0], int64(3))
 	response, body = s.get(t, "/profiles/many/a?window=1h")
 	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
-	assert.Contains(t, string(body), "ask for a shorter time")
+	assert.Contains(t, string(body), "select a shorter time")
 }
 
-// A request above the number of places waits, and then is told to come again.
+// A request above the limit of concurrent requests waits, then returns an error that asks to try again.
 func TestServerPlaces(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	cfg.MaxConcurrentRequests, cfg.ConcurrencyWait = 1, 10*time.Millisecond
 	p := newPages(cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}), unlimited())
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-	release, err := p.place(r)
+	release, err := p.acquire(r)
 	require.NoError(t, err)
-	_, err = p.place(r)
+	_, err = p.acquire(r)
 	var busy *failure
 	require.ErrorAs(t, err, &busy)
 	assert.Equal(t, http.StatusServiceUnavailable, busy.status)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	cfg.ConcurrencyWait = deliverytest.Patience
-	_, err = p.place(r.WithContext(gone))
+	_, err = p.acquire(r.WithContext(gone))
 	require.ErrorIs(t, err, context.Canceled)
 	release()
-	_, err = p.place(r)
+	_, err = p.acquire(r)
 	require.NoError(t, err)
 }
 
 func TestServerList(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/some/where" })
 	_, body := s.get(t, "/")
-	assert.Contains(t, string(body), "Nothing has come yet")
+	assert.Contains(t, string(body), "No profile has arrived yet")
 	const evil = `<script>alert("1")</script>`
 	s.post(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": evil})
 	s.post(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": ".."})
@@ -290,7 +290,7 @@ func TestServerGoTool(t *testing.T) {
 func TestServerRefusesTheAddress(t *testing.T) {
 	s := newServing(t, nil)
 	e := create(t, func(cfg *Config) { cfg.HTTP.NetAddr.Endpoint = strings.TrimPrefix(s.url, "http://") })
-	require.ErrorContains(t, e.Start(t.Context(), componenttest.NewNopHost()), "cannot listen at")
+	require.ErrorContains(t, e.Start(t.Context(), componenttest.NewNopHost()), "cannot listen on")
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
@@ -298,7 +298,7 @@ func TestSegment(t *testing.T) {
 	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{segment("", "u"), segment(".", "u"), segment("..", "u"), segment("a", "u")})
 }
 
-// What one answer lists has a bound; the next ones have an address.
+// The number of series in one answer is limited. The answer has the URL of the next part.
 func TestServerListGoesOn(t *testing.T) {
 	d := newHolding(t, 256<<20)
 	for i := range seriesPerAnswer + 1 {

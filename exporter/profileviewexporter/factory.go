@@ -33,7 +33,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	}
 	v := newViewExporter(set, cfg, telemetry)
 	return delivery.NewExporter(ctx, set, cfg, delivery.Settings{
-		Timeout:   exporterhelper.NewDefaultTimeoutConfig(), // What is held is not interrupted.
+		Timeout:   exporterhelper.NewDefaultTimeoutConfig(), // Adding profiles to the store is not interrupted.
 		Queue:     cfg.QueueConfig,
 		Retry:     cfg.RetryConfig,
 		Telemetry: telemetry.Telemetry,
@@ -44,7 +44,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	})
 }
 
-// drainTime is how long a shutdown works on what waits. Without a storage it would be gone with the process.
+// drainTime returns how long a shutdown empties the queue. Without a storage, the profiles would be lost at exit anyway.
 func (c *Config) drainTime() time.Duration {
 	if c.Storage == nil {
 		return 0

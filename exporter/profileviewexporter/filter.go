@@ -22,19 +22,19 @@ import (
 // column is a heading of the list.
 type column struct {
 	Name, Link string
-	// Number is set for columns of numbers, Sorted for the one by which the list is sorted: ascending or descending.
+	// Number is set for columns of numbers. Sorted is set for the sorted column: ascending or descending.
 	Number bool
 	Sorted string
 }
 
-// order is a way to sort the list.
+// order is a sort order of the list.
 type order struct {
 	name, heading string
 	descending    bool
 	compare       func(a, b *recent.Series) int
 }
 
-// orders are those of the columns. The first one is that of the store.
+// orders are the sort orders of the columns. The first one is the order of the store.
 var orders = []order{
 	{name: "service", heading: "Service"},
 	{name: "type", heading: "Type", compare: func(a, b *recent.Series) int { return strings.Compare(a.Type, b.Type) }},
@@ -43,7 +43,7 @@ var orders = []order{
 	{name: "last", heading: "Last seen", descending: true, compare: func(a, b *recent.Series) int { return b.Last.Compare(a.Last) }},
 }
 
-// orderOf returns how the parameter says that the list is sorted, nil for by service and type.
+// orderOf returns the order that the parameter selects, or nil for the order by service and type.
 func orderOf(name string) (func(a, b *recent.Series) int, error) {
 	if name == "" {
 		return nil, nil
@@ -76,7 +76,7 @@ func columnsOf(values url.Values) []column {
 	return columns
 }
 
-// withoutParts returns parameters without those that name a part of a long list.
+// withoutParts returns parameters without those that select a part of a long list.
 func withoutParts(values url.Values) url.Values {
 	first := maps.Clone(values)
 	first.Del(afterServiceParameter)
@@ -84,27 +84,27 @@ func withoutParts(values url.Values) url.Values {
 	return first
 }
 
-// filter is the form above the list.
+// filter is the content of the form above the list.
 type filter struct {
 	Search string
 	Facets []facet
-	// Kept are parameters that the form does not ask for.
+	// Kept are the parameters without a field in the form.
 	Kept      []parameter
 	Intervals []option
-	// Seconds is after how many the page asks again, 0 for never.
+	// Seconds is the interval at which the page reloads. 0 means never.
 	Seconds int
 }
 
-// facet is an attribute or a label: a choice of its values, and a regular expression for them.
+// facet is an attribute or label: a menu of its values, and a field for a regular expression.
 type facet struct {
 	Parameter, Name string
 	Options         []option
 	More            bool
-	// Matching is the parameter of the expression.
+	// Matching is the name of the parameter of the expression.
 	Matching parameter
 }
 
-// facetOf returns what the form asks for of an attribute or label, without options.
+// facetOf returns the fields for an attribute or label, without options.
 func facetOf(prefix, key string, more bool, values url.Values) facet {
 	name := prefix + key
 	return facet{Parameter: name, Name: key, More: more, Matching: parameter{Name: name + expressionMark, Value: values.Get(name + expressionMark)}}
@@ -117,10 +117,10 @@ type option struct {
 
 type parameter struct{ Name, Value string }
 
-// intervals are those after which the list can ask again by itself.
+// intervals are the intervals at which the list can reload.
 var intervals = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}
 
-// refreshOf returns after how long the page asks again, 0 for never.
+// refreshOf returns the interval at which the page reloads. 0 means never.
 func refreshOf(values url.Values) (time.Duration, error) {
 	text := values.Get(refreshParameter)
 	if text == "" {
@@ -133,26 +133,26 @@ func refreshOf(values url.Values) (time.Duration, error) {
 	return every, nil
 }
 
-// filterOf returns the form of the list, as the parameters fill it.
+// filterOf returns the form of the list with the values of the parameters.
 func (p *pages) filterOf(r *http.Request, values url.Values, refresh time.Duration) filter {
 	f := filter{Search: values.Get(searchParameter), Seconds: int(refresh.Seconds())}
 	for _, every := range intervals {
 		f.Intervals = append(f.Intervals, option{Value: every.String(), Text: "every " + amount(every.Nanoseconds(), "nanoseconds"), Selected: every == refresh})
 	}
 	now := p.now()
-	from, _ := bound(values, fromParameter, now) // It was read before.
+	from, _ := bound(values, fromParameter, now) // serveList has checked it.
 	until, _ := bound(values, untilParameter, now)
 	f.offer(p.store.Facets(p.tenant(r), from, until, attributevalue.ServiceName), withoutParts(values), searchParameter, refreshParameter)
 	return f
 }
 
-// offerLabels adds the choice of labels of samples. It returns the parameters that the form asks for.
+// offerLabels adds the menus of sample labels. It returns the parameters that have a field.
 func (f *filter) offerLabels(counts *merge.Counts, values url.Values) (asked []string) {
 	for _, key := range counts.Labels {
 		offered := facetOf(labelPrefix, key.Key, key.Distinct > len(key.Values), values)
 		selected := values.Get(offered.Parameter)
 		if selected == "" && offered.Matching.Value == "" && len(key.Values) == 1 && key.Values[0].Samples == counts.Samples {
-			continue // no choice
+			continue // there is nothing to select
 		}
 		found := false
 		for _, v := range key.Values {
@@ -169,7 +169,7 @@ func (f *filter) offerLabels(counts *merge.Counts, values url.Values) (asked []s
 	return asked
 }
 
-// labelText is the value of a label with its unit.
+// labelText returns the value of a label with its unit.
 func labelText(v pprofmerge.LabelValue) string {
 	if v.Unit == "" {
 		return v.Text
@@ -177,7 +177,7 @@ func labelText(v pprofmerge.LabelValue) string {
 	return v.Text + " " + v.Unit
 }
 
-// offer adds the choice of attributes, and keeps the parameters that the form does not ask for: neither there nor by asked.
+// offer adds the menus of attributes. It keeps the parameters that have neither a field here nor are in asked.
 func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string) {
 	for _, each := range found {
 		offered := facetOf(attributePrefix, each.Name, each.More, values)
@@ -194,7 +194,7 @@ func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string)
 	f.Kept = append(f.Kept, kept(values, asked)...)
 }
 
-// kept are the parameters that a form keeps: all that have a value, but for those that it asks for.
+// kept returns the parameters that a form keeps: all with a value, except those that have a field.
 func kept(values url.Values, asked []string) (parameters []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if slices.Contains(asked, name) {

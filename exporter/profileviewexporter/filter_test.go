@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// servicesOf returns the services that the page of the list shows, in its order.
+// servicesOf returns the services on the list, in its order.
 func servicesOf(page string) (services []string) {
 	for _, match := range regexp.MustCompile(`<td class="service">([^<]*)</td>`).FindAllStringSubmatch(page, -1) {
 		services = append(services, match[1])
@@ -67,10 +67,10 @@ func TestServerListFilters(t *testing.T) {
 		assert.Equal(t, http.StatusOK, response.StatusCode, name)
 	}
 	_, body = s.get(t, "/?q=none")
-	assert.Contains(t, string(body), "6 profiles are held")
+	assert.Contains(t, string(body), "There are 6 profiles in memory")
 }
 
-// What senders named is text in the form, too.
+// Names from senders are escaped in the form too.
 func TestServerListFiltersHostileNames(t *testing.T) {
 	s := newServing(t, nil)
 	const evil = `"><script>alert(1)</script>`

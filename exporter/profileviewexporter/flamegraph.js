@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Makes the boxes of a flame graph, which google/pprof draws, reachable by keyboard: the arrows lead from box to box, Enter
-// zooms in, Escape goes back, and a screen reader says the function and its values. Where a table stands beside the graph,
-// what is pointed at, searched or chosen in one is marked in the other.
+// Makes the flame graph of google/pprof work with a keyboard: the arrow keys move from box to box, Enter zooms in, Escape goes
+// back, and a screen reader reads the function and its values. If there is a table beside the graph, a function that has the
+// pointer, matches the search or is selected in one is marked in the other.
 (() => {
   const chart = document.getElementById('stack-chart')
   if (!chart) return
@@ -15,17 +15,17 @@
   const rootBelow = document.documentElement.classList.contains('flame')
   const rowHeight = 20
   const attributes = ['role', 'tabindex', 'aria-label', 'aria-level']
-  let current = null // the box that the key Tab leads to
+  let current = null // the box that Tab moves to
   let lines = null // the boxes of each height, from the root to the leaves
-  let zooms = 0 // how many steps Escape can go back on this page
-  let refocus = false // whether the focus was in the graph before it is drawn again
-  let byKey = false // whether a key asks for the menu of a box
+  let zooms = 0 // the number of steps that Escape can go back
+  let refocus = false // whether the focus was in the graph before a redraw
+  let byKey = false // whether a key opened the menu of a box
 
   const place = box => ({ left: parseFloat(box.style.left), top: parseFloat(box.style.top), width: parseFloat(box.style.width) })
   const isBox = element => element.classList.contains('boxbg')
   const point = (box, event) => box.dispatchEvent(new MouseEvent(event))
 
-  // index finds the boxes of each height. The page has them in order.
+  // index collects the boxes of each height. They are in order on the page.
   function index () {
     if (lines) return lines
     const byTop = new Map()
@@ -39,7 +39,7 @@
     return lines
   }
 
-  // select makes a box the one that Tab leads to. What a pointer would show of it becomes its name.
+  // select makes Tab move to a box. The tooltip of the box becomes its accessible name.
   function select (box, focused) {
     if (current) {
       point(current, 'mouseleave')
@@ -57,7 +57,7 @@
     return name
   }
 
-  // beside returns the box of another height that is most of all above or below one.
+  // beside returns the box of another height with the largest overlap above or below a box.
   function beside (box, line) {
     const { left, width } = place(box)
     let best = null
@@ -70,7 +70,7 @@
     return best
   }
 
-  // neighbour returns the box that an arrow leads to from one, null for none.
+  // neighbour returns the box that an arrow key moves to from a box, or null.
   function neighbour (box, key) {
     const line = index().findIndex(boxes => boxes.includes(box))
     const at = lines[line].indexOf(box)
@@ -84,7 +84,7 @@
     return null
   }
 
-  // pivot returns the box that the graph is about: the root, or the one that was zoomed into.
+  // pivot returns the root of the graph, or the box that the user zoomed into.
   function pivot () {
     const separator = chart.querySelector('.separator')
     const top = separator ? parseFloat(separator.style.top) + rowHeight : 0
@@ -92,7 +92,7 @@
     return line && line[0]
   }
 
-  // open shows the functions that an expression matches, as the address says then.
+  // open shows the functions that an expression matches, and adds the expression to the URL.
   function open (expression) {
     const url = new URL(window.location.href)
     if (expression) url.searchParams.set('p', expression)
@@ -104,7 +104,7 @@
   function zoom (box) {
     refocus = true
     zooms++
-    point(box, 'mousedown') // so that google/pprof does not take the click for the end of a drag
+    point(box, 'mousedown') // without it, google/pprof treats the click as the end of a drag
     box.click()
   }
 
@@ -145,19 +145,19 @@
   chart.addEventListener('focusin', event => { if (isBox(event.target)) point(event.target, 'mouseenter') })
   chart.addEventListener('focusout', event => { if (isBox(event.target)) point(event.target, 'mouseleave') })
 
-  // The table beside the graph, by the names of the functions.
+  // The rows of the table beside the graph, by the name of the function.
   const links = new Map()
   for (const link of document.querySelectorAll('#functions tbody a')) links.set(link.textContent, link)
   const rowOf = name => links.get(name)?.closest('tr')
   const functionShown = () => nameShown.textContent.replace(/ \(inlined\)$/, '')
-  let marked = null // the row of the box that is pointed at
-  let chosen = null // the link of the function that the graph is about
+  let marked = null // the row of the box with the pointer
+  let chosen = null // the link of the selected function
 
   function pattern () {
     try {
       return search.value ? new RegExp(search.value) : null
     } catch {
-      return null // being typed
+      return null // incomplete while the user types
     }
   }
 

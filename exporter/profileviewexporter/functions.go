@@ -21,25 +21,25 @@ import (
 const (
 	// functionParameter names the function whose callers and callees are shown.
 	functionParameter = "function"
-	// maxFunctions is how many functions a page shows.
+	// maxFunctions limits the functions on a page.
 	maxFunctions = 500
 )
 
-// functionsPage is what the page of functions shows.
+// functionsPage is the content of the page functions.
 type functionsPage struct {
-	// Compared says that there are two sides.
+	// Compared is true for a difference.
 	Compared bool
 	Search   string
 	Kept     []parameter
 	Columns  []column
 	Rows     []functionRow
-	// Found is how many functions there are, Shown how many of them are on the page.
+	// Found is the number of functions that match, Shown the number on the page.
 	Found, Shown int
-	// Function is the one whose callers and callees are shown, All leads back to the table.
+	// Function is the function whose callers and callees are shown. All links back to the table.
 	Function         *functionRow
 	All, Flamegraph  string
 	Callers, Callees []functionRow
-	// most is how many functions are shown, and link where each leads to.
+	// most limits the functions on the page. link returns the link of a function.
 	most int
 	link func(name string, query url.Values) string
 }
@@ -50,34 +50,34 @@ type neighboursTable struct {
 	Rows     []functionRow
 }
 
-// CallersTable is the table of callers.
+// CallersTable returns the table of callers.
 func (f *functionsPage) CallersTable() neighboursTable { return neighboursTable{f.Compared, f.Callers} }
 
-// CalleesTable is the table of callees.
+// CalleesTable returns the table of callees.
 func (f *functionsPage) CalleesTable() neighboursTable { return neighboursTable{f.Compared, f.Callees} }
 
-// functionRow is a function with its values, as texts.
+// functionRow is a function with its values as texts.
 type functionRow struct {
 	Name, Link string
 	Flat, Cum  valueTexts
 }
 
-// valueTexts are those of one sum: the value and its share, or both sides and their difference.
+// valueTexts are the texts of one sum: the value and its share, or both sides and their difference.
 type valueTexts struct {
 	Now, Share, Before, Change string
-	// Compared says that there are two sides.
+	// Compared is true for a difference.
 	Compared, More, Less bool
 }
 
-// functionOrder is a way to sort functions.
+// functionOrder is a sort order of functions.
 type functionOrder struct {
 	name, heading string
-	// compared is set for those of a difference only.
+	// compared is set for the orders of a difference.
 	compared bool
 	compare  func(a, b *functions.Row) int
 }
 
-// absolute is a value without its sign.
+// absolute returns a value without its sign.
 func absolute(v int64) int64 { return max(v, -v) }
 
 var functionOrders = []functionOrder{
@@ -92,7 +92,7 @@ var functionOrders = []functionOrder{
 	{"name", "Function", false, func(a, b *functions.Row) int { return strings.Compare(a.Name, b.Name) }},
 }
 
-// functionOrderOf returns the order that a parameter names: that of the change for a difference, and of the flat values otherwise.
+// functionOrderOf returns the order that a parameter selects. The default is the change for a difference, else the flat value.
 func functionOrderOf(name string, compared bool) (*functionOrder, error) {
 	if name == "" {
 		name = "flat"
@@ -109,7 +109,7 @@ func functionOrderOf(name string, compared bool) (*functionOrder, error) {
 	return nil, fail(http.StatusBadRequest, "%s must be one of %s, not %.40q", sortParameter, strings.Join(names, ", "), name)
 }
 
-// drawFunctions draws the table of functions, or the callers and callees of one.
+// drawFunctions draws the table of functions, or the callers and callees of one function.
 func (p *pages) drawFunctions(d *drawing) ([]byte, error) {
 	shown, err := p.merged(d, viewer.CostsOf("top"))
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *pages) drawFunctions(d *drawing) ([]byte, error) {
 	return p.drawOwn(d, &above, "functions", page)
 }
 
-// fill makes the table of functions.
+// fill fills the table of functions.
 func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 	query := d.r.URL.Query()
 	f.Compared = len(d.base) > 0
@@ -169,7 +169,7 @@ func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 	return nil
 }
 
-// fillNeighbours makes the tables of the callers and callees of a function.
+// fillNeighbours fills the tables of callers and callees of a function.
 func (f *functionsPage) fillNeighbours(d *drawing, p *profile.Profile, name string) error {
 	query := d.r.URL.Query()
 	f.Compared = len(d.base) > 0
@@ -189,7 +189,7 @@ func (f *functionsPage) fillNeighbours(d *drawing, p *profile.Profile, name stri
 	return nil
 }
 
-// neighbours are the rows of callers or callees, the largest first.
+// neighbours returns the rows of callers or callees, largest first.
 func (f *functionsPage) neighbours(all []functions.Row, own *functions.Row, unit string, query url.Values) (rows []functionRow) {
 	slices.SortStableFunc(all, func(a, b functions.Row) int {
 		return cmp.Compare(absolute(b.Cum.Now)+absolute(b.Cum.Before), absolute(a.Cum.Now)+absolute(a.Cum.Before))
@@ -214,7 +214,7 @@ func (f *functionsPage) row(row *functions.Row, total functions.Sum, unit string
 	}
 }
 
-// functionLink leads to the callers and callees of a function.
+// functionLink returns the link to the callers and callees of a function.
 func functionLink(name string, query url.Values) string {
 	return "functions?" + with(without(without(query, sortParameter), searchParameter), functionParameter, name).Encode()
 }

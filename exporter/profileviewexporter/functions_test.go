@@ -26,7 +26,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// stacks is a profile of a time with a sample for each stack, named from root to leaf.
+// stacks returns a profile of a time with a sample for each stack. Stacks are written from root to leaf.
 func stacks(t *testing.T, at time.Time, values map[string]int64) []byte {
 	t.Helper()
 	p := deliverytest.Parsed(t, made(t, at, []string{"samples"}, 1))
@@ -60,7 +60,7 @@ func rowsOf(page string) (rows [][]string) {
 	return rows
 }
 
-// The table of functions can be searched and sorted, and leads to the callers and callees of each.
+// The table of functions can be searched and sorted, and links to the callers and callees of each function.
 func TestServerFunctions(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, stacks(t, time.Now(), map[string]int64{"main a b": 10, "main c": 30, "main a": 1, "main c <b>": 5}), map[string]any{"service.name": "s"})
@@ -94,7 +94,7 @@ func TestServerFunctions(t *testing.T) {
 	assert.Contains(t, next, "<h1>b</h1>")
 	_, next = s.follow(t, at, linksOf(page)["Its flame graph"])
 	assert.Contains(t, next, `"FullName":"b"`)
-	assert.NotContains(t, next, `"FullName":"c"`, "what has nothing to do with it is not there")
+	assert.NotContains(t, next, `"FullName":"c"`, "functions without a relation to it are left out")
 	_, next = s.follow(t, at, linksOf(page)["All functions"])
 	assert.Contains(t, next, "<h1>Functions</h1>")
 	for query, want := range map[string]int{"&sort=x": 400, "&function=none": 404, "&si=none": 400, "&f=main": 400, "&function=%3Cb%3E": 200} {
@@ -103,7 +103,7 @@ func TestServerFunctions(t *testing.T) {
 	}
 }
 
-// Of many functions the largest are shown, and a search finds the others.
+// The table shows the largest functions. A search finds the others.
 func TestServerManyFunctions(t *testing.T) {
 	s := newServing(t, nil)
 	many := map[string]int64{}
@@ -113,14 +113,14 @@ func TestServerManyFunctions(t *testing.T) {
 	s.post(t, stacks(t, time.Now(), many), map[string]any{"service.name": "s"})
 	_, body := s.get(t, "/view/s/samples/functions")
 	assert.Len(t, rowsOf(string(body)), maxFunctions)
-	assert.Contains(t, string(body), "500 of 551 functions are on this page")
+	assert.Contains(t, string(body), "This page has 500 of 551 functions")
 	_, body = s.get(t, "/view/s/samples/functions?q=f0549")
 	assert.Len(t, rowsOf(string(body)), 1)
 	_, body = s.get(t, "/view/s/samples/functions?function=main")
 	assert.Contains(t, string(body), "and 50 others")
 }
 
-// Two services are compared by a form: totals, images and the functions that changed most.
+// A form compares two services: totals, images, and the functions with the largest changes.
 func TestServerComparePage(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 40, "main b": 10}), map[string]any{"service.name": "before", "pod": "p"})
@@ -155,7 +155,7 @@ func TestServerComparePage(t *testing.T) {
 	links := linksOf(page)
 	_, next := s.follow(t, s.url+compared, links["a"])
 	assert.Contains(t, next, "Cum 10, flat 10; before cum 40, flat 40.")
-	_, next = s.follow(t, s.url+compared, links["The difference as a flame graph to click through"])
+	_, next = s.follow(t, s.url+compared, links["Interactive flame graph of the difference"])
 	assert.Contains(t, next, `<section id="legend" aria-label="Comparison">`)
 	_, next = s.follow(t, s.url+compared, links["Change of cum"])
 	_, table, _ = strings.Cut(next, "<h2>Functions</h2>")

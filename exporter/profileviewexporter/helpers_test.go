@@ -27,12 +27,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// serving is an exporter that is started, without a queue.
+// serving is a started exporter without a queue.
 type serving struct {
 	xexporter.Profiles
 	url       string
 	telemetry *componenttest.Telemetry
-	// ended says that the test has seen the error of a shutdown.
+	// ended is set if the test has checked the error of a shutdown.
 	ended bool
 }
 
@@ -70,7 +70,7 @@ func newHosted(t *testing.T, host component.Host, change func(*Config)) *serving
 	return s
 }
 
-// get returns an answer, whose body is read.
+// get returns an answer and its body.
 func (s *serving) get(t *testing.T, path string, header ...string) (*http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, http.NoBody)
@@ -91,7 +91,7 @@ func (s *serving) post(t *testing.T, payload []byte, attributes map[string]any) 
 	require.NoError(t, s.ConsumeProfiles(t.Context(), deliverytest.Decode(t, payload, attributes)))
 }
 
-// written is a profile as bytes.
+// written returns the bytes of a profile.
 func written(tb testing.TB, p *profile.Profile) []byte {
 	tb.Helper()
 	var out bytes.Buffer
@@ -99,7 +99,7 @@ func written(tb testing.TB, p *profile.Profile) []byte {
 	return out.Bytes()
 }
 
-// made is a profile with one sample of each value, at a time.
+// made returns a profile of a time with one sample for each value.
 func made(tb testing.TB, at time.Time, sampleTypes []string, values ...int64) []byte {
 	tb.Helper()
 	f := &profile.Function{ID: 1, Name: "main.work", SystemName: "main.work", Filename: "main.go", StartLine: 3}
@@ -148,5 +148,5 @@ func totals(t *testing.T, data []byte) []int64 {
 
 var day = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// unlimited is a budget that all fits in.
+// unlimited is a budget without a practical limit.
 func unlimited() *budget.Budget { return budget.New(1<<40, 0) }

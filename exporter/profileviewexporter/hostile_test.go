@@ -24,15 +24,15 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// hostile makes a profile of samples with random stacks, whose values are all 1.
+// hostile returns a profile of samples with random stacks. All values are 1.
 func hostile(samples, depth, functions, nameBytes, labels, lines int) *profile.Profile {
 	random := rand.New(rand.NewPCG(1, 2))
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}}, PeriodType: &profile.ValueType{}}
@@ -61,7 +61,7 @@ func hostile(samples, depth, functions, nameBytes, labels, lines int) *profile.P
 	return p
 }
 
-// held is an entry of a profile of the service s and type samples.
+// held returns an entry of the service s and the type samples.
 func held(tb testing.TB, p *profile.Profile, pod string) *recent.Entry {
 	tb.Helper()
 	var raw bytes.Buffer
@@ -72,14 +72,14 @@ func held(tb testing.TB, p *profile.Profile, pod string) *recent.Entry {
 	}
 }
 
-// heapObjects is the memory of all objects, garbage that was not collected yet included.
+// heapObjects returns the memory of all objects, including garbage.
 func heapObjects() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64())
 }
 
-// peakOf returns by how much the heap is larger at most while f runs.
+// peakOf returns by how much the heap grows at most while f runs.
 func peakOf(f func()) int64 {
 	runtime.GC()
 	before, end, peak := heapObjects(), make(chan struct{}), make(chan int64)
@@ -100,23 +100,25 @@ func peakOf(f func()) int64 {
 	return <-peak
 }
 
-// total finds what a page says that all of its values are.
+// total finds the total of all values on a page.
 var total = regexp.MustCompile(`"Total":(-?\d+)|of (\d+) total`)
 
-// Whatever a profile is, a page takes no more memory than was reserved, with as much garbage, and its total is that of the
+// For any profile, a page uses no more memory than was reserved, plus the same amount of garbage. Its total is that of the
 // profile.
 func TestServerHostileProfiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws large profiles")
 	}
-	for name, p := range map[string]*profile.Profile{
-		"deep stacks":    hostile(300, 3000, 1000, 10, 0, 1),
-		"many stacks":    hostile(80_000, 5, 1000, 10, 0, 1),
-		"many functions": hostile(50_000, 1, 50_000, 10, 0, 1),
-		"a long name":    hostile(3000, 10, 1000, 4<<20, 0, 1),
-		"many labels":    hostile(1000, 10, 100, 10, 100, 1),
-		"many lines":     hostile(1000, 10, 10, 10, 0, 50_000),
+	// Each profile is made right before its use: a profile on the heap would let the garbage collector keep as much garbage.
+	for name, profileOf := range map[string]func() *profile.Profile{
+		"deep stacks":    func() *profile.Profile { return hostile(300, 3000, 1000, 10, 0, 1) },
+		"many stacks":    func() *profile.Profile { return hostile(80_000, 5, 1000, 10, 0, 1) },
+		"many functions": func() *profile.Profile { return hostile(50_000, 1, 50_000, 10, 0, 1) },
+		"a long name":    func() *profile.Profile { return hostile(3000, 10, 1000, 4<<20, 0, 1) },
+		"many labels":    func() *profile.Profile { return hostile(1000, 10, 100, 10, 100, 1) },
+		"many lines":     func() *profile.Profile { return hostile(1000, 10, 10, 10, 0, 50_000) },
 	} {
+		p := profileOf()
 		d := newHolding(t, 256<<20)
 		require.True(t, d.store.Add(held(t, p, "a")))
 		require.True(t, d.store.Add(held(t, p, "b")))
@@ -143,7 +145,7 @@ func TestServerHostileProfiles(t *testing.T) {
 			w := httptest.NewRecorder()
 			d.pages.budget = budget.New(1<<30, time.Minute)
 			peak := peakOf(func() {
-				d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+				d.pages.handler().ServeHTTP(w, browserRequest(t, path))
 			})
 			used, reserved := d.pages.budget.Used()
 			t.Logf("%-15s %-80s %4d MiB, %4d MiB reserved, a page of %5d KiB, %s stacks left out, %s cut", name, path, peak>>20, reserved>>20,
@@ -162,7 +164,7 @@ func TestServerHostileProfiles(t *testing.T) {
 	}
 }
 
-// Whatever senders named is text on every page, and no name leads out of it.
+// Names from senders are escaped on every page, and cannot change its links.
 func TestServerHostileNames(t *testing.T) {
 	const evil = `"'></a></title></script><script>alert(1)</script>{{.}}`
 	s := newServing(t, func(cfg *Config) { cfg.TraceURL = "https://traces.example/{trace_id}" })
@@ -222,7 +224,7 @@ func TestServerSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// Without memory a request is told to come again, or that it never fits.
+// Without memory, a request returns an error that says whether a retry can succeed.
 func TestServerBudget(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	require.True(t, d.store.Add(held(t, hostile(100, 10, 50, 10, 0, 1), "a")))
@@ -244,17 +246,17 @@ func TestServerBudget(t *testing.T) {
 	for _, path := range []string{"/profiles/s/samples", "/pgo/s", "/view/s/samples/top"} {
 		w := answer(path)
 		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
-		assert.Contains(t, w.Body.String(), "ask for a shorter time", path)
+		assert.Contains(t, w.Body.String(), "select a shorter time", path)
 	}
 	used, _ := d.pages.budget.Used()
 	assert.Zero(t, used)
-	assert.Empty(t, d.pages.places)
+	assert.Empty(t, d.pages.merging)
 
 	d.memory.Budget = budget.New(100, 0)
 	require.ErrorContains(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "s")), "exceeds the memory budget")
 }
 
-// Work ends when the client has left, and gives back all that it has.
+// Work ends when the client has disconnected, and releases its memory.
 func TestServerClientLeaves(t *testing.T) {
 	d := newHolding(t, 64<<20)
 	require.True(t, d.store.Add(held(t, hostile(20_000, 20, 1000, 10, 0, 1), "a")))
@@ -269,36 +271,26 @@ func TestServerClientLeaves(t *testing.T) {
 			d.pages.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
 		}()
 		require.Eventually(t, func() bool { used, _ := d.pages.budget.Used(); return used == 1<<30 }, deliverytest.Patience, time.Millisecond)
-		assert.Len(t, d.pages.places, 1)
+		assert.Len(t, d.pages.merging, 1)
 		leave()
 		<-left
-		assert.Empty(t, d.pages.places)
+		assert.Empty(t, d.pages.merging)
 		others.Release()
 		used, _ := d.pages.budget.Used()
 		assert.Zero(t, used)
 	}
 }
 
-// hostWith is a host whose memory budget is known.
-type hostWith struct{ bytes *budget.Budget }
-
-func (h hostWith) GetExtensions() map[component.ID]component.Component {
-	return map[component.ID]component.Component{component.MustNewID("budget"): h}
-}
-func (h hostWith) MemoryBudget() *budget.Budget              { return h.bytes }
-func (hostWith) Start(context.Context, component.Host) error { return nil }
-func (hostWith) Shutdown(context.Context) error              { return nil }
-
-// A shutdown does not wait for requests that go on.
+// A shutdown does not wait for long requests.
 func TestServerShutdownWhileAnswering(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
 	d.cfg.ConcurrencyWait = time.Hour
-	host := hostWith{bytes: budget.New(1<<30, time.Hour)}
-	require.NoError(t, d.start(t.Context(), host))
+	memory := budget.New(1<<30, time.Hour)
+	require.NoError(t, d.start(t.Context(), budgettest.NewHost(memory)))
 	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
-	d.pages.places <- struct{}{} // one is being drawn
-	others, err := host.bytes.Reserve(t.Context(), 1<<30)
+	d.pages.merging <- struct{}{} // one is being drawn
+	others, err := memory.Reserve(t.Context(), 1<<30)
 	require.NoError(t, err)
 	ended := make(chan error)
 	go func() { // one waits for memory
@@ -312,14 +304,14 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 		}
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(d.pages.places) == 2 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(d.pages.merging) == 2 }, deliverytest.Patience, time.Millisecond)
 	begin := time.Now()
 	require.NoError(t, d.shutdown(t.Context()))
 	assert.Less(t, time.Since(begin), 5*time.Second)
 	<-ended
-	require.Eventually(t, func() bool { return len(d.pages.places) == 1 }, deliverytest.Patience, time.Millisecond)
+	require.Eventually(t, func() bool { return len(d.pages.merging) == 1 }, deliverytest.Patience, time.Millisecond)
 	others.Release()
-	used, _ := host.bytes.Used()
+	used, _ := memory.Used()
 	assert.Zero(t, used)
 	d.http = nil // it was shut down
 	http.DefaultClient.CloseIdleConnections()
@@ -370,7 +362,7 @@ func TestServerHosts(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, response.StatusCode)
 }
 
-// Names that are long are cut, so that the list is bounded.
+// Long names are cut, so that the size of the list is limited.
 func TestServerLongNames(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, day, []string{"a"}, 1), map[string]any{"service.name": strings.Repeat("é", 100_000)})

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// maxQuery is the length of the query of a request. All that reads it is linear in that.
+// maxQuery limits the length of a query. The time to read a query is linear in its length.
 const maxQuery = 8 << 10
 
-// anyHost in allowed_hosts stands for every name.
+// anyHost in allowed_hosts accepts every name.
 const anyHost = "*"
 
-// allowedHosts returns the names that requests may use for the server, none for every name. On the loopback address they
-// are bounded: a name of somebody else's, which he lets lead there, would have browsers show him the pages.
+// allowedHosts returns the names that requests may have in Host, or nil for every name. On a loopback address the names are
+// limited, since another site can make its own name resolve to that address (DNS rebinding).
 func allowedHosts(cfg *Config, listener net.Addr) map[string]bool {
 	names := cfg.AllowedHosts
 	if len(names) == 0 {
@@ -44,7 +44,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// guarded refuses requests for other names than those of the server, and queries that are too long, before anything else.
+// guarded refuses requests with another host name, and queries that are too long, before all other handlers.
 func (p *pages) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -17,18 +17,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// byParameter names the label or attribute by which the page of labels groups: label.<key> or resource.<key>.
+// byParameter selects the label or attribute by which the page groups: label.<key> or resource.<key>.
 const byParameter = "by"
 
-// How many labels the page shows, and how many values of each: of all labels, and of one.
+// The limits of labels and values on the page of all labels, and of values on the page of one.
 var (
 	overviewLimits = pprofmerge.LabelLimits{Keys: 20, Values: 10, Text: viewer.NameBytes}
 	groupLimits    = pprofmerge.LabelLimits{Keys: 1, Values: 500, Text: viewer.NameBytes}
 )
 
-// labelsPage is what the page of labels shows.
+// labelsPage is the content of the page labels.
 type labelsPage struct {
-	// By is the label or attribute by which it groups, All the link to the page of all.
+	// By is the label or attribute by which the page groups. All links to the page of all labels.
 	By, All   string
 	Total     string
 	Samples   int64
@@ -36,7 +36,7 @@ type labelsPage struct {
 	Resources []choice
 }
 
-// labelGroup are the values of a label or attribute. Link leads to the page of it alone, More says what is left out.
+// labelGroup has the values of a label or attribute. Link links to its own page. More describes the values that are left out.
 type labelGroup struct {
 	Name, ID, Link, More string
 	Rows                 []labelRow
@@ -47,7 +47,7 @@ type labelRow struct {
 	Samples                   int64
 }
 
-// drawLabels draws a page of the values of labels, or of an attribute of resources, with their totals.
+// drawLabels draws the values of labels, or of one resource attribute, with their totals.
 func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 	values := d.r.URL.Query()
 	by := values.Get(byParameter)
@@ -61,7 +61,7 @@ func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 		return nil, fail(http.StatusBadRequest, "%s must be %s<key> or %s<key>, not %.40q", byParameter, labelPrefix, attributePrefix, by)
 	}
 	if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
-		return nil, unmerged(err)
+		return nil, mergeError(err)
 	}
 	page := &labelsPage{By: by, Total: amount(d.counts.Total, d.counts.Unit) + " " + d.counts.Type, Samples: d.counts.Samples}
 	page.All = "?" + without(values, byParameter).Encode()
@@ -77,7 +77,7 @@ func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 			page.Resources = append(page.Resources, choice{Name: f.Name, Link: "?" + with(values, byParameter, attributePrefix+f.Name).Encode()})
 		}
 	}
-	d.counts.Labels = nil // They are on the page already.
+	d.counts.Labels = nil // The page has them already.
 	return p.drawOwn(d, &bar{}, "labels", page)
 }
 
@@ -91,12 +91,12 @@ func groupOf(counts *merge.Counts, key *pprofmerge.LabelKey, values url.Values) 
 		g.Rows = append(g.Rows, rowOf(counts, labelText(v), v, values, labelPrefix+key.Key))
 	}
 	if n := key.Distinct - len(key.Values); n > 0 {
-		g.More = fmt.Sprintf("%d other values, of smaller totals or too long, are not on this page.", n)
+		g.More = fmt.Sprintf("%d other values are left out: their totals are smaller, or they are too long.", n)
 	}
 	return g
 }
 
-// resourceGroup returns the values of an attribute of resources, with links to their profiles.
+// resourceGroup returns the values of a resource attribute, with links to their profiles.
 func resourceGroup(counts *merge.Counts, values url.Values) labelGroup {
 	g := labelGroup{Name: counts.Attribute, ID: attributePrefix + counts.Attribute}
 	for _, v := range counts.Resources[:min(len(counts.Resources), groupLimits.Values)] {
@@ -124,7 +124,7 @@ func rowOf(counts *merge.Counts, text string, v pprofmerge.LabelValue, values ur
 	}
 }
 
-// share is a part of a total in percent, and nothing of no total.
+// share returns a part of a total in percent, or an empty text if the total is 0.
 func share(part, total int64) string {
 	if total == 0 {
 		return ""
@@ -132,7 +132,7 @@ func share(part, total int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(total))
 }
 
-// with returns parameters of which one has another value.
+// with returns parameters with another value of one.
 func with(values url.Values, name, value string) url.Values {
 	changed := maps.Clone(values)
 	changed.Set(name, value)

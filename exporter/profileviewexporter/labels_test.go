@@ -22,8 +22,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// labelled is a profile with samples of two regions, one of them with a number, and one without labels: of the values 1, 10
-// and 100, times a factor.
+// labelled returns a profile with samples of two regions, one of them with a number, and one without labels. The values are 1,
+// 10 and 100, times a factor.
 func labelled(t *testing.T, factor int64) []byte {
 	t.Helper()
 	p := deliverytest.Parsed(t, made(t, time.Now(), []string{"samples"}, factor))
@@ -39,7 +39,7 @@ func labelled(t *testing.T, factor int64) []byte {
 	return written(t, p)
 }
 
-// The same filter gives the same total in every form.
+// The same filter gives the same total in every format.
 func TestServerFilters(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "a"})
@@ -90,7 +90,7 @@ func TestServerFilters(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 }
 
-// The bar offers what labels there are, with their totals, also of a label that is chosen.
+// The bar offers the labels with their totals, including the selected label.
 func TestServerOffersLabels(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s"})
@@ -100,7 +100,7 @@ func TestServerOffersLabels(t *testing.T) {
 		`<option value="eu" selected>eu (1, 1 samples)</option></select>`)
 	assert.Contains(t, bar, `<input type="hidden" name="from" value="-15m"><button>Apply</button>`)
 	assert.Contains(t, bar, "region = eu")
-	assert.NotContains(t, bar, `name="label.size"`, "what is chosen has none")
+	assert.NotContains(t, bar, `name="label.size"`, "the selected samples do not have this label")
 	links := linksOf(bar)
 	assert.Equal(t, "labels?from=-15m&label.region=eu", links["Labels"])
 	assert.Contains(t, links["pprof"], "label.region=eu")
@@ -111,7 +111,7 @@ func TestServerOffersLabels(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
 }
 
-// The page of labels has the totals of their values, which lead to the flame graph of these alone.
+// The page of labels has the totals of values, with links to their flame graphs.
 func TestServerLabels(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "a"})
@@ -135,7 +135,7 @@ func TestServerLabels(t *testing.T) {
 	assert.Contains(t, text, `"Total":30,`)
 	_, text = s.follow(t, s.url+path, links["region"])
 	assert.Contains(t, text, "<h1>By label.region</h1>")
-	assert.NotContains(t, text, "4096")
+	assert.NotContains(t, text, "4096 bytes") // "4096" alone can be a part of the time or the port
 	response, text = s.follow(t, s.url+path, links["pod"])
 	require.Equal(t, http.StatusOK, response.StatusCode, text)
 	assert.Contains(t, row(text, "b"), `<td class="number">222</td>`)
@@ -145,12 +145,12 @@ func TestServerLabels(t *testing.T) {
 	_, text = s.follow(t, at, linksOf(text)["b"])
 	assert.Contains(t, text, `"Total":222,`)
 	_, body = s.get(t, path+"&by=label.region&label.region=eu")
-	assert.Empty(t, row(string(body), "us &lt;&amp;&gt;"), "only what is filtered")
+	assert.Empty(t, row(string(body), "us &lt;&amp;&gt;"), "only samples that match")
 	_, body = s.get(t, path+"&by=resource.none")
 	assert.Contains(t, row(string(body), "(none)"), "338")
 }
 
-// What there is much of is cut, with its number.
+// Long lists are cut, and the page says how much is left out.
 func TestServerManyLabels(t *testing.T) {
 	s := newServing(t, nil)
 	p := deliverytest.Parsed(t, made(t, time.Now(), []string{"samples"}, 1))
@@ -172,7 +172,7 @@ func TestServerManyLabels(t *testing.T) {
 	assert.NotContains(t, string(body), strings.Repeat("x", 200))
 }
 
-// Labels and attributes of another tenant are on no page.
+// No page shows labels and attributes of another tenant.
 func TestServerFiltersOfTenants(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.Tenant.MetadataKey = "x-scope-orgid" })
 	for tenant, factor := range map[string]int64{"a": 1, "b": 2} {

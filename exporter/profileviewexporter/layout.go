@@ -8,7 +8,7 @@ import (
 	"net/url"
 )
 
-// layoutParameter says where the root of a flame graph is. All pages keep it, so that links between them do not lose it.
+// layoutParameter selects the position of the root in a flame graph. All pages accept it, so that links between them keep it.
 const layoutParameter = "layout"
 
 // The layouts: the root at the top, as google/pprof draws it, or at the bottom.
@@ -17,7 +17,7 @@ const (
 	layoutFlame  = "flame"
 )
 
-// layoutOf returns the layout that parameters choose.
+// layoutOf returns the layout that the parameters select.
 func layoutOf(values url.Values) (string, error) {
 	switch layout := values.Get(layoutParameter); layout {
 	case "", layoutIcicle:
@@ -29,7 +29,7 @@ func layoutOf(values url.Values) (string, error) {
 	}
 }
 
-// layouts are links to the same page in each layout.
+// layouts returns links to the same page in each layout.
 func layouts(values url.Values, current string) []choice {
 	return []choice{
 		{Name: "Root at the top", Link: "?" + without(values, layoutParameter).Encode(), Current: current == layoutIcicle},

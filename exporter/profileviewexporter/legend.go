@@ -9,16 +9,16 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// legend tells what a difference is of.
+// legend describes a difference.
 type legend struct {
-	// Type is the sample type that is shown. Now and Before are the totals of both sides, Change is the difference with its
-	// sign, and Percent that of Before.
+	// Type is the sample type. Now and Before are the totals of both sides, Change is the signed difference, and Percent is
+	// Change in percent of Before.
 	Type, Now, Before, Change, Percent string
 	More, Less                         bool
 }
 
-// legendOf returns the totals of a difference in the sample type that a parameter chooses as google/pprof does. It is nil
-// where there is none.
+// legendOf returns the totals of a difference for the sample type that google/pprof selects by the parameter. It returns nil if
+// there is no such type.
 func legendOf(p *profile.Profile, sampleIndex string) *legend {
 	index, err := p.SampleIndexByName(sampleIndex)
 	if err != nil || index < 0 {

@@ -22,23 +22,23 @@ var listText string
 
 var listTemplate = template.Must(template.New("list").Parse(listText))
 
-// seriesPerAnswer bounds what one answer lists.
+// seriesPerAnswer limits the series in one answer.
 const seriesPerAnswer = 2000
 
-// The parameters that name the series before the first of an answer.
+// These parameters name the series before the first series of an answer.
 const (
 	afterServiceParameter = "after_service"
 	afterTypeParameter    = "after_type"
 )
 
-// The parameters of what is listed and how. refreshParameter has the page ask again by itself.
+// These parameters select and sort the list. refreshParameter makes the page reload.
 const (
 	searchParameter  = "q"
 	sortParameter    = "sort"
 	refreshParameter = "refresh"
 )
 
-// list returns the series for an answer, and the query of the next answer if there are more.
+// list returns the series of an answer, and the query of the next answer if there are more.
 func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, next string, err error) {
 	now := p.now()
 	attributes, err := attributesOf(values, "")
@@ -70,7 +70,7 @@ func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, n
 	return all, next, nil
 }
 
-// serveSeries answers with the list as JSON. A header has the address of those that follow.
+// serveSeries answers with the list as JSON. The header Link has the URL of the next part.
 func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	if err := checkParameters(r.URL.Query(), listParameters); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	return p.listing(w, r, 0, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
 }
 
-// serveList answers with the page of the series of a time, the last minutes unless another one is asked for.
+// serveList answers with the page of the series. The default time is the last minutes.
 func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	if err := checkParameters(values, listPageParameters); err != nil {
@@ -109,7 +109,7 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// choosing returns the parameters that say which profiles of a series are wanted.
+// choosing returns the parameters that select profiles of a series.
 func choosing(values url.Values) url.Values {
 	kept := url.Values{}
 	for name, list := range values {
@@ -120,17 +120,17 @@ func choosing(values url.Values) url.Values {
 	return kept
 }
 
-// What a series takes while it is listed, beside its names, and how many times the length of those and of the query: escaped, in
+// The memory to list a series: a fixed part, and a multiple of the length of its names and of the query, which are escaped in
 // six links.
 const (
 	seriesBytes = 4 << 10
 	namesCost   = 64
 	queryCost   = 48
-	// facetBytes is what the attributes take that a page offers, while they are collected and written.
+	// facetBytes is the memory to collect and write the attributes of the form.
 	facetBytes = 2 << 20
 )
 
-// listing reserves memory for the series of an answer and for extra bytes, makes it and writes it.
+// listing reserves memory for the series of an answer and for extra bytes, then makes and writes the answer.
 func (p *pages) listing(w http.ResponseWriter, r *http.Request, extra int64, all []recent.Series, contentType string, answer func() ([]byte, error)) error {
 	size := leastWork + extra
 	for _, s := range all {
@@ -152,7 +152,7 @@ func (p *pages) listing(w http.ResponseWriter, r *http.Request, extra int64, all
 	return write(w, contentType, body)
 }
 
-// encoded returns the body of an answer, compressed for those who take that.
+// encoded returns the body of an answer, compressed if the client accepts that.
 func encoded(w http.ResponseWriter, r *http.Request, body []byte) ([]byte, error) {
 	if !takesGzip(r) {
 		return body, nil

@@ -15,30 +15,30 @@ import (
 // listed is a series on the page.
 type listed struct {
 	recent.Series
-	First bool // of its service
-	More  bool // of its service follow
+	First bool // it is the first of its service
+	More  bool // its service has more below
 	Size  string
 	Last  string
 	Ago   string
 	Spark string
-	// The links; all are relative, so that they hold below any prefix.
+	// The links are relative, so that they work with any prefix.
 	Profile, Flamegraph, Top, Peek, PGO string
 }
 
-// listPage is what the page of the list shows.
+// listPage is the content of the list.
 type listPage struct {
 	Rows []listed
-	// Time is that of what is listed. Held is how many profiles there are of all times, where none is listed.
+	// Time is the time of the list. Held is the number of profiles of all times, if the list is empty.
 	Time    string
 	Held    int
 	Presets []choice
-	// Columns are the headings, by which it can be sorted.
+	// Columns are the headings, with links that sort.
 	Columns []column
 	Filter  filter
-	// Shown is said of a list that is cut, Searched of one that could be empty for its filter.
+	// Shown describes a list that is cut. Searched is true if a filter is set, so that the list can be empty.
 	Cut, Searched bool
-	// Refresh leads to the same page, All to all that is held, JSON to the same for programs, Next and First to other parts
-	// of a long list.
+	// Refresh links to the same page, All to all profiles, JSON to the list for programs, Next and First to other parts of a
+	// long list.
 	Refresh, All, JSON, Next, First string
 }
 
@@ -67,7 +67,7 @@ func (p *pages) listPage(r *http.Request, values url.Values, all []recent.Series
 	return page
 }
 
-// rows are what the page shows of series. Their links are for the profiles that are chosen.
+// rows returns the rows of the page. Their links select the same profiles as the list.
 func (p *pages) rows(all []recent.Series, chosen url.Values) []listed {
 	rows := make([]listed, len(all))
 	query := "?" + chosen.Encode()

@@ -33,7 +33,7 @@ var views = []view{
 	{"labels", "Labels", slices.Concat(ownParameters, []string{byParameter}), policyOwn, (*pages).drawLabels},
 }
 
-// viewOf returns the page of a name.
+// viewOf returns the page with a name.
 func viewOf(name string) (*view, error) {
 	names := make([]string, len(views))
 	for i := range views {
@@ -49,7 +49,7 @@ var ownText string
 
 var ownTemplate = template.Must(template.New("own").Parse(ownText))
 
-// drawOwn draws a page of ours: the bar, and the template of a name below it.
+// drawOwn draws a page of this package: the bar, and the named template below it.
 func (p *pages) drawOwn(d *drawing, above *bar, name string, content any) ([]byte, error) {
 	added, err := p.bar(d, above)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *pages) drawOwn(d *drawing, above *bar, name string, content any) ([]byt
 	var body bytes.Buffer
 	err = ownTemplate.Execute(&body, map[string]any{
 		"Title": d.about.title(), "Notice": strings.Join(d.notices, " "),
-		"Head": template.HTML(viewer.Head()), "Bar": template.HTML(added), //nolint:gosec // both are of templates
+		"Head": template.HTML(viewer.Head()), "Bar": template.HTML(added), //nolint:gosec // both are from templates
 		"Page": name, "Content": content,
 	})
 	if err != nil {

@@ -18,34 +18,34 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// leftOutHeader tells how many older profiles an answer leaves out to keep to max_request_size.
+// leftOutHeader is the header with the number of profiles that an answer leaves out because of max_request_size.
 const leftOutHeader = "X-Pprof-Profiles-Left-Out"
 
-// answerLevel is the gzip level of profiles that are fetched: who fetches one waits for it.
+// answerLevel is the gzip level of merged profiles. It is the fastest, since the client waits for the answer.
 const answerLevel = 1
 
-// pages answer requests.
+// pages serves the HTTP requests.
 type pages struct {
 	cfg    *Config
 	store  *recent.Store
 	budget *budget.Budget
-	// hosts are the names that requests may use, nil for all.
+	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
-	// places has one element for each request that merges.
-	places chan struct{}
-	// start makes the tags of answers differ from those of an earlier run.
+	// merging limits the number of requests that merge. It has one element for each of them.
+	merging chan struct{}
+	// start is random. It makes the ETags of each run of the process different.
 	start    [8]byte
 	scrapers scrapers
 	now      func() time.Time
 }
 
 func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
-	p := &pages{cfg: cfg, store: store, budget: bytes, places: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
+	p := &pages{cfg: cfg, store: store, budget: bytes, merging: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
 	_, _ = rand.Read(p.start[:]) // never fails
 	return p
 }
 
-// handler routes requests. What answers here opens no file, starts no program and changes nothing.
+// handler returns the routes. No request opens a file or starts a program, and only scrapers keep state.
 func (p *pages) handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -56,13 +56,13 @@ func (p *pages) handler() http.Handler {
 		"/static/timeline.js":        p.serveScript(timelineScript),
 		"/static/flamegraph.js":      p.serveScript(flamegraphScript),
 	} {
-		mux.Handle("GET "+path, answering(serve))
+		mux.Handle("GET "+path, handle(serve))
 	}
 	for name, f := range formats {
-		mux.Handle("GET /"+name+"/{service}/{type}", answering(p.serveExport(f)))
+		mux.Handle("GET /"+name+"/{service}/{type}", handle(p.serveExport(f)))
 	}
-	mux.Handle("GET /trace/{id}", answering(p.serveTrace("trace", traceParameter)))
-	mux.Handle("GET /span/{id}", answering(p.serveTrace("span", spanParameter)))
+	mux.Handle("GET /trace/{id}", handle(p.serveTrace("trace", traceParameter)))
+	mux.Handle("GET /span/{id}", handle(p.serveTrace("span", spanParameter)))
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
 		return p.guarded(mux)
@@ -70,14 +70,15 @@ func (p *pages) handler() http.Handler {
 	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
 }
 
-// The policies of what a page may do: nothing at all, to run the script of the timeline, or also the scripts that are in it.
+// The Content-Security-Policies of a page without scripts, of one that loads scripts of this server, and of one that also has
+// inline scripts.
 const (
 	policyPlain  = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	policyOwn    = policyPlain + "; script-src 'self'"
 	policyViewer = policyPlain + "; script-src 'self' 'unsafe-inline'"
 )
 
-// tenant is whose profiles a request sees.
+// tenant returns the tenant whose profiles a request sees.
 func (p *pages) tenant(r *http.Request) string {
 	if p.cfg.Tenant.MetadataKey != "" {
 		if tenant := r.Header.Get(p.cfg.Tenant.Header); tenant != "" {
@@ -97,15 +98,15 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	scraper, named := p.scraperOf(r)
-	if !named && p.unchanged(w, r, "", chosen) {
+	if !named && p.notModified(w, r, "", chosen) {
 		return nil
 	}
-	err = p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+	err = p.serveLimited(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
-			return nil, unmerged(err)
+			return nil, mergeError(err)
 		}
-		// What is gzipped is not larger, but for what surrounds it.
+		// Compressed data is at most as large as its source, plus the gzip header.
 		if err := work.Keep(2*int64(cap(merged)) + leastWork); err != nil {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 		return writeProfile(w, "profile.pb.gz", body)
 	})
 	if named && err == nil && r.Method == http.MethodGet {
-		p.scrapers.gave(scraper, chosen, p.now())
+		p.scrapers.remember(scraper, chosen, p.now())
 	}
 	return err
 }
@@ -123,31 +124,30 @@ func writeProfile(w http.ResponseWriter, name string, body []byte) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, err := w.Write(body) //nolint:gosec // an attachment that no browser shows
+	_, err := w.Write(body) //nolint:gosec // an attachment, which browsers do not render
 	return err
 }
 
-// unmerged makes an answer of an error of merging.
-func unmerged(err error) error {
+// mergeError returns the answer for an error of merging.
+func mergeError(err error) error {
 	if errors.Is(err, merge.ErrDiffers) {
-		return fail(http.StatusUnprocessableEntity, "%v: ask for a time or for attributes that only some of them have", err)
+		return fail(http.StatusUnprocessableEntity, "%v: select a time or attributes that only some of them have", err)
 	}
 	if errors.Is(err, merge.ErrNoSamples) {
-		return fail(http.StatusNotFound, "none of these profiles has a sample of that trace or span, and with these labels")
+		return fail(http.StatusNotFound, "none of these profiles has a sample of this trace or span with these labels")
 	}
 	if errors.Is(err, budget.ErrTooLarge) {
-		return fail(http.StatusUnprocessableEntity, "%v: ask for a shorter time", err)
+		return fail(http.StatusUnprocessableEntity, "%v: select a shorter time", err)
 	}
 	return err
 }
 
-// leastWork is what a request reserves before it begins.
+// leastWork is the initial reservation of a request, in bytes.
 const leastWork = 256 << 10
 
-// inPlace makes an answer while it has a place among the requests that merge, and then writes it: a client may take its
-// time. values are the parameters that say which samples count. The place is given back when the work has ended, also where nobody waits for it any more. What was reserved is
-// given back when the answer is written.
-func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
+// serveLimited makes an answer within the limit of concurrent requests, and then writes it. Writing is outside of that limit, since
+// a client can be slow. values are the parameters that select samples. The memory stays reserved until the answer is written.
+func (p *pages) serveLimited(r *http.Request, values url.Values, answer func(*merge.Work) ([]byte, error), write func([]byte) error) error {
 	only, err := p.onlyOf(values, "")
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.W
 		return err
 	}
 	work := &merge.Work{Context: r.Context(), Only: only, BaseOnly: baseOnly}
-	body, err := p.worked(r, work, answer)
+	body, err := p.answerLimited(r, work, answer)
 	defer work.Reservation.Release()
 	if err != nil {
 		return err
@@ -168,9 +168,10 @@ func (p *pages) inPlace(r *http.Request, values url.Values, answer func(*merge.W
 	return write(body)
 }
 
-// worked makes an answer while it has a place and a reservation. The place is given back.
-func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Work) ([]byte, error)) (body []byte, err error) {
-	release, err := p.place(r)
+// answerLimited makes an answer within the limit of concurrent requests, with an initial reservation. The caller must release the
+// reservation.
+func (p *pages) answerLimited(r *http.Request, work *merge.Work, answer func(*merge.Work) ([]byte, error)) (body []byte, err error) {
+	release, err := p.acquire(r)
 	if err != nil {
 		return nil, err
 	}
@@ -181,21 +182,21 @@ func (p *pages) worked(r *http.Request, work *merge.Work, answer func(*merge.Wor
 	return answer(work)
 }
 
-// place waits for a place among the requests that merge. Release gives it back.
-func (p *pages) place(r *http.Request) (release func(), err error) {
+// acquire waits until the request may merge, for at most concurrency_wait. The caller must call release.
+func (p *pages) acquire(r *http.Request) (release func(), err error) {
 	timer := time.NewTimer(p.cfg.ConcurrencyWait)
 	defer timer.Stop()
 	select {
-	case p.places <- struct{}{}:
-		return func() { <-p.places }, nil
+	case p.merging <- struct{}{}:
+		return func() { <-p.merging }, nil
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	case <-timer.C:
-		return nil, fail(http.StatusServiceUnavailable, "%d requests are being worked on, try again", p.cfg.MaxConcurrentRequests)
+		return nil, fail(http.StatusServiceUnavailable, "the limit of %d concurrent requests is reached, try again", p.cfg.MaxConcurrentRequests)
 	}
 }
 
-// address is a URL path below the prefix, relative to the list.
+// address returns a relative URL path of escaped parts.
 func address(parts ...string) string {
 	escaped := make([]string, len(parts))
 	for i, part := range parts {

@@ -14,11 +14,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// labelPrefix begins the parameters that name a label of samples.
+// labelPrefix is the prefix of the parameters that name a sample label.
 const labelPrefix = "label."
 
-// The parameters that answers know. One that ends with a dot stands for all that begin with it: attributes of the resource, and
-// labels of samples.
+// The known parameters. A name that ends with a dot stands for all names with that prefix: resource attributes and sample
+// labels.
 var (
 	timeParameters    = []string{fromParameter, untilParameter, windowParameter, secondsParameter}
 	traceParameters   = []string{fromParameter, untilParameter, attributePrefix, labelPrefix}
@@ -30,14 +30,14 @@ var (
 		basePrefix + attributePrefix, basePrefix + labelPrefix,
 	}
 	viewParameters = slices.Concat(ownParameters, viewer.Parameters)
-	// ownParameters are those of all pages that are not of google/pprof.
+	// ownParameters are the parameters of all pages that are not from google/pprof.
 	ownParameters  = slices.Concat(chooseParameters, baseParameters, []string{sampleIndexParameter, layoutParameter})
 	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter, attributePrefix}
-	// listPageParameters are those of the list that people see.
+	// listPageParameters are the parameters of the HTML list.
 	listPageParameters = slices.Concat(listParameters, []string{refreshParameter})
 )
 
-// checkParameters refuses parameters that nothing reads: the answer would be another one than the one that was asked for.
+// checkParameters refuses unknown parameters, since the answer would not be what the client asked for.
 func checkParameters(values url.Values, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if isKnown(name, known) {
@@ -46,12 +46,12 @@ func checkParameters(values url.Values, known []string) error {
 		if meant := nearestParameter(name, known); meant != "" {
 			return fail(http.StatusBadRequest, "%.40q is not a parameter here, did you mean %q?", name, meant)
 		}
-		return fail(http.StatusBadRequest, "%.40q is not a parameter here, known are %s", name, namesOf(known))
+		return fail(http.StatusBadRequest, "%.40q is not a parameter here, the known ones are %s", name, namesOf(known))
 	}
 	return nil
 }
 
-// isKnown tells whether a parameter is one of those that are known.
+// isKnown returns whether a parameter is known.
 func isKnown(name string, known []string) bool {
 	for _, one := range known {
 		if key, found := strings.CutPrefix(name, one); found && (key == "") != strings.HasSuffix(one, ".") {
@@ -61,7 +61,7 @@ func isKnown(name string, known []string) bool {
 	return false
 }
 
-// namesOf names parameters.
+// namesOf returns the names of parameters as a text.
 func namesOf(known []string) string {
 	names := make([]string, len(known))
 	for i, name := range known {
@@ -90,5 +90,5 @@ func nearestParameter(name string, known []string) string {
 	return configcheck.Nearest(name, known, max(1, len(name)/3))
 }
 
-// maxParameterName is how much of an unknown name is compared with the known ones.
+// maxParameterName limits how much of an unknown name is compared.
 const maxParameterName = 64

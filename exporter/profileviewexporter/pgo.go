@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// defaultDepth is how many frames at the leaf of each stack go build is given: inlining is decided between a caller
-	// and its callee.
+	// defaultDepth is the default number of frames at the leaf of each stack. go build decides on inlining between a caller and
+	// its callee.
 	defaultDepth = 5
 	maxDepth     = 1000
-	// depthParameter names another number of frames.
+	// depthParameter changes that number.
 	depthParameter = "depth"
-	// maxPGOSize bounds default.pgo, which stands beside source code.
+	// maxPGOSize limits default.pgo, which is kept in repositories of source code.
 	maxPGOSize = 4 << 20
 )
 
-// servePGO answers with what go build -pgo takes.
+// servePGO answers with a profile for go build -pgo.
 func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if err := checkParameters(r.URL.Query(), pgoParameters); err != nil {
 		return err
@@ -38,13 +38,13 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.unchanged(w, r, "", chosen) {
+	if p.notModified(w, r, "", chosen) {
 		return nil
 	}
-	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+	return p.serveLimited(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		shown, _, err := merge.View(work, chosen, nil, merge.PGOView(depth, p.pageMemory()), leastWork, nil)
 		if err != nil {
-			return nil, unmerged(err)
+			return nil, mergeError(err)
 		}
 		return merge.PGO(shown, maxPGOSize)
 	}, func(body []byte) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// attributePrefix begins the parameters that name an attribute of the resource.
+// attributePrefix is the prefix of the parameters that name a resource attribute.
 const attributePrefix = "resource."
 
 // The parameters of a time. allTimes is a value of the first two.
@@ -25,8 +25,8 @@ const (
 	allTimes         = "all"
 )
 
-// query reads which profiles a request is for: from, until, window or seconds, and attributes of the resource. All begin
-// with prefix, if there is one. The service is that of the path, unless a parameter with a prefix names another.
+// query returns the query of the parameters with a prefix, which can be empty: from, until, window or seconds, and resource
+// attributes. The service is that of the path, unless a parameter with the prefix names another.
 func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query, error) {
 	values := r.URL.Query()
 	q := recent.Query{Tenant: p.tenant(r), Service: r.PathValue("service"), Type: profileType}
@@ -59,8 +59,8 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 	return q, err
 }
 
-// bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or
-// -15m, or all for no bound, as is nothing.
+// bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or -15m,
+// or all or an empty text for no bound.
 func bound(values url.Values, parameter string, now time.Time) (recent.Bound, error) {
 	text := values.Get(parameter)
 	switch text {

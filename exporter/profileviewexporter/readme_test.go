@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// Every YAML block is a configuration that the exporter takes.
+// Every YAML block is a valid configuration.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := deliverytest.CheckSnippets(t, func(conf *confmap.Conf, exporter string) error {
 		if exporter == "exporters::pprof" {
@@ -26,7 +26,7 @@ func TestReadmeSnippets(t *testing.T) {
 	assert.Equal(t, 3, blocks)
 }
 
-// Every option is there, with its default.
+// The README has every option with its default.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	cfg := *createDefaultConfig().(*Config)
 	deliverytest.CheckOptions(t, cfg, "")

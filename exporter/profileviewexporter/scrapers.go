@@ -13,22 +13,24 @@ import (
 )
 
 const (
-	// scraperParameter names who fetches, so that it gets each profile once.
+	// scraperParameter names a scraper, which receives each profile once.
 	scraperParameter = "scraper"
-	// maxScrapers bounds how many fetches are remembered, each for scraperMemory after its last one.
+	// maxScrapers limits the number of scrapers. Each is remembered for scraperMemory after its last fetch.
 	maxScrapers   = 1000
 	scraperMemory = 24 * time.Hour
 )
 
-// scrapers remember the newest profile that each scraper was given. Safe for concurrent use; the zero value is ready.
+// scrapers remembers the newest profile that each scraper has received. It is safe for concurrent use. The zero value is ready
+// for use.
 type scrapers struct {
 	mu    sync.Mutex
 	given map[scraperKey]given
-	// from is the sequence of the newest profile of an earlier run. Who was given it is not known: nobody is given it again.
+	// from is the sequence of the newest profile of an earlier run. Scrapers do not receive these profiles, since they may have
+	// them.
 	from uint64
 }
 
-// scraperKey stands for a tenant, a path and all parameters, the name of the scraper among them.
+// scraperKey is a hash of a tenant, a path and all parameters, including the name of the scraper.
 type scraperKey [sha256.Size]byte
 
 type given struct {
@@ -36,7 +38,7 @@ type given struct {
 	at       time.Time
 }
 
-// scraperOf returns the key of a request, if that names a scraper.
+// scraperOf returns the key of a request, if the request names a scraper.
 func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
 	if r.URL.Query().Get(scraperParameter) == "" {
 		return key, false
@@ -44,7 +46,8 @@ func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
 	return sha256.Sum256([]byte(p.tenant(r) + "\x00" + r.URL.RequestURI())), true
 }
 
-// last returns the sequence that a scraper was given last, that of the earlier runs for a new one. It fails when no other one can be remembered.
+// last returns the sequence that a scraper received last. A new scraper begins after the profiles of earlier runs. It returns
+// an error if there are too many scrapers.
 func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,11 +66,11 @@ func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 	if len(s.given) < maxScrapers {
 		return known.sequence, nil
 	}
-	return 0, fail(http.StatusServiceUnavailable, "%d scrapers are remembered, there is no room for another one", maxScrapers)
+	return 0, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
 }
 
-// gave remembers what a scraper was given.
-func (s *scrapers) gave(key scraperKey, entries []*recent.Entry, now time.Time) {
+// remember sets the newest profile that a scraper has received, and the time of its fetch.
+func (s *scrapers) remember(key scraperKey, entries []*recent.Entry, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.given[key].sequence

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A scraper adds up what it fetches: it must get each profile once, whatever others fetch and however often it asks.
+// A scraper adds up its answers. It must receive each profile once, independent of other scrapers and of how often it asks.
 func TestServerScrapers(t *testing.T) {
 	s := newServing(t, nil)
 	post := func(minute int, value int64) {
@@ -40,7 +40,7 @@ func TestServerScrapers(t *testing.T) {
 	assert.Zero(t, sum(one))
 	assert.EqualValues(t, 111, sum(two), "another scraper")
 	post(0, 1000)
-	assert.EqualValues(t, 1000, sum(two), "it came late, and counts by when it came")
+	assert.EqualValues(t, 1000, sum(two), "it is late, and counts by its arrival")
 	assert.EqualValues(t, 1000, sum(one))
 	assert.EqualValues(t, 1111, sum("/profiles/s/samples"), "without a name all")
 	response, _ = s.get(t, "/profiles/none/samples?scraper=one")
@@ -53,7 +53,7 @@ func TestScrapersAreBounded(t *testing.T) {
 		key := scraperKey{byte(i), byte(i >> 8)}
 		_, err := s.last(key, day)
 		require.NoError(t, err)
-		s.gave(key, nil, day)
+		s.remember(key, nil, day)
 	}
 	_, err := s.last(scraperKey{1}, day)
 	require.NoError(t, err, "one that is known")

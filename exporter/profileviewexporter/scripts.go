@@ -9,10 +9,10 @@ import (
 )
 
 var (
-	// timelineScript has a pointer or the arrow keys choose a time.
+	// timelineScript selects a time on the timeline with a pointer or the arrow keys.
 	//go:embed timeline.js
 	timelineScript []byte
-	// flamegraphScript has keys reach the boxes of a flame graph, and joins it with the table beside it.
+	// flamegraphScript makes the boxes of a flame graph work with a keyboard, and connects them with the table beside it.
 	//go:embed flamegraph.js
 	flamegraphScript []byte
 )
@@ -23,7 +23,7 @@ func (p *pages) serveScript(script []byte) func(http.ResponseWriter, *http.Reque
 		if err := checkParameters(r.URL.Query(), nil); err != nil {
 			return err
 		}
-		if p.unchanged(w, r, "") {
+		if p.notModified(w, r, "") {
 			return nil
 		}
 		body, err := encoded(w, r, script)

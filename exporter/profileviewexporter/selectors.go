@@ -14,20 +14,21 @@ import (
 )
 
 const (
-	// maxSelectors is how many attributes, and how many labels, a request can ask for, and maxExpressions how many of them by
-	// a regular expression.
+	// maxSelectors limits the selectors of attributes, and those of labels, in a request. maxExpressions limits those with a
+	// regular expression.
 	maxSelectors   = 16
 	maxExpressions = 8
 )
 
-// The ends of the names of parameters that say how a value is compared: key=value, key!=value, key~=expression and
-// key!~=expression. They are in the name, since every value can be one that is wanted.
+// The marks at the end of the name of a parameter select the operator: key=value, key!=value, key~=expression and
+// key!~=expression. They are part of the name, since every text can be a value.
 const (
 	expressionMark = "~"
 	negationMark   = "!"
 )
 
-// selectorsOf returns what the parameters want whose names begin with a prefix. All of them count; an empty value is any.
+// selectorsOf returns the selectors in the parameters with a prefix. Parameters with an empty value select nothing and are left
+// out.
 func selectorsOf(values url.Values, prefix string) (wanted []selector.Selector, err error) {
 	expressions := 0
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -54,15 +55,15 @@ func selectorsOf(values url.Values, prefix string) (wanted []selector.Selector, 
 		}
 	}
 	if len(wanted) > maxSelectors {
-		return nil, fail(http.StatusBadRequest, "%d parameters %s<key> are given, at most %d can be", len(wanted), prefix, maxSelectors)
+		return nil, fail(http.StatusBadRequest, "%d parameters %s<key> are given, the limit is %d", len(wanted), prefix, maxSelectors)
 	}
 	if expressions > maxExpressions {
-		return nil, fail(http.StatusBadRequest, "%d parameters %s<key> are regular expressions, at most %d can be", expressions, prefix, maxExpressions)
+		return nil, fail(http.StatusBadRequest, "%d parameters %s<key> are regular expressions, the limit is %d", expressions, prefix, maxExpressions)
 	}
 	return wanted, nil
 }
 
-// expressionBytes is what the regular expressions of selectors take of memory.
+// expressionBytes returns the memory that the regular expressions of selectors use.
 func expressionBytes(wanted []selector.Selector) (bytes int64) {
 	for i := range wanted {
 		if wanted[i].IsExpression() {
@@ -72,12 +73,12 @@ func expressionBytes(wanted []selector.Selector) (bytes int64) {
 	return bytes
 }
 
-// attributesOf returns the attributes of the resource that parameters want.
+// attributesOf returns the selectors of resource attributes. A prefix can precede their parameters.
 func attributesOf(values url.Values, prefix string) ([]selector.Selector, error) {
 	return selectorsOf(values, prefix+attributePrefix)
 }
 
-// wantsAny tells whether a parameter whose name begins with a prefix wants anything.
+// wantsAny returns whether a parameter with a prefix has a value.
 func wantsAny(values url.Values, prefix string) bool {
 	for name, list := range values {
 		if strings.HasPrefix(name, prefix) && strings.Join(list, "") != "" {
@@ -87,10 +88,10 @@ func wantsAny(values url.Values, prefix string) bool {
 	return false
 }
 
-// parameterOf is the name of the parameter of a selector.
-func parameterOf(prefix string, s *selector.Selector) string {
+// parameterOf returns the name of the parameter of a selector.
+func parameterOf(prefix string, s *selector.Selector, negated bool) string {
 	name := prefix + s.Key
-	if s.Negated() {
+	if negated {
 		name += negationMark
 	}
 	if s.IsExpression() {
@@ -99,19 +100,25 @@ func parameterOf(prefix string, s *selector.Selector) string {
 	return name
 }
 
-// condition is a selector as a page shows it. Without leads to the page without it.
-type condition struct{ Name, Operator, Value, Without string }
+// condition is a selector on a page. Without links to the page without it, Opposite to the page with the negated selector.
+type condition struct {
+	Name, Operator, Value, Without, Opposite string
+	Excludes                                 bool
+}
 
-// conditionsOf returns the attributes and labels that parameters want.
+// conditionsOf returns the selectors of attributes and labels in the parameters.
 func conditionsOf(values url.Values) (shown []condition) {
 	for _, prefix := range []string{attributePrefix, labelPrefix} {
-		wanted, _ := selectorsOf(values, prefix) // They were read before.
+		wanted, _ := selectorsOf(values, prefix) // serveView has checked them.
 		for i := range wanted {
 			s := &wanted[i]
 			left := maps.Clone(values)
-			name := parameterOf(prefix, s)
+			name, opposite := parameterOf(prefix, s, s.Negated()), parameterOf(prefix, s, !s.Negated())
 			left[name] = slices.DeleteFunc(slices.Clone(values[name]), func(value string) bool { return value == s.Text })
-			shown = append(shown, condition{Name: s.Key, Operator: s.Operator(), Value: s.Text, Without: "?" + left.Encode()})
+			c := condition{Name: s.Key, Operator: s.Operator(), Value: s.Text, Excludes: s.Negated(), Without: "?" + left.Encode()}
+			left[opposite] = append(slices.Clone(left[opposite]), s.Text)
+			c.Opposite = "?" + left.Encode()
+			shown = append(shown, c)
 		}
 	}
 	return shown

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Attributes and labels are wanted or not, by a text or by an expression, with the same total in every form.
+// Attributes and labels are selected or excluded, by a text or by an expression, with the same total in every format.
 func TestServerSelectors(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "web-a"})
@@ -71,7 +73,33 @@ func TestServerSelectors(t *testing.T) {
 	assert.Contains(t, string(body), "compared with <strong>440</strong>")
 }
 
-// An expression that is bad, too dear or one too many is refused by the name of its parameter, whatever answers.
+// Each condition links to the page that excludes it, and back.
+func TestServerOpposites(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "web-a"})
+	s.post(t, labelled(t, 2), map[string]any{"service.name": "s", "pod": "web-b"})
+	totalOf := func(page string) int64 {
+		match := regexp.MustCompile(`<span class="merged">(\d+) samples, `).FindStringSubmatch(page)
+		require.NotNil(t, match)
+		total, err := strconv.ParseInt(match[1], 10, 64)
+		require.NoError(t, err)
+		return total
+	}
+	for _, query := range []string{"resource.pod=web-a", "resource.pod~=.*b", "label.region=eu", "label.region~=e.|x"} {
+		path := "/view/s/samples/functions?from=all&" + query
+		_, page := s.get(t, path)
+		response, excluded := s.follow(t, s.url+path, linksOf(string(page))["exclude"])
+		require.Equal(t, http.StatusOK, response.StatusCode, excluded)
+		assert.Equal(t, int64(333), totalOf(string(page))+totalOf(excluded), query)
+		response, included := s.follow(t, response.Request.URL.String(), linksOf(excluded)["include"])
+		require.Equal(t, http.StatusOK, response.StatusCode, included)
+		assert.Equal(t, totalOf(string(page)), totalOf(included), query)
+		_, all := s.follow(t, response.Request.URL.String(), linksOf(included)["any"])
+		assert.Equal(t, int64(333), totalOf(all), query)
+	}
+}
+
+// An expression that is invalid, too expensive or one too many is refused with the name of its parameter, on every page.
 func TestServerBadSelectors(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "a"})
@@ -89,7 +117,7 @@ func TestServerBadSelectors(t *testing.T) {
 			"resource.pod~=(a{100}){100}":                `"resource.pod~": cannot read the regular expression "(a{100}){100}": error parsing regexp: invalid repeat count`,
 			"resource.pod~=(abcd{30}){30}":               `"resource.pod~": the regular expression "(abcd{30}){30}" has more than 500 steps`,
 			"resource.pod~=" + strings.Repeat("a?", 600): `"resource.pod~": the regular expression has 1200 bytes, at most 1024 are taken`,
-			many.Encode():                                "9 parameters resource.<key> are regular expressions, at most 8 can be",
+			many.Encode():                                "9 parameters resource.<key> are regular expressions, the limit is 8",
 			"resource.~=x":                               `"resource.~"`,
 		} {
 			response, body := s.get(t, path+"?"+query)
@@ -105,7 +133,7 @@ func TestServerBadSelectors(t *testing.T) {
 	}
 }
 
-// The list, its forms and the bar of pages know the operators, and lead to the page without each.
+// The list, its forms and the bar of pages know the operators, and link to the page without each condition.
 func TestServerSelectorsOnPages(t *testing.T) {
 	s := newServing(t, nil)
 	for _, service := range []string{"cart", "checkout", "search"} {

@@ -13,10 +13,10 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
-// maxWireBytes is how much a browser has to fetch of a page and of its scripts. It refers to nothing else.
+// maxWireBytes limits the bytes of a page and its scripts. A page loads nothing else.
 const maxWireBytes = 500_000
 
-// What a browser fetches for a page of the examples is little, so that it is there at once also over a slow line.
+// Pages of the examples are small, so that they load fast on slow networks.
 func TestPagesAreSmallOnTheWire(t *testing.T) {
 	s := newServing(t, nil)
 	scripts := 0

@@ -10,13 +10,13 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// The size of the bars that show arrivals. list.html has the same numbers.
+// The size of the bars of arrivals. list.html has the same numbers.
 const (
 	sparkBar    = 3
 	sparkHeight = 20
 )
 
-// spark returns bars, one for each part of the time, as the path of an SVG image.
+// spark returns bars as the path of an SVG image, one for each part of the time.
 func spark(arrivals *recent.Arrivals) string {
 	most := slices.Max(arrivals[:])
 	path := []byte{}

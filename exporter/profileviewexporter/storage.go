@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// storageName is that of what is held, among what this exporter has in the storage: the queue has another one.
+	// storageName is the name of this storage. The queue of the exporter uses another name.
 	storageName = "held"
 	// storageWait is how long a shutdown waits for the storage.
 	storageWait = 3 * time.Second
-	// storageLogInterval is the least time between two lines about failures of the storage.
+	// storageLogInterval is the minimum time between two log records about storage failures.
 	storageLogInterval = time.Minute
 )
 
-// openStorage reads what an earlier run held, and has what is held written from now on.
+// openStorage restores the profiles of an earlier run, and starts to write new ones to the storage.
 func (v *viewExporter) openStorage(ctx context.Context, host component.Host) error {
 	if v.cfg.Storage == nil {
 		return nil
@@ -55,7 +55,7 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 		Client: client, Budget: v.memory.Budget,
 		Disk: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory), Memory: v.cfg.MaxMemory, Age: v.cfg.MaxAge,
 		Dropped: v.telemetry.storageDropped,
-		Failed: func(operation persist.Operation, err error) { //nolint:contextcheck // it fails in the background
+		Failed: func(operation persist.Operation, err error) { //nolint:contextcheck // called in the background
 			v.telemetry.storageFailed(operation)
 			if time.Since(logged) >= storageLogInterval {
 				logged = time.Now()
@@ -66,14 +66,14 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 	})
 	v.store.Watch(v.persister)
 	v.restore(ctx)
-	v.persister.Start() //nolint:contextcheck // it writes until closeStorage
-	return v.telemetry.stores(v.persister)
+	v.persister.Start() //nolint:contextcheck // runs until closeStorage
+	return v.telemetry.observeStorage(v.persister)
 }
 
-// restore reads what an earlier run held.
+// restore restores the profiles of an earlier run.
 func (v *viewExporter) restore(ctx context.Context) {
 	begin := time.Now()
-	profiles, err := v.persister.Load(ctx, v.revive)
+	profiles, err := v.persister.Load(ctx, v.restoreEntry)
 	v.telemetry.restored(profiles) //nolint:contextcheck // the metric has no request
 	took := zap.Duration("took", time.Since(begin))
 	if err != nil {
@@ -84,15 +84,16 @@ func (v *viewExporter) restore(ctx context.Context) {
 	v.settings.Logger.Info("Read the profiles in the storage", zap.Int("restored", profiles), took)
 }
 
-// reviveCost is how many times the size of its profile an entry takes while that is checked.
-const reviveCost = 2
+// restoreCost is the memory to check the profile of an entry, as a multiple of its size.
+const restoreCost = 2
 
-// revive holds an entry of an earlier run. It is checked as what comes is, since anything may be in a storage.
-func (v *viewExporter) revive(e *recent.Entry, arrived time.Time, reserve func(bytes int64) error) error {
+// restoreEntry adds an entry of an earlier run to the store. It is checked like a new profile, since the storage can contain
+// anything.
+func (v *viewExporter) restoreEntry(e *recent.Entry, arrived time.Time, reserve func(bytes int64) error) error {
 	if int64(e.Inflated) > v.cfg.MaxRequestSize {
 		return fmt.Errorf("%w: it has %d bytes, max_request_size is %d", persist.ErrTooLarge, e.Inflated, v.cfg.MaxRequestSize)
 	}
-	size := reviveCost * int64(e.Inflated)
+	size := restoreCost * int64(e.Inflated)
 	if err := reserve(size); err != nil {
 		return err
 	}
@@ -119,12 +120,12 @@ func (v *viewExporter) revive(e *recent.Entry, arrived time.Time, reserve func(b
 	case err != nil:
 		return fmt.Errorf("%w: %w", persist.ErrInvalid, err)
 	case !v.store.Restore(e, arrived):
-		return fmt.Errorf("%w: it is too old, there already, or larger than max_memory", persist.ErrTooLarge)
+		return fmt.Errorf("%w: it is older than max_age, already in memory, or larger than max_memory", persist.ErrTooLarge)
 	}
 	return nil
 }
 
-// describe fills in what is read from the profile of an entry, and makes sure of what pages rely on.
+// describe sets the fields of an entry that come from its profile, and checks what the pages rely on.
 func describe(e *recent.Entry, pprof []byte) error {
 	head, err := summary.Of(pprof)
 	if err != nil {
@@ -136,7 +137,7 @@ func describe(e *recent.Entry, pprof []byte) error {
 	return nil
 }
 
-// closeStorage writes what is not in the storage yet, and closes it. The channel has the error.
+// closeStorage writes the profiles that are not in the storage yet, and closes it. The channel receives the error.
 func (v *viewExporter) closeStorage(ctx context.Context) <-chan error {
 	closed := make(chan error, 1)
 	if v.persister == nil {
@@ -144,7 +145,7 @@ func (v *viewExporter) closeStorage(ctx context.Context) <-chan error {
 		return closed
 	}
 	go func() {
-		waiting, cancel := context.WithTimeoutCause(ctx, storageWait, errors.New("it took longer than the shutdown waits"))
+		waiting, cancel := context.WithTimeoutCause(ctx, storageWait, errors.New("the shutdown does not wait longer"))
 		defer cancel()
 		closed <- v.persister.Close(waiting)
 	}()

@@ -33,7 +33,7 @@ type host map[component.ID]component.Component
 
 func (h host) GetExtensions() map[component.ID]component.Component { return h }
 
-// newStored is newServing with a storage. stop ends it.
+// newStored returns an exporter with a storage. stop shuts it down.
 func newStored(t *testing.T, keeper component.Component, change func(*Config)) (s *serving, stop func()) {
 	t.Helper()
 	s = newHosted(t, host{storageID: keeper}, func(cfg *Config) {
@@ -88,7 +88,7 @@ func TestStorageOverRestart(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, response.StatusCode, "of another tenant")
 	response, _ = again.get(t, "/profiles/secret/cpu", "X-Scope-OrgID", "two")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
-	// Equal uploads stay one; a scraper, which adds up what it is given, is not given again what an earlier run held.
+	// Equal uploads count once. A scraper, which adds up its answers, does not receive the profiles of an earlier run again.
 	for i := range 3 {
 		attributes := map[string]any{"service.name": "checkout", "k8s.pod.name": fmt.Sprint("p", i)}
 		require.NoError(t, again.ConsumeProfiles(of("one"), deliverytest.Decode(t, made(t, now, []string{"alloc_space", "inuse_space"}, 10, int64(i+1)), attributes)))
@@ -103,7 +103,7 @@ func TestStorageOverRestart(t *testing.T) {
 	stop()
 }
 
-// What is too old is not shown after a restart, nor what a smaller limit does not take.
+// After a restart, old profiles and those above a smaller limit are missing.
 func TestStorageAgeAndLimits(t *testing.T) {
 	keeper := persisttest.New()
 	s, stop := newStored(t, keeper, nil)
@@ -129,7 +129,7 @@ func TestStorageAgeAndLimits(t *testing.T) {
 	stop()
 }
 
-// Whatever is in a storage, the exporter starts and serves, and a profile that is not one is not held.
+// The exporter starts and serves with any content of the storage. It does not restore invalid profiles.
 func TestStorageHostile(t *testing.T) {
 	const seed = 7
 	random := rand.New(rand.NewPCG(seed, seed))
@@ -157,7 +157,7 @@ func TestStorageHostile(t *testing.T) {
 	}
 }
 
-// An entry with right checksums, and anything as its profile.
+// An entry with correct checksums and an arbitrary profile.
 func TestReviveChecks(t *testing.T) {
 	v := newViewExporter(exportertest.NewNopSettings(metadata.Type), createDefaultConfig().(*Config), nil)
 	raw := deliverytest.Parsed(t, made(t, day, []string{"inuse_space", "alloc_space"}, 1, 2))
@@ -168,7 +168,7 @@ func TestReviveChecks(t *testing.T) {
 		return &recent.Entry{Type: "..", Compressed: recent.Compress(pprof), Inflated: inflated, Attributes: []recent.Attribute{{Name: "b"}, {Name: "a"}}}
 	}
 	e := entry(valid.Bytes(), valid.Len())
-	require.NoError(t, v.revive(e, time.Now(), free))
+	require.NoError(t, v.restoreEntry(e, time.Now(), free))
 	assert.Equal(t, []string{"unknown_service", ".._"}, []string{e.Service, e.Type})
 	assert.Equal(t, "a", e.Attributes[0].Name)
 	assert.Equal(t, []int{0}, e.Gauges)
@@ -181,13 +181,13 @@ func TestReviveChecks(t *testing.T) {
 		"not compressed":       {Compressed: []byte{0x28, 0xb5, 0x2f, 0xfd, 1}, Inflated: 100},
 	} {
 		reserved := int64(0)
-		err := v.revive(e, time.Now(), func(bytes int64) error { reserved = max(reserved, bytes); return nil })
+		err := v.restoreEntry(e, time.Now(), func(bytes int64) error { reserved = max(reserved, bytes); return nil })
 		assert.ErrorContains(t, err, "is not valid", name)
 		assert.Less(t, reserved, int64(4<<20), name)
 	}
 }
 
-// ConsumeProfiles does not wait for the storage, and a shutdown for no longer than it says.
+// ConsumeProfiles does not wait for the storage. A shutdown waits for at most storageWait.
 func TestStorageThatDoesNotAnswer(t *testing.T) {
 	keeper := persisttest.New()
 	answer := make(chan struct{})
@@ -200,7 +200,7 @@ func TestStorageThatDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, []int64{190}, totals(t, body))
 	http.DefaultClient.CloseIdleConnections()
 	begin := time.Now()
-	require.ErrorContains(t, s.Shutdown(context.WithoutCancel(t.Context())), "longer than the shutdown waits")
+	require.ErrorContains(t, s.Shutdown(context.WithoutCancel(t.Context())), "the shutdown does not wait longer")
 	assert.Less(t, time.Since(begin), 5*time.Second)
 	s.ended = true
 	close(answer)

@@ -16,7 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// telemetry counts what the exporter does. Its metrics are described in documentation.md.
+// telemetry counts the events of the exporter. documentation.md describes the metrics.
 type telemetry struct {
 	*delivery.Telemetry
 	builder *metadata.TelemetryBuilder
@@ -43,8 +43,8 @@ func (t *telemetry) evicted(reason recent.Reason) {
 	t.builder.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1, t.Because(string(reason)))
 }
 
-// holds reports what is held in memory, whenever metrics are read.
-func (t *telemetry) holds(store *recent.Store) error {
+// observeStore reports the size of the store when metrics are read.
+func (t *telemetry) observeStore(store *recent.Store) error {
 	err := t.builder.RegisterExporterProfileViewServedProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
 		profiles, _ := store.Held()
 		o.Observe(profiles, t.Plain)
@@ -72,8 +72,8 @@ func (t *telemetry) restored(profiles int) {
 	t.builder.ExporterProfileViewProfilesRestored.Add(context.Background(), int64(profiles), t.Plain)
 }
 
-// stores reports what is in the storage, whenever metrics are read.
-func (t *telemetry) stores(persister *persist.Persister) error {
+// observeStorage reports the size of the storage when metrics are read.
+func (t *telemetry) observeStorage(persister *persist.Persister) error {
 	for _, register := range []struct {
 		callback func(metric.Int64Callback) error
 		value    func(entries, bytes, pending int64) int64

@@ -14,35 +14,35 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// The measures of the timeline. bar.html has the same ones.
+// The measures of the timeline. bar.html has the same numbers.
 const (
 	timelineBars   = 60
 	timelineBar    = 10
 	timelineHeight = 30
-	// maxTimelineQuery is the length of a query that the links of all bars may repeat.
+	// maxTimelineQuery limits the query that the links of the bars repeat. Pages with a longer query have no timeline.
 	maxTimelineQuery = 1 << 10
 )
 
-// timeline shows when the profiles of a service and type were recorded. Its bars lead to their part of the time.
+// timeline shows when the profiles of a service and type were recorded. Each bar links to its part of the time.
 type timeline struct {
-	// Start is the time of the first bar and Step the time of each, in seconds.
+	// Start is the time of the first bar and Step the length of each, in seconds.
 	Start, Step int64
-	// Query leads to the page without a time, to which the script adds one.
+	// Query links to the page without a time. The script adds one.
 	Query string
 	Bars  []timeBar
 }
 
-// timeBar is a part of the time. Chosen says that profiles of it are on the page.
+// timeBar is a part of the time. Chosen is true if the page has profiles of it.
 type timeBar struct {
 	Bar, X, Y, Height int
 	Link, Title       string
 	Chosen            bool
 }
 
-// timelineOf returns the timeline of the profiles that the page could show, of those held. Profiles of a time far from their
-// arrival have no place on it.
+// timelineOf returns the timeline of all profiles in memory that the page could show. It leaves out profiles whose time is far
+// from their arrival.
 func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
-	attributes, _ := attributesOf(values, "") // They were read before.
+	attributes, _ := attributesOf(values, "") // serveView has checked them.
 	all, _ := p.store.Select(recent.Query{
 		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributes,
 	})
@@ -74,7 +74,7 @@ func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.
 	return t
 }
 
-// count returns how many profiles each bar has: as many as are chosen by its time.
+// count returns the number of profiles of each bar. The link of a bar selects the same number.
 func (t *timeline) count(entries []*recent.Entry) (counts [timelineBars]int) {
 	for _, e := range entries {
 		if e.Far() {
@@ -102,7 +102,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// withSpan returns parameters with another time of the profile, but not of what it is compared with.
+// withSpan returns parameters with another time of the profile. The profile to compare with keeps its time.
 func withSpan(values url.Values, from, until string) url.Values {
 	changed := maps.Clone(values)
 	for _, name := range timeParameters {

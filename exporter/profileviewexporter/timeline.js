@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Chooses a time on the timeline: by dragging over it, or with the arrow keys and Shift. Without this script each bar is a
-// link to its own part of the time.
+// Selects a time range on the timeline, by dragging, or with the arrow keys and Shift. Without this script, each bar links to
+// its own part of the time.
 (() => {
   const chart = document.getElementById('timeline')
   if (!chart) return
@@ -12,7 +12,7 @@
   const links = Array.from(chart.querySelectorAll('a'))
   const brush = chart.querySelector('.brush')
   const width = chart.viewBox.baseVal.width / bars
-  let first = -1 // where a selection began, -1 for none
+  let first = -1 // the bar where a selection began, or -1
   let last = -1
   let dragged = false
 
@@ -63,7 +63,7 @@
   })
   chart.addEventListener('click', event => { if (dragged) event.preventDefault() })
 
-  // One stop for the key Tab; the arrows go from bar to bar.
+  // Tab stops once at the timeline; the arrow keys move from bar to bar.
   const enter = (link, focused) => {
     for (const other of links) other.setAttribute('tabindex', other === link ? '0' : '-1')
     if (focused) link.focus()

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each bar leads to as many profiles as it says, of the same resources and with the same parameters.
+// Each bar links to as many profiles as it says, with the same resources and parameters.
 func TestServerTimeline(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
 	now := time.Now()
@@ -47,7 +47,7 @@ func TestServerTimeline(t *testing.T) {
 	assert.Contains(t, page, `<script src="../../../static/timeline.js" defer></script>`)
 	assert.Contains(t, response.Header.Get("Content-Security-Policy"), "script-src 'self'")
 	again, _ := s.get(t, path, "If-None-Match", response.Header.Get("ETag"))
-	assert.Equal(t, http.StatusNotModified, again.StatusCode, "it goes by what is held, not by the clock")
+	assert.Equal(t, http.StatusNotModified, again.StatusCode, "the answer depends on the profiles, not on the clock")
 	script, body := s.get(t, "/static/timeline.js")
 	assert.Equal(t, http.StatusOK, script.StatusCode)
 	assert.Equal(t, "text/javascript; charset=utf-8", script.Header.Get("Content-Type"))
@@ -58,7 +58,7 @@ func TestServerTimeline(t *testing.T) {
 	assert.NotContains(t, string(body), `id="timeline"`, "its links would be too long")
 }
 
-// However long profiles take, no bar is outside.
+// No bar is outside the image, even if profiles have long durations.
 func TestTimelineCounts(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, made(t, time.Now().Add(-time.Second), []string{"samples"}, 1), map[string]any{"service.name": "s"})

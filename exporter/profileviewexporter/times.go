@@ -12,10 +12,10 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// preset is a time that pages offer.
+// preset is a time range that pages offer.
 type preset struct {
 	name string
-	// from is the value of the parameter, and age how long ago that is; 0 is for all that is held.
+	// from is the value of the parameter, and age the duration before now. 0 means all profiles in memory.
 	from string
 	age  time.Duration
 }
@@ -27,10 +27,10 @@ var presets = []preset{
 	{"all", allTimes, 0},
 }
 
-// listedTime is what the list shows where nobody asks for another time.
+// listedTime is the default time range of the list.
 const listedTime = "-15m"
 
-// presetOf returns the preset that the parameters of a time name, if they name one.
+// presetOf returns the preset that the parameters select, if they select one.
 func presetOf(values url.Values) (named preset, found bool) {
 	if values.Get(untilParameter) != "" || values.Get(windowParameter) != "" || values.Get(secondsParameter) != "" {
 		return preset{}, false
@@ -44,7 +44,7 @@ func presetOf(values url.Values) (named preset, found bool) {
 	return preset{}, false
 }
 
-// timeText says which time the parameters name.
+// timeText describes the time range that the parameters select.
 func timeText(values url.Values) string {
 	if named, found := presetOf(values); found {
 		return named.name
@@ -58,7 +58,7 @@ func timeText(values url.Values) string {
 	return strings.Join(parts, " ")
 }
 
-// mergedText says how many profiles were merged, and of which time they are.
+// mergedText describes the number of merged profiles and their time.
 func mergedText(entries []*recent.Entry) string {
 	if len(entries) == 0 {
 		return "no profiles"
@@ -79,7 +79,7 @@ func mergedText(entries []*recent.Entry) string {
 	return number + ", " + rangeText(begin.UTC(), end.UTC())
 }
 
-// rangeText is a time from begin to end. The day is named twice only where there are two.
+// rangeText returns a time range as a text. It repeats the date only if the days differ.
 func rangeText(begin, end time.Time) string {
 	layout := time.TimeOnly
 	if begin.YearDay() != end.YearDay() || begin.Year() != end.Year() {

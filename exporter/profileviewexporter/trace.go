@@ -12,7 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// The parameters that choose the samples of a trace and of a span. traceField and spanField stand for their values in trace_url.
+// The parameters that select the samples of a trace and of a span. traceField and spanField are their placeholders in
+// trace_url.
 const (
 	traceParameter = "trace_id"
 	spanParameter  = "span_id"
@@ -20,7 +21,8 @@ const (
 	spanField      = "{span_id}"
 )
 
-// onlyOf returns the labels that samples must have, as parameters say. Those of labels begin with prefix, if there is one.
+// onlyOf returns the labels that samples must have: the trace, the span, and the labels of the parameters with a prefix, which
+// can be empty.
 func (p *pages) onlyOf(values url.Values, prefix string) ([]selector.Selector, error) {
 	only, err := selectorsOf(values, prefix+labelPrefix)
 	if err != nil {
@@ -38,15 +40,15 @@ func (p *pages) onlyOf(values url.Values, prefix string) ([]selector.Selector, e
 			return nil, fail(http.StatusBadRequest, "%s must be %d bytes in hexadecimal, not %.40q", id.parameter, id.bytes, text)
 		}
 		if id.label == "" {
-			return nil, fail(http.StatusNotFound, "samples have no label of a span: the option link_labels::span is empty")
+			return nil, fail(http.StatusNotFound, "samples have no span label: the option link_labels::span is empty")
 		}
 		only = append(only, selector.Selector{Key: id.label, Text: text})
 	}
 	return only, nil
 }
 
-// tellTrace says on a page that it shows the samples of a trace or a span alone.
-func (p *pages) tellTrace(a *about, values url.Values) {
+// addTrace describes in the bar that the page shows only the samples of a trace or span.
+func (p *pages) addTrace(a *about, values url.Values) {
 	a.Trace, a.Span = strings.ToLower(values.Get(traceParameter)), strings.ToLower(values.Get(spanParameter))
 	if a.Trace != "" {
 		a.TraceLink = p.traceLink(a.Trace, a.Span)
@@ -56,12 +58,12 @@ func (p *pages) tellTrace(a *about, values url.Values) {
 	}
 }
 
-// traceLink is the address of a trace in another system, empty where none is configured.
+// traceLink returns the URL of a trace in another system. It is empty without trace_url.
 func (p *pages) traceLink(trace, span string) string {
 	return strings.NewReplacer(traceField, trace, spanField, span).Replace(p.cfg.TraceURL)
 }
 
-// withoutTrace returns parameters without those that choose samples.
+// withoutTrace returns parameters without those that select samples.
 func withoutTrace(values url.Values) url.Values {
 	changed := url.Values{}
 	for name, list := range values {

@@ -25,7 +25,7 @@ const (
 	spanB  = "10f067aa0ba902b7"
 )
 
-// traced is a profile with a sample of each span, and one of none: of values 1, 10 and 100.
+// traced returns a profile with a sample for each span, and one without a span. The values are 1, 10 and 100.
 func traced(t *testing.T, sampleType string) []byte {
 	t.Helper()
 	p := deliverytest.Parsed(t, made(t, time.Now(), []string{sampleType}, 1))
@@ -38,7 +38,7 @@ func traced(t *testing.T, sampleType string) []byte {
 	return written(t, p)
 }
 
-// The samples of a trace or a span are a profile of their own, in every form.
+// Every format can show only the samples of a trace or span.
 func TestServerTrace(t *testing.T) {
 	s := newServing(t, func(cfg *Config) {
 		cfg.PathPrefix = "/p"
@@ -60,7 +60,7 @@ func TestServerTrace(t *testing.T) {
 	assert.Contains(t, page, `"Total":1,`)
 	assert.Contains(t, page, "<title>a/b samples, last 15 min, trace "+traceA+" – profiles</title>")
 	links := linksOf(page)
-	assert.Equal(t, "https://traces.example/"+traceA+"?span=", links["The trace"])
+	assert.Equal(t, "https://traces.example/"+traceA+"?span=", links["Open the trace"])
 	at := response.Request.URL.String()
 	response, text := s.follow(t, at, links["All samples"])
 	require.Equal(t, http.StatusOK, response.StatusCode)
@@ -95,7 +95,7 @@ func TestServerTrace(t *testing.T) {
 	}
 }
 
-// A trace of another tenant is not there, and the search has a bound.
+// Traces of another tenant are not found, and the search is limited.
 func TestServerTraceBounds(t *testing.T) {
 	s := newServing(t, func(cfg *Config) {
 		cfg.Tenant.MetadataKey = "x-scope-orgid"
@@ -116,5 +116,5 @@ func TestServerTraceBounds(t *testing.T) {
 	}
 	response, body = s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "a")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-	assert.Contains(t, string(body), "the newest that have 400 bytes together")
+	assert.Contains(t, string(body), "the newest that fit into 400 bytes")
 }

@@ -22,14 +22,14 @@ var traceText string
 
 var traceTemplate = template.Must(template.New("trace").Parse(traceText))
 
-// maxSearched is how many profiles are searched for the samples of a trace.
+// maxSearched limits the profiles that are searched for samples of a trace.
 const maxSearched = 20_000
 
-// tracePage is what is known of a trace or span.
+// tracePage is the content of the page of a trace or span.
 type tracePage struct {
 	Kind, ID, TraceLink string
 	Rows                []traceRow
-	// Searched is how many profiles were searched, LeftOut says that there are older ones.
+	// Searched is the number of searched profiles. LeftOut is true if older profiles were not searched.
 	Searched int
 	LeftOut  bool
 	MaxSize  int64
@@ -42,8 +42,8 @@ type traceRow struct {
 	Flamegraph, Top   string
 }
 
-// serveTrace answers with the services and types that have samples of a trace or span, or leads to the flame graph where that is
-// one. parameter names the id, which is the last part of the path.
+// serveTrace answers with the services and types that have samples of a trace or span, or redirects to the flame graph if there
+// is only one. parameter is the name of the parameter for the ID, which is the last part of the path.
 func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		values := r.URL.Query()
@@ -57,7 +57,7 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 		if kind == "trace" && p.cfg.TraceURL != "" {
 			found.TraceLink = p.traceLink(found.ID, "")
 		}
-		return p.inPlace(r, chosen, func(work *merge.Work) ([]byte, error) {
+		return p.serveLimited(r, chosen, func(work *merge.Work) ([]byte, error) {
 			if err := p.search(work, r, chosen, found); err != nil {
 				return nil, err
 			}
@@ -85,7 +85,7 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 	}
 }
 
-// search looks for samples in what is held, the newest first, within max_request_size.
+// search searches the profiles in memory for samples, newest first, within max_request_size.
 func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, found *tracePage) error {
 	now := p.now()
 	from, err := bound(values, fromParameter, now)
@@ -146,5 +146,5 @@ func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int, va
 	f.Rows[row].Samples += samples
 }
 
-// maxTraceRows is how many services and types the page of a trace has.
+// maxTraceRows limits the services and types on the page.
 const maxTraceRows = 100

@@ -18,22 +18,22 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// plainPage is the page that needs no JavaScript.
+// plainPage is the page of google/pprof that works without JavaScript.
 const plainPage = "peek"
 
-// basePrefix begins the parameters of what a profile is compared with.
+// basePrefix is the prefix of the parameters that select the profile to compare with.
 const basePrefix = "base_"
 
-// routeViews adds the pages of google/pprof. They link to each other as neighbours, so they live below
-// /view/{service}/{type}/, and the short paths lead there.
+// routeViews adds the pages of google/pprof. They link to each other by relative names, so all are below
+// /view/{service}/{type}/. The short paths redirect to them.
 func (p *pages) routeViews(mux *http.ServeMux) {
-	mux.Handle("GET /view/{service}/{type}/{page}", answering(p.serveView))
+	mux.Handle("GET /view/{service}/{type}/{page}", handle(p.serveView))
 	for path, page := range map[string]string{"flamegraph": "flamegraph", "top": "top", "peek": "peek", "diff": "flamegraph"} {
-		mux.Handle("GET /"+path+"/{service}/{type}", answering(func(w http.ResponseWriter, r *http.Request) error {
+		mux.Handle("GET /"+path+"/{service}/{type}", handle(func(w http.ResponseWriter, r *http.Request) error {
 			if path == "diff" && !compares(r.URL.Query()) {
-				return fail(http.StatusBadRequest, "say what to compare with: base_service, base_type, base_from, base_until, base_window or base_resource.<key>")
+				return fail(http.StatusBadRequest, "select the profile to compare with, by base_service, base_type, base_from, base_until, base_window or base_resource.<key>")
 			}
-			// Relative, so that it holds below any prefix.
+			// The path is relative, so that it works with any prefix.
 			target := "../../" + address("view", r.PathValue("service"), r.PathValue("type"), page)
 			if r.URL.RawQuery != "" {
 				target += "?" + r.URL.RawQuery
@@ -45,7 +45,7 @@ func (p *pages) routeViews(mux *http.ServeMux) {
 	}
 }
 
-// compares tells whether parameters name a profile to compare with.
+// compares returns whether parameters select a profile to compare with.
 func compares(values url.Values) bool {
 	for name, list := range values {
 		if strings.HasPrefix(name, basePrefix) && list[0] != "" {
@@ -55,7 +55,7 @@ func compares(values url.Values) bool {
 	return false
 }
 
-// serveView answers with a page about the merged profile, or about its difference to another.
+// serveView answers with a page about the merged profile, or about its difference from another profile.
 func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	page := r.PathValue("page")
 	shown, err := viewOf(page)
@@ -78,55 +78,57 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	// Before unchanged: a browser takes the headers of an answer 304 for those of the page that it has.
+	// This comes before notModified, since a browser replaces the headers of a cached page by the headers of a 304.
 	w.Header().Set("Content-Security-Policy", shown.policy)
 	about := p.aboutPage(r, chosen, base)
-	if p.unchanged(w, r, about.digest(), chosen, base) {
+	if p.notModified(w, r, about.digest(), chosen, base) {
 		return nil
 	}
-	return p.inPlace(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
-		body, err := shown.draw(p, &drawing{work: work, w: w, r: r, about: about, chosen: chosen, base: base})
+	answer := newPageAnswer(w, r)
+	defer answer.wait() // even if the page panics
+	err = p.serveLimited(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
+		rest, err := shown.draw(p, &drawing{work: work, w: w, r: r, about: about, chosen: chosen, base: base, answer: answer})
 		if err != nil {
 			return nil, err
 		}
-		return encoded(w, r, body)
-	}, func(body []byte) error {
-		return write(w, "text/html; charset=utf-8", body)
-	})
+		return answer.encoded(rest)
+	}, answer.write)
+	return answer.end(err)
 }
 
-// The headers that tell what a page leaves out.
+// The headers with the numbers of stacks that a page leaves out or shortens.
 const (
 	stacksLeftOutHeader = "X-Pprof-Stacks-Left-Out"
 	stacksCutHeader     = "X-Pprof-Stacks-Cut"
 )
 
-// pageMemory is what drawing a page may take: half of the budget leaves room for what is merged.
+// pageMemory returns the limit of memory to draw a page. It is at most half of the budget, so that merging has the rest.
 func (p *pages) pageMemory() int64 { return min(p.cfg.MaxPageMemory, p.budget.Size()/2) }
 
-// drawing is a page that is being made.
+// drawing is the state of a page that is being drawn.
 type drawing struct {
 	work         *merge.Work
 	w            http.ResponseWriter
 	r            *http.Request
 	about        *about
 	chosen, base []*recent.Entry
-	// counts are those of the samples, and notices what is to be said of the page.
+	answer       *pageAnswer
+	// counts are the totals by label. notices are the sentences about parts that are missing or shortened.
 	counts  merge.Counts
 	notices []string
 }
 
-// countLimits bound the labels that a page offers.
+// countLimits limits the labels that a page offers.
 var countLimits = pprofmerge.LabelLimits{Keys: 8, Values: 50, Text: 128}
 
-// countsFor are the counts of what a page offers. What else there is of a label matters where one is chosen.
+// countsFor returns which counts the form of a page needs. The alternatives of a label are needed only if one is selected.
 func countsFor(values url.Values) merge.Counts {
 	return merge.Counts{
 		SampleType: values.Get(sampleIndexParameter), Limits: countLimits, Alternatives: wantsAny(values, labelPrefix),
 	}
 }
 
-// merged merges profiles, and leaves out what is above the limits.
+// merged merges profiles, and leaves out the parts above the limits.
 func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, error) {
 	d.counts = countsFor(d.r.URL.Query())
 	shown, reduction, err := merge.View(d.work, d.chosen, d.base, &pprofmerge.View{
@@ -137,7 +139,7 @@ func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, er
 		Remainder: true,
 	}, viewer.PageBytes, &d.counts)
 	if err != nil {
-		return nil, unmerged(err)
+		return nil, mergeError(err)
 	}
 	if err := d.work.Context.Err(); err != nil {
 		return nil, err
@@ -149,18 +151,18 @@ func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, er
 	return shown, nil
 }
 
-// bar returns what stands above a page.
+// bar returns the HTML of the bar of a page.
 func (p *pages) bar(d *drawing, above *bar) ([]byte, error) {
 	above.about = d.about
 	p.offerFilter(above, d.r, &d.counts)
 	above.offerComparison(d.r.URL.Query())
 	if n := d.about.Far; n > 0 {
-		d.notices = append(d.notices, fmt.Sprintf("%d of %d profiles say that they are of a time far from when they came; presets go by when they came.", n, len(d.chosen)))
+		d.notices = append(d.notices, fmt.Sprintf("The times of %d of %d profiles are more than 10 minutes from their arrival. The links to other times use the arrival.", n, len(d.chosen)))
 	}
 	return above.html()
 }
 
-// drawGoogle draws a page of google/pprof.
+// drawGoogle draws a page of google/pprof. It returns the rest of the page after the beginning.
 func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
 	page, values := d.r.PathValue("page"), d.r.URL.Query()
 	drawn := page
@@ -172,7 +174,7 @@ func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
 		return nil, err
 	}
 	isGraph := drawn == "flamegraph"
-	above, additions := bar{Coloured: isGraph}, viewer.Additions{Title: d.about.title()}
+	above, layout := bar{Coloured: isGraph}, ""
 	if len(d.base) > 0 {
 		above.Legend = legendOf(shown, values.Get(sampleIndexParameter))
 	}
@@ -181,33 +183,33 @@ func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
 	}
 	if isGraph {
 		above.Table = "top" + d.about.Refresh
-		if additions.Layout, err = layoutOf(values); err != nil {
+		if layout, err = layoutOf(values); err != nil {
 			return nil, err
 		}
-		above.Layouts = layouts(values, additions.Layout)
+		above.Layouts = layouts(values, layout)
 	}
-	if page == besidePage {
-		if additions.Beside, err = besides(d, shown); err != nil {
-			return nil, err
-		}
-	}
-	if additions.Bar, err = p.bar(d, &above); err != nil {
+	if err := p.begin(d, drawn, layout, &above); err != nil {
 		return nil, err
 	}
-	additions.Notice = strings.Join(d.notices, " ")
+	additions := viewer.Additions{Notice: strings.Join(d.notices, " ")}
+	if page == besidePage {
+		if additions.Beside, err = besideTable(d, shown); err != nil {
+			return nil, err
+		}
+	}
 	request := d.r.Clone(d.r.Context())
 	request.URL.RawQuery = forGoogle(values).Encode()
-	status, body, err := viewer.Render(request, shown, drawn, additions, p.pageMemory()+viewer.PageBytes)
+	status, rest, err := viewer.Render(request, shown, drawn, additions, p.pageMemory()+viewer.PageBytes)
 	if err == nil && status != http.StatusOK {
-		err = fail(status, "%s", body)
+		err = fail(status, "%s", rest)
 	}
-	return body, err
+	return rest, err
 }
 
-// notices tell on a page, and in the headers, what it leaves out.
+// notices returns sentences about the parts that a page leaves out, and sets the headers for them.
 func (p *pages) notices(header http.Header, reduction *pprofmerge.Reduction) (notices []string) {
 	if n := header.Get(leftOutHeader); n != "" {
-		notices = append(notices, fmt.Sprintf("The %s oldest profiles are not on this page (max_request_size is %d bytes).", n, p.cfg.MaxRequestSize))
+		notices = append(notices, fmt.Sprintf("The %s oldest profiles are left out (max_request_size is %d bytes).", n, p.cfg.MaxRequestSize))
 	}
 	if n := reduction.LeftOut; n > 0 {
 		header.Set(stacksLeftOutHeader, strconv.Itoa(n))
@@ -222,7 +224,7 @@ func (p *pages) notices(header http.Header, reduction *pprofmerge.Reduction) (no
 	return notices
 }
 
-// chooseBase selects what to compare with: the same service and type, unless parameters say otherwise.
+// chooseBase selects the profiles to compare with. The service and type are the same unless parameters change them.
 func (p *pages) chooseBase(w http.ResponseWriter, r *http.Request) ([]*recent.Entry, error) {
 	values := r.URL.Query()
 	other := r.Clone(r.Context())

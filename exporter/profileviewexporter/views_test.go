@@ -34,7 +34,7 @@ func TestServerViews(t *testing.T) {
 		tag := response.Header.Get("ETag")
 		response, _ = s.get(t, "/"+page+"/a%2Fb/samples?window=1h", "If-None-Match", tag)
 		assert.Equal(t, http.StatusNotModified, response.StatusCode)
-		assert.Equal(t, policyViewer, response.Header.Get("Content-Security-Policy"), "a browser takes it for the page that it has")
+		assert.Equal(t, policyViewer, response.Header.Get("Content-Security-Policy"), "browsers use it for the cached page")
 	}
 	response, body := s.get(t, "/diff/other/samples?base_service=a%2Fb")
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
@@ -63,7 +63,7 @@ func TestServerViews(t *testing.T) {
 	}
 }
 
-// goProgram is a CPU profile of a Go program with several functions.
+// goProgram returns a CPU profile of a Go program with several functions.
 func goProgram(start int64) *profile.Profile {
 	mapping := &profile.Mapping{ID: 1, Start: 1, Limit: 1 << 30, HasFunctions: true}
 	p := &profile.Profile{
@@ -122,13 +122,13 @@ func TestServerPGO(t *testing.T) {
 	}
 }
 
-// The real go build takes the file, and inlines what it says is hot.
+// The real go build reads the file, and inlines its hot functions.
 func TestServerPGOBuilds(t *testing.T) {
 	s := newServing(t, nil)
 	s.post(t, written(t, goProgram(1)), map[string]any{"service.name": "s"})
 	_, body := s.get(t, "/pgo/s")
 	directory := t.TempDir()
-	// add costs more than what is inlined without a profile.
+	// Without a profile, add is too large to be inlined.
 	source := "package main\n\nfunc add(a []int, n int) int { // line 3\n\ta[n&7] += n*n\n" +
 		"\tfor i := range a {\n\t\tif a[i] > n { a[i] -= n*3 } else if a[i] < -n { a[i] += n*5 } else { a[i] ^= n }\n" +
 		"\t\ta[(i+1)&7] += a[i]>>3; a[(i+2)&7] ^= a[i]<<1; a[(i+3)&7] -= a[i]*7; a[(i+4)&7] += a[i]/3\n\t}\n\treturn a[n&7]\n}\n\n" +
@@ -163,10 +163,10 @@ func TestServerPGOBuilds(t *testing.T) {
 		return strings.Contains(log, "inlining call to add")
 	}
 	assert.False(t, inlined("-pgo=off"), "too large to be inlined without a profile")
-	assert.True(t, inlined("-pgo=default.pgo"), "but not with the one that was served")
+	assert.True(t, inlined("-pgo=default.pgo"), "go build inlines with the served profile")
 }
 
-// No path and no query brings down the server, or an error that is not the client's.
+// No path and no query crashes the server or returns an error of the server.
 func FuzzServer(f *testing.F) {
 	for _, path := range []string{"/", "/profiles", "/profiles/s/samples?from=-5m", "/view/s/samples/top?f=(&base_window=1h", "/pgo/s?depth=1", "/view/../../etc/passwd", "/profiles/%2e%2e/%00", "//", "/diff/s/samples?base_resource.x=1", "/?q=a&sort=size&refresh=10s&resource.a=b", "/collapsed/s/samples?si=0", "/speedscope/s/samples?from=all", "/trace/4bf92f3577b34da6a3ce929d0e0e4736", "/span/x?until=-1h", "/view/s/samples/functions?function=main.work&q=a", "/view/s/samples/compare?base_from=all&sort=name", "/view/s/samples/labels?by=label.a&label.b=c", "/svg/s/samples?si=0", "/static/timeline.js"} {
 		f.Add(path)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Collapsed writes a line for each sample: its frames from the root to the leaf, separated by semicolons, and its value at
-// an index of the sample types. Samples whose value is 0 are left out.
+// Collapsed returns a line for each sample: its frames from the root to the leaf, separated by semicolons, and its value at an
+// index of the sample types. It leaves out samples whose value is 0.
 func Collapsed(p *profile.Profile, index int, limits Limits) ([]byte, error) {
 	t := text{limits: limits}
 	for _, s := range p.Sample {
@@ -36,7 +36,7 @@ func Collapsed(p *profile.Profile, index int, limits Limits) ([]byte, error) {
 	return t.bytes, t.err
 }
 
-// plain is a name without what separates frames and lines.
+// plain replaces the separators of frames and lines in a name.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

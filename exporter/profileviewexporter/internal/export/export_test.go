@@ -98,7 +98,7 @@ func TestSpeedscope(t *testing.T) {
 	assert.Equal(t, `a "b".go`, file.Shared.Frames[0].File)
 }
 
-// A text is within its limit, and what it takes is reserved before.
+// A text is within its limit, and its memory is reserved before it is allocated.
 func TestLimits(t *testing.T) {
 	for name, write := range map[string]func(Limits) ([]byte, error){
 		"collapsed":  func(l Limits) ([]byte, error) { return Collapsed(example(), 0, l) },
@@ -139,7 +139,7 @@ func TestFlamegraph(t *testing.T) {
 	require.NoError(t, err, "of nothing")
 }
 
-// The sides of a difference have their own samples, and the difference both.
+// Each side of a difference has its own samples. The difference has both.
 func TestFlamegraphOfDifference(t *testing.T) {
 	p := example()
 	p.Sample[0].Label, p.Sample[0].Value = map[string][]string{"pprof::base": {"true"}}, []int64{-2, -20}

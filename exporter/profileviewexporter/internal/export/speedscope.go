@@ -13,17 +13,17 @@ import (
 // speedscopeSchema names the format, see https://www.speedscope.app/file-format-schema.json.
 const speedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
 
-// speedscopeUnits are the units that speedscope knows.
+// speedscopeUnits are the units of speedscope.
 var speedscopeUnits = map[string]bool{"nanoseconds": true, "microseconds": true, "milliseconds": true, "seconds": true, "bytes": true}
 
-// speedscopeFrame is what makes two frames the same.
+// speedscopeFrame identifies a frame.
 type speedscopeFrame struct {
 	name, file string
 	line       int64
 }
 
-// Speedscope writes the file that speedscope opens, with a profile for each sample type. Samples whose value is not above 0 are
-// left out.
+// Speedscope returns a file for speedscope, with a profile for each sample type. It leaves out samples whose value is not above
+// 0.
 func Speedscope(p *profile.Profile, name string, limits Limits) ([]byte, error) {
 	t := text{limits: limits}
 	t.add(`{"$schema":"` + speedscopeSchema + `","exporter":"otelpprof","name":`)
@@ -44,7 +44,7 @@ func Speedscope(p *profile.Profile, name string, limits Limits) ([]byte, error) 
 	return t.bytes, t.err
 }
 
-// defaultIndex is that of the sample type that is shown first.
+// defaultIndex returns the index of the sample type that is shown first.
 func defaultIndex(p *profile.Profile) int {
 	index, err := p.SampleIndexByName("")
 	if err != nil {
@@ -55,7 +55,7 @@ func defaultIndex(p *profile.Profile) int {
 
 // quoted adds a text as JSON.
 func (t *text) quoted(s string) {
-	if t.room(6*len(s) + 2) { // the most that escaping makes of it
+	if t.room(6*len(s) + 2) { // the maximum length after escaping
 		quoted, _ := json.Marshal(s) // never fails
 		t.bytes = append(t.bytes, quoted...)
 	}

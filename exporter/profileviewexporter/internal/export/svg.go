@@ -16,19 +16,21 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// SVG says what an image shows.
+// SVG configures an image.
 type SVG struct {
-	// Index is that of the sample type.
+	// Index is the index of the sample type.
 	Index int
-	// Title is what the image is of. Amount writes a value.
+	// Title describes the image. Amount formats a value.
 	Title  string
 	Amount func(int64) string
-	// Boxes is the most that are drawn; the widest are.
+	// Boxes limits the number of boxes. The widest ones are drawn.
 	Boxes int
-	// Side says which samples count.
+	// Side selects the samples that count.
 	Side Side
 	// Inside is set for an image that is a part of a page.
 	Inside bool
+	// RootBelow is set if the root is at the bottom.
+	RootBelow bool
 }
 
 // Side is a side of a difference, or both.
@@ -46,20 +48,20 @@ const (
 	svgWidth   = 1200
 	svgRow     = 18
 	svgLetter  = 7
-	svgSmall   = 0.2 // the width of the narrowest box
-	maxSVGName = 200 // bytes of a name
+	svgSmall   = 0.2 // minimum width of a box
+	maxSVGName = 200 // maximum bytes of a name
 )
 
-// box is a frame with all above it.
+// box is a frame with all frames above it.
 type box struct {
 	parent, name int32
 	depth        int32
-	// now and before are the values of the samples in it, width what its width stands for.
+	// now and before are the values of its samples. width is the value that sets its width.
 	now, before, width int64
 	x                  float64
 }
 
-// boxes is the tree of an image. A box comes after the one that it stands on. The first one is the root.
+// boxes is the tree of an image. The first box is the root. Each box comes after its parent.
 type boxes struct {
 	all   []box
 	names []string
@@ -67,7 +69,7 @@ type boxes struct {
 	ids   map[string]int32
 }
 
-// Flamegraph writes an image of a profile in SVG, without a script.
+// Flamegraph returns an image of a profile in SVG, without a script.
 func Flamegraph(p *profile.Profile, image *SVG, limits Limits) ([]byte, error) {
 	tree := boxesOf(p, image)
 	smallest := tree.layOut(image.Boxes)
@@ -93,7 +95,11 @@ func Flamegraph(p *profile.Profile, image *SVG, limits Limits) ([]byte, error) {
 	}
 	for i := range tree.all {
 		if b := &tree.all[i]; b.width >= smallest && b.width > 0 {
-			t.box(tree, b, image)
+			row := b.depth
+			if image.RootBelow {
+				row = depth - b.depth
+			}
+			t.box(tree, b, image, int(row+1)*svgRow)
 		}
 	}
 	if left > 0 && !image.Inside {
@@ -103,7 +109,7 @@ func Flamegraph(p *profile.Profile, image *SVG, limits Limits) ([]byte, error) {
 	return t.bytes, t.err
 }
 
-// boxesOf makes the tree of a profile.
+// boxesOf returns the tree of a profile.
 func boxesOf(p *profile.Profile, image *SVG) *boxes {
 	tree := &boxes{known: map[[2]int32]int32{}, ids: map[string]int32{}}
 	root := tree.child(-1, "root")
@@ -126,7 +132,7 @@ func boxesOf(p *profile.Profile, image *SVG) *boxes {
 	return tree
 }
 
-// child returns the box of a name that stands on another one.
+// child returns the child of a box with a name. It adds the child if there is none.
 func (t *boxes) child(parent int32, name string) int32 {
 	id, known := t.ids[name]
 	if !known {
@@ -148,7 +154,7 @@ func (t *boxes) child(parent int32, name string) int32 {
 	return at
 }
 
-// count adds a value to a box. Widths are of values without their sign.
+// count adds a value to a box. The width uses the value without its sign.
 func (t *boxes) count(at int32, v int64, isBase bool) {
 	b := &t.all[at]
 	if isBase {
@@ -159,7 +165,8 @@ func (t *boxes) count(at int32, v int64, isBase bool) {
 	b.width += max(v, -v)
 }
 
-// layOut places the boxes, those of one parent by name. It returns the width of the narrowest box that is drawn.
+// layOut sets the positions of the boxes. Children of one box are sorted by name. It returns the width of the narrowest box
+// that is drawn.
 func (t *boxes) layOut(most int) (smallest int64) {
 	total := t.all[0].width
 	smallest = int64(svgSmall / svgWidth * float64(total))
@@ -174,7 +181,7 @@ func (t *boxes) layOut(most int) (smallest int64) {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(t.all[a].depth, t.all[b].depth), cmp.Compare(t.names[t.all[a].name], t.names[t.all[b].name]))
 	})
-	// How far the boxes on each one reach.
+	// The right end of the children of each box.
 	next := make([]float64, len(t.all))
 	for _, i := range order {
 		b := &t.all[i]
@@ -194,10 +201,9 @@ func (t *boxes) pixels(b *box) float64 {
 	return svgWidth * float64(b.width) / float64(t.all[0].width)
 }
 
-// box writes one box with its text, and what a pointer at it tells.
-func (t *text) box(tree *boxes, b *box, image *SVG) {
+// box writes one box with its text and its tooltip. y is the position of its top.
+func (t *text) box(tree *boxes, b *box, image *SVG, y int) {
 	name, width := tree.names[b.name], tree.pixels(b)
-	y := (int(b.depth) + 1) * svgRow
 	t.add("<g><title>" + escaped(name, maxSVGName) + " (" + escaped(describe(tree, b, image), maxSVGName) + ")</title>")
 	t.add(`<rect x="` + pixel(b.x) + `" y="` + strconv.Itoa(y) + `" width="` + pixel(max(width-0.5, 0.1)) + `" height="` + strconv.Itoa(svgRow-1) + `" fill="` + colour(name, b, image.Side) + `"/>`)
 	if letters := int(width/svgLetter) - 1; letters >= 3 {
@@ -206,7 +212,7 @@ func (t *text) box(tree *boxes, b *box, image *SVG) {
 	t.add("</g>\n")
 }
 
-// describe says what a box stands for.
+// describe returns the tooltip of a box.
 func describe(tree *boxes, b *box, image *SVG) string {
 	if image.Side == Difference {
 		return image.Amount(b.now) + " now, " + image.Amount(b.before) + " before"
@@ -220,7 +226,7 @@ func describe(tree *boxes, b *box, image *SVG) string {
 
 func pixel(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
-// colour is that of a name or, of a difference, of the change: red for more, green for less.
+// colour returns the colour of a name. For a difference it depends on the change: red for more, green for less.
 func colour(name string, b *box, side Side) string {
 	if side == Difference {
 		change := 0.0
@@ -248,7 +254,7 @@ func shortened(name string, letters int) string {
 	return string(runes[:min(letters-1, len(runes))]) + "…"
 }
 
-// escaped is a text of at most so many bytes, for XML and HTML.
+// escaped returns at most that many bytes of a text, escaped for XML and HTML.
 func escaped(s string, most int) string {
 	if len(s) > most {
 		for most > 0 && !utf8.RuneStart(s[most]) {

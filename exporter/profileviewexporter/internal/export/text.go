@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export writes profiles in the formats of other tools, within a limit.
+// Package export writes profiles in the formats of other tools, up to a limit.
 package export // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/export"
 
 import (
@@ -13,25 +13,25 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// ErrTooLarge says that a text is larger than it may be.
+// ErrTooLarge is the error for a text that exceeds its limit.
 var ErrTooLarge = errors.New("the text is too large")
 
-// Limits bound what is written.
+// Limits are the limits of a text.
 type Limits struct {
-	// Bytes is the most that a text may have.
+	// Bytes is the maximum length of the text.
 	Bytes int64
-	// Reserve is asked, if it is set, before memory is taken, with the bytes that the text takes then. Its error ends the work.
+	// Reserve is called before memory is allocated, with the total bytes of the text. Its error ends the work. It can be nil.
 	Reserve func(bytes int64) error
 }
 
-// text is what is written, up to the limits. After an error it stays as it is.
+// text is a text up to its limits. After an error it does not change.
 type text struct {
 	limits Limits
 	bytes  []byte
 	err    error
 }
 
-// room makes room for n more bytes, and tells whether there is.
+// room grows the capacity for n more bytes, and returns whether that is within the limits.
 func (t *text) room(n int) bool {
 	if t.err != nil {
 		return false
@@ -46,7 +46,7 @@ func (t *text) room(n int) bool {
 	}
 	capacity := int(min(int64(max(2*cap(t.bytes), size, leastText)), t.limits.Bytes))
 	if t.limits.Reserve != nil {
-		// While it is copied, there are both.
+		// During the copy, both buffers are in memory.
 		if t.err = t.limits.Reserve(int64(cap(t.bytes) + capacity)); t.err != nil {
 			return false
 		}
@@ -57,7 +57,7 @@ func (t *text) room(n int) bool {
 	return true
 }
 
-// leastText is what a text takes at first.
+// leastText is the initial capacity of a text.
 const leastText = 4 << 10
 
 func (t *text) add(s string) {
@@ -66,7 +66,7 @@ func (t *text) add(s string) {
 	}
 }
 
-// frames are those of a sample, from the root to the leaf.
+// frames returns the frames of a sample, from the root to the leaf.
 func frames(s *profile.Sample) iter.Seq[*profile.Line] {
 	return func(yield func(*profile.Line) bool) {
 		for _, l := range slices.Backward(s.Location) {
@@ -79,7 +79,7 @@ func frames(s *profile.Sample) iter.Seq[*profile.Line] {
 	}
 }
 
-// nameOf is the name of the function of a frame.
+// nameOf returns the name of the function of a frame.
 func nameOf(l *profile.Line) string {
 	if l.Function == nil {
 		return ""

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package functions sums up a profile by its functions.
+// Package functions sums the samples of a profile by function.
 package functions // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/functions"
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Sum is what samples with a function add up to. Of a difference, Before is the sum of what is compared with.
+// Sum is the total of the samples of a function. For a difference, Before is the total of the profile to compare with.
 type Sum struct{ Now, Before int64 }
 
-// Change is the difference.
+// Change returns the difference.
 func (s Sum) Change() int64 { return s.Now - s.Before }
 
 func (s *Sum) add(other Sum) {
@@ -23,10 +23,10 @@ func (s *Sum) add(other Sum) {
 	s.Before += other.Before
 }
 
-// Row is a function.
+// Row is a function with its totals.
 type Row struct {
 	Name string
-	// Flat is of the samples that have the function at their leaf, Cum of all samples that have it.
+	// Flat counts the samples with the function at their leaf, Cum all samples with the function.
 	Flat, Cum Sum
 }
 
@@ -35,9 +35,9 @@ type table struct {
 	index  int
 	rows   []Row
 	byName map[string]int
-	// byFunction has the rows of functions, of which several may have one name.
+	// byFunction has the row of each function. Several functions can have one name and share a row.
 	byFunction map[*profile.Function]int
-	// last is the number of the last sample that counted for each row.
+	// last is the number of the last sample that was counted for each row.
 	last []int
 }
 
@@ -45,7 +45,7 @@ func newTable(index int) *table {
 	return &table{index: index, byName: map[string]int{}, byFunction: map[*profile.Function]int{}}
 }
 
-// row returns the position of the row of a name.
+// row returns the index of the row of a name.
 func (t *table) row(name string) int {
 	at, known := t.byName[name]
 	if !known {
@@ -56,7 +56,7 @@ func (t *table) row(name string) int {
 	return at
 }
 
-// rowOf returns the position of the row of a function, -1 for none.
+// rowOf returns the index of the row of a function, or -1 for none.
 func (t *table) rowOf(f *profile.Function) int {
 	if f == nil {
 		return -1
@@ -69,7 +69,7 @@ func (t *table) rowOf(f *profile.Function) int {
 	return at
 }
 
-// count adds a sample to the row at a position, once.
+// count adds a sample to the row at an index, once.
 func (t *table) count(at, sample int, value Sum) {
 	if t.last[at] != sample {
 		t.last[at] = sample
@@ -83,7 +83,7 @@ func (t *table) sorted() []Row {
 	return t.rows
 }
 
-// valueOf is the value of a sample at an index of the sample types.
+// valueOf returns the value of a sample at an index of the sample types.
 func valueOf(s *profile.Sample, index int) Sum {
 	if s.DiffBaseSample() {
 		return Sum{Before: -s.Value[index]}
@@ -91,7 +91,7 @@ func valueOf(s *profile.Sample, index int) Sum {
 	return Sum{Now: s.Value[index]}
 }
 
-// frames are the functions of a sample from the leaf to the root.
+// frames returns the functions of a sample from the leaf to the root.
 func frames(s *profile.Sample) iter.Seq[*profile.Function] {
 	return func(yield func(*profile.Function) bool) {
 		for _, l := range s.Location {
@@ -104,7 +104,8 @@ func frames(s *profile.Sample) iter.Seq[*profile.Function] {
 	}
 }
 
-// Table returns all functions of a profile by name, with their sums at an index of the sample types, and the sum of all samples.
+// Table returns all functions of a profile by name, with their totals at an index of the sample types, and the total of all
+// samples.
 func Table(p *profile.Profile, index int) (rows []Row, total Sum) {
 	t := newTable(index)
 	for i, s := range p.Sample {
@@ -126,14 +127,14 @@ func Table(p *profile.Profile, index int) (rows []Row, total Sum) {
 	return t.sorted(), total
 }
 
-// The rows of callers and callees that are no functions.
+// The names of the rows of callers and callees that are not functions.
 const (
 	NoCaller = "(root)"
 	NoCallee = "(self)"
 )
 
-// Neighbours returns a function with those that call it and that it calls, by name. Cum of a neighbour is of the samples
-// in which it is beside the function. found is false where no sample has the function.
+// Neighbours returns a function with its callers and callees, by name. Cum of a neighbour counts the samples in which it is
+// next to the function. found is false if no sample has the function.
 func Neighbours(p *profile.Profile, index int, name string) (own Row, callers, callees []Row, found bool) {
 	above, below, table := newTable(index), newTable(index), newTable(index)
 	at := table.row(name)
@@ -145,7 +146,7 @@ func Neighbours(p *profile.Profile, index int, name string) (own Row, callers, c
 			if f == nil {
 				continue
 			}
-			if inside { // f calls the function
+			if inside { // f is the caller
 				above.count(above.row(f.Name), i, value)
 			}
 			if inside = f.Name == name; inside {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stacked is a profile with a sample for each stack, named from root to leaf, of the values 1, 10, 100 and so on. A stack
-// that begins with - is compared with.
+// stacked returns a profile with a sample for each stack. Stacks are written from root to leaf, and values are 1, 10, 100 and
+// so on. A stack that begins with - is a sample of the profile to compare with.
 func stacked(stacks ...string) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "other"}, {Type: "samples"}}}
 	functions, value := map[string]*profile.Function{}, int64(1)

@@ -14,14 +14,15 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// windowOf is how many profiles the window of the benchmark has.
+// windowOf is the number of profiles in the window of the benchmark.
 const windowOf = 100
 
-// variants is how many of them differ: a profile every few seconds brings new stacks at first, and hardly any later.
+// variants is the number of different profiles. Of profiles every few seconds, the first have new stacks and later ones hardly
+// any.
 const variants = 10
 
-// window returns profiles as they are held, and gzipped for google/pprof. Each has nine tenths of the samples of p: which
-// ones differs.
+// window returns profiles in the form of the store, and gzipped for google/pprof. Each has a different selection of nine tenths
+// of the samples of p.
 func window(b *testing.B, p *profile.Profile) (entries []*recent.Entry, gzipped [][]byte) {
 	b.Helper()
 	var held, zipped [variants][]byte
@@ -49,9 +50,9 @@ func window(b *testing.B, p *profile.Profile) (entries []*recent.Entry, gzipped 
 	return entries, gzipped
 }
 
-// BenchmarkWindow measures what a request for a window of 100 profiles costs. op=otelpprof begins with what is held,
-// compressed, and ends with the bytes of the sum. op=google is google/pprof's profile.Merge alone, of profiles that were read before.
-// op=google-held begins and ends where op=otelpprof does.
+// BenchmarkWindow measures the cost of a request for a window of 100 profiles. op=otelpprof begins with compressed entries, and
+// ends with the bytes of the sum. op=google is only profile.Merge of google/pprof, with profiles that were read before.
+// op=google-held begins and ends like op=otelpprof.
 //
 //	go test ./exporter/profileviewexporter/internal/merge -run '^$' -bench Window -benchmem -cpu 1
 func BenchmarkWindow(b *testing.B) {
@@ -70,7 +71,7 @@ func BenchmarkWindow(b *testing.B) {
 		b.Run("profile="+name+"/op=google", func(b *testing.B) {
 			parsed := parseAll(b, gzipped)
 			b.ReportAllocs()
-			for b.Loop() { // Merge leaves what it merges as it is
+			for b.Loop() { // Merge does not change its input
 				_, err := profile.Merge(parsed)
 				require.NoError(b, err)
 			}

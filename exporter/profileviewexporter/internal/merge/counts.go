@@ -15,35 +15,35 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// ErrNoSampleType says that a profile does not have the sample type that is wanted.
+// ErrNoSampleType is the error for a profile without the selected sample type.
 var ErrNoSampleType = errors.New("there is no such sample type")
 
-// Counts are what samples add up to by their labels, and by an attribute of their resources.
+// Counts are the totals of samples by label, and by one resource attribute.
 type Counts struct {
-	// SampleType chooses the values, as the pages of google/pprof do. Limits bound the labels.
+	// SampleType selects the values, as on the pages of google/pprof. Limits limit the labels.
 	SampleType string
 	Limits     pprofmerge.LabelLimits
-	// Alternatives has samples count that lack one of the labels that are wanted, as what else there is of that.
+	// Alternatives also counts samples that lack one of the selected labels, to show the other values of that label.
 	Alternatives bool
-	// Attribute is the one of resources that counts, none if it is empty.
+	// Attribute is the resource attribute to count by. It can be empty.
 	Attribute string
 
-	// Type and Unit are those of the values, and Samples and Total those of all samples.
+	// Type and Unit describe the values. Samples and Total are the totals of all samples.
 	Type, Unit     string
 	Samples, Total int64
 	Labels         []pprofmerge.LabelKey
-	// Resources are the values of the attribute, those of the largest sums first. Those without it have an empty text. Others
-	// are the values that are above a bound.
+	// Resources are the values of the attribute, by descending total. The empty text stands for resources without it. Others is
+	// the total of the values that are left out.
 	Resources []pprofmerge.LabelValue
 	Others    pprofmerge.LabelValue
 
-	// sums are those of the resources by their value, and other those of the values that are above a bound. before are the totals
-	// before the entry that was added last.
+	// sums are the totals by value of the attribute, and other the total of the values above maxResources. before are the
+	// totals before the last entry was added.
 	sums          map[string][]int64
 	other, before []int64
 }
 
-// maxResources is how many values of an attribute count on their own.
+// maxResources limits the values of an attribute that have their own total.
 const maxResources = 1000
 
 // added counts the samples of the entry that was added last.
@@ -70,7 +70,7 @@ func (c *Counts) added(m *pprofmerge.Merger, e *recent.Entry) {
 	copy(c.before, now)
 }
 
-// fill takes the counts from a sum.
+// fill sets the counts from a sum.
 func (c *Counts) fill(m *pprofmerge.Merger) error {
 	types, first := m.Types()
 	header := profile.Profile{DefaultSampleType: first}

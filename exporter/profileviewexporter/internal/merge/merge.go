@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package merge makes one pprof of many.
+// Package merge merges pprofs.
 package merge // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 
 import (
@@ -22,28 +22,28 @@ import (
 )
 
 var (
-	// ErrDiffers says that profiles measure what cannot be added up.
+	// ErrDiffers is the error for profiles with different sample types.
 	ErrDiffers = pprofmerge.ErrDiffers
-	// ErrNoSamples says that no sample has the labels that are wanted.
+	// ErrNoSamples is the error if no sample has the selected labels.
 	ErrNoSamples = errors.New("no sample has these labels")
-	// ErrInvalid says that google/pprof does not take what was merged.
+	// ErrInvalid is the error if google/pprof refuses the merged profile.
 	ErrInvalid = errors.New("the profile is not valid")
 )
 
-// maxInflated is above all that is held.
+// maxInflated is larger than any profile in memory.
 const maxInflated = 1 << 30
 
-// Work is the request that profiles are merged for.
+// Work is the state of a request that merges profiles.
 type Work struct {
-	Context context.Context //nolint:containedctx // it lives as long as the request
-	// Reservation is of the memory that the work takes. It grows before that is taken.
+	Context context.Context //nolint:containedctx // its lifetime is that of the request
+	// Reservation is the memory of the work. It grows before memory is allocated.
 	Reservation *budget.Reservation
-	// Only are labels that samples must have. Without any, all samples count. BaseOnly are those of samples that are compared
-	// with.
+	// Only selects samples by their labels. If it is empty, all samples count. BaseOnly does the same for the samples to
+	// compare with.
 	Only, BaseOnly []selector.Selector
 }
 
-// take reserves memory, so that the work has at least so many bytes. It fails when the request has ended.
+// take reserves memory, so that the work has at least this number of bytes. It returns an error if the request has ended.
 func (w *Work) take(bytes int64) error {
 	if err := w.Context.Err(); err != nil {
 		return err
@@ -51,16 +51,16 @@ func (w *Work) take(bytes int64) error {
 	return w.Reservation.Grow(w.Context, bytes)
 }
 
-// Keep reserves exactly so many bytes: what was taken beside them is garbage.
+// Keep reserves exactly this number of bytes. All other memory of the work must be garbage.
 func (w *Work) Keep(bytes int64) error {
 	w.Reservation.Shrink(bytes)
 	return w.take(bytes)
 }
 
-// Profiles merges entries, at least one, into one pprof without compression. Values are summed, but of those that say how
-// much there is at a time only the latest profile of each instance counts. It ends early when the request does.
+// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values. Of values that are a state at one
+// time, only the latest profile of each instance counts. It returns early if the request ends.
 func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
-	if len(entries) == 1 && len(w.Only) == 0 { // as it came
+	if len(entries) == 1 && len(w.Only) == 0 { // unchanged
 		return inflated(w, nil, entries[0])
 	}
 	merger, raw, err := sum(w, entries, nil, nil)
@@ -70,7 +70,7 @@ func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
 	return written(w, merger, raw)
 }
 
-// sum adds up entries less those of base, if there are any, and counts what is asked for. It also returns memory to use again.
+// sum adds entries, subtracts those of base, and fills counts. It also returns memory for reuse.
 func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofmerge.Merger, raw []byte, err error) {
 	merger = pprofmerge.New()
 	merger.CountLabels = counts != nil
@@ -102,7 +102,7 @@ func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofm
 			err = fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("cannot merge a profile that is held: %w", err)
+			return nil, nil, fmt.Errorf("cannot merge a profile in memory: %w", err)
 		}
 		if counts != nil && !isBase {
 			counts.added(merger, e)
@@ -114,8 +114,8 @@ func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofm
 	return merger, raw, nil
 }
 
-// Count returns how many samples of an entry have the labels that are wanted. It uses the memory of raw, and returns it to be
-// used again.
+// Count returns the number of samples of an entry that have the selected labels. It uses the memory of raw, and returns memory
+// for reuse.
 func Count(w *Work, raw []byte, e *recent.Entry) (samples int, memory []byte, err error) {
 	if raw, err = inflated(w, raw, e); err != nil {
 		return 0, raw, err
@@ -134,12 +134,12 @@ func inflated(w *Work, raw []byte, e *recent.Entry) ([]byte, error) {
 	}
 	raw, err := inflate.Append(raw[:0], e.Compressed, maxInflated)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read a profile that is held: %w", err)
+		return nil, fmt.Errorf("cannot read a profile in memory: %w", err)
 	}
 	return raw, nil
 }
 
-// written returns the sum as a pprof, and reserves no more than that then.
+// written returns the sum as a pprof, and shrinks the reservation to its size.
 func written(w *Work, merger *pprofmerge.Merger, raw []byte) ([]byte, error) {
 	size := merger.OutputBytes()
 	if err := w.take(merger.Bytes() + int64(cap(raw)) + size); err != nil {
@@ -165,8 +165,8 @@ func latestOfEach(entries []*recent.Entry) map[*recent.Entry]bool {
 	return latest
 }
 
-// View merges entries, less those of base if there are any, and returns of the sum what a view wants, for google/pprof. The
-// reservation of the work has what the view is said to cost then, beside extra bytes. counts are filled, unless they are nil.
+// View merges entries, subtracts those of base, and returns the parts of the sum that a view selects, for google/pprof.
+// Afterwards the reservation has the costs of the view and extra bytes. View fills counts unless they are nil.
 func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra int64, counts *Counts) (*profile.Profile, pprofmerge.Reduction, error) {
 	merger, raw, err := sum(w, entries, base, counts)
 	if err == nil && counts != nil {
@@ -182,7 +182,7 @@ func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra i
 	if raw, err = written(w, merger, raw); err != nil {
 		return nil, reduction, err
 	}
-	merger = nil //nolint:wastedassign // so that it is garbage while a page is made
+	merger = nil //nolint:wastedassign // it is garbage while a page is drawn
 	if err := w.Keep(int64(cap(raw)) + reduction.Cost + extra); err != nil {
 		return nil, reduction, err
 	}
@@ -196,7 +196,7 @@ func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra i
 	return p, reduction, nil
 }
 
-// Tally fills counts of entries alone. The reservation of the work has extra bytes then.
+// Tally fills counts of entries only. Afterwards the reservation has extra bytes.
 func Tally(w *Work, entries []*recent.Entry, counts *Counts, extra int64) error {
 	merger, _, err := sum(w, entries, nil, counts)
 	if err == nil {

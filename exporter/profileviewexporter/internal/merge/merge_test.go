@@ -31,10 +31,10 @@ func own(tb testing.TB, name string) []byte {
 	return data
 }
 
-// whole is a view of all.
+// whole is a view of all samples.
 var whole = pprofmerge.View{RootFrames: 1 << 30, Labels: true, StringBytes: 1 << 30, MaxCost: 1 << 60}
 
-// What is merged is the sum of what is held; of gauges the latest of each instance counts.
+// The result is the sum of the entries. Of gauges, the latest entry of each instance counts.
 func TestProfiles(t *testing.T) {
 	data := own(t, "heap.pb.gz") // alloc_objects, alloc_space, inuse_objects, inuse_space
 	one, err := profile.ParseData(data)
@@ -69,7 +69,7 @@ func TestProfilesEndsWithTheRequest(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	work := &Work{Context: t.Context()}
 	_, err = Profiles(work, []*recent.Entry{{Compressed: []byte("no")}, {}})
-	require.ErrorContains(t, err, "cannot merge a profile that is held")
+	require.ErrorContains(t, err, "cannot merge a profile in memory")
 	_, _, err = View(work, []*recent.Entry{{Compressed: []byte("no")}}, nil, &whole, 0, nil)
 	require.ErrorIs(t, err, ErrInvalid)
 }
@@ -93,7 +93,7 @@ func TestDifference(t *testing.T) {
 	require.ErrorIs(t, err, ErrDiffers)
 }
 
-// The reservation is never below what the work has taken, ends as what is left, and its budget is a bound.
+// The reservation is never below the memory of the work, ends at the memory of the result, and cannot exceed its budget.
 func TestWorkReserves(t *testing.T) {
 	var raw bytes.Buffer
 	require.NoError(t, many(20_000).WriteUncompressed(&raw))
@@ -117,7 +117,7 @@ func TestWorkReserves(t *testing.T) {
 	require.ErrorIs(t, err, budget.ErrTooLarge)
 }
 
-// many is a CPU profile of many stacks.
+// many returns a CPU profile of many stacks.
 func many(samples int) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: int64(time.Hour)}
 	for i := range samples {
@@ -130,7 +130,7 @@ func many(samples int) *profile.Profile {
 	return p
 }
 
-// Of a file that is too large the lightest stacks go.
+// If the file is too large, the lightest stacks are left out.
 func TestPGOIsBounded(t *testing.T) {
 	whole, err := PGO(many(2000), 1<<20)
 	require.NoError(t, err)

@@ -15,13 +15,13 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// ErrNoStartLines says that a profile does not know where its functions begin, without which go build takes none.
+// ErrNoStartLines is the error for a profile whose functions have no start lines, which go build needs.
 var ErrNoStartLines = errors.New("no function of the CPU profiles has a start line; go build -pgo needs them. Go programs of 1.20 and later send them")
 
-// ReadCosts are what google/pprof takes to read and write a profile, as measured.
+// ReadCosts are the measured memory costs of google/pprof to read and write a profile.
 var ReadCosts = pprofmerge.Costs{Sample: 700, Value: 60, Frame: 60, Line: 1000, LineByte: 8}
 
-// PGOView is what PGO wants: no labels, and of each stack the depth frames at the leaf.
+// PGOView returns the view for PGO: no labels, and the depth frames at the leaf of each stack.
 func PGOView(depth int, maxCost int64) *pprofmerge.View {
 	return &pprofmerge.View{
 		LeafFrames: depth, StringBytes: math.MaxInt32, MaxCost: maxCost,
@@ -29,7 +29,7 @@ func PGOView(depth int, maxCost int64) *pprofmerge.View {
 	}
 }
 
-// PGO writes the profile that go build -pgo wants, in no more than limit bytes, for which the lightest samples go.
+// PGO returns a profile for go build -pgo of at most limit bytes. It leaves out the lightest samples to fit.
 func PGO(p *profile.Profile, limit int) ([]byte, error) {
 	if !hasStartLines(p) {
 		return nil, ErrNoStartLines

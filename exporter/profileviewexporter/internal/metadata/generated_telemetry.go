@@ -160,73 +160,73 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterProfileViewClosedConnections, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_closed_connections",
-		metric.WithDescription("Connections that the server closed because it had 500. [Alpha]"),
+		metric.WithDescription("Connections that the server closed because 500 were open. [Alpha]"),
 		metric.WithUnit("{connection}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewPartsLost, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_parts_lost",
-		metric.WithDescription("Parts of the profiles held that pprof has no place for. [Alpha]"),
+		metric.WithDescription("Parts of profiles that were left out because pprof has no field for them. [Alpha]"),
 		metric.WithUnit("{part}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesEvicted, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_evicted",
-		metric.WithDescription("pprofs that are no longer held. [Alpha]"),
+		metric.WithDescription("pprofs that a limit removed from memory. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesRefused, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_refused",
-		metric.WithDescription("Profiles lost, because holding them again would fail again. [Alpha]"),
+		metric.WithDescription("Profiles that were refused. They are lost, since a retry would fail too. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesRestored, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_restored",
-		metric.WithDescription("pprofs of an earlier run that were read from the storage. [Alpha]"),
+		metric.WithDescription("pprofs of an earlier run that were restored from the storage. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_written",
-		metric.WithDescription("OTLP profiles that came to be held, one for each sample type of a pprof. [Alpha]"),
+		metric.WithDescription("OTLP profiles that were added to memory, one for each sample type of a pprof. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewSamplesWritten, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_samples_written",
-		metric.WithDescription("pprof samples that came to be held, each with one value for each sample type of its pprof. [Alpha]"),
+		metric.WithDescription("pprof samples that were added to memory, each with one value for each sample type of its pprof. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewServedBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_served_bytes",
-		metric.WithDescription("Bytes of memory that the pprofs held are counted as. [Alpha]"),
+		metric.WithDescription("Bytes of the pprofs in memory, as max_memory counts them. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewServedProfiles, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_served_profiles",
-		metric.WithDescription("pprofs held. [Alpha]"),
+		metric.WithDescription("pprofs in memory. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStorageDropped, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_storage_dropped",
-		metric.WithDescription("pprofs that the storage does not have any more while they were held, or that were not read from it. [Alpha]"),
+		metric.WithDescription("pprofs that were deleted from the storage while they were in memory, or that could not be restored. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStorageFailures, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_storage_failures",
-		metric.WithDescription("Operations of the storage that failed. Those that write are repeated. [Alpha]"),
+		metric.WithDescription("Storage operations that failed. Writes are retried. [Alpha]"),
 		metric.WithUnit("{operation}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStoragePending, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_storage_pending",
-		metric.WithDescription("pprofs held that are not in the storage yet. [Alpha]"),
+		metric.WithDescription("pprofs in memory that are not in the storage yet. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)

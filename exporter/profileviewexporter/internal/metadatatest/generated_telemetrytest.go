@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterProfileViewClosedConnections(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_closed_connections",
-		Description: "Connections that the server closed because it had 500. [Alpha]",
+		Description: "Connections that the server closed because 500 were open. [Alpha]",
 		Unit:        "{connection}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -40,7 +40,7 @@ func AssertEqualExporterProfileViewClosedConnections(t *testing.T, tt *component
 func AssertEqualExporterProfileViewPartsLost(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_parts_lost",
-		Description: "Parts of the profiles held that pprof has no place for. [Alpha]",
+		Description: "Parts of profiles that were left out because pprof has no field for them. [Alpha]",
 		Unit:        "{part}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -56,7 +56,7 @@ func AssertEqualExporterProfileViewPartsLost(t *testing.T, tt *componenttest.Tel
 func AssertEqualExporterProfileViewProfilesEvicted(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_profiles_evicted",
-		Description: "pprofs that are no longer held. [Alpha]",
+		Description: "pprofs that a limit removed from memory. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualExporterProfileViewProfilesEvicted(t *testing.T, tt *componentte
 func AssertEqualExporterProfileViewProfilesRefused(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_profiles_refused",
-		Description: "Profiles lost, because holding them again would fail again. [Alpha]",
+		Description: "Profiles that were refused. They are lost, since a retry would fail too. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -88,7 +88,7 @@ func AssertEqualExporterProfileViewProfilesRefused(t *testing.T, tt *componentte
 func AssertEqualExporterProfileViewProfilesRestored(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_profiles_restored",
-		Description: "pprofs of an earlier run that were read from the storage. [Alpha]",
+		Description: "pprofs of an earlier run that were restored from the storage. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -104,7 +104,7 @@ func AssertEqualExporterProfileViewProfilesRestored(t *testing.T, tt *componentt
 func AssertEqualExporterProfileViewProfilesWritten(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_profiles_written",
-		Description: "OTLP profiles that came to be held, one for each sample type of a pprof. [Alpha]",
+		Description: "OTLP profiles that were added to memory, one for each sample type of a pprof. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -120,7 +120,7 @@ func AssertEqualExporterProfileViewProfilesWritten(t *testing.T, tt *componentte
 func AssertEqualExporterProfileViewSamplesWritten(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_samples_written",
-		Description: "pprof samples that came to be held, each with one value for each sample type of its pprof. [Alpha]",
+		Description: "pprof samples that were added to memory, each with one value for each sample type of its pprof. [Alpha]",
 		Unit:        "{sample}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualExporterProfileViewSamplesWritten(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewServedBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_served_bytes",
-		Description: "Bytes of memory that the pprofs held are counted as. [Alpha]",
+		Description: "Bytes of the pprofs in memory, as max_memory counts them. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -150,7 +150,7 @@ func AssertEqualExporterProfileViewServedBytes(t *testing.T, tt *componenttest.T
 func AssertEqualExporterProfileViewServedProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_served_profiles",
-		Description: "pprofs held. [Alpha]",
+		Description: "pprofs in memory. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -164,7 +164,7 @@ func AssertEqualExporterProfileViewServedProfiles(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewStorageDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_storage_dropped",
-		Description: "pprofs that the storage does not have any more while they were held, or that were not read from it. [Alpha]",
+		Description: "pprofs that were deleted from the storage while they were in memory, or that could not be restored. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -180,7 +180,7 @@ func AssertEqualExporterProfileViewStorageDropped(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewStorageFailures(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_storage_failures",
-		Description: "Operations of the storage that failed. Those that write are repeated. [Alpha]",
+		Description: "Storage operations that failed. Writes are retried. [Alpha]",
 		Unit:        "{operation}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -196,7 +196,7 @@ func AssertEqualExporterProfileViewStorageFailures(t *testing.T, tt *componentte
 func AssertEqualExporterProfileViewStoragePending(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_storage_pending",
-		Description: "pprofs held that are not in the storage yet. [Alpha]",
+		Description: "pprofs in memory that are not in the storage yet. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,

@@ -13,16 +13,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// batch is what is written together.
+// batch is a group of operations that are written together.
 type batch struct {
 	p          *Persister
 	operations []*storage.Operation
 	bytes      int
-	// deleted are the records whose keys the operations delete, written those that they complete.
+	// deleted are the records whose keys the operations delete. written are the records that they complete.
 	deleted, written []*record
 	// slots is the number of slots that the operations store, 0 for none.
 	slots int
-	// reservation is of the memory of the operations.
+	// reservation is the memory of the operations.
 	reservation *budget.Reservation
 }
 
@@ -31,8 +31,8 @@ func (b *batch) set(key string, value []byte) {
 	b.bytes += len(value)
 }
 
-// delete adds the operations that delete the keys of a record. Its header is the last one, and says until then that the
-// entry is incomplete: a storage without transactions may do a part of them.
+// delete adds the operations that delete the keys of a record. The header is deleted last, and marks the entry as incomplete
+// before, since a storage without transactions can execute only some of them.
 func (b *batch) delete(r *record) {
 	h := header{number: 1, length: max(r.length, 1)}
 	b.operations = append(b.operations, storage.SetOperation(headerKey(r.slot), h.encode()))
@@ -43,8 +43,8 @@ func (b *batch) delete(r *record) {
 	b.deleted = append(b.deleted, r)
 }
 
-// add adds the operations that write a record. What is larger than a batch is written in several. After an error the record
-// is still to be written.
+// add adds the operations that write a record. It writes an entry that is larger than a batch in several. After an error the
+// record is still pending.
 func (b *batch) add(r *record) error {
 	e := r.entry
 	description := describe(e)
@@ -73,7 +73,7 @@ func (b *batch) add(r *record) error {
 	return nil
 }
 
-// part returns a part of the bytes of a, followed by those of b.
+// part returns the bytes from begin to end of a followed by b, in new memory.
 func part(a, b []byte, begin, end int) []byte {
 	value := make([]byte, 0, end-begin)
 	if begin < len(a) {
@@ -85,16 +85,16 @@ func part(a, b []byte, begin, end int) []byte {
 	return value
 }
 
-// place finds a slot for a record, and has the oldest entries deleted until the storage has space for it. It is false for one
-// that the storage cannot have.
+// place finds a slot for a record, and deletes the oldest entries until the storage has space for it. It returns false if the
+// storage has no space.
 func (b *batch) place(r *record, length int64) (placed bool, err error) {
-	if r.slot >= 0 { // An attempt to write it failed before.
+	if r.slot >= 0 { // A previous write has failed.
 		return true, nil
 	}
 	size := sizeOf(length)
 	fits := size <= b.p.settings.Disk
 	if fits && !b.evict(size) {
-		// What else there is belongs to this batch. It can be deleted once it is written.
+		// The other entries are in this batch. They can be deleted after it is written.
 		if err := b.flush(); err != nil {
 			return false, err
 		}
@@ -119,8 +119,8 @@ func (b *batch) place(r *record, length int64) (placed bool, err error) {
 	return true, nil
 }
 
-// evict adds the operations that delete the oldest entries until there is space for so many bytes. It is false if there is
-// not enough.
+// evict adds the operations that delete the oldest entries until there is space for a number of bytes. It returns false if the
+// space is not enough.
 func (b *batch) evict(bytes int64) bool {
 	b.p.mu.Lock()
 	defer b.p.mu.Unlock()
@@ -140,8 +140,8 @@ func (p *Persister) drop(r *record, reason Reason) {
 	p.settings.Dropped(reason)
 }
 
-// nextNumber returns the number of another entry. By the time of day, it is above those of earlier runs also where these
-// could not be read.
+// nextNumber returns the number of the next entry. It comes from the time of day, so that it is above the numbers of earlier
+// runs, even if these could not be read.
 func (p *Persister) nextNumber() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,7 +149,7 @@ func (p *Persister) nextNumber() uint64 {
 	return p.number
 }
 
-// flush makes the operations.
+// flush executes the operations.
 func (b *batch) flush() error {
 	if len(b.operations) == 0 {
 		return nil
@@ -177,7 +177,8 @@ func (b *batch) flush() error {
 	return nil
 }
 
-// undo keeps in mind what the operations were to do. A storage without transactions may have done a part.
+// undo makes the records of failed operations pending or deleted again. A storage without transactions can have executed some
+// of the operations.
 func (b *batch) undo() {
 	b.p.mu.Lock()
 	b.p.gone = append(b.p.gone, b.deleted...)

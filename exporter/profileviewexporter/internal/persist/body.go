@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// maxDuration is the longest time that a profile is of.
+// maxDuration is the maximum duration of a profile.
 const maxDuration = 24 * time.Hour
 
 // describe returns the first part of a body: all but the compressed profile, which follows it.
@@ -40,16 +40,16 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// checksumOf returns that of a body.
+// checksumOf returns the CRC-32C of a body.
 func checksumOf(description, compressed []byte) uint32 {
 	return crc32.Update(crc32.Checksum(description, castagnoli), castagnoli, compressed)
 }
 
-// attributeBytes is what an attribute takes in memory beside its text, twice over, since a list grows.
+// attributeBytes is the memory of an attribute beside its text. It is doubled, since a list grows.
 const attributeBytes = 2 * 32
 
-// decodeBody makes an entry of a body: what its description says, and the compressed profile, in memory of their own. What is
-// to be read from the profile is left out. reserve is asked before memory is taken, with the bytes that it takes.
+// decodeBody returns the entry of a body, with its description and the compressed profile in new memory. It does not set the
+// fields that are read from the profile. It calls reserve before it allocates memory, with the number of bytes.
 func decodeBody(body []byte, reserve func(bytes int64) error) (*recent.Entry, error) {
 	if err := reserve(2 * int64(len(body))); err != nil {
 		return nil, err
@@ -78,16 +78,16 @@ func decodeBody(body []byte, reserve func(bytes int64) error) (*recent.Entry, er
 	if r.err != nil {
 		return nil, r.err
 	}
-	// Without room to spare, which would count as held.
+	// The copy has no spare capacity, since that would count as memory of the entry.
 	e.Compressed = make([]byte, len(r.rest))
 	copy(e.Compressed, r.rest)
 	return e, nil
 }
 
-// maxInflated is above the size of any profile that is held.
+// maxInflated is larger than any profile in memory.
 const maxInflated = 1 << 30
 
-// reader reads a description. After an error it reads zero values.
+// reader reads a description. After an error it returns zero values.
 type reader struct {
 	rest []byte
 	err  error

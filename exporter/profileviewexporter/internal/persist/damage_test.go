@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// filled is a storage with an entry of each size.
+// filled returns a storage with an entry of each size.
 func filled(tb testing.TB, sizes ...int) *persisttest.Storage {
 	tb.Helper()
 	s := persisttest.New()
@@ -30,7 +30,7 @@ func filled(tb testing.TB, sizes ...int) *persisttest.Storage {
 	return s
 }
 
-// Whatever value is damaged: one entry is lost at most, all others are there, and what is damaged is deleted.
+// If any value is damaged, at most one entry is lost, and the damaged keys are deleted.
 func TestDamaged(t *testing.T) {
 	few := []int{10, pieceBytes + 10, 20}
 	for _, key := range filled(t, few...).Keys() {
@@ -67,8 +67,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A process that ends at any operation loses what was not written yet and nothing else, also where the storage has no
-// transactions; and leaves nothing behind.
+// A process that ends at any operation loses only entries that were not written yet, even if the storage has no transactions.
+// It leaves no orphaned keys.
 func TestKilled(t *testing.T) {
 	writing := func(s *persisttest.Storage, operations int) (done int) {
 		r := begin(t, s, func(_ *Settings, limits *recent.Limits) { limits.PerSeries = 1 })
@@ -117,7 +117,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What could not be written is written later.
+// Entries of failed writes are written later.
 func TestFailures(t *testing.T) {
 	s := persisttest.New()
 	r := begin(t, s, nil)
@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A storage that panics, as one may whose file is damaged, or that cannot be read, ends nothing.
+// The exporter survives a storage that cannot be read, or that panics because its file is damaged.
 func TestBrokenStorage(t *testing.T) {
 	s := filled(t, 10, 20)
 	s.Before = func(*storage.Operation) error { panic("damaged page") }
@@ -168,11 +168,11 @@ func TestBrokenStorage(t *testing.T) {
 	}
 	r = begin(t, s, nil)
 	require.ErrorIs(t, r.err, errDisk)
-	assert.Equal(t, 1, r.restored, "what can be read")
+	assert.Equal(t, 1, r.restored, "the readable entries")
 	assert.Positive(t, r.failed[OperationRead])
 }
 
-// FuzzLoad: whatever is in the storage, reading it ends, with an error or what is valid.
+// FuzzLoad checks that reading any content of a storage ends with an error or valid entries.
 func FuzzLoad(f *testing.F) {
 	s := filled(f, 10, 1000)
 	values := s.Values()
@@ -210,7 +210,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzDecodeBody: a body becomes an entry that has the same body again, or is refused.
+// FuzzDecodeBody checks that a body is refused, or becomes an entry with the same body.
 func FuzzDecodeBody(f *testing.F) {
 	for _, size := range []int{0, 3, 100} {
 		e := entry(service(size), size)

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// errDamaged says that a value of the storage is not one that this package wrote.
+// errDamaged is the error for a value that this package did not write.
 var errDamaged = errors.New("the value is damaged")
 
-// version is that of the format. Values of another one are not read.
+// version is the version of the format. Values of other versions are not read.
 const version = 1
 
 // The states of an entry.
@@ -25,24 +25,24 @@ const (
 )
 
 const (
-	// pieceBytes is the size of each piece of a body but the last one.
+	// pieceBytes is the size of each piece of a body except the last.
 	pieceBytes = 256 << 10
 	// headerBytes is the size of a header: version, state, number, arrival, length, checksum of the body and of the header.
 	headerBytes = 2 + 3*8 + 2*4
-	// maxNumber is more than any process counts to.
+	// maxNumber is larger than any number of entries of a process.
 	maxNumber = 1 << 62
 )
 
 // slotsKey is the key of the number of slots.
 const slotsKey = "slots"
 
-// header says what the body of an entry is.
+// header describes the body of an entry.
 type header struct {
 	complete bool
-	// number orders entries by their arrival, also those of earlier runs.
+	// number orders entries by their arrival, also across runs.
 	number  uint64
 	arrived time.Time
-	// length is that of the body, checksum its CRC-32C.
+	// length is the length of the body, checksum its CRC-32C.
 	length   int64
 	checksum uint32
 }
@@ -53,7 +53,7 @@ func headerKey(slot int) string { return "h" + strconv.Itoa(slot) }
 
 func pieceKey(slot, piece int) string { return "b" + strconv.Itoa(slot) + "." + strconv.Itoa(piece) }
 
-// pieces returns how many pieces a body of this length has.
+// pieces returns the number of pieces of a body.
 func pieces(length int64) int { return int((length + pieceBytes - 1) / pieceBytes) }
 
 func (h *header) encode() []byte {
@@ -93,7 +93,7 @@ func decodeHeader(b []byte) (h header, err error) {
 	return h, nil
 }
 
-// maxLength is more than any body has: the number of its pieces fits into 32 bits.
+// maxLength is larger than any body. Its number of pieces fits into 32 bits.
 const maxLength = 1 << 40
 
 // encodeSlots and decodeSlots write and read the number of slots.
@@ -109,10 +109,10 @@ func decodeSlots(b []byte) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[1:])
 	if n > maxSlots {
-		return 0, fmt.Errorf("%w: %d slots, the limit is %d", errDamaged, n, maxSlots)
+		return 0, fmt.Errorf("%w: there are %d slots, the limit is %d", errDamaged, n, maxSlots)
 	}
 	return int(n), nil
 }
 
-// maxSlots bounds the entries of a storage.
+// maxSlots limits the entries of a storage.
 const maxSlots = 1 << 22

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// run is a store with its persister, between two restarts.
+// run is a store and its persister between two restarts.
 type run struct {
 	*Persister
 	store    *recent.Store
@@ -61,7 +61,7 @@ func begin(tb testing.TB, s *persisttest.Storage, change func(*Settings, *recent
 	return r
 }
 
-// settle writes all that there is to write.
+// settle writes all pending entries.
 func (r *run) settle(tb testing.TB) {
 	tb.Helper()
 	for {
@@ -73,7 +73,7 @@ func (r *run) settle(tb testing.TB) {
 	}
 }
 
-// entry returns an entry of a service, whose profile has a size and bytes of its own.
+// entry returns an entry of a service with a profile of a size and with unique bytes.
 func entry(service string, size int) *recent.Entry {
 	compressed := make([]byte, size)
 	for i := range compressed {
@@ -88,13 +88,13 @@ func entry(service string, size int) *recent.Entry {
 	return e
 }
 
-// selected returns what a store holds of a service.
+// selected returns the entries of a service in the store.
 func (r *run) selected(service string) []*recent.Entry {
 	entries, _ := r.store.Select(recent.Query{Tenant: "tenant", Service: service, Type: "cpu"})
 	return entries
 }
 
-// assertHeld holds that the store has exactly one entry of a service, as entry made it.
+// assertHeld checks that the store has exactly one entry of a service, as entry made it.
 func (r *run) assertHeld(tb testing.TB, service string, size int) {
 	tb.Helper()
 	got, want := r.selected(service), entry(service, size)

@@ -14,18 +14,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// ErrTooLarge says that an entry of the storage is over a limit of what is held.
-var ErrTooLarge = errors.New("the profile is over a limit of what is held")
+// ErrTooLarge is the error for an entry of the storage that exceeds a limit of the store.
+var ErrTooLarge = errors.New("the profile exceeds a limit of the exporter")
 
-// ErrInvalid says that the profile of an entry cannot be shown.
+// ErrInvalid is the error for an entry whose profile cannot be shown.
 var ErrInvalid = errors.New("the profile of an entry is not valid")
 
 const (
-	// headersAtOnce is how many headers are read in a batch.
+	// headersAtOnce is the number of headers that are read in a batch.
 	headersAtOnce = 512
-	// foundBytes is what a header takes in memory while all are read, with its share of the lists.
+	// foundBytes is the memory of a header while all headers are read, with its share of the lists.
 	foundBytes = 256
-	// emptyEnd is how many slots without an entry end the search where the number of slots is not known.
+	// emptyEnd is the number of consecutive empty slots that ends the search if the number of slots is unknown.
 	emptyEnd = 8 * headersAtOnce
 )
 
@@ -35,18 +35,18 @@ type found struct {
 	slot int
 }
 
-// loading is the reading of a storage.
+// loading is the state of reading a storage.
 type loading struct {
 	*Persister
-	context     context.Context //nolint:containedctx // it lives as long as the reading
+	context     context.Context //nolint:containedctx // its lifetime is that of Load
 	reservation *budget.Reservation
 	found       []found
 	body        []byte
 	note        func(error)
 }
 
-// Load reads what an earlier run wrote, the oldest first, and calls restore with each entry. What cannot be read is left out,
-// counted and deleted later. The first such error is returned, with the number of entries that were restored.
+// Load reads the entries of an earlier run, oldest first, and calls restore with each entry. It counts entries that cannot be
+// read, and deletes them later. It returns the number of restored entries, and the first of these errors.
 func (p *Persister) Load(ctx context.Context, restore Restore) (restored int, first error) {
 	l := &loading{Persister: p, context: ctx, note: func(err error) {
 		if first == nil {
@@ -81,7 +81,7 @@ func (l *loading) find() {
 			break
 		}
 		if !slices.Contains(errs, nil) {
-			begin = n // There may be entries where nothing can be read.
+			begin = n // These slots can have entries, so they are not free.
 			break
 		}
 		for i, value := range values {
@@ -100,7 +100,7 @@ func (l *loading) find() {
 	}
 }
 
-// slotsStored returns how many slots may have an entry. Where the storage does not say it any more, it is not known.
+// slotsStored returns the limit of the slots that can have an entry. known is false if the stored number is damaged.
 func (l *loading) slotsStored() (n int, known bool) {
 	value, err := l.get(slotsKey)
 	if err != nil {
@@ -126,7 +126,7 @@ func (l *loading) headers(begin, end int) (values [][]byte, errs []error) {
 	}
 	err := l.settings.Client.Batch(l.context, operations...)
 	for i := range operations {
-		if err != nil { // Some of them can perhaps be read.
+		if err != nil { // Single reads of them can succeed.
 			values[i], errs[i] = l.get(operations[i].Key)
 			continue
 		}
@@ -135,7 +135,7 @@ func (l *loading) headers(begin, end int) (values [][]byte, errs []error) {
 	return values, errs
 }
 
-// get returns a value. Errors are counted.
+// get returns a value. It counts an error.
 func (l *loading) get(key string) ([]byte, error) {
 	operation := storage.GetOperation(key)
 	err := l.settings.Client.Batch(l.context, operation)
@@ -145,7 +145,7 @@ func (l *loading) get(key string) ([]byte, error) {
 	return operation.Value, err
 }
 
-// take keeps in mind the header of a slot.
+// take remembers the header of a slot.
 func (l *loading) take(slot int, value []byte, err error) {
 	var h header
 	if err == nil {
@@ -162,7 +162,7 @@ func (l *loading) take(slot int, value []byte, err error) {
 	}
 }
 
-// lengthOf returns a length that has all pieces of a slot whose header cannot be read.
+// lengthOf returns a length that covers all pieces of a slot whose header cannot be read.
 func (l *loading) lengthOf(slot int) int64 {
 	for piece := 0; ; piece++ {
 		value, err := l.get(pieceKey(slot, piece))
@@ -172,9 +172,9 @@ func (l *loading) lengthOf(slot int) int64 {
 	}
 }
 
-// discard has an entry deleted. It is counted, but for what was never complete.
+// discard marks an entry for deletion. It counts the entry unless it was never complete.
 func (l *loading) discard(f found, reason Reason) {
-	if f.length > batchBytes { // A wrong header can say anything.
+	if f.length > batchBytes { // A wrong header can have any length.
 		f.length = min(f.length, max(1, l.lengthOf(f.slot)))
 	}
 	if reason != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// sizes are those of profiles: of nothing, of one piece, of exactly one or some more, and of more than a batch.
+// sizes are the sizes of profiles: empty, one piece, exactly one piece or a little more, and more than a batch.
 var sizes = []int{0, 1, 1000, pieceBytes - 100, pieceBytes, pieceBytes + 1, batchBytes + 1, 3*batchBytes + 77}
 
 func TestRestart(t *testing.T) {
@@ -48,7 +48,7 @@ func TestRestart(t *testing.T) {
 	profiles, _ := r.store.Held()
 	assert.EqualValues(t, len(sizes), profiles, "equal uploads are one, also over a restart")
 
-	// What goes is deleted, and its slots are used again.
+	// Removed entries are deleted, and their slots are used again.
 	slots := r.slots.n
 	one := func(_ *Settings, limits *recent.Limits) { limits.PerSeries = 1 }
 	r = begin(t, s, one)
@@ -67,7 +67,7 @@ func TestRestart(t *testing.T) {
 	assert.Equal(t, [16]byte{1, 1}, r.selected(service(3))[0].ID)
 }
 
-// The order of arrival stays, and age counts from it.
+// The order of arrival is kept, and the age counts from the arrival.
 func TestAge(t *testing.T) {
 	s := persisttest.New()
 	r := begin(t, s, func(settings *Settings, limits *recent.Limits) { settings.Age, limits.Age = 0, 0 })
@@ -88,10 +88,10 @@ func TestAge(t *testing.T) {
 		assert.WithinDuration(t, time.Now().Add(-time.Duration(i)*20*time.Minute), e.Arrived(), time.Minute)
 	}
 	r.settle(t)
-	assert.Len(t, s.Keys(), 1+2*3, "what is too old is deleted")
+	assert.Len(t, s.Keys(), 1+2*3, "old entries are deleted")
 }
 
-// Entries of a clock that was set back are as old as the next one at least.
+// Entries of a clock that was set back are at least as old as the next one.
 func TestClockSetBack(t *testing.T) {
 	s := persisttest.New()
 	r := begin(t, s, nil)
@@ -112,12 +112,12 @@ func TestClockSetBack(t *testing.T) {
 	assert.Equal(t, "a", r.store.Newest("tenant", recent.Bound{}, recent.Bound{}, 10)[1].Service)
 }
 
-// The storage never has more than max_disk; the oldest entries go first.
+// The storage never has more than max_disk. The oldest entries are deleted first.
 func TestDisk(t *testing.T) {
 	const limit = 100_000
 	s := persisttest.New()
 	s.Before = func(o *storage.Operation) error {
-		// A storage without transactions may have the entries of one batch more for a moment.
+		// A storage without transactions can briefly have the additional entries of one batch.
 		if o.Type == storage.Get {
 			assert.LessOrEqual(t, s.Bytes(), int64(limit+len(slotsKey)+9))
 		}
@@ -153,7 +153,7 @@ func TestDisk(t *testing.T) {
 	assert.LessOrEqual(t, s.Bytes(), int64(limit/2+len(slotsKey)+9))
 }
 
-// Less memory than before: the newest are held, and what does not fit at all is left out.
+// With a smaller memory limit, the newest entries are restored, and entries above the limit are left out.
 func TestLessMemory(t *testing.T) {
 	s := persisttest.New()
 	r := begin(t, s, nil)
@@ -171,11 +171,11 @@ func TestLessMemory(t *testing.T) {
 	assert.Len(t, r.selected(service(9)), 1)
 	r.settle(t)
 	entries, _, _ := r.Stored()
-	assert.EqualValues(t, 5, entries, "what is not held is deleted")
+	assert.EqualValues(t, 5, entries, "entries that are not restored are deleted")
 	assert.Len(t, s.Keys(), 1+2*5)
 }
 
-// A shutdown ends also where the storage does not answer.
+// A shutdown ends even if the storage does not answer.
 func TestClose(t *testing.T) {
 	s := persisttest.New()
 	r := begin(t, s, nil)

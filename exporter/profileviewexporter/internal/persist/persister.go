@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// Reason is why an entry is not in the storage any more, or was not read from it.
+// Reason says why an entry is no longer in the storage, or was not read from it.
 type Reason string
 
 // The reasons.
@@ -28,7 +28,7 @@ const (
 	ReasonTooLarge Reason = "too_large"
 )
 
-// Operation is what failed.
+// Operation is the kind of operation that failed.
 type Operation string
 
 // The operations.
@@ -37,20 +37,20 @@ const (
 	OperationWrite Operation = "write"
 )
 
-// Settings are those of a persister.
+// Settings configure a persister.
 type Settings struct {
 	Client storage.Client
-	// Budget is that of the process.
+	// Budget is the memory budget of the process.
 	Budget *budget.Budget
-	// Disk is the number of bytes in the storage, Memory the most that an entry has, Age how long an entry is kept.
+	// Disk limits the bytes in the storage, Memory the bytes of an entry, and Age the time that an entry is kept.
 	Disk, Memory int64
 	Age          time.Duration
-	// Dropped is called for each entry that is left out. Failed is called for each operation that failed.
+	// Dropped is called for each entry that is dropped. Failed is called for each operation that failed.
 	Dropped func(Reason)
 	Failed  func(Operation, error)
 }
 
-// retryInterval is how long a persister waits after a failure.
+// retryInterval is the pause after a failure.
 const retryInterval = 5 * time.Second
 
 // The states of a record.
@@ -60,28 +60,28 @@ const (
 	stateWritten
 )
 
-// record is what a persister knows of an entry.
+// record is the state of an entry.
 type record struct {
 	entry *recent.Entry
 	state int
-	// slot is -1 for none. length is that of the body, once there is a slot.
+	// slot is -1 for none. length is the length of the body, if there is a slot.
 	slot   int
 	length int64
-	// place is that in the list of what is pending, or of what is written.
+	// place is the element in the list pending or written.
 	place *list.Element
-	// removed says that the entry went while it was written.
+	// removed is set if the store removed the entry while it was being written.
 	removed bool
 }
 
-// keyBytes is at least the length of a key.
+// keyBytes is an upper bound of the length of a key.
 const keyBytes = 16
 
-// sizeOf returns what an entry with a body of this length takes in the storage.
+// sizeOf returns the bytes in the storage of an entry with a body of this length.
 func sizeOf(length int64) int64 {
 	return headerBytes + length + keyBytes*int64(1+pieces(length))
 }
 
-// Persister writes what a store holds to a storage, a little later than it comes. It is a [recent.Watcher].
+// Persister writes the entries of a store to a storage in the background. It is a [recent.Watcher].
 type Persister struct {
 	settings Settings
 	wake     chan struct{}
@@ -90,18 +90,18 @@ type Persister struct {
 
 	mu      sync.Mutex
 	records map[*recent.Entry]*record
-	pending *list.List // of records, in the order of their arrival
+	pending *list.List // of *record, in order of arrival
 	written *list.List // the same
-	// gone are records whose keys are to be deleted.
+	// gone are the records whose keys must be deleted.
 	gone []*record
-	// bytes is the size of what has a slot and is not gone.
+	// bytes is the size of the entries that have a slot and are not gone.
 	bytes int64
 	slots slots
-	// number is that of the newest entry.
+	// number is the number of the newest entry.
 	number uint64
 }
 
-// New returns a persister that does nothing yet: Load comes first, then Start.
+// New returns a persister. Call Load, then Start, then Close.
 func New(settings Settings) *Persister {
 	settings.Client = guarded{settings.Client}
 	return &Persister{
@@ -115,7 +115,7 @@ func New(settings Settings) *Persister {
 	}
 }
 
-// Added is told about an entry that is to be written.
+// Added implements [recent.Watcher]. The entry becomes pending.
 func (p *Persister) Added(e *recent.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,13 +125,13 @@ func (p *Persister) Added(e *recent.Entry) {
 	p.signal()
 }
 
-// Removed is told about an entry that is to be deleted.
+// Removed implements [recent.Watcher]. The entry is deleted from the storage.
 func (p *Persister) Removed(e *recent.Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.records[e]
 	if r == nil {
-		return // max_disk was first
+		return // it was dropped already, because of max_disk
 	}
 	delete(p.records, e)
 	switch r.state {
@@ -147,7 +147,7 @@ func (p *Persister) Removed(e *recent.Entry) {
 	p.signal()
 }
 
-// forget has the keys of a record deleted. The caller holds the lock.
+// forget marks the keys of a record for deletion. The caller holds the lock.
 func (p *Persister) forget(r *record) {
 	r.entry = nil
 	if r.slot < 0 {
@@ -164,14 +164,14 @@ func (p *Persister) signal() {
 	}
 }
 
-// Stored tells how much is in the storage, and how many entries are not there yet.
+// Stored returns the number and bytes of the entries in the storage, and the number of pending entries.
 func (p *Persister) Stored() (entries, bytes, pending int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int64(p.written.Len()), p.bytes, int64(p.pending.Len())
 }
 
-// Start writes from now on what comes and goes.
+// Start starts to write changes of the store to the storage.
 func (p *Persister) Start() {
 	go func() {
 		defer close(p.stopped)
@@ -179,15 +179,15 @@ func (p *Persister) Start() {
 	}()
 }
 
-// Close writes what is not written yet, and closes the storage. It returns at the latest when ctx ends, also where the storage
-// does not answer. It is to be called once, after Start.
+// Close writes the pending entries, and closes the storage. It returns when ctx ends, even if the storage does not answer. It
+// must be called once, after Start.
 func (p *Persister) Close(ctx context.Context) error {
 	close(p.stopping)
 	closed := make(chan error, 1)
 	go func() {
 		select {
 		case <-p.stopped:
-		case <-ctx.Done(): // The storage makes the last write or refuses it.
+		case <-ctx.Done(): // The storage completes the last write or refuses it.
 		}
 		closed <- p.settings.Client.Close(ctx)
 	}()
@@ -199,10 +199,10 @@ func (p *Persister) Close(ctx context.Context) error {
 	}
 }
 
-// errPanic says that the storage panicked, as one whose file is damaged may.
+// errPanic is the error for a panic of the storage, which can happen if its file is damaged.
 var errPanic = errors.New("the storage panicked")
 
-// guarded makes an error of each panic of a storage.
+// guarded returns the panics of a storage as errors.
 type guarded struct{ storage.Client }
 
 func (g guarded) Batch(ctx context.Context, operations ...*storage.Operation) (err error) {

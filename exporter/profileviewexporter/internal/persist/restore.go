@@ -15,15 +15,15 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
-// Restore makes a store hold an entry that came at a time. reserve reserves memory in addition to what the entry takes. The
-// error is [ErrTooLarge], [ErrInvalid] or one of the budget.
+// Restore adds an entry with its time of arrival to the store. It calls reserve for memory in addition to that of the entry. It
+// returns [ErrTooLarge], [ErrInvalid] or an error of the budget.
 type Restore func(e *recent.Entry, arrived time.Time, reserve func(bytes int64) error) error
 
-// choose orders what was found by its arrival, and leaves out what is too old, or more than the storage may have.
+// choose sorts the found entries by arrival, and discards those that are too old or exceed the disk limit.
 func (l *loading) choose() {
 	slices.SortStableFunc(l.found, func(a, b found) int { return cmp.Compare(a.number, b.number) })
 	now := time.Now()
-	// Where the clock was set back, no entry came later than the next one.
+	// If the clock was set back, no entry may have arrived after the next one.
 	latest := now
 	total := int64(0)
 	for i := range slices.Backward(l.found) {
@@ -38,7 +38,7 @@ func (l *loading) choose() {
 		var reason Reason
 		switch {
 		case f.number == l.number:
-			l.note(fmt.Errorf("%w: the number of slot %d comes twice", errDamaged, f.slot))
+			l.note(fmt.Errorf("%w: the number of slot %d occurs twice", errDamaged, f.slot))
 			reason = ReasonDamaged
 		case l.settings.Age > 0 && now.Sub(f.arrived) > l.settings.Age:
 			reason = ReasonAge
@@ -55,7 +55,7 @@ func (l *loading) choose() {
 	})
 }
 
-// restore reads an entry and has it restored. What is not restored is deleted later.
+// restore reads an entry and adds it to the store. It discards the entry if that fails.
 func (l *loading) restore(f found, restore Restore) error {
 	r, err := l.read(f)
 	if err == nil {
@@ -72,7 +72,7 @@ func (l *loading) restore(f found, restore Restore) error {
 	return err
 }
 
-// held has a record restored. The store may remove older ones meanwhile.
+// held adds a record to the store. The store can remove older records during this.
 func (l *loading) held(r *record, arrived time.Time, restore Restore) error {
 	e := r.entry
 	l.mu.Lock()
@@ -97,7 +97,7 @@ func (l *loading) reserve(bytes int64) error {
 	return l.reservation.Grow(l.context, leastReserved+foundBytes*int64(cap(l.found))+bytes)
 }
 
-// entryCost is how many times its length an entry takes while it is read: in the storage, as a body, and decoded.
+// entryCost is the memory to read an entry, as a multiple of its length: in the storage, as a body, and decoded.
 const entryCost = 4
 
 // read reads the body of an entry.

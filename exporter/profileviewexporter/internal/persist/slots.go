@@ -3,21 +3,21 @@
 
 package persist
 
-// slots says which slots are free.
+// slots has the free slots.
 type slots struct {
-	// n is how many slots were ever in use, stored the number that the storage has.
+	// n is the number of slots that were ever in use. stored is the number in the storage.
 	n, stored int
-	// free are those below n that are not in use.
+	// free are the slots below n that are not in use.
 	free []span
 }
 
-// span is a range of slots, without its end.
+// span is a range of slots. end is not part of it.
 type span struct{ begin, end int }
 
-// slotsStep is by how many the number in the storage grows at a time.
+// slotsStep is the step in which the number in the storage grows.
 const slotsStep = 256
 
-// take returns a free slot, -1 if there is none.
+// take returns a free slot, or -1 if there is none.
 func (s *slots) take() int {
 	if last := len(s.free) - 1; last >= 0 {
 		slot := s.free[last].begin
@@ -44,5 +44,5 @@ func (s *slots) releaseAll(all span) {
 	}
 }
 
-// toStore returns the number that the storage is to have.
+// toStore returns the number of slots for the storage, rounded up to a multiple of slotsStep.
 func (s *slots) toStore() int { return min(maxSlots, (s.n+slotsStep-1)/slotsStep*slotsStep) }

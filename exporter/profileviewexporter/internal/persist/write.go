@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// batchBytes is about how many bytes one batch writes. What is larger takes several.
+	// batchBytes is the approximate size of a batch. A larger entry needs several batches.
 	batchBytes = 4 * pieceBytes
-	// maxOperations is how many operations a batch begins with at most.
+	// maxOperations limits the operations with which a batch begins.
 	maxOperations = 1000
-	// leastReserved is what a batch takes of memory, with what the storage takes for it.
+	// leastReserved is the memory of a batch, including the memory of the storage for it.
 	leastReserved = 3 * (batchBytes + pieceBytes)
 )
 
-// run writes until the persister is to stop and all is written, or writing fails then.
+// run writes until Close. Then it ends when all is written or when writing fails.
 func (p *Persister) run() {
 	for {
 		more, err := p.round()
@@ -34,7 +34,7 @@ func (p *Persister) run() {
 	}
 }
 
-// wait waits until there is more to do. It is false if the persister is to stop.
+// wait waits until there is work. It returns false if run must end.
 func (p *Persister) wait(failed bool) bool {
 	wake, retry := p.wake, (<-chan time.Time)(nil)
 	if failed {
@@ -58,7 +58,7 @@ func (p *Persister) unfinished() bool {
 	return p.pending.Len()+len(p.gone) > 0
 }
 
-// round deletes what is gone and writes what is pending, up to the size of a batch. It tells whether there is more.
+// round deletes removed entries and writes pending ones, up to the size of a batch. It returns whether there is more work.
 func (p *Persister) round() (more bool, err error) {
 	b := &batch{p: p}
 	if b.reservation, err = p.settings.Budget.Reserve(context.Background(), leastReserved); err != nil {
@@ -86,8 +86,8 @@ func (p *Persister) round() (more bool, err error) {
 	return err == nil && p.unfinished(), err
 }
 
-// next returns the oldest record that is pending, unless there are keys to delete: they come first, so that the storage
-// never has more than it may.
+// next returns the oldest pending record, or nil while there are keys to delete. Deletions come first, so that the storage
+// never exceeds its limit.
 func (p *Persister) next() *record {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 )
 
-// Storage is an extension whose values outlive its clients. It has no transactions: an operation that fails leaves those
-// before it done.
+// Storage is a storage extension whose values outlive its clients. It has no transactions: the operations before a failed one
+// stay done.
 type Storage struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -25,14 +25,14 @@ type Storage struct {
 	mu     sync.Mutex
 	values map[string][]byte
 	open   int
-	// Before is called before each operation, and makes it fail.
+	// Before is called before each operation. Its error makes the operation fail.
 	Before func(*storage.Operation) error
 }
 
 // New returns an empty storage.
 func New() *Storage { return &Storage{values: map[string][]byte{}} }
 
-// GetClient opens the storage.
+// GetClient returns a client of the storage.
 func (s *Storage) GetClient(_ context.Context, kind component.Kind, id component.ID, name string) (storage.Client, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Storage) GetClient(_ context.Context, kind component.Kind, id component
 	return &client{s: s, prefix: fmt.Sprintf("%s/%s/%s/", kind, id, name)}, nil
 }
 
-// Open tells how many clients are not closed.
+// Open returns the number of open clients.
 func (s *Storage) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,14 +54,14 @@ func (s *Storage) Keys() []string {
 	return slices.Sorted(maps.Keys(s.values))
 }
 
-// Values returns a copy of all values by their keys.
+// Values returns a copy of all values by key.
 func (s *Storage) Values() map[string][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.values)
 }
 
-// Put replaces a value; nil deletes it. The key is a whole one, as Keys returns it.
+// Put replaces a value. nil deletes it. The key is complete, as Keys returns it.
 func (s *Storage) Put(key string, value []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

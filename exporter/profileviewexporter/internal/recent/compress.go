@@ -10,18 +10,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// encoders is how many profiles are compressed at a time; each takes memory of its own.
+// encoders limits the number of profiles that are compressed at the same time. Each encoder has its own memory.
 const encoders = 2
 
-// encoder makes what is held: zstd is read several times as fast as gzip, and no larger. The options are constants and
-// in range, so there is no error.
+// encoder compresses entries. Reading zstd is several times as fast as reading gzip, and the result is not larger. The options
+// are valid constants, so there is no error.
 var encoder, _ = zstd.NewWriter(nil,
 	zstd.WithEncoderConcurrency(encoders),
 	zstd.WithEncoderLevel(zstd.SpeedDefault),
 	zstd.WithWindowSize(1<<20),
 	zstd.WithLowerEncoderMem(true))
 
-// Compress returns a pprof in the form that an entry holds, which inflate.Append undoes. It has no room to spare.
+// Compress returns a compressed pprof, which inflate.Append decompresses. The result is new memory without spare capacity.
 func Compress(pprof []byte) []byte {
 	buffer := buffers.Get().(*[]byte)
 	*buffer = encoder.EncodeAll(pprof, (*buffer)[:0])
@@ -32,7 +32,7 @@ func Compress(pprof []byte) []byte {
 	return compressed
 }
 
-// buffers hold what is compressed until its size is known.
+// buffers have the compressed data until its size is known.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxPooledBytes = 1 << 20

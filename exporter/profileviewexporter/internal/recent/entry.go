@@ -16,45 +16,45 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// What an entry costs beside its bytes and text: the struct, its places in the lists, its share of the maps; and what
-// each attribute costs beside its text.
+// The cost of an entry beside its bytes and text: the struct, its elements in the lists, and its share of the maps.
+// attributeOverhead is the cost of an attribute beside its text.
 const (
 	entryOverhead     = 640
 	attributeOverhead = 32
 )
 
-// Entry is one profile. It must not be changed once it is added.
+// Entry is one profile. It must not be changed after it is added.
 type Entry struct {
 	Tenant, Service, Type string
-	// Attributes are those of the resource, sorted by name.
+	// Attributes are the resource attributes, sorted by name.
 	Attributes []Attribute
-	// Begin and End are the time that the profile says it is of, or when it came.
+	// Begin and End are the time of the profile, or its arrival if it has no time.
 	Begin, End time.Time
-	// ID is that of the profile, zero for none. One that is held already is not held again.
+	// ID is the profile ID, zero for none. The store drops a profile whose ID it has already.
 	ID [16]byte
-	// Compressed is the pprof, see Compress; Inflated the size of it without compression.
+	// Compressed is the pprof, see Compress. Inflated is its uncompressed size.
 	Compressed []byte
 	Inflated   int
-	// Gauges are the positions of the sample types that say how much there is at a time. CPU is for profiles of CPU time.
-	// PGO is for those that go build takes: of CPU time, with the lines where functions start.
+	// Gauges are the positions of the sample types whose values are a state at one time. CPU is set for profiles of CPU time.
+	// PGO is set for profiles that go build accepts: CPU time, with the start lines of functions.
 	Gauges   []int
 	CPU, PGO bool
 
-	// Sequence counts the entries of a store.
+	// Sequence is the number of the entry in its store.
 	Sequence uint64
 	arrived  time.Time
-	// seenBegin and seenEnd are Begin and End, or when it came if those are far from that.
+	// seenBegin and seenEnd are Begin and End, or the arrival if these are far from it.
 	seenBegin, seenEnd time.Time
 	identity           identity
 	cost               int64
 	place              *list.Element
 }
 
-// farFromArrival is by how much the end of a profile and its arrival may differ, so that it still counts as of its own time
-// where times are counted back from now.
+// farFromArrival is the maximum difference between the end of a profile and its arrival. Above it, the profile counts by its
+// arrival in times that are counted back from now.
 const farFromArrival = 10 * time.Minute
 
-// arrive says when the entry came.
+// arrive sets the time of arrival.
 func (e *Entry) arrive(now time.Time) {
 	e.arrived = now
 	e.seenBegin, e.seenEnd = e.Begin, e.End
@@ -64,13 +64,13 @@ func (e *Entry) arrive(now time.Time) {
 	}
 }
 
-// Arrived tells when the entry came.
+// Arrived returns the time of arrival.
 func (e *Entry) Arrived() time.Time { return e.arrived }
 
-// Far tells whether the entry says that it is of a time far from when it came.
+// Far returns whether the time of the profile is far from its arrival.
 func (e *Entry) Far() bool { return !e.seenEnd.Equal(e.End) }
 
-// span is the time of an entry: its own, or the one by which times count that are counted back from now.
+// span returns the time of an entry: its own, or for relative times the one that counts back from now.
 func (e *Entry) span(relative bool) (begin, end time.Time) {
 	if relative {
 		return e.seenBegin, e.seenEnd
@@ -78,15 +78,15 @@ func (e *Entry) span(relative bool) (begin, end time.Time) {
 	return e.Begin, e.End
 }
 
-// Attribute is one of a resource, as text.
+// Attribute is a resource attribute as text.
 type Attribute struct{ Name, Value string }
 
 func (e *Entry) key() key { return key{tenant: e.Tenant, service: e.Service, profileType: e.Type} }
 
-// Instance is a digest of the attributes of a resource.
+// Instance is a hash of the attributes of a resource.
 type Instance [sha256.Size]byte
 
-// Instance tells the sources of a service from each other.
+// Instance identifies the resource among those of a service.
 func (e *Entry) Instance() (instance Instance) {
 	digest := sha256.New()
 	for _, a := range e.Attributes {
@@ -97,8 +97,8 @@ func (e *Entry) Instance() (instance Instance) {
 	return instance
 }
 
-// identity is a digest of what makes two uploads equal: the tenant, the series, the resource and the id of the profile. It
-// is zero for profiles without an id.
+// identity returns a hash of the properties that make two uploads equal: the tenant, the series, the resource and the profile
+// ID. It is zero for profiles without an ID.
 type identity [sha256.Size / 2]byte
 
 func identityOf(e *Entry) (id identity) {
@@ -114,7 +114,7 @@ func identityOf(e *Entry) (id identity) {
 	return id
 }
 
-// Attribute returns the value of an attribute.
+// Attribute returns the value of an attribute, or an empty text.
 func (e *Entry) Attribute(name string) (value string, found bool) {
 	i, found := slices.BinarySearchFunc(e.Attributes, name, func(a Attribute, name string) int { return cmp.Compare(a.Name, name) })
 	if !found {
@@ -123,7 +123,7 @@ func (e *Entry) Attribute(name string) (value string, found bool) {
 	return e.Attributes[i].Value, true
 }
 
-// Has tells whether the attributes of an entry are those that are wanted.
+// Has returns whether the attributes of an entry match all selectors.
 func (e *Entry) Has(wanted []selector.Selector) bool {
 	for i := range wanted {
 		value, found := e.Attribute(wanted[i].Key)
@@ -134,8 +134,8 @@ func (e *Entry) Has(wanted []selector.Selector) bool {
 	return true
 }
 
-// pack moves all text into one string, so that the entry keeps nothing else alive, such as the request that it came with.
-// It returns what the entry costs.
+// pack moves all text into one string, so that the entry does not keep other memory alive, such as that of its message. It
+// returns the cost of the entry in bytes.
 func (e *Entry) pack() int64 {
 	e.Attributes = slices.Clip(e.Attributes)
 	texts := []*string{&e.Tenant, &e.Service, &e.Type}

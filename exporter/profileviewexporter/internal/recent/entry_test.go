@@ -20,7 +20,7 @@ func TestInstance(t *testing.T) {
 	assert.NotEqual(t, one.Instance(), other.Instance())
 }
 
-// An entry owns its text: what it was cut from can go.
+// An entry owns its text, and does not keep the source of the text alive.
 func TestPack(t *testing.T) {
 	request := string(bytes.Repeat([]byte("x"), 1<<20)) + "tenantservicetypekeyvalue"
 	cut := func(from, to int) string { return request[1<<20:][from:to] }
@@ -33,7 +33,7 @@ func TestPack(t *testing.T) {
 	assert.Equal(t, []string{"tenant", "service", "type", "key", "value"},
 		[]string{e.Tenant, e.Service, e.Type, e.Attributes[0].Name, e.Attributes[0].Value})
 	assert.NotSame(t, unsafe.StringData(cut(0, 6)), unsafe.StringData(e.Tenant))
-	assert.GreaterOrEqual(t, cost, int64(1000+entryOverhead+attributeOverhead+25), "all that is taken counts")
+	assert.GreaterOrEqual(t, cost, int64(1000+entryOverhead+attributeOverhead+25), "the cost includes all memory")
 	value, found := e.Attribute("key")
 	assert.Equal(t, "value", value)
 	assert.True(t, found)
@@ -48,6 +48,6 @@ func TestCompress(t *testing.T) {
 		back, err := inflate.Append(nil, compressed, len(payload))
 		require.NoError(t, err)
 		assert.True(t, bytes.Equal(payload, back), size)
-		assert.LessOrEqual(t, cap(compressed), len(compressed)*5/4+64, "no room to spare")
+		assert.LessOrEqual(t, cap(compressed), len(compressed)*5/4+64, "no spare capacity")
 	}
 }

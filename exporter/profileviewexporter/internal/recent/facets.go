@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Facet is an attribute of resources, and the values that it has.
+// Facet is a resource attribute and its values.
 type Facet struct {
 	Name   string
 	Values []string
-	// More says that there are others.
+	// More is true if there are other values.
 	More bool
 }
 
-// What is looked at to find facets, and what is returned of them.
+// The limits of the search for facets, and of its result.
 const (
 	facetEntries    = 20_000
 	facetNames      = 32
@@ -26,8 +26,9 @@ const (
 	maxFacetValues  = 100
 )
 
-// Facets returns attributes by which the profiles of a tenant and time differ, sorted by name, and their values. It looks
-// at the newest profiles, and leaves out the attributes for which that says nothing, and long texts.
+// Facets returns resource attributes that differ between profiles of a tenant and time range, sorted by name, with their
+// values. It reads the newest profiles only. It leaves out attributes with a single value, and names and values that are too
+// long.
 func (s *Store) Facets(tenant string, from, until Bound, except string) []Facet {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -46,7 +47,7 @@ func (s *Store) Facets(tenant string, from, until Bound, except string) []Facet 
 	return facetsOf(values)
 }
 
-// FacetsOf returns attributes by which entries differ, as Facets does.
+// FacetsOf returns attributes that differ between entries, like Facets.
 func FacetsOf(entries []*Entry, except string) []Facet {
 	values := map[string]map[string]struct{}{}
 	for _, e := range entries[max(0, len(entries)-facetEntries):] {

@@ -11,8 +11,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// Series tells what is held of a service and type. First and Last go by when profiles came, where their own time is far
-// from that.
+// Series describes the profiles of a service and type in the store. First and Last are the times of the first and last profile,
+// or of arrival if these are far from the arrival.
 type Series struct {
 	Service  string    `json:"service"`
 	Type     string    `json:"type"`
@@ -22,30 +22,30 @@ type Series struct {
 	Last     time.Time `json:"last"`
 	CPU      bool      `json:"cpu"`
 	PGO      bool      `json:"pgo"`
-	// Arrivals are the numbers of profiles that came, over the time that the list is for.
+	// Arrivals counts the arrivals over the time range of the list.
 	Arrivals Arrivals `json:"-"`
 }
 
-// ListQuery says which series are wanted, and which of their profiles count.
+// ListQuery selects series, and the profiles of them that count.
 type ListQuery struct {
 	Tenant string
-	// AfterService and AfterType are those of the series before the first that is wanted.
+	// AfterService and AfterType name the series before the first series of the result.
 	AfterService, AfterType string
-	// From and Until bound the time of profiles, see Query.
+	// From and Until limit the time of profiles, see Query.
 	From, Until Bound
-	// Attributes are those that are wanted of resources.
+	// Attributes select profiles by their resource attributes.
 	Attributes []selector.Selector
-	// Search is a part of the name of the service or type, whatever its case.
+	// Search is a part of the name of the service or type, in any case.
 	Search string
-	// Order compares series. Without one they are sorted by service and type.
+	// Order compares series. If it is nil, they are sorted by service and type.
 	Order func(a, b *Series) int
-	// Now is the end of the time over which arrivals are counted.
+	// Now is the end of the time range for Arrivals.
 	Now time.Time
-	// Limit is the number of series.
+	// Limit is the maximum number of series.
 	Limit int
 }
 
-// List returns the series of a tenant that have profiles of the time, in order. More tells whether others follow.
+// List returns the series of a tenant that have matching profiles, in order. more is true if others follow.
 func (s *Store) List(q *ListQuery) (found []Series, more bool) {
 	after := key{tenant: q.Tenant, service: q.AfterService, profileType: q.AfterType}
 	s.mu.RLock()
@@ -88,21 +88,21 @@ func (s *Store) List(q *ListQuery) (found []Series, more bool) {
 	return found, more
 }
 
-// first sorts series, and returns as many as are wanted.
+// first sorts series, and returns the first limit of them.
 func (q *ListQuery) first(all []Series) []Series {
 	slices.SortStableFunc(all, func(a, b Series) int { return q.Order(&a, &b) })
 	return all[:min(len(all), q.Limit)]
 }
 
-// contains tells whether the service or type has a part. That is in lower case.
+// contains returns whether the service or type contains a text, which must be in lower case.
 func (k key) contains(part string) bool {
 	return part == "" || strings.Contains(strings.ToLower(k.service), part) || strings.Contains(strings.ToLower(k.profileType), part)
 }
 
-// Arrivals count profiles in equal parts of a time.
+// Arrivals has the numbers of arrivals in equal parts of a time range.
 type Arrivals [40]uint32
 
-// add counts a profile that came between begin and end.
+// add counts a profile that arrived between begin and end.
 func (a *Arrivals) add(at, begin, end time.Time) {
 	part := 0
 	if whole := end.Sub(begin); whole > 0 {
@@ -132,7 +132,7 @@ func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
 	return one
 }
 
-// HeldOf returns how many profiles of a tenant are held.
+// HeldOf returns the number of profiles of a tenant.
 func (s *Store) HeldOf(tenant string) (profiles int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -144,7 +144,7 @@ func (s *Store) HeldOf(tenant string) (profiles int) {
 	return profiles
 }
 
-// Types returns the types of which profiles of a service are held, sorted, at most limit of them.
+// Types returns the profile types of a service, sorted, at most limit of them.
 func (s *Store) Types(tenant, service string, limit int) []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

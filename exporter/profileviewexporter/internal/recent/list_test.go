@@ -44,7 +44,7 @@ func TestListSearchesAndSorts(t *testing.T) {
 	assert.False(t, more)
 }
 
-// Arrivals are over the time that is asked for, and say nothing of other tenants.
+// Arrivals are counted over the requested time, and only for the tenant.
 func TestArrivals(t *testing.T) {
 	f := newFixture(Limits{Memory: 1 << 20, PerSeries: 10})
 	f.clock = time.Unix(100_000, 0)

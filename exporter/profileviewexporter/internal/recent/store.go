@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recent holds the most recent profiles in memory, within limits.
+// Package recent keeps the most recent profiles in memory, within limits.
 package recent // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// Reason is why an entry was evicted.
+// Reason says why an entry was evicted.
 type Reason string
 
 // The reasons.
@@ -25,13 +25,13 @@ const (
 	ReasonSeries Reason = "series"
 )
 
-// Limits bound a store.
+// Limits are the limits of a store.
 type Limits struct {
-	// Memory is in bytes, of the compressed profiles with what surrounds them.
+	// Memory limits the compressed profiles with their attributes and fixed costs, in bytes.
 	Memory int64
-	// Age is counted from when a profile came. 0 is for ever.
+	// Age limits the time since the arrival of a profile. 0 means without a limit.
 	Age time.Duration
-	// PerSeries is the number of profiles of one service and type.
+	// PerSeries limits the number of profiles of one service and type.
 	PerSeries int
 }
 
@@ -41,13 +41,14 @@ func (k key) compare(other key) int {
 	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
 }
 
-// Watcher is told about each entry that comes and goes. It is called while the store is locked, and must not call that.
+// Watcher is called for each entry that is added or removed. The store is locked during the call, so the watcher must not call
+// the store.
 type Watcher interface {
 	Added(e *Entry)
 	Removed(e *Entry)
 }
 
-// Store holds entries. Safe for concurrent use.
+// Store has the entries. It is safe for concurrent use.
 type Store struct {
 	limits  Limits
 	evicted func(Reason)
@@ -55,23 +56,23 @@ type Store struct {
 	now     func() time.Time
 
 	mu       sync.RWMutex
-	series   map[key][]*Entry // in the order of their arrival
-	order    *list.List       // of all entries, in the order of their arrival
+	series   map[key][]*Entry // in order of arrival
+	order    *list.List       // of all entries, in order of arrival
 	known    map[identity]struct{}
 	memory   int64
 	sequence uint64
 }
 
-// New returns a store that calls evicted for each entry that goes.
+// New returns a store. It calls evicted for each entry that it evicts.
 func New(limits Limits, evicted func(Reason)) *Store {
 	return &Store{limits: limits, evicted: evicted, now: time.Now, series: map[key][]*Entry{}, order: list.New(), known: map[identity]struct{}{}}
 }
 
-// Watch names who is told about entries. It is to be called before the first one comes.
+// Watch sets the watcher. It must be called before the first entry is added.
 func (s *Store) Watch(w Watcher) { s.watcher = w }
 
-// Add adds an entry, and evicts the oldest ones until all limits are kept. An entry whose profile is held already is left
-// out: equal uploads count once. It is false for an entry that alone is over the limit.
+// Add adds an entry, and evicts the oldest entries until all limits are met. It drops an entry whose profile is already in the
+// store, since equal uploads count once. It returns false if the entry alone exceeds the memory limit.
 func (s *Store) Add(e *Entry) bool {
 	if !s.measure(e) {
 		return false
@@ -85,35 +86,35 @@ func (s *Store) Add(e *Entry) bool {
 	return true
 }
 
-// Restore adds an entry of an earlier run that came at a time, as Add does. The watcher is not told that it was added. It is
-// false for an entry that is not held then: one that is over the limit alone, too old, or held already.
+// Restore adds an entry of an earlier run with its time of arrival, like Add, but does not call the watcher for it. It returns
+// false if the store does not contain the entry afterwards: it is too large, too old, or already in the store.
 func (s *Store) Restore(e *Entry, arrived time.Time) bool {
 	if !s.measure(e) {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// By the clock that does not jump with the time of day.
+	// The time has a monotonic clock reading, so that changes of the time of day do not affect the age.
 	now := s.now()
 	age := max(0, now.Sub(arrived.Round(0)))
 	return (s.limits.Age == 0 || age <= s.limits.Age) && s.insert(e, now.Add(-age))
 }
 
-// Sequence returns that of the newest entry.
+// Sequence returns the sequence of the newest entry.
 func (s *Store) Sequence() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.sequence
 }
 
-// measure fills in what an entry costs, and tells whether that is below the limit.
+// measure sets the cost of an entry, and returns whether it is within the memory limit.
 func (s *Store) measure(e *Entry) bool {
 	e.identity = identityOf(e)
 	e.cost = e.pack()
 	return e.cost <= s.limits.Memory
 }
 
-// insert adds an entry, unless its profile is held already.
+// insert adds an entry, unless the store has its profile already.
 func (s *Store) insert(e *Entry, arrived time.Time) bool {
 	if _, held := s.known[e.identity]; held {
 		return false
@@ -136,7 +137,7 @@ func (s *Store) insert(e *Entry, arrived time.Time) bool {
 	return true
 }
 
-// Expire evicts what is too old.
+// Expire evicts entries that are too old.
 func (s *Store) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +154,7 @@ func (s *Store) expire() {
 	}
 }
 
-// remove removes an entry. It is the first of its series, as all orders are those of arrival.
+// remove removes an entry. The entry is the first of its series, since all lists are in order of arrival.
 func (s *Store) remove(e *Entry, reason Reason) {
 	s.order.Remove(e.place)
 	s.memory -= e.cost
@@ -170,48 +171,48 @@ func (s *Store) remove(e *Entry, reason Reason) {
 	s.evicted(reason)
 }
 
-// Held tells how much there is.
+// Held returns the number of entries and their bytes.
 func (s *Store) Held() (profiles, memory int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return int64(s.order.Len()), s.memory
 }
 
-// Query says which entries are wanted.
+// Query selects entries.
 type Query struct {
 	Tenant, Service string
-	// Type is the profile type; empty means all profiles of CPU time.
+	// Type is the profile type. If it is empty, all profiles of CPU time match.
 	Type string
-	// From and Until bound the time of profiles. Window is counted back from the end of the newest one, where those that
-	// are of a time far from their arrival count by that.
+	// From and Until limit the time of profiles. Window is counted back from the end of the newest profile. For Window, a
+	// profile whose time is far from its arrival counts by its arrival.
 	From, Until Bound
 	Window      time.Duration
-	// After is a sequence: only later entries are wanted.
+	// After is a sequence. Only later entries match.
 	After uint64
-	// Attributes are those that are wanted of resources.
+	// Attributes select profiles by their resource attributes.
 	Attributes []selector.Selector
 }
 
-// Bound is one end of a time.
+// Bound is one end of a time range.
 type Bound struct {
-	// At is zero for no bound.
+	// At is zero if there is no bound.
 	At time.Time
-	// Relative is for a time that was counted back from now. Entries that are of a time far from their arrival count by
-	// that then.
+	// Relative is set if the time was counted back from now. Then an entry whose time is far from its arrival counts by its
+	// arrival.
 	Relative bool
 }
 
-// admits tells whether an entry ends not before from and begins before until.
+// admits returns whether an entry ends at or after from and begins before until.
 func admits(from, until Bound, e *Entry) bool {
 	_, end := e.span(from.Relative)
 	begin, _ := e.span(until.Relative)
 	return (from.At.IsZero() || !end.Before(from.At)) && (until.At.IsZero() || begin.Before(until.At))
 }
 
-// Bounded tells whether the query says which time is wanted.
+// Bounded returns whether the query has a time range.
 func (q *Query) Bounded() bool { return !q.From.At.IsZero() || !q.Until.At.IsZero() || q.Window > 0 }
 
-// Select returns the entries, in the order of their arrival. Known tells whether there is any of the service and type.
+// Select returns the matching entries, in order of arrival. known is true if the store has entries of the service and type.
 func (s *Store) Select(q Query) (entries []*Entry, known bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -239,7 +240,7 @@ func (s *Store) Select(q Query) (entries []*Entry, known bool) {
 	return entries, len(all) > 0
 }
 
-// Newest returns the entries of a tenant and time, the newest first, at most limit of them.
+// Newest returns at most limit entries of a tenant and time range, newest first.
 func (s *Store) Newest(tenant string, from, until Bound, limit int) (entries []*Entry) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

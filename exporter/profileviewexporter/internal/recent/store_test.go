@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a store whose clock and evictions the test sees.
+// fixture is a store with a clock and evictions that the test can read.
 type fixture struct {
 	*Store
 	clock   time.Time
@@ -48,7 +48,7 @@ func (f *fixture) count(service, profileType string) int {
 
 func TestLimits(t *testing.T) {
 	f := newFixture(Limits{Memory: 10_000, Age: time.Minute, PerSeries: 3})
-	assert.False(t, f.add("huge", "cpu", 10_000), "alone over the limit, and nothing goes for it")
+	assert.False(t, f.add("huge", "cpu", 10_000), "it exceeds the limit alone, and evicts nothing")
 	for range 5 {
 		assert.True(t, f.add("a", "cpu", 100))
 	}
@@ -71,13 +71,13 @@ func TestLimits(t *testing.T) {
 	f.Expire()
 	profiles, memory := f.Held()
 	assert.Zero(t, profiles)
-	assert.Zero(t, memory, "all that was counted is given back")
+	assert.Zero(t, memory, "no memory is counted")
 	assert.Empty(t, f.series)
 	assert.Empty(t, f.list(""))
 }
 
-// TestClockJumps: the age is counted by a clock that does not jump with the time of day. Were there no such clock, one
-// that was set back would keep profiles for longer, but never more of them than the other limits allow.
+// TestClockJumps checks that the age uses the monotonic clock. Without one, a clock that is set back would keep profiles for
+// longer, but within the other limits.
 func TestClockJumps(t *testing.T) {
 	store := New(Limits{Memory: 10_000, Age: time.Minute, PerSeries: 3}, func(Reason) {})
 	e := &Entry{Service: "a", Type: "cpu", Begin: time.Unix(1, 0), End: time.Unix(1, 0)}
@@ -93,7 +93,7 @@ func TestClockJumps(t *testing.T) {
 	for range 5 {
 		require.True(t, f.add("a", "cpu", 100))
 	}
-	assert.Equal(t, 3, f.count("a", "cpu"), "the first that came is the first to go")
+	assert.Equal(t, 3, f.count("a", "cpu"), "the oldest is evicted first")
 	f.clock = f.clock.Add(2 * time.Minute)
 	f.Expire()
 	assert.Zero(t, f.count("a", "cpu"))
@@ -125,7 +125,7 @@ func TestListAndSelect(t *testing.T) {
 	entries, _ = f.Select(Query{Service: "a", Type: "heap", Window: time.Minute})
 	assert.Len(t, entries, 1)
 	entries, known = f.Select(Query{Service: "a", Type: "heap", Attributes: []selector.Selector{{Key: "pod"}}})
-	assert.Empty(t, entries, "an attribute that is not there is not empty")
+	assert.Empty(t, entries, "an absent attribute does not match")
 	assert.True(t, known)
 }
 
@@ -147,8 +147,8 @@ func TestConcurrently(t *testing.T) {
 	assert.LessOrEqual(t, memory, int64(50_000))
 }
 
-// A profile whose own time is far from its arrival counts by that where times are counted back from now, and by its own
-// where a time is named.
+// A profile whose time is far from its arrival counts by its arrival in times that are counted back from now, and by its own
+// time in absolute times.
 func TestFarFromArrival(t *testing.T) {
 	f := newFixture(Limits{Memory: 1 << 20, PerSeries: 10})
 	f.clock = time.Unix(100_000, 0)
@@ -162,11 +162,11 @@ func TestFarFromArrival(t *testing.T) {
 		entries, _ := f.Select(q)
 		return len(entries)
 	}
-	assert.Equal(t, 2, count(Query{From: ago(5 * time.Minute)}), "what came just now")
+	assert.Equal(t, 2, count(Query{From: ago(5 * time.Minute)}), "recent arrivals")
 	assert.Equal(t, 3, count(Query{From: ago(15 * time.Minute)}))
-	assert.Equal(t, 1, count(Query{Until: ago(5 * time.Minute)}), "the one that is a little late has its own time")
+	assert.Equal(t, 1, count(Query{Until: ago(5 * time.Minute)}), "a profile that is slightly late counts by its own time")
 	assert.Equal(t, 2, count(Query{Window: time.Minute}))
-	assert.Equal(t, 1, count(Query{From: Bound{At: f.clock.Add(time.Hour)}}), "a time that is named is the profile's own")
+	assert.Equal(t, 1, count(Query{From: Bound{At: f.clock.Add(time.Hour)}}), "absolute times use the time of the profile")
 	assert.Equal(t, 1, count(Query{Until: Bound{At: f.clock.Add(-time.Hour)}}))
 	list := f.list("")
 	assert.Equal(t, f.clock, list[0].Last)
@@ -177,7 +177,7 @@ func TestFarFromArrival(t *testing.T) {
 	assert.Empty(t, none, "a series without a profile of that time is not listed")
 }
 
-// Equal uploads count once, and again when the first has gone.
+// Equal uploads count once, and again after the first is evicted.
 func TestEqualUploads(t *testing.T) {
 	f := newFixture(Limits{Memory: 1 << 20, Age: time.Hour, PerSeries: 10})
 	add := func(change func(*Entry)) {

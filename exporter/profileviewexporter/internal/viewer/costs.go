@@ -5,14 +5,14 @@ package viewer
 
 import "github.com/otelpprof/otelpprof/internal/pprofmerge"
 
-// PageBytes is what a page takes of memory beside what its profile costs.
+// PageBytes is the memory of a page in addition to the costs of its profile.
 const PageBytes = 4 << 20
 
-// NameBytes is how much of a name is shown. What a page takes grows with the length of names, many times.
+// NameBytes limits the shown part of a name, since a page needs a multiple of the length of its names.
 const NameBytes = 1024
 
-// CostsOf returns what the parts of a profile cost on a page, in bytes of memory at its peak with what is garbage by then:
-// from the bytes of the profile until the page is there. They are measured, see TestCosts.
+// CostsOf returns the memory costs of the parts of a profile on a page, in bytes. They include the garbage at the peak, from
+// the encoded profile to the finished page. TestCosts measures them.
 func CostsOf(page string) pprofmerge.Costs {
 	costs := pprofmerge.Costs{Sample: 900, Value: 40, Label: 1500, Frame: 300, Line: 1700, LineByte: 18}
 	switch page {

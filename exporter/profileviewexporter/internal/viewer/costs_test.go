@@ -22,10 +22,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
-// shape is that of a profile of random stacks.
+// shape describes a profile of random stacks.
 type shape struct {
 	samples, depth, functions, nameBytes, labels int
-	// distinct is how many frames at the leaf differ from stack to stack.
+	// distinct is the number of frames at the leaf that differ between stacks.
 	distinct int
 	// nameless locations have no functions.
 	nameless bool
@@ -67,7 +67,7 @@ func (s shape) profile() *profile.Profile {
 	return p
 }
 
-// peakOf returns by how much the heap is larger at most while f runs.
+// peakOf returns by how much the heap grows at most while f runs.
 func peakOf(f func()) int64 {
 	read := func() int64 {
 		samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -94,8 +94,8 @@ func peakOf(f func()) int64 {
 	return <-peak
 }
 
-// What a page takes is at most what its profile is said to cost, whatever the shape of that, and a quarter: how much garbage
-// there is depends on when it is collected.
+// The memory of a page is at most the computed cost of its profile, for any shape of profile, plus a quarter: the amount of
+// garbage depends on the time of its collection.
 func TestCosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("renders large profiles")

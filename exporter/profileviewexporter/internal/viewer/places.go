@@ -9,12 +9,13 @@ import (
 )
 
 var (
-	// drawing begins the script that draws a flame graph.
+	// drawing is the beginning of the script that draws a flame graph.
 	drawing = []byte("<script>\n    pprofUnitDefs = ")
-	// places begins the list of where a function is in the stacks. Quotes in names are escaped: no name has this.
+	// places is the beginning of the lists of the positions of functions in stacks. Quotes in names are escaped, so no name
+	// contains it.
 	places = []byte(`"Places":[`)
-	// findPlaces makes these lists of the stacks, as google/pprof does: of each stack the outermost frame of a function. It also lets a
-	// script highlight the boxes of a function.
+	// findPlaces makes these lists from the stacks in the browser, like google/pprof: for each stack, the outermost frame of a
+	// function. It also lets other scripts highlight the boxes of a function.
 	findPlaces = []byte(`<script>
 {
   const draw = stackViewer;
@@ -38,7 +39,8 @@ var (
 `)
 )
 
-// withoutPlaces takes out of a flame graph what its script finds in the stacks: it is most of the page. It changes the page.
+// withoutPlaces removes the lists that findPlaces makes from a flame graph, since they are most of the page. It changes the
+// page in place.
 func withoutPlaces(page []byte) []byte {
 	at := bytes.Index(page, drawing)
 	if at < 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What the script of a page finds by itself is left out, whatever the names are.
+// The lists that the script of a page makes are left out, with any names.
 func TestWithoutPlaces(t *testing.T) {
 	const name = `","Places":[{"x":1}],"<script>` + "\n    pprofUnitDefs = "
 	_, body := render(t, example("main.go", name), "flamegraph", "")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/driver"
 )
 
-// noFiles opens nothing.
+// noFiles refuses to open files.
 type noFiles struct{}
 
 func (noFiles) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, error) {
@@ -19,12 +19,12 @@ func (noFiles) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, err
 
 func (noFiles) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) { return nil, errNoFiles }
 
-// noOutput writes nothing.
+// noOutput refuses to write files.
 type noOutput struct{}
 
 func (noOutput) Open(string) (io.WriteCloser, error) { return nil, errNoFiles }
 
-// flags are a command line of google/pprof.
+// flags is a command line for google/pprof.
 type flags struct {
 	*flag.FlagSet
 	arguments []string
@@ -36,7 +36,7 @@ func newFlags(arguments ...string) *flags {
 	return &flags{FlagSet: set, arguments: arguments}
 }
 
-// StringList is a flag that can come several times; here it never does.
+// StringList returns a repeatable flag. It is never given.
 func (f *flags) StringList(name, value, usage string) *[]*string {
 	return &[]*string{f.String(name, value, usage)}
 }

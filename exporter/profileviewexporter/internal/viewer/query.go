@@ -14,17 +14,17 @@ import (
 // patterns are the parameters of google/pprof that are regular expressions.
 var patterns = []string{"f", "i", "h", "s", "sf", "prunefrom", "tf", "ti", "ts", "th"}
 
-// Parameters are those that the pages read: those of google/pprof, and p, by which the script of a flame graph remembers the
-// function that was chosen.
+// Parameters are the parameters that the pages read: those of google/pprof, and p, in which the script of a flame graph keeps
+// the selected function.
 var Parameters = []string{
 	"calltree", "compact", "dropneg", "ef", "f", "g", "h", "i", "intel", "mean", "n", "nf", "noinlines", "norm", "p", "prunefrom",
 	"rel", "s", "sf", "showcolumns", "si", "sort", "tf", "th", "ti", "trim", "ts", "unit",
 }
 
-// maxPattern is the number of steps of a regular expression that one byte of a name can cost.
+// maxPattern limits the steps of a regular expression, which is the work that one byte of a name can cost.
 const maxPattern = 2000
 
-// CheckQuery tells what is wrong with the parameters of a page: regular expressions that cost too much.
+// CheckQuery returns an error if a regular expression in the parameters has too many steps.
 func CheckQuery(values url.Values) error {
 	for _, name := range patterns {
 		if !cheap(values.Get(name)) {
@@ -34,11 +34,11 @@ func CheckQuery(values url.Values) error {
 	return nil
 }
 
-// WantsLabels tells whether the parameters of a page ask for samples by their labels.
+// WantsLabels returns whether the parameters select samples by their labels.
 func WantsLabels(values url.Values) bool { return values.Get("tf") != "" || values.Get("ti") != "" }
 
-// cheap tells whether a regular expression is small, also when its repetitions are written out. One that is not valid is
-// for google/pprof to refuse.
+// cheap returns whether a regular expression is small with its repetitions expanded. It returns true for an invalid expression,
+// which google/pprof refuses.
 func cheap(pattern string) bool {
 	if len(pattern) > maxPattern {
 		return false

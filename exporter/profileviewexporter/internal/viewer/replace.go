@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// The functions below change a page in place where its capacity allows it: pages are large, and have many replacements.
+// The functions below change a page in place if its capacity allows that, since pages are large and have many replacements.
 
-// replaceFirst replaces the first occurrence of a text.
+// replaceFirst replaces the first occurrence of a text. The result can share the memory of the page.
 func replaceFirst(page []byte, from, to string) []byte {
 	if at := bytes.Index(page, []byte(from)); at >= 0 {
 		page = slices.Replace(page, at, at+len(from), []byte(to)...)
@@ -19,7 +19,7 @@ func replaceFirst(page []byte, from, to string) []byte {
 	return page
 }
 
-// replaceAll replaces all occurrences of a text.
+// replaceAll replaces all occurrences of a text. The result can share the memory of the page.
 func replaceAll(page []byte, from, to string) []byte {
 	for begin := 0; ; {
 		at := bytes.Index(page[begin:], []byte(from))

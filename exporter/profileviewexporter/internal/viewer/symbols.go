@@ -11,8 +11,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// NameFunctions gives a name to each function of a profile that has none, and a function to each location without: the
-// binary and the offset in it. It returns how many locations have no symbols.
+// NameFunctions names each function without a name, and adds a function to each location without one. The name is the binary
+// and the offset in it. NameFunctions returns the number of locations without symbols.
 func NameFunctions(p *profile.Profile) (unnamed int) {
 	names := names{profile: p, byName: map[string]*profile.Function{}}
 	for _, f := range p.Function {
@@ -42,14 +42,14 @@ func NameFunctions(p *profile.Profile) (unnamed int) {
 	return unnamed
 }
 
-// names makes functions of locations.
+// names makes functions for locations.
 type names struct {
 	profile *profile.Profile
 	byName  map[string]*profile.Function
 	lastID  uint64
 }
 
-// function returns the function that stands for a location.
+// function returns the function for a location.
 func (n *names) function(l *profile.Location) *profile.Function {
 	name := placeName(l)
 	if f := n.byName[name]; f != nil {
@@ -62,7 +62,7 @@ func (n *names) function(l *profile.Location) *profile.Function {
 	return f
 }
 
-// placeName names a location by its binary and the offset in that.
+// placeName returns the binary of a location and the offset in it.
 func placeName(l *profile.Location) string {
 	offset, binary := l.Address, ""
 	if m := l.Mapping; m != nil && m.File != "" {

@@ -1,12 +1,11 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package viewer shows a profile on the web pages of google/pprof, those of them that open no file and run no program.
+// Package viewer shows a profile on those web pages of google/pprof that open no file and start no program.
 package viewer // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
 
 import (
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
 	"html"
@@ -22,44 +21,51 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Pages are the names of the pages. All others of google/pprof are left out: source and disasm open local files that a
-// profile names, saveconfig and deleteconfig write to the disk, graph runs a program.
+// Pages are the names of the available pages. The others of google/pprof are left out: source and disasm open local files that
+// a profile names, saveconfig and deleteconfig write to the disk, graph starts a program.
 var Pages = []string{"flamegraph", "top", "peek"}
 
 var (
-	// links are those to pages that are left out.
+	// links matches the links to pages that are left out.
 	links = regexp.MustCompile(`<a [^>]*href="\./(graph|source|disasm|download)"[^>]*>[^<]*</a>`)
-	// saving is what would save a configuration. The scripts of the pages want it to be there.
+	// saving matches the form that saves a configuration. The scripts of the pages need such an element.
 	saving = regexp.MustCompile(`<a [^>]*id="save-config"[^>]*>[^<]*</a>\s*<hr>`)
 )
 
-// ErrTooLarge says that a page is larger than it may be.
+// ErrTooLarge is the error for a page that exceeds its limit.
 var ErrTooLarge = errors.New("the page is too large")
 
 var (
-	errNoFiles   = errors.New("files are not opened here")
-	errNoNetwork = errors.New("nothing is fetched here")
+	errNoFiles   = errors.New("the viewer opens no files")
+	errNoNetwork = errors.New("the viewer uses no network")
 )
 
-// creating is held while the pages of a profile are made: google/pprof has one configuration for all of them, and asks
-// the environment for the user's own.
+// creating is locked while google/pprof creates the pages of a profile: it has one configuration for all profiles, and reads
+// the configuration directory of the user from the environment.
 var creating sync.Mutex
 
-// Additions are what a page has beside that of google/pprof.
+// Additions are the parts of a page that google/pprof does not have.
 type Additions struct {
-	// Title is the text of the page's title, Bar the HTML above its menu, Notice a text below that. All may be empty.
-	Title  string
-	Bar    []byte
+	// Notice is a text below the menu. It can be empty.
 	Notice string
-	// Layout is the class of a flame graph's page, and Beside the HTML that stands beside the graph.
-	Layout string
+	// Beside is the HTML beside a flame graph. It can be empty.
 	Beside []byte
 }
 
-// Render answers a request for a page with what it says about p: a status, and HTML or, with another status than 200, the
-// text of an error. p belongs to the viewer then. A page of more than limit bytes is the error [ErrTooLarge]. Rendering
-// cannot be ended early: what it takes is to be bounded before, by [CostsOf].
-func Render(r *http.Request, p *profile.Profile, page string, additions Additions, limit int64) (status int, body []byte, err error) {
+// Render draws a page of p for a request. It returns an HTTP status, and for the status 200 the HTML that follows the result of
+// [Begin], else the text of an error. It takes ownership of p. A page of more than limit bytes returns [ErrTooLarge]. Rendering
+// cannot be interrupted: the caller must limit its cost before, by [CostsOf].
+func Render(r *http.Request, p *profile.Profile, page string, additions Additions, limit int64) (status int, rest []byte, err error) {
+	status, body, err := draw(r, p, page, limit)
+	if err != nil || status != http.StatusOK {
+		return status, body, err
+	}
+	_, rest, _ = bytes.Cut(body, []byte(beginOfBody))
+	return status, adapt(withoutPlaces(rest), additions), nil
+}
+
+// draw returns a page of google/pprof without changes.
+func draw(r *http.Request, p *profile.Profile, page string, limit int64) (status int, body []byte, err error) {
 	if !cheap(p.DropFrames) || !cheap(p.KeepFrames) {
 		p.DropFrames, p.KeepFrames = "", ""
 	}
@@ -69,68 +75,41 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 	}
 	handler := handlers["/"+page]
 	if handler == nil || !slices.Contains(Pages, page) {
-		return 0, nil, fmt.Errorf("cannot make the page: there is none of the name %q", page)
+		return 0, nil, fmt.Errorf("cannot make the page: there is no page %q", page)
 	}
 	answer := &recorder{header: http.Header{}, status: http.StatusOK, limit: limit}
 	handler.ServeHTTP(answer, r)
 	if answer.tooLarge {
 		return 0, nil, fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, limit)
 	}
-	if answer.status != http.StatusOK {
-		return answer.status, answer.body, nil
-	}
-	return answer.status, adapt(withoutPlaces(answer.body), additions), nil
+	return answer.status, answer.body, nil
 }
 
-//go:embed head.html
-var head []byte
-
-// Head is what stands in the head of all pages: the style of the bar, among others.
-func Head() string { return string(head) }
-
-// errorsOfPage is where the pages of google/pprof tell what went wrong, below their menu.
+// errorsOfPage is the element below the menu in which google/pprof shows errors.
 const errorsOfPage = `<div id="errors">`
 
-// graph is where google/pprof draws a flame graph.
+// graph is the element in which google/pprof draws a flame graph.
 const graph = `<div id="stack-holder">
     <div id="stack-chart"></div>
   </div>
 `
 
-// adapt takes the links out of a page that lead nowhere, has its title lead to the list of profiles, and adds our style
-// and what else it is to have.
-func adapt(page []byte, additions Additions) []byte {
+// adapt removes the links to pages that are left out, links the title to the list of profiles, and adds the additions.
+func adapt(body []byte, additions Additions) []byte {
 	if additions.Notice != "" {
 		shown := `<section id="notice" aria-label="Notice">` + html.EscapeString(additions.Notice) + `</section>` + errorsOfPage
-		page = replaceFirst(page, errorsOfPage, shown)
+		body = replaceFirst(body, errorsOfPage, shown)
 	}
-	if additions.Title != "" {
-		page = replaceTitle(page, additions.Title)
-	}
-	page = replaceFirst(page, "<body>", "<body>\n"+string(additions.Bar))
-	page = replaceFirst(page, "<html>", `<html lang="en" class="`+html.EscapeString(additions.Layout)+`">`)
 	if len(additions.Beside) > 0 {
-		page = replaceFirst(page, graph, `<div id="both">`+graph+string(additions.Beside)+"</div>")
+		body = replaceFirst(body, graph, `<div id="both">`+graph+string(additions.Beside)+"</div>")
 	}
-	page = accessible(page)
-	page = replaceMatches(page, links, "")
-	page = replaceMatches(page, saving, `<a id="save-config" hidden></a>`)
-	page = replaceFirst(page, `<a href="./">pprof</a>`, `<a href="../../../" title="All profiles">pprof</a>`)
-	return replaceFirst(page, "</head>", string(head)+"</head>")
+	body = accessible(body)
+	body = replaceMatches(body, links, "")
+	body = replaceMatches(body, saving, `<a id="save-config" hidden></a>`)
+	return replaceFirst(body, `<a href="./">pprof</a>`, `<a href="../../../" title="All profiles">pprof</a>`)
 }
 
-// replaceTitle changes the title of a page. The first one there is its own: names of others are escaped.
-func replaceTitle(page []byte, title string) []byte {
-	before, rest, found := bytes.Cut(page, []byte("<title>"))
-	text, _, ended := bytes.Cut(rest, []byte("</title>"))
-	if !found || !ended {
-		return page
-	}
-	begin := len(before) + len("<title>")
-	return slices.Replace(page, begin, begin+len(text), []byte(html.EscapeString(title))...)
-}
-
-// recorder keeps an answer, up to a limit.
+// recorder keeps an answer in memory, up to a limit.
 type recorder struct {
 	header   http.Header
 	status   int
@@ -160,7 +139,7 @@ func handlersOf(p *profile.Profile) (handlers map[string]http.Handler, err error
 		Fetch:         source,
 		Sym:           source,
 		Obj:           noFiles{},
-		UI:            silence{},
+		UI:            nullUI{},
 		Writer:        noOutput{},
 		HTTPTransport: noNetwork{},
 		HTTPServer: func(args *driver.HTTPServerArgs) error {
@@ -171,8 +150,8 @@ func handlersOf(p *profile.Profile) (handlers map[string]http.Handler, err error
 	return handlers, err
 }
 
-// withoutSettings makes google/pprof find no settings of a user, neither where there is no home nor where there is one: a
-// page would show them. What it returns undoes it.
+// withoutSettings makes google/pprof ignore the settings of the user, which a page would show. The result restores the
+// environment.
 func withoutSettings() func() {
 	name := "XDG_CONFIG_HOME"
 	switch runtime.GOOS {
@@ -184,7 +163,7 @@ func withoutSettings() func() {
 		name = "home"
 	}
 	before, had := os.LookupEnv(name)
-	// No file can be below a device. On Windows the name is one that has no drive.
+	// No file can be below the null device. On Windows, the name has no drive.
 	_ = os.Setenv(name, os.DevNull)
 	return func() {
 		if had {
@@ -195,7 +174,7 @@ func withoutSettings() func() {
 	}
 }
 
-// source gives google/pprof the profile. It hides the names of files from it while it could look for them.
+// source gives the profile to google/pprof. It hides the file names of mappings while google/pprof searches for these files.
 type source struct {
 	profile *profile.Profile
 	files   []hidden
@@ -215,7 +194,7 @@ func (s *source) Fetch(string, time.Duration, time.Duration) (*profile.Profile, 
 	return s.profile, "", nil
 }
 
-// Symbolize comes after the search for files, and brings the names back.
+// Symbolize restores the file names. It is called after the search for files.
 func (s *source) Symbolize(_ string, _ driver.MappingSources, p *profile.Profile) error {
 	for i, f := range s.files {
 		if i < len(p.Mapping) {
@@ -225,15 +204,15 @@ func (s *source) Symbolize(_ string, _ driver.MappingSources, p *profile.Profile
 	return nil
 }
 
-// silence is a user who says nothing and hears nothing: errors are on the pages.
-type silence struct{}
+// nullUI discards prompts and output. The pages show the errors.
+type nullUI struct{}
 
-func (silence) ReadLine(string) (string, error)     { return "", errNoFiles }
-func (silence) Print(...any)                        {}
-func (silence) PrintErr(...any)                     {}
-func (silence) IsTerminal() bool                    { return false }
-func (silence) WantBrowser() bool                   { return false }
-func (silence) SetAutoComplete(func(string) string) {}
+func (nullUI) ReadLine(string) (string, error)     { return "", errNoFiles }
+func (nullUI) Print(...any)                        {}
+func (nullUI) PrintErr(...any)                     {}
+func (nullUI) IsTerminal() bool                    { return false }
+func (nullUI) WantBrowser() bool                   { return false }
+func (nullUI) SetAutoComplete(func(string) string) {}
 
 type noNetwork struct{}
 

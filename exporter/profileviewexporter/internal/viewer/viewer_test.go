@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -34,12 +35,38 @@ func example(file, function string) *profile.Profile {
 func render(t *testing.T, p *profile.Profile, page, query string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x/"+page+query, http.NoBody)
-	status, body, err := Render(r, p, page, Additions{}, 1<<30)
+	status, rest, err := Render(r, p, page, Additions{}, 1<<30)
 	require.NoError(t, err)
-	return status, string(body)
+	if status != http.StatusOK {
+		return status, string(rest)
+	}
+	beginning, err := Begin(page, "example", "icicle", nil)
+	require.NoError(t, err)
+	return status, string(beginning) + string(rest)
 }
 
-// Without a home, as in an image without a user; and nothing of the user's own is shown where there is one.
+// The part before the body depends on the profile only in the title.
+func TestBegin(t *testing.T) {
+	for _, page := range Pages {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+page, http.NoBody)
+		status, body, err := draw(r, example("a", "main.work"), page, 1<<30)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status)
+		above, _, found := strings.Cut(string(body), "<body>")
+		require.True(t, found)
+		beginning, err := Begin(page, "<title>", "flame", []byte("<nav>"))
+		require.NoError(t, err)
+		title := regexp.MustCompile(`<title>.*</title>`)
+		want := title.ReplaceAllString(above, "<title>&lt;title&gt;</title>")
+		want = strings.Replace(want, "<html>", `<html lang="en" class="flame">`, 1)
+		want = strings.Replace(want, "</head>", Head()+"</head>", 1)
+		assert.Equal(t, want+"<body>\n<nav>\n", string(beginning), page)
+	}
+	_, err := Begin("source", "", "", nil)
+	require.ErrorContains(t, err, "there is no page")
+}
+
+// Rendering works without a home directory, as in an image without users, and never shows settings of the user.
 func TestRenderWithoutHome(t *testing.T) {
 	home := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "pprof"), 0o700))
@@ -77,7 +104,7 @@ func TestRenderRefusesOtherPages(t *testing.T) {
 	}
 }
 
-// A profile can name any file and any function; neither is opened, and both are only text.
+// A profile can name any file and function. The viewer opens no file, and shows both as text only.
 func TestRenderOpensNothing(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("hidden content"), 0o600))
@@ -108,7 +135,7 @@ func TestRenderConcurrently(t *testing.T) {
 	all.Wait()
 }
 
-// Whatever the query is, there is an answer, and it has no file in it.
+// Every query has an answer, and no answer contains a file.
 func FuzzRender(f *testing.F) {
 	for _, query := range []string{"f=main", "g=lines&si=cpu", "n=1&nf=0.1", "tagroot=x&sf=(", "u=hours&mean=t", "h=%00", "source_path=/etc&trim_path=/"} {
 		f.Add(query)

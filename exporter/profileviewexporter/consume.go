@@ -19,17 +19,16 @@ import (
 
 func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error {
 	if v.pages == nil {
-		return errors.New("cannot hold profiles before the start")
+		return errors.New("cannot accept profiles before the start")
 	}
 	tenant := v.cfg.Tenant.Of(ctx)
-	// A repetition would hold profiles twice: a request that was begun is done to its end. One that found no memory for its
-	// first profile comes again.
-	ctx, claim := v.memory.Claim(context.WithoutCancel(ctx))
-	defer claim.Release()
+	// A retry could add profiles twice, so a message is retried only if there was no memory for its first profile.
+	ctx, working := v.memory.Begin(context.WithoutCancel(ctx))
+	defer working.Release()
 	begun := false
-	payloads := v.encoder.AllReserving(pd, claim.Reserve(ctx, delivery.ForEncoder))
+	payloads := v.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
 	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		err := v.hold(ctx, payload, tenant, claim.Reserve(ctx, delivery.ForBody))
+		err := v.addPprof(ctx, payload, tenant, working.Reserve(ctx, delivery.ForBody))
 		if _, lost := errors.AsType[*delivery.Refusal](err); err != nil && !lost && (begun || errors.Is(err, pprof.ErrTooLarge)) {
 			err = delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
@@ -38,34 +37,34 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	})
 }
 
-// hold takes one pprof into the store. What alone is larger than the store, or than what a request may merge, is lost.
-func (v *viewExporter) hold(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
+// addPprof adds one pprof to the store. A pprof that is larger than max_memory or max_request_size is refused.
+func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
 	if size := int64(len(payload.Pprof)); size > v.cfg.MaxRequestSize {
 		return delivery.Refuse(payload, delivery.ReasonTooLarge,
-			fmt.Errorf("cannot hold a profile of %d bytes, max_request_size is %d", size, v.cfg.MaxRequestSize))
+			fmt.Errorf("cannot store a profile of %d bytes, max_request_size is %d", size, v.cfg.MaxRequestSize))
 	}
-	if err := reserve(holdCost * int64(len(payload.Pprof))); err != nil {
-		return fmt.Errorf("cannot hold a profile: %w", err)
+	if err := reserve(storeCost * int64(len(payload.Pprof))); err != nil {
+		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	e, err := entryOf(payload, tenant, time.Now())
 	if err == nil && v.foreign {
 		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error {
-			return reserve(holdCost*int64(len(payload.Pprof)) + bytes)
+			return reserve(storeCost*int64(len(payload.Pprof)) + bytes)
 		})
 	}
 	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrTooLarge) {
-		return fmt.Errorf("cannot hold a profile: %w", err)
+		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	if err != nil {
 		return delivery.Refuse(payload, delivery.ReasonInvalid, err)
 	}
 	if !v.store.Add(e) {
 		return delivery.Refuse(payload, delivery.ReasonTooLarge,
-			fmt.Errorf("cannot hold a profile of %d compressed bytes, max_memory is %d", len(e.Compressed), v.cfg.MaxMemory))
+			fmt.Errorf("cannot store a profile of %d compressed bytes, max_memory is %d", len(e.Compressed), v.cfg.MaxMemory))
 	}
 	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil
 }
 
-// holdCost is how many times its size a profile takes while it is compressed and its head is read.
-const holdCost = 3
+// storeCost is the memory to compress a profile and read its header, as a multiple of its size.
+const storeCost = 3
