@@ -66,8 +66,8 @@ func newHealth(owner *targetDiscovery, one mechanism) *health {
 	case *kubernetes.SDConfig:
 		h.expiry = watchFailing
 	case *file.SDConfig:
-		// A file that was removed, or has no targets any more, sends nothing.
-		h.expiry = 2 * time.Duration(config.RefreshInterval)
+		// A file that was removed, or has no targets any more, sends nothing. A busy machine can delay the next refresh.
+		h.expiry = max(2*time.Duration(config.RefreshInterval), 2*checkInterval)
 	}
 	return h
 }

@@ -108,7 +108,7 @@ func TestDatadogTimes(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.post(t, "/profiling/v1/input", formOf("b", "cpu.pprof", string(plain(t, p)), "event", event), asForm...).status)
 	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
 	assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
-	assert.EqualValues(t, 3_000_000_000, profile.DurationNano())
+	assert.Equal(t, uint64(3_000_000_000), profile.DurationNano())
 }
 
 // TestDatadogPartial: the valid profiles of an upload are accepted, and the answer names the invalid ones.

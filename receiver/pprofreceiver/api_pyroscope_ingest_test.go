@@ -101,7 +101,7 @@ func TestIngestForms(t *testing.T) {
 			assert.Empty(t, got.text)
 			assert.Equal(t, map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}, sums(r.sink.one(t)))
 			assert.Equal(t, map[string]any{"service.name": "app"}, r.sink.resource(t))
-			assert.EqualValues(t, 1_700_000_000_000_000_000, r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Time())
+			assert.EqualValues(t, int64(1_700_000_000_000_000_000), r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Time())
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
 // arrive begins an arrival of the bytes that are written to the pipe. If the arrival ends early, the pipe is closed.
@@ -136,7 +137,7 @@ func TestBodyRate(t *testing.T) {
 // TestStallingTenants: 64 connections of different tenants send 64 kB each and stall. They fill their part of the budget,
 // and no other request waits.
 func TestStallingTenants(t *testing.T) {
-	r := runOn(t, withBudget(budget.New(8<<20, 5*time.Second)), func(_ *Config, s *ServerConfig) {
+	r := runOn(t, budgettest.NewHost(budget.New(8<<20, 5*time.Second)), func(_ *Config, s *ServerConfig) {
 		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 4, 2, 0
 	})
 	for i := range 64 {
@@ -154,7 +155,7 @@ func TestStallingTenants(t *testing.T) {
 
 // TestRefusedArrivalIsAnswered: a client that stalled gets the error, over HTTP/1 and HTTP/2.
 func TestRefusedArrivalIsAnswered(t *testing.T) {
-	r := runOn(t, withBudget(budget.New(4*firstBufferBytes, time.Second)), nil)
+	r := runOn(t, budgettest.NewHost(budget.New(4*firstBufferBytes, time.Second)), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}

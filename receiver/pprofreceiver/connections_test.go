@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
 // TestManyConnections: an honest client is served while another client opens the maximum number of connections.
@@ -35,7 +36,7 @@ func TestManyConnections(t *testing.T) {
 // first.
 func TestManyStreams(t *testing.T) {
 	const fit, streams = 20, 100
-	r := runOn(t, withBudget(budget.New(2*fit*(requestBytes+1<<10), 5*time.Second)), nil)
+	r := runOn(t, budgettest.NewHost(budget.New(2*fit*(requestBytes+1<<10), 5*time.Second)), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}

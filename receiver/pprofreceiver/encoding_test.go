@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
 // encoders are the encodings that the APIs do not decode themselves.
@@ -53,7 +54,7 @@ func TestEncodings(t *testing.T) {
 	for encoding, encode := range encoders {
 		t.Run(encoding, func(t *testing.T) {
 			b := budget.New(1<<30, 0)
-			r := runOn(t, withBudget(b), nil)
+			r := runOn(t, budgettest.NewHost(b), nil)
 			send := func(body []byte) reply { return r.post(t, "/v1/pprof", body, "Content-Encoding", encoding) }
 			got := send(encode(t, profile))
 			require.Equal(t, http.StatusNoContent, got.status, got.text)

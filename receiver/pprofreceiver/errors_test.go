@@ -11,11 +11,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"reflect"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.yaml.in/yaml/v3"
 
@@ -68,8 +70,16 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// apiNames are all values of the attribute api.
-var apiNames = []string{"pprof", "pyroscope_ingest", "pyroscope_push", "datadog", "parca", nameUnknown, nameRemote, nameScrape, nameFile, nameSelf}
+// apiNames returns all values of the attribute api: the names of the APIs, and those of the sections that fetch profiles.
+func apiNames() []string {
+	names := []string{nameUnknown, nameRemote, nameScrape, nameFile, nameSelf}
+	for field := range reflect.TypeFor[APIsConfig]().Fields() {
+		if field.IsExported() {
+			names = append(names, field.Tag.Get(confmap.MapstructureTag))
+		}
+	}
+	return names
+}
 
 // TestAnswersAreComplete compares the answers with the reasons in metadata.yaml.
 func TestAnswersAreComplete(t *testing.T) {
@@ -93,7 +103,7 @@ func TestAnswersAreComplete(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &promised))
 	assert.ElementsMatch(t, promised.Attributes["reason"].Enum, reasons)
 	assert.ElementsMatch(t, promised.Attributes["kind"].Enum, kinds)
-	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames)
+	assert.ElementsMatch(t, promised.Attributes["api"].Enum, apiNames())
 	outcomes := []string{outcomeOK, outcomeBaseline, outcomeUnreachable, outcomeBadAnswer, outcomeProfilerBusy}
 	for _, class := range []class{
 		classTooLarge, classMalformed, classNotPprof, classBusy, classMemory, classConsumerUnavailable, classConsumerRejected, classAborted,

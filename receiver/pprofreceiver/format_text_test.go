@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -50,7 +51,7 @@ func TestIngestFormats(t *testing.T) {
 			assert.Equal(t, test.want, sums(r.sink.one(t)))
 			assert.Equal(t, test.service, r.sink.resource(t)["service.name"])
 			first := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
-			assert.EqualValues(t, 1_700_000_000_000_000_000, first.Time())
+			assert.EqualValues(t, int64(1_700_000_000_000_000_000), first.Time())
 			assert.Equal(t, test.profile, profileName(r.sink.one(t), first))
 			r.assertRefusals(t, nil)
 		})
@@ -90,7 +91,7 @@ func TestQueryFormats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := budget.New(1<<30, 0)
-			r := runOn(t, withBudget(b), nil)
+			r := runOn(t, budgettest.NewHost(b), nil)
 			body := plain(t, cpuProfile(2))
 			if test.file != "" {
 				body = profiletest.Format(t, test.file)
@@ -143,7 +144,7 @@ func TestFormatRefusals(t *testing.T) {
 
 // TestFormatMemory: without memory the answer is the same as for a pprof.
 func TestFormatMemory(t *testing.T) {
-	r := runOn(t, withBudget(budget.New(4<<20, 0)), nil)
+	r := runOn(t, budgettest.NewHost(budget.New(4<<20, 0)), nil)
 	var text strings.Builder
 	for i := range 20_000 {
 		text.WriteString("a;" + url.QueryEscape(strings.Repeat("x", i%500)) + "y;z 1\n")

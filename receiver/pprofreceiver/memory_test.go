@@ -17,33 +17,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componenttest"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
-
-// budgetExtension is an extension that has a memory budget.
-type budgetExtension struct {
-	component.StartFunc
-	component.ShutdownFunc
-	budget *budget.Budget
-}
-
-func (e *budgetExtension) MemoryBudget() *budget.Budget { return e.budget }
-
-type budgetHost struct {
-	component.Host
-	extension *budgetExtension
-}
-
-func (h *budgetHost) GetExtensions() map[component.ID]component.Component {
-	return map[component.ID]component.Component{component.MustNewID("memory_budget"): h.extension}
-}
-
-func withBudget(b *budget.Budget) component.Host {
-	return &budgetHost{Host: componenttest.NewNopHost(), extension: &budgetExtension{budget: b}}
-}
 
 func used(b *budget.Budget) int64 {
 	bytes, _ := b.Used()
@@ -115,7 +92,7 @@ func TestScrapedMemory(t *testing.T) {
 		assert.Positive(t, budget.FromContext(ctx).Bytes())
 		return nil
 	}}
-	r := runInto(t, withBudget(b), cfg, next)
+	r := runInto(t, budgettest.NewHost(b), cfg, next)
 	r.waitOutcome(t, outcomeBaseline, 1)
 	r.sink.wait(t, 3)
 	assert.GreaterOrEqual(t, used(b), int64(20*counterBytes), "10 samples of 2 types are remembered")
@@ -133,7 +110,7 @@ func TestScrapedMemoryExhausted(t *testing.T) {
 	section := cfg.Remote.GetOrInsertDefault()
 	section.Schedule = soon()
 	section.HTTP.Endpoint = to.URL
-	r := runInto(t, withBudget(b), cfg, &sink{})
+	r := runInto(t, budgettest.NewHost(b), cfg, &sink{})
 	r.waitOutcome(t, "memory_budget", 1)
 	others.Release()
 	r.waitOutcome(t, outcomeOK, 1)
@@ -172,7 +149,7 @@ func TestMemoryIsHeld(t *testing.T) {
 	for name, send := range requests(t) {
 		t.Run(name, func(t *testing.T) {
 			b := budget.New(64<<20, 0)
-			r := runOn(t, withBudget(b), nil)
+			r := runOn(t, budgettest.NewHost(b), nil)
 			r.sink.consume = func(ctx context.Context) error {
 				assert.Positive(t, used(b))
 				assert.Equal(t, used(b), budget.FromContext(ctx).Bytes())
@@ -198,7 +175,7 @@ func TestMemoryExhausted(t *testing.T) {
 		for _, free := range []int64{0, 70 << 10} {
 			t.Run(name, func(t *testing.T) {
 				b := budget.New(size, 10*time.Millisecond)
-				r := runOn(t, withBudget(b), nil)
+				r := runOn(t, budgettest.NewHost(b), nil)
 				r.sink.consume = func(context.Context) error { return nil }
 				others, err := b.Reserve(t.Context(), size-free)
 				require.NoError(t, err)
@@ -221,7 +198,7 @@ func TestMemoryTooLarge(t *testing.T) {
 	for i := range 9_000 {
 		large.Comments = append(large.Comments, fmt.Sprintf("%0200d", i))
 	}
-	r := runOn(t, withBudget(budget.New(1<<20, time.Minute)), nil)
+	r := runOn(t, budgettest.NewHost(budget.New(1<<20, time.Minute)), nil)
 	for _, body := range [][]byte{gz(t, plain(t, large)), bytes.Repeat([]byte("incompressible"), 1<<18)} {
 		got := r.post(t, "/v1/pprof", body)
 		assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)

@@ -47,6 +47,14 @@ func TestReadmeSnippets(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesEveryFormat: the README has each format that a request can name.
+func TestReadmeNamesEveryFormat(t *testing.T) {
+	text := readme(t)
+	for name := range strings.SplitSeq(textFormats, ", ") {
+		assert.Contains(t, text, "`"+name+"`")
+	}
+}
+
 // TestReadmeNamesEveryOption: the README has each option, with its default if that is a number or text.
 func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)

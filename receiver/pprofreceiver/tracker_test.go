@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/discovery"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 )
@@ -74,7 +75,7 @@ func TestGaugesAreNotRemembered(t *testing.T) {
 	section.Schedule = soon()
 	section.Targets = []TargetConfig{{Endpoint: to.URL}}
 	section.Profiles = []ScrapedProfile{{Name: profileAllocs}}
-	r := runInto(t, withBudget(b), cfg, &sink{})
+	r := runInto(t, budgettest.NewHost(b), cfg, &sink{})
 	r.waitOutcome(t, outcomeBaseline, 1)
 	assert.EqualValues(t, 10, remembered(r))
 }
@@ -109,7 +110,7 @@ func TestDiscoveredMemory(t *testing.T) {
 	b := budget.New(64<<20, 0)
 	found := &someDiscovery{}
 	host := hostOf(found)
-	host.extensions[component.MustNewID("memory_budget")] = &budgetExtension{budget: b}
+	host.extensions[budgettest.ID] = &budgettest.Extension{Budget: b}
 	r := runScrape(t, host, func(cfg *ScrapeConfig) {
 		cfg.Discovery = []component.ID{discoveryID}
 		cfg.Schedule.CollectionInterval = 20 * time.Millisecond

@@ -54,22 +54,20 @@ const payloadFormat = "collapsed"
 //
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	b, plain, err := profilebuilder.New(payload, src, profilebuilder.Options{
+	shared := profilebuilder.Options{
 		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
+	}
+	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}
+		switch options.Form {
+		case Groups, Lines:
+			r.readText(plain, options.Form == Groups)
+		case Trie:
+			r.readTrie(plain)
+		case Tree:
+			r.readTree(plain)
+		}
 	})
-	if err != nil {
-		return pprofile.Profiles{}, b.Stats(), err
-	}
-	r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}
-	switch options.Form {
-	case Groups, Lines:
-		r.readText(plain, options.Form == Groups)
-	case Trie:
-		r.readTrie(plain)
-	case Tree:
-		r.readTree(plain)
-	}
-	return b.Finish()
 }
 
 func profileOf(src *pprof.Source, period int64) profilebuilder.Profile {

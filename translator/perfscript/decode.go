@@ -40,14 +40,12 @@ const payloadFormat = "perf_script"
 //
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	b, plain, err := profilebuilder.New(payload, src, profilebuilder.Options{
+	shared := profilebuilder.Options{
 		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
-	})
-	if err != nil {
-		return pprofile.Profiles{}, b.Stats(), err
 	}
-	r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}}
-	r.readText(plain)
-	r.describeEvents()
-	return b.Finish()
+	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{Builder: b, byEvent: map[eventKey]*eventProfile{}}
+		r.readText(plain)
+		r.describeEvents()
+	})
 }

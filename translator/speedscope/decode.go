@@ -39,13 +39,11 @@ const payloadFormat = "speedscope"
 //
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
-	b, plain, err := profilebuilder.New(payload, src, profilebuilder.Options{
+	shared := profilebuilder.Options{
 		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
-	})
-	if err != nil {
-		return pprofile.Profiles{}, b.Stats(), err
 	}
-	r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed}, types: src.SampleTypes}
-	b.Fail(r.readFile())
-	return b.Finish()
+	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed}, types: src.SampleTypes}
+		b.Fail(r.readFile())
+	})
 }

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
@@ -23,11 +25,11 @@ type Options struct {
 	Limits pprof.Limits
 	// PayloadFormat is the original_payload_format.
 	PayloadFormat string
-	// IncludeOriginalPayload makes Finish copy the payload into each profile.
+	// IncludeOriginalPayload copies the payload into each profile.
 	IncludeOriginalPayload bool
 }
 
-// Builder builds one message. Create it with [New]. It keeps the first error and ignores everything that is added after
+// Builder builds one message. [Decode] creates it. It keeps the first error and ignores everything that is added after
 // it.
 type Builder struct {
 	dict     *dictionary.Builder
@@ -46,13 +48,20 @@ type Builder struct {
 	err      error
 }
 
-// New returns a Builder and the decompressed payload. If the payload is not compressed, this is payload itself.
-func New(payload []byte, src pprof.Source, options Options) (*Builder, []byte, error) {
+// Decode calls read with a new Builder and the decompressed payload, and returns the message that read has built. If the payload is
+// not compressed, read gets payload itself. read reports an error with [Builder.Fail]. On an error, the message is empty.
+func Decode(
+	payload []byte, src pprof.Source, options Options, read func(b *Builder, plain []byte),
+) (pprofile.Profiles, pprof.DecodeStats, error) {
 	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
 	b.reserved.reserve = src.Reserve
 	plain, err := b.inflate(payload)
 	b.stats.InflatedBytes = len(plain)
-	return b, plain, err
+	if err != nil {
+		return pprofile.Profiles{}, b.statsOfRefused(), err
+	}
+	read(b, plain)
+	return b.finish()
 }
 
 func (b *Builder) inflate(payload []byte) ([]byte, error) {
@@ -87,8 +96,8 @@ func (b *Builder) AddPosition(format string, args ...any) {
 	}
 }
 
-// Stats returns the statistics of a payload that was refused.
-func (b *Builder) Stats() pprof.DecodeStats {
+// statsOfRefused returns the statistics of a payload that was refused.
+func (b *Builder) statsOfRefused() pprof.DecodeStats {
 	return pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Finish returns the message: one resource, one scope, and the profiles in the order of AddProfile. Equal payloads with
+// finish returns the message: one resource, one scope, and the profiles in the order of AddProfile. Equal payloads with
 // equal sources get equal profile ids. On an error, the message is empty.
-func (b *Builder) Finish() (pprofile.Profiles, pprof.DecodeStats, error) {
+func (b *Builder) finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 	pd := pprofile.NewProfiles()
 	b.Reserve(0)
 	if b.err == nil {
 		b.write(pd)
 	}
 	if b.err != nil {
-		return pprofile.Profiles{}, b.Stats(), b.err
+		return pprofile.Profiles{}, b.statsOfRefused(), b.err
 	}
 	b.dict.WriteTo(pd.Dictionary())
 	b.stats.MessageBytes = baseBytes + b.reserved.message + b.dict.MessageBytes()
