@@ -23,12 +23,16 @@ PKGS      ?= ./...
 TESTFLAGS ?=
 # A package may take so long: on a busy machine the largest take minutes.
 TIMEOUT   := -timeout 30m
-# What make check compares with.
+# What make check and make bench-paired compare with.
 BASE      ?= HEAD
 # Executions of each fuzz target, and measurements of each benchmark.
 FUZZTIME  ?= 100000x
 BENCHCOUNT ?= 6
 BENCHTIME  ?= 0.5s
+# More options of test/clients/speed, such as -uploads 100 for a shorter run.
+SPEEDFLAGS ?=
+# How long bench-latency sends uploads.
+DURATION ?= 1m
 # How long uploads are sent while faults happen.
 SOAK_DURATION ?= 15m
 # Where the figures go; empty is nowhere.
@@ -169,7 +173,8 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 	} | $(SUMMARY)
 
 .PHONY: test-386
-test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-bit program (amd64 Linux runs it)
+test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-bit program (amd64 Linux runs it); all else compiles
+	@GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TIMEOUT) $(TESTFLAGS) ./translator/... $(foreach package,\
 		budget dedup dictionary inflate otlpwire pprofmerge pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
 
@@ -205,35 +210,60 @@ soak: $(BINARY) ## N uploads to the running binary: memory flat, no goroutine le
 soak-faults: $(BINARY) $(call tool,soak) ## Load on all receivers while faults happen; then an account of every upload, in docs/reliability.md (SOAK_DURATION=15m)
 	@$(call tool,soak) -binary $(BINARY) -duration $(SOAK_DURATION) -report '$(SOAK_REPORT)'
 
-# measure runs the benchmarks of a package in its directory: directory, name of the test binary, which ones, for how long.
-measure = (cd $(1) && $(CURDIR)/_build/bench-$(2).test -test.run '^$$' -test.bench '$(3)' -test.benchtime $(4) -test.cpu 1 -test.benchmem -test.timeout 60m)
+# The packages with benchmarks: name of the test binary, directory, which ones, for how long. To narrow them:
+# make bench-paired BENCHMARKS=translator:translator/pprof:Decode:10x
+BENCHMARKS := \
+	translator:translator/pprof:.:$(BENCHTIME) \
+	dedup:internal/dedup:.:$(BENCHTIME) \
+	merge:exporter/profileviewexporter/internal/merge:.:$(BENCHTIME) \
+	pages:exporter/profileviewexporter:^BenchmarkServerPages$$:$(BENCHTIME) \
+	deduplicator:processor/profilededuplicator:^BenchmarkBatch$$/././^op=batch$$:1x \
+	$(foreach format,splunk collapsed speedscope perfscript,$(format):translator/$(format):.:$(BENCHTIME)) \
+	clients:test/clients:^BenchmarkJFR$$:$(BENCHTIME)
+
+field = $(word $(1),$(subst :, ,$(2)))
+# Both are for a tree and one of these.
+compile = $(GO) -C $(1)/$(call field,2,$(2)) test -c -o $(1)/_build/bench-$(call field,1,$(2)).test .
+measure = (cd $(1)/$(call field,2,$(2)) && $(1)/_build/bench-$(call field,1,$(2)).test -test.run '^$$' -test.bench '$(call field,3,$(2))' \
+	-test.benchtime $(call field,4,$(2)) -test.cpu 1 -test.benchmem -test.timeout 60m)
 
 .PHONY: bench
 bench: $(BINARY) $(call tool,benchtable) $(call tool,sizetable) ## Run the benchmarks and write docs/performance.md (BENCHCOUNT=6)
 	@mkdir -p _build docs
-	@$(GO) test -c -o _build/bench-translator.test ./translator/pprof
-	@$(GO) test -c -o _build/bench-dedup.test ./internal/dedup
-	@$(GO) test -c -o _build/bench-deduplicator.test ./processor/profilededuplicator
-	@$(GO) test -c -o _build/bench-merge.test ./exporter/profileviewexporter/internal/merge
-	@$(GO) test -c -o _build/bench-pages.test ./exporter/profileviewexporter
-	@for format in splunk collapsed speedscope perfscript; do $(GO) test -c -o _build/bench-$$format.test ./translator/$$format || exit 1; done
-	@$(GO) -C test/clients test -c -o $(CURDIR)/_build/bench-clients.test .
+	@$(foreach benchmark,$(BENCHMARKS),$(call compile,$(CURDIR),$(benchmark));)
 	@# One round after the other, not one benchmark after the other: what disturbs the machine disturbs all sides of a ratio.
 	@# One processor: who makes garbage pays for its collection.
 	@for round in $$(seq $(BENCHCOUNT)); do \
-		$(call measure,translator/pprof,translator,.,$(BENCHTIME)); \
-		$(call measure,internal/dedup,dedup,.,$(BENCHTIME)); \
-		$(call measure,exporter/profileviewexporter/internal/merge,merge,.,$(BENCHTIME)); \
-		$(call measure,exporter/profileviewexporter,pages,^BenchmarkServerPages$$,$(BENCHTIME)); \
-		$(call measure,processor/profilededuplicator,deduplicator,^BenchmarkBatch$$/././^op=batch$$,1x); \
-		for format in splunk collapsed speedscope perfscript; do $(call measure,translator/$$format,$$format,.,$(BENCHTIME)); done; \
-		$(call measure,test/clients,clients,^BenchmarkJFR$$,$(BENCHTIME)); \
+		$(foreach benchmark,$(BENCHMARKS),$(call measure,$(CURDIR),$(benchmark));) \
 	done | tee _build/bench.txt
 	@$(call tool,benchtable) -command 'make bench BENCHCOUNT=$(BENCHCOUNT)' <_build/bench.txt >_build/performance.md
 	@$(call tool,sizetable) >>_build/performance.md
-	@$(GO) -C test/clients run ./speed -binary $(BINARY) -rounds $(BENCHCOUNT) >>_build/performance.md
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -rounds $(BENCHCOUNT) $(SPEEDFLAGS) >>_build/performance.md
 	@mv _build/performance.md docs/performance.md
 	@echo 'Wrote docs/performance.md'
+
+# The tree of BASE, with tools of its own.
+BASE_TREE := $(CURDIR)/_build/base
+
+.PHONY: bench-paired
+bench-paired: $(BINARY) $(TOOLS)/benchstat ## Compare the commit BASE with this tree, by turns: the benchmarks, and the cost of an upload (BASE=HEAD)
+	@git worktree remove --force $(BASE_TREE) 2>/dev/null || rm -rf $(BASE_TREE)
+	@git worktree add --quiet --force --detach $(BASE_TREE) $(BASE)
+	@$(MAKE) -C $(BASE_TREE) build
+	@$(foreach tree,$(BASE_TREE) $(CURDIR),$(foreach benchmark,$(BENCHMARKS),$(call compile,$(tree),$(benchmark));))
+	@rm -f _build/bench-base.txt _build/bench-this.txt
+	@for round in $$(seq $(BENCHCOUNT)); do $(foreach benchmark,$(BENCHMARKS), \
+		$(call measure,$(BASE_TREE),$(benchmark)) >>_build/bench-base.txt; \
+		$(call measure,$(CURDIR),$(benchmark)) >>_build/bench-this.txt;) \
+	done
+	@$(TOOLS)/benchstat base=_build/bench-base.txt this=_build/bench-this.txt
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -base $(BASE_TREE)/_build/otelcol-pprof -rounds $(BENCHCOUNT) $(SPEEDFLAGS)
+	@git worktree remove --force $(BASE_TREE)
+
+.PHONY: bench-latency
+bench-latency: $(BINARY) ## Upload at half of the capacity for DURATION, and write docs/latency.md: does an upload take longer with time? (DURATION=1m)
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -steady $(DURATION) $(SPEEDFLAGS) | tee _build/latency.md
+	@mv _build/latency.md docs/latency.md
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## Lint and check the format of the bundle, of its tests and tools

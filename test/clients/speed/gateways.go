@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kfake"
+
 	"github.com/otelpprof/otelpprof/internal/gateway"
 )
 
@@ -28,11 +30,12 @@ const (
 	idleTime = 5 * time.Millisecond
 )
 
-// gateways are processes of the built distribution, and the destination of all.
+// gateways are processes of the built distribution, and the destinations of all: an HTTP server and a broker.
 type gateways struct {
 	binary      string
 	destination *http.Server
 	address     string // of the destination
+	broker      *kfake.Cluster
 	directory   string
 	all         []*measured
 }
@@ -42,11 +45,11 @@ type measured struct {
 	*gateway.Gateway
 	output output
 	// receivers has the addresses of its receivers.
-	receivers []string
-	profiler  string
+	receivers      []string
+	profiler, page string
 }
 
-// newGateways starts the destination. The caller must stop it, also after an error.
+// newGateways starts the destinations. The caller must stop it, also after an error.
 func newGateways(binary string) (g *gateways, err error) {
 	g = &gateways{binary: binary}
 	if g.directory, err = os.MkdirTemp("", "speed"); err != nil {
@@ -59,7 +62,8 @@ func newGateways(binary string) (g *gateways, err error) {
 	g.address = listener.Addr().String()
 	g.destination = &http.Server{ReadHeaderTimeout: patience, Handler: http.HandlerFunc(accept)}
 	go func() { _ = g.destination.Serve(listener) }()
-	return g, nil
+	g.broker, err = startBroker()
+	return g, err
 }
 
 // start starts a process with an output.
@@ -68,11 +72,11 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err := os.Mkdir(directory, 0o700); err != nil {
 		return nil, err
 	}
-	addresses, err := gateway.FreeAddresses(ctx, 5)
+	addresses, err := gateway.FreeAddresses(ctx, 6)
 	if err != nil {
 		return nil, err
 	}
-	values := append(slices.Clone(addresses), g.address, directory)
+	values := append(slices.Clone(addresses[:5]), g.address, directory, g.broker.ListenAddrs()[0], addresses[5])
 	running, err := gateway.Start(ctx, gateway.Options{
 		Binary: g.binary, HealthURL: "http://" + addresses[3], Directory: directory, Environment: environment,
 		Configs: []string{fillIn(gatewayConfig, values), "yaml:" + fillIn(o.pipeline, values)},
@@ -80,7 +84,7 @@ func (g *gateways) start(ctx context.Context, o output, environment ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.name, err)
 	}
-	m := &measured{Gateway: running, output: o, receivers: addresses, profiler: addresses[4]}
+	m := &measured{Gateway: running, output: o, receivers: addresses, profiler: addresses[4], page: addresses[5]}
 	g.all = append(g.all, m)
 	return m, nil
 }
@@ -98,6 +102,9 @@ func (g *gateways) stop() (err error) {
 	}
 	if g.destination != nil {
 		err = errors.Join(err, g.destination.Close())
+	}
+	if g.broker != nil {
+		g.broker.Close()
 	}
 	return errors.Join(err, os.RemoveAll(g.directory))
 }

@@ -105,7 +105,7 @@ The same profile as raw pprof, to OTLP without a queue. The gateway has one proc
 machine are for the senders and the destination. Its capacity is 1 s divided by the CPU time of an upload, %.0f uploads per second.
 Uploads are due at fixed times, whether or not earlier ones have ended, for %s at each load. The time of an upload counts from
 when it is due, so that it includes the wait for earlier ones of the same sender. The first and the last third show whether the
-gateway gets slower.
+gateway gets slower. [latency.md](latency.md) has a longer run, in which pages are drawn and files removed.
 
 | senders | load | uploads | median | 99%% within | median of the first third | of the last third |
 |---:|---:|---:|---:|---:|---:|---:|

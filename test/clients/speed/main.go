@@ -6,7 +6,8 @@
 //
 // The yardstick is the work that no gateway can avoid, in this process, on the same bytes. Both sides are CPU time of a
 // whole process, garbage collection included; they are measured by turns, so that what disturbs the machine disturbs
-// both. It needs Linux, which tells the CPU time of other processes.
+// both. With -base it compares two builds instead, and with -steady it writes docs/latency.md.
+// It needs Linux, which tells the CPU time of other processes.
 package main
 
 import (
@@ -19,11 +20,13 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.binary, "binary", os.Getenv("OTELPPROF_BINARY"), "the built distribution")
+	flag.StringVar(&o.base, "base", "", "another build: only compare the two, by turns")
 	flag.StringVar(&o.profile, "profile", "../../testdata/pprof/cpu.pb.gz", "what is uploaded")
 	flag.IntVar(&o.rounds, "rounds", 6, "measurements of each route")
 	flag.IntVar(&o.uploads, "uploads", 300, "uploads in one measurement")
 	flag.IntVar(&o.senders, "senders", 16, "uploads under way at a time")
 	flag.DurationVar(&o.load, "load", 20*time.Second, "how long uploads begin at fixed times, for each load")
+	flag.DurationVar(&o.steady, "steady", 0, "only measure the latency under a steady load for so long")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "speed:", err)
@@ -42,6 +45,22 @@ func run(o options) error {
 	}
 	uploads, err := uploadsOf(y)
 	if err != nil {
+		return err
+	}
+	if o.base != "" {
+		pairs, err := measurePairs(o, routesOf(uploads))
+		if err != nil {
+			return err
+		}
+		_, err = os.Stdout.WriteString(renderPairs(o, pairs))
+		return err
+	}
+	if o.steady > 0 {
+		s, err := measureSteady(o, uploads[0])
+		if err != nil {
+			return err
+		}
+		_, err = os.Stdout.WriteString(renderSteady(o, len(profile), s))
 		return err
 	}
 	results, of, err := measure(o, y, uploads)

@@ -13,11 +13,13 @@ import (
 
 type options struct {
 	binary  string
+	base    string
 	profile string
 	rounds  int
 	uploads int
 	senders int
 	load    time.Duration
+	steady  time.Duration
 }
 
 // result is what was measured of one route.

@@ -26,7 +26,8 @@ const (
 	fill // an OTLP message, by unmarshalling
 	marshal
 	compress
-	writeFile // the gzip of a pprof
+	compressRecords // as Kafka's client does
+	writeFile       // the gzip of a pprof
 	parts
 )
 
@@ -34,7 +35,8 @@ const (
 type yardstick struct {
 	payload, plain, message, logs []byte
 
-	encoder  *zstd.Encoder
+	encoder, recordEncoder *zstd.Encoder
+
 	deflater *gzip.Writer
 	inflater gzip.Reader
 	buffer   bytes.Buffer
@@ -58,8 +60,19 @@ func newYardstick(payload []byte) (*yardstick, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The window of franz-go, which the exporter uses.
+	recordEncoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
+	if err != nil {
+		return nil, err
+	}
+	// The default level of the exporter pprof.
+	deflater, err := gzip.NewWriterLevel(io.Discard, 6)
+	if err != nil {
+		return nil, err
+	}
 	y := &yardstick{
-		payload: payload, logs: logs, message: message, profiles: profiles, encoder: encoder, deflater: gzip.NewWriter(io.Discard),
+		payload: payload, logs: logs, message: message, profiles: profiles, encoder: encoder, recordEncoder: recordEncoder,
+		deflater: deflater,
 	}
 	err = y.inflate()
 	y.plain = bytes.Clone(y.buffer.Bytes())
@@ -87,6 +100,8 @@ func (y *yardstick) do(p part) (err error) {
 		_, err = (&pprofile.ProtoMarshaler{}).MarshalProfiles(y.profiles)
 	case compress:
 		y.encoder.EncodeAll(y.message, y.buffer.AvailableBuffer())
+	case compressRecords:
+		y.recordEncoder.EncodeAll(y.message, y.buffer.AvailableBuffer())
 	case writeFile:
 		y.deflater.Reset(io.Discard)
 		if _, err = y.deflater.Write(y.plain); err == nil {

@@ -61,9 +61,26 @@ service:
   pipelines:
     profiles: {processors: [profile_deduplicator], exporters: [pprof]}
 `, parts: []part{writeFile}}
+	// As config/kafka-front.yaml has it.
+	kafka = output{name: "Kafka", pipeline: `
+receivers:
+  pprof: {metadata_from_resource: [service.name]}
+processors:
+  profile_deduplicator:
+exporters:
+  kafka:
+    brokers: ["%[8]s"]
+    profiles: {topic: otlp_profiles, encoding: otlp_proto, message_key_from_metadata_key: service.name}
+    include_metadata_keys: [service.name]
+    producer: {required_acks: -1, compression: zstd, max_message_bytes: 16000000}
+    sending_queue: {enabled: false}
+service:
+  pipelines:
+    profiles: {processors: [profile_deduplicator], exporters: [kafka]}
+`, parts: []part{marshal, compressRecords}}
 )
 
-var outputs = []output{dropped, otlp, otlpMemory, otlpDisk, otlpBatches, files}
+var outputs = []output{dropped, otlp, otlpMemory, otlpDisk, otlpBatches, files, kafka}
 
 // routesOf returns each API with an output that costs nothing and with OTLP, and the first API with all outputs.
 func routesOf(uploads []upload) (routes []route) {
@@ -77,7 +94,8 @@ func routesOf(uploads []upload) (routes []route) {
 }
 
 // gatewayConfig has all receivers. Its addresses are those of the receivers of pprof, OTLP and Splunk's records, of
-// health_check, of the profiler and of the destination; the last value is a directory.
+// health_check, of the profiler and of the destination; the last values are a directory, and the addresses of the broker and of
+// pages.
 const gatewayConfig = `yaml:
 receivers:
   pprof: {server: {endpoint: "%[1]s"}}

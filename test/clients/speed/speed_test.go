@@ -21,20 +21,26 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestMeasure measures with few uploads: each API takes them, and has a time of each kind.
-func TestMeasure(t *testing.T) {
-	binary := gatewaytest.Binary(t)
+// inputs are for measurements of few uploads.
+func inputs(t *testing.T) (options, *yardstick, []upload) {
+	t.Helper()
+	t.Parallel()
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
 	y, err := newYardstick(profile)
 	require.NoError(t, err)
 	uploads, err := uploadsOf(y)
 	require.NoError(t, err)
-	o := options{binary: binary, rounds: 1, uploads: 10, senders: 2, load: time.Second}
+	return options{binary: gatewaytest.Binary(t), rounds: 1, uploads: 10, senders: 2, load: time.Second, steady: time.Second}, y, uploads
+}
+
+// TestMeasure: each API takes the uploads, and has a time of each kind.
+func TestMeasure(t *testing.T) {
+	o, y, uploads := inputs(t)
 	results, of, err := measure(o, y, uploads)
 	require.NoError(t, err)
 	require.Len(t, of, len(profiledOutputs))
-	require.Len(t, results, 14, "five APIs with two outputs each, and four more outputs")
+	require.Len(t, results, 15, "five APIs with two outputs each, and five more outputs")
 	for _, r := range results {
 		assert.Len(t, r.gateway, 1)
 		assert.Len(t, r.limit, 1)
@@ -44,7 +50,10 @@ func TestMeasure(t *testing.T) {
 			assert.Positive(t, latency)
 		}
 	}
+}
 
+func TestMeasureLatency(t *testing.T) {
+	o, _, uploads := inputs(t)
 	capacity, scale, err := measureLatency(o, uploads[0])
 	require.NoError(t, err)
 	assert.Positive(t, capacity)
@@ -54,6 +63,28 @@ func TestMeasure(t *testing.T) {
 		assert.NotEmpty(t, l.latencies)
 		assert.NotContains(t, l.latencies, time.Duration(0))
 	}
+}
+
+func TestMeasurePairs(t *testing.T) {
+	o, _, uploads := inputs(t)
+	o.base = o.binary
+	pairs, err := measurePairs(o, []route{{uploads[0], dropped}})
+	require.NoError(t, err)
+	require.Len(t, pairs, 1)
+	assert.Len(t, pairs[0].base, 1)
+	assert.Len(t, pairs[0].head, 1)
+}
+
+func TestMeasureSteady(t *testing.T) {
+	o, _, uploads := inputs(t)
+	s, err := measureSteady(o, uploads[0])
+	require.NoError(t, err)
+	assert.NotEmpty(t, s.latencies)
+	assert.NotContains(t, s.latencies, time.Duration(0))
+	assert.NotEmpty(t, s.pages)
+	assert.Zero(t, s.refused)
+	assert.Positive(t, s.files)
+	assert.Equal(t, 10+len(s.latencies), s.uploads)
 }
 
 // TestRefused ends with the answer of the gateway.
@@ -101,6 +132,30 @@ func TestRender(t *testing.T) {
 	})
 	assert.Contains(t, table, "a CPU profile of 97 kB")
 	assert.Contains(t, table, "\n| raw pprof | `/v1/pprof` | OTLP | 4.00 ms | 2.00 ms | 2.00 | 3.00 ms | 50.00 ms |\n")
+}
+
+func TestRenderPairs(t *testing.T) {
+	p := &pair{route: route{upload{api: "raw pprof"}, kafka}}
+	for _, base := range []time.Duration{2, 3, 4} {
+		p.base, p.head = append(p.base, base*time.Millisecond), append(p.head, 3*time.Millisecond)
+	}
+	table := renderPairs(options{rounds: 3, uploads: 500, senders: 4}, []*pair{p})
+	assert.Contains(t, table, "medians of 3 rounds of 500 uploads, 4 under way at a time")
+	assert.Contains(t, table, "\n| raw pprof | Kafka | 3.00 ms | 3.00 ms | 1.00 | 0.75 | 1.50 |\n")
+}
+
+func TestRenderSteady(t *testing.T) {
+	s := &steady{schedule: schedule{senders: 16, part: 0.5}, capacity: 30, pages: []time.Duration{time.Second}}
+	for i := range 100 {
+		s.latencies = append(s.latencies, time.Duration(10+i/10)*time.Millisecond)
+	}
+	page := renderSteady(options{steady: time.Hour}, 96_606, s)
+	assert.Contains(t, page, "DURATION=1h0m0s")
+	assert.Contains(t, page, "1 pages, median 1000.00 ms, longest 1000.00 ms, and 0 refused.")
+	assert.Contains(t, page, "\n| 0s | 10 | 10.00 ms | 10.00 ms | 10.00 ms |\n| 6m0s | 10 | 11.00 ms |")
+	assert.Contains(t, page, "Last tenth ÷ first: median **1.90** ✗, 99 % within **1.90** ✗ (target ≤ 1.25).")
+	s.latencies = s.latencies[:30]
+	assert.Contains(t, renderSteady(options{steady: time.Hour}, 0, s), "median **1.20**, 99 % within **1.20** (target")
 }
 
 func TestQuantile(t *testing.T) {

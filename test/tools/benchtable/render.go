@@ -51,6 +51,7 @@ const intro = `# Performance
 Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + ` reads what the benchmarks print); do not edit.
 Medians of %d measurements each, all in one run: %s, %s/%s, %s. GOMAXPROCS is %s, so each benchmark pays for its own garbage collection.
 The profiles of the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
+` + "`make bench-paired BASE=<commit>`" + ` measures another commit and the current tree by turns, and prints what changed.
 
 `
 
