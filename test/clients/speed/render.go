@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ process that does nothing else meanwhile:
 - for Splunk's records: in addition, unmarshalling the request, and base64;
 - for OTLP: unmarshalling;
 - to OTLP and Kafka: marshalling, and zstd;
-- to files: the gzip, at the level of the exporter.
+- to files: marshalling, for which that of the OTLP message stands, and gzip at the level of the exporter.
 
 Medians of %d rounds of %d uploads; times to the answer are of all uploads, and depend on how busy the machine is. The goal is at
 most %.1f times the limit.
@@ -45,13 +46,13 @@ most %.1f times the limit.
 	return out.String()
 }
 
-// quantile is the smallest of the times that this part of all does not exceed.
+// quantile returns the smallest of the times that at least this part of all does not exceed.
 func quantile(times []time.Duration, part float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
 	sorted := slices.Sorted(slices.Values(times))
-	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
+	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
 }
 
 func milliseconds(d time.Duration) string {

@@ -60,7 +60,7 @@ exporters:
 service:
   pipelines:
     profiles: {processors: [profile_deduplicator], exporters: [pprof]}
-`, parts: []part{writeFile}}
+`, parts: []part{marshal, writeFile}}
 	// As config/kafka-front.yaml has it.
 	kafka = output{name: "Kafka", pipeline: `
 receivers:

@@ -164,8 +164,8 @@ func TestQuantile(t *testing.T) {
 	for i := range times {
 		times[99-i] = time.Duration(i)
 	}
-	assert.EqualValues(t, 50, quantile(times, 0.5))
-	assert.EqualValues(t, 99, quantile(times, 0.99))
+	assert.EqualValues(t, 49, quantile(times, 0.5))
+	assert.EqualValues(t, 98, quantile(times, 0.99))
 }
 
 func TestShares(t *testing.T) {
