@@ -12,7 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// The sizes of parts of a message in protobuf, as pdata writes them. pdata tells them for whole profiles only.
+// The sizes of parts of a message in protobuf, as pdata writes them, and their memory. pdata has the sizes of whole profiles
+// only.
 
 // EntryBytes returns the size of an entry of a table, without its tag and length.
 func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
@@ -64,6 +65,40 @@ func Bytes(d pprofile.ProfilesDictionary) (bytes int, exact bool) {
 		exact = exact && (isPlain(attribute.Value()) || i == 0 && attribute.Value().Type() == pcommon.ValueTypeEmpty)
 	}
 	return bytes, exact
+}
+
+// The memory of an entry of each table on a 64-bit system: the pointer in the table, and the size class of the struct.
+const (
+	functionMemory  = 8 + 24
+	mappingMemory   = 8 + 64
+	locationMemory  = 8 + 64
+	lineMemory      = 8 + 24
+	stackMemory     = 8 + 24
+	attributeMemory = 8 + 32
+	linkMemory      = 8 + 24
+	stringMemory    = 16
+)
+
+// MemoryOf estimates the memory of a dictionary in bytes.
+func MemoryOf(d pprofile.ProfilesDictionary) int {
+	total := d.FunctionTable().Len()*functionMemory + d.LinkTable().Len()*linkMemory
+	strings := d.StringTable()
+	for i := range strings.Len() {
+		total += stringMemory + len(strings.At(i))
+	}
+	for _, mapping := range d.MappingTable().All() {
+		total += mappingMemory + 4*mapping.AttributeIndices().Len()
+	}
+	for _, location := range d.LocationTable().All() {
+		total += locationMemory + 4*location.AttributeIndices().Len() + lineMemory*location.Lines().Len()
+	}
+	for _, stack := range d.StackTable().All() {
+		total += stackMemory + 4*stack.LocationIndices().Len()
+	}
+	for _, attribute := range d.AttributeTable().All() {
+		total += attributeMemory + attributevalue.Memory(attribute.Value())
+	}
+	return total
 }
 
 // isPlain reports whether the API of pdata shows all that a value has on the wire.

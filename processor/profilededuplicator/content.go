@@ -7,7 +7,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
 
 // tableNames are the values of the attribute table, as in metadata.yaml.
@@ -67,6 +66,6 @@ const (
 // exceeds reports whether a message has more bytes in protobuf than a limit. For most messages, it need not measure the tables.
 func exceeds(pd pprofile.Profiles, limit int) bool {
 	limit -= resourcesBytes(pd)
-	most := tablesField + tablesRatio*int64(messagememory.OfDictionary(pd.Dictionary()))
+	most := tablesField + tablesRatio*int64(dictionary.MemoryOf(pd.Dictionary()))
 	return most > int64(limit) && tablesBytes(pd) > limit
 }

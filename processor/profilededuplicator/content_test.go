@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
@@ -33,7 +33,7 @@ func requireSize(t require.TestingT, pd pprofile.Profiles) {
 	require.Equal(t, want, contentOf(pd).bytes)
 	require.False(t, exceeds(pd, want))
 	require.True(t, exceeds(pd, want-1))
-	require.LessOrEqual(t, tablesBytes(pd), tablesField+tablesRatio*messagememory.OfDictionary(pd.Dictionary()))
+	require.LessOrEqual(t, tablesBytes(pd), tablesField+tablesRatio*dictionary.MemoryOf(pd.Dictionary()))
 }
 
 func withMetrics(t *testing.T) *deduplicator {

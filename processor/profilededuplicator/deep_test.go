@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -97,6 +98,6 @@ func TestMemoryOfDeepValues(t *testing.T) {
 	profiletest.Deepen(pd, "resource", deep)
 	profiletest.LimitStack(t, 1<<20)
 	grown := messagememory.Of(pd) - before
-	assert.Greater(t, grown, int64(deep*(24+messagememory.ValueBytes)), "each level counts")
-	assert.Less(t, grown, int64(deep*(24+messagememory.KeyValueBytes+10)))
+	assert.Greater(t, grown, int64(deep*(24+attributevalue.ValueBytes)), "each level counts")
+	assert.Less(t, grown, int64(deep*(24+attributevalue.KeyValueBytes+10)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/messagememory"
@@ -45,11 +46,11 @@ func copiesMemory(plan *dedup.Grouping, keys int) int64 {
 	total := int64(0)
 	plan.Copies(
 		func(r pprofile.ResourceProfiles, copies int) {
-			one := messagememory.ContainerBytes + len(r.SchemaUrl()) + messagememory.OfMap(r.Resource().Attributes()) + groupBytes + keys*groupKeyBytes
+			one := messagememory.ContainerBytes + len(r.SchemaUrl()) + attributevalue.MapMemory(r.Resource().Attributes()) + groupBytes + keys*groupKeyBytes
 			total += int64(copies) * int64(one)
 		},
 		func(s pprofile.ScopeProfiles, copies int) {
-			one := messagememory.ContainerBytes + len(s.SchemaUrl()) + len(s.Scope().Name()) + len(s.Scope().Version()) + messagememory.OfMap(s.Scope().Attributes())
+			one := messagememory.ContainerBytes + len(s.SchemaUrl()) + len(s.Scope().Name()) + len(s.Scope().Version()) + attributevalue.MapMemory(s.Scope().Attributes())
 			total += int64(copies) * int64(one)
 		},
 		func(p pprofile.Profile, copies int) {

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -18,7 +19,7 @@ const (
 	stringMemory    = 80
 	attributeMemory = 352 // with its label and the label's text
 	linkMemory      = 304 // with the texts of its labels
-	entryMemory     = 32  // function, mapping, location or stack
+	entryMemory     = 32  // of any other table
 	profileMemory   = 512
 	rowMemory       = 128 // without values
 	indexMemory     = 12  // an attribute of a row
@@ -86,10 +87,20 @@ func growSlice[T any](a *encodeReservation, s []T, n int) ([]T, error) {
 
 // tablesMemory returns the memory for the tables of a message and its profiles.
 func tablesMemory(pd pprofile.Profiles) int {
-	source := pd.Dictionary()
-	entries := source.FunctionTable().Len() + source.MappingTable().Len() + source.LocationTable().Len() + source.StackTable().Len()
-	return stringMemory*source.StringTable().Len() + attributeMemory*source.AttributeTable().Len() +
-		linkMemory*source.LinkTable().Len() + entryMemory*entries + profileMemory*pd.ProfileCount()
+	bytes := profileMemory * pd.ProfileCount()
+	for table, length := range dictionary.LengthsOf(pd.Dictionary()) {
+		switch dictionary.Table(table) {
+		case dictionary.Strings:
+			bytes += length * stringMemory
+		case dictionary.Attributes:
+			bytes += length * attributeMemory
+		case dictionary.Links:
+			bytes += length * linkMemory
+		default:
+			bytes += length * entryMemory
+		}
+	}
+	return bytes
 }
 
 // kept returns the memory of the encoding, in use or not, in bytes.
