@@ -78,7 +78,7 @@ func TestConfigRefuses(t *testing.T) {
 		"trace URL of another kind": "trace_url must be an http or https URL",
 		"no tenant header":          "tenant::header must not be empty",
 		"unknown option":            "retention is not an option",
-		"unknown timestamps":        `unknown timestamps "sum", known are total and label`,
+		"unknown timestamps":        `timestamps must be total or label, is "sum"`,
 		"no trace label":            "link_labels::trace must not be empty",
 		"no bytes of pprofs":        "max_pprof_bytes must be above 0, it is 0",
 		"queue of few bytes":        "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",

@@ -44,8 +44,8 @@ func TestUnmarshal(t *testing.T) {
 
 	for want, values := range map[string]map[string]any{
 		`on::siz is not an option, did you mean "size"?`:          {"on": map[string]any{"siz": 1}},
-		`list[0]::other is not an option, known are size, wait`:   {"list": []any{map[string]any{"other": 1}}},
-		`pointer::enabled is not an option, known are size, wait`: {"pointer": map[string]any{"enabled": true}},
+		`list[0]::other is not an option, the options are size, wait`:   {"list": []any{map[string]any{"other": 1}}},
+		`pointer::enabled is not an option, the options are size, wait`: {"pointer": map[string]any{"enabled": true}},
 		`size is "2 lots"`: {"size": "2 lots"},
 		`size is "12K"`:    {"size": "12K"},
 		`size is 9000000TiB, the largest size is 9223372036854775807 bytes`: {"size": "9000000TiB"},

@@ -106,7 +106,7 @@ func unknownKey(path, key string, fields map[string]reflect.StructField) error {
 	} else if owners := owners(key, fields); len(owners) > 0 {
 		hint = fmt.Sprintf(", it belongs to %s: write %s", strings.Join(owners, " or "), owners[0]+separator+key)
 	} else if len(known) <= 12 {
-		hint = ", known are " + strings.Join(known, ", ")
+		hint = ", the options are " + strings.Join(known, ", ")
 	}
 	return fmt.Errorf("%s%s is not an option%s", path, key, hint)
 }

@@ -19,7 +19,7 @@ func Word[T ~string](to *T, text []byte, option string, known ...T) error {
 			words[i] = string(word)
 		}
 		last := len(words) - 1
-		return fmt.Errorf("unknown %s %q, known are %s and %s", option, text, strings.Join(words[:last], ", "), words[last])
+		return fmt.Errorf("%s must be %s or %s, is %q", option, strings.Join(words[:last], ", "), words[last], text)
 	}
 	*to = T(text)
 	return nil

@@ -64,7 +64,7 @@ func TestNoLinkLabels(t *testing.T) {
 
 func TestRefusedConfigurations(t *testing.T) {
 	for want, values := range map[string]map[string]any{
-		`unknown sample_shape "split", known are combined and per_event`: {"sample_shape": "split"},
+		`sample_shape must be combined or per_event, is "split"`: {"sample_shape": "split"},
 		"link_labels[1].trace must be set":                               {"link_labels": []any{map[string]any{"trace": "a"}, map[string]any{"span": "b"}}},
 		"body_bytes must be above 0, is 0":                               {"limits": map[string]any{"body_bytes": 0}},
 		"inflated_bytes must be above 0, is -1":                          {"limits": map[string]any{"inflated_bytes": -1}},

@@ -168,8 +168,8 @@ func (cfg *ScrapeConfig) Validate() error {
 		}
 		names[profile.Name] = true
 		if profile.Path == "" && profile.Name != "" && !slices.Contains(knownProfiles, profile.Name) {
-			errs = append(errs, fmt.Errorf("profiles[%d]: %q is unknown, known are %s: another one needs path, for example path: %s",
-				i, profile.Name, strings.Join(knownProfiles, ", "), path.Join(cfg.PathPrefix, profile.Name)))
+			errs = append(errs, fmt.Errorf("profiles[%d] must have path, for example path: %s, or one of the names %s, is %q",
+				i, path.Join(cfg.PathPrefix, profile.Name), strings.Join(knownProfiles, ", "), profile.Name))
 		}
 		errs = append(errs, cfg.validateSeconds(cfg.resolve(profile)))
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -62,7 +63,7 @@ func (cfg *SelfConfig) Validate() error {
 	}
 	for _, name := range cfg.Profiles {
 		if !slices.Contains(selfProfiles, name) {
-			errs = append(errs, fmt.Errorf("profiles: unknown %q, known are %q", name, selfProfiles))
+			errs = append(errs, fmt.Errorf("profiles must only have %s, has %q", strings.Join(selfProfiles, ", "), name))
 		}
 	}
 	if slices.Contains(cfg.Profiles, profileCPU) && (cfg.CPUDuration <= 0 || cfg.CPUDuration > cfg.Schedule.CollectionInterval) {

@@ -81,7 +81,7 @@ func TestFullConfig(t *testing.T) {
 func TestRefusedConfig(t *testing.T) {
 	for want, values := range map[string]map[string]any{
 		"protocols: must specify at least one protocol":        {"protocols": map[string]any{}},
-		`unknown other_logs "keep", known are drop and reject`: {"other_logs": "keep"},
+		`other_logs must be drop or reject, is "keep"`: {"other_logs": "keep"},
 		"string_bytes must be above 0, is 0":                   {"limits": map[string]any{"string_bytes": 0}},
 		"link_labels[0].trace must be set":                     {"link_labels": []any{map[string]any{"span": "b"}}},
 		"udp":                                                  {"protocols": map[string]any{"udp": nil}},

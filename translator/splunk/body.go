@@ -97,8 +97,8 @@ func (t *decoding) findFormat() (bodyFormat, *refusal) {
 	case t.record.format == "":
 		return formatText, nil
 	default:
-		return 0, refuse(ReasonFormat, "%s is %.64q, known are %q and %q", attributeDataFormat, t.record.format,
-			dataFormatPprof, dataFormatText)
+		return 0, refuse(ReasonFormat, "%s must be %q or %q, is %.64q", attributeDataFormat,
+			dataFormatPprof, dataFormatText, t.record.format)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestRefusedBodies(t *testing.T) {
 		{"none", "text", nil, ReasonBody, "the body is of type Empty, neither text nor bytes"},
 		{"a number", "text", 7, ReasonBody, "the body is of type Int, neither text nor bytes"},
 		{"a map", "pprof-gzip-base64", map[string]any{"a": "b"}, ReasonBody, "the body is of type Map, neither text nor bytes"},
-		{"another format", "jfr", "H4Y=", ReasonFormat, `profiling.data.format is "jfr", known are "pprof-gzip-base64" and "text"`},
+		{"another format", "jfr", "H4Y=", ReasonFormat, `profiling.data.format must be "pprof-gzip-base64" or "text", is "jfr"`},
 		{"no base64", "pprof-gzip-base64", "H4sI!!!!", ReasonBase64, "cannot decode the base64 of the body: illegal base64 data at input byte 4"},
 		{"cut base64", "pprof-gzip-base64", good[:41], ReasonBase64, "illegal base64 data"},
 		{"cut gzip", "pprof-gzip-base64", encode(compressed[:40]), ReasonCompression, "cannot inflate gzip"},
