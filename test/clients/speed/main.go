@@ -39,11 +39,11 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	y, err := newYardstick(profile)
+	y, err := newYardsticks(profile, o.senders)
 	if err != nil {
 		return err
 	}
-	uploads, err := uploadsOf(y)
+	uploads, err := uploadsOf(y[0])
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ var profiledOutputs = []output{otlp, files}
 
 // measure sends the uploads on each route in rounds, and does the unavoidable work as often in between. Then it takes a CPU
 // profile for each of profiledOutputs, with the first of the uploads.
-func measure(o options, y *yardstick, uploads []upload) (results []*result, of []shares, err error) {
+func measure(o options, y yardsticks, uploads []upload) (results []*result, of []shares, err error) {
 	for _, r := range routesOf(uploads) {
 		results = append(results, &result{route: r})
 	}

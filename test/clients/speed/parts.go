@@ -6,7 +6,9 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -121,23 +123,52 @@ func (y *yardstick) unmarshalLogs() error {
 	return err
 }
 
-// measure returns the CPU time of this process for doing each part once.
-func (y *yardstick) measure(count int) (times [parts]time.Duration, err error) {
+// yardsticks do the same work at a time, as a gateway does: a processor is slower while the others are busy.
+type yardsticks []*yardstick
+
+func newYardsticks(payload []byte, number int) (all yardsticks, err error) {
+	all = make(yardsticks, number)
+	for i := range all {
+		if all[i], err = newYardstick(payload); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// measure returns the CPU time of this process for doing each part once. It does each at least count times.
+func (y yardsticks) measure(count int) (times [parts]time.Duration, err error) {
+	each := (count + len(y) - 1) / len(y)
 	for p := range parts {
 		before, err := ownTime()
 		if err != nil {
 			return times, err
 		}
-		for range count {
-			if err := y.do(p); err != nil {
-				return times, err
-			}
+		if err := y.do(p, each); err != nil {
+			return times, err
 		}
 		after, err := ownTime()
 		if err != nil {
 			return times, err
 		}
-		times[p] = (after - before) / time.Duration(count)
+		times[p] = (after - before) / time.Duration(each*len(y))
 	}
 	return times, nil
+}
+
+// do does a part so many times with each yardstick.
+func (y yardsticks) do(p part, count int) error {
+	errs := make([]error, len(y))
+	var running sync.WaitGroup
+	for i, one := range y {
+		running.Go(func() {
+			for range count {
+				if errs[i] = one.do(p); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
 }

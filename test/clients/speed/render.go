@@ -22,8 +22,8 @@ func render(o options, size int, results []*result) string {
 
 The built distribution takes a CPU profile of %d kB from another process over loopback, %d uploads under way at a time, and
 sends it to a server or a Kafka broker that drops it, or writes it to files. The CPU time is that of its whole process, garbage collection
-included, until it is idle again. The limit is the CPU time of the work that no gateway can avoid, on the same bytes, in a
-process that does nothing else meanwhile:
+included, until it is idle again. The limit is the CPU time of the work that no gateway can avoid, on the same bytes and as many at a
+time, in a process that does nothing else meanwhile:
 
 - for pprof: inflating, and filling pdata (pdata's own unmarshalling of the OTLP message that comes out);
 - for Splunk's records: in addition, unmarshalling the request, and base64;

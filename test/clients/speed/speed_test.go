@@ -22,14 +22,14 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // inputs are for measurements of few uploads.
-func inputs(t *testing.T) (options, *yardstick, []upload) {
+func inputs(t *testing.T) (options, yardsticks, []upload) {
 	t.Helper()
 	t.Parallel()
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
-	y, err := newYardstick(profile)
+	y, err := newYardsticks(profile, 2)
 	require.NoError(t, err)
-	uploads, err := uploadsOf(y)
+	uploads, err := uploadsOf(y[0])
 	require.NoError(t, err)
 	return options{binary: gatewaytest.Binary(t), rounds: 1, uploads: 10, senders: 2, load: time.Second, steady: time.Second}, y, uploads
 }
@@ -108,15 +108,18 @@ func TestRefused(t *testing.T) {
 func TestYardstick(t *testing.T) {
 	profile, err := os.ReadFile("../../../testdata/pprof/cpu.pb.gz")
 	require.NoError(t, err)
-	y, err := newYardstick(profile)
+	y, err := newYardsticks(profile, 2)
 	require.NoError(t, err)
-	assert.Greater(t, len(y.plain), len(profile))
-	_, err = y.measure(1)
+	assert.Greater(t, len(y[0].plain), len(profile))
+	times, err := y.measure(3)
 	require.NoError(t, err)
-	y.message = y.message[1:]
+	for p, took := range times {
+		assert.Positive(t, took, p)
+	}
+	y[1].message = y[1].message[1:]
 	_, err = y.measure(1)
 	require.Error(t, err)
-	_, err = newYardstick([]byte("no profile"))
+	_, err = newYardsticks([]byte("no profile"), 1)
 	require.Error(t, err)
 }
 
