@@ -51,7 +51,7 @@ func TestConfig(t *testing.T) {
 
 func TestRefusedConfig(t *testing.T) {
 	for want, values := range map[string]map[string]any{
-		"samples must be above 0, is -1":                                {"limits": map[string]any{"samples": -1}},
+		"samples must be above 0, is -1":                         {"limits": map[string]any{"samples": -1}},
 		`sample_shape must be combined or per_event, is "other"`: {"sample_shape": "other"},
 		"protocols": {"protocols": map[string]any{}},
 	} {

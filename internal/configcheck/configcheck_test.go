@@ -43,7 +43,7 @@ func TestUnmarshal(t *testing.T) {
 	assert.Equal(t, []part{{Wait: time.Second}}, w.List)
 
 	for want, values := range map[string]map[string]any{
-		`on::siz is not an option, did you mean "size"?`:          {"on": map[string]any{"siz": 1}},
+		`on::siz is not an option, did you mean "size"?`:                {"on": map[string]any{"siz": 1}},
 		`list[0]::other is not an option, the options are size, wait`:   {"list": []any{map[string]any{"other": 1}}},
 		`pointer::enabled is not an option, the options are size, wait`: {"pointer": map[string]any{"enabled": true}},
 		`size is "2 lots"`: {"size": "2 lots"},

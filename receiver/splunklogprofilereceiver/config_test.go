@@ -80,12 +80,12 @@ func TestFullConfig(t *testing.T) {
 
 func TestRefusedConfig(t *testing.T) {
 	for want, values := range map[string]map[string]any{
-		"protocols: must specify at least one protocol":        {"protocols": map[string]any{}},
-		`other_logs must be drop or reject, is "keep"`: {"other_logs": "keep"},
-		"string_bytes must be above 0, is 0":                   {"limits": map[string]any{"string_bytes": 0}},
-		"link_labels[0].trace must be set":                     {"link_labels": []any{map[string]any{"span": "b"}}},
-		"udp":                                                  {"protocols": map[string]any{"udp": nil}},
-		"limit_samples":                                        {"limit_samples": 5},
+		"protocols: must specify at least one protocol": {"protocols": map[string]any{}},
+		`other_logs must be drop or reject, is "keep"`:  {"other_logs": "keep"},
+		"string_bytes must be above 0, is 0":            {"limits": map[string]any{"string_bytes": 0}},
+		"link_labels[0].trace must be set":              {"link_labels": []any{map[string]any{"span": "b"}}},
+		"udp":                                           {"protocols": map[string]any{"udp": nil}},
+		"limit_samples":                                 {"limit_samples": 5},
 	} {
 		_, err := load(t, confmap.NewFromStringMap(values))
 		assert.ErrorContains(t, err, want)

@@ -183,7 +183,7 @@ func TestMemoryOfHostilePayloads(t *testing.T) {
 				m := measure(t, pprof.DecodeOptions{}, payload)
 				require.NoError(t, m.err, form)
 				assert.GreaterOrEqual(t, m.asked, m.allocated-1<<20, form) // the gzip reader has its own memory
-				assert.GreaterOrEqual(t, m.stats.MessageBytes, m.held*95/100, form)
+				assert.GreaterOrEqual(t, m.stats.MessageBytes, m.held*95/100-16<<10, form) // the runtime allocates as well
 			}
 		})
 	}
