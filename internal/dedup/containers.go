@@ -5,6 +5,7 @@ package dedup
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/walk"
@@ -126,12 +127,14 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 // hashResource and hashScope hash all that equalResources and equalScopes compare: what differs in one field only must
 // not be compared one by one.
 func hashResource(r pprofile.ResourceProfiles) uint64 {
-	return dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
+	hash := dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
+	return hashEntities(hash, entity.ResourceEntityRefs(r.Resource()))
 }
 
 func equalResources(a, b pprofile.ResourceProfiles) bool {
 	return a.SchemaUrl() == b.SchemaUrl() &&
 		a.Resource().DroppedAttributesCount() == b.Resource().DroppedAttributesCount() &&
+		equalEntities(entity.ResourceEntityRefs(a.Resource()), entity.ResourceEntityRefs(b.Resource())) &&
 		dictionary.EqualMaps(a.Resource().Attributes(), b.Resource().Attributes())
 }
 

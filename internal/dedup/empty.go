@@ -98,7 +98,7 @@ func attributesOf(dict pprofile.ProfilesDictionary, keys ...string) []bool {
 	texts, is := dict.StringTable(), make([]bool, dict.AttributeTable().Len())
 	for i, attribute := range dict.AttributeTable().All() {
 		key := attribute.KeyStrindex()
-		is[i] = key > 0 && int(key) < texts.Len() && slices.Contains(keys, texts.At(int(key)))
+		is[i] = i > 0 && key > 0 && int(key) < texts.Len() && slices.Contains(keys, texts.At(int(key)))
 	}
 	return is
 }

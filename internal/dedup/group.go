@@ -4,6 +4,7 @@
 package dedup
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -28,6 +29,8 @@ type Grouping struct {
 	// with this value in the attribute table.
 	keyOf, attributeOf []int32
 	resources          []groupedResource
+	// digests has hashes of values by their numbers, of those that Apply needed so far.
+	digests map[int32][sha256.Size]byte
 }
 
 // groupedResource is the plan for one resource.
@@ -68,7 +71,7 @@ func PlanGroups(pd pprofile.Profiles, keys []string) *Grouping {
 	return g
 }
 
-// number gives each attribute of the dictionary its number in values. It reports whether the plan can move any.
+// number gives each attribute of the dictionary its number in values. Index 0 of a table is the zero value, whatever is there. It reports whether the plan can move any.
 func (g *Grouping) number() bool {
 	dict := g.pd.Dictionary()
 	texts, table := dict.StringTable(), dict.AttributeTable()
@@ -80,7 +83,7 @@ func (g *Grouping) number() bool {
 	g.values = make([]int32, table.Len())
 	for i, attribute := range table.All() {
 		text := attribute.KeyStrindex()
-		if text < 0 || int(text) >= len(keyOfText) || keyOfText[text] < 0 {
+		if i == 0 || text <= 0 || int(text) >= len(keyOfText) || keyOfText[text] < 0 {
 			continue
 		}
 		key := int(keyOfText[text])

@@ -4,7 +4,10 @@
 package dedup
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
+	"io"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -138,13 +141,45 @@ func (g *Grouping) moveSamples(profile pprofile.Profile, of []int32, groups []gr
 		target := targets[group-1]
 		if target.Samples().Len() == 0 {
 			copyHeader(target, profile)
-			target.SetProfileID(deriveID(profile.ProfileID(), []byte(groups[group-1])))
+			target.SetProfileID(deriveID(profile.ProfileID(), g.identity(groups[group-1])))
 		}
 		g.dropMoved(sample)
 		sample.MoveTo(target.Samples().AppendEmpty())
 		return true
 	})
 	return profile.Samples().Len() == 0
+}
+
+// identity returns bytes that are equal for equal values of a group, whatever their numbers are in this message: another message
+// with the same profile can have another attribute table.
+func (g *Grouping) identity(group groupValues) []byte {
+	all := make([]byte, 0, len(g.keys)*sha256.Size)
+	for key := range g.keys {
+		digest := g.digest(int32(binary.BigEndian.Uint32([]byte(group[4*key:]))))
+		all = append(all, digest[:]...)
+	}
+	return all
+}
+
+// digest returns the hash of the key and the value with a number, or zeros for the number 0.
+func (g *Grouping) digest(number int32) (digest [sha256.Size]byte) {
+	if number == 0 {
+		return digest
+	}
+	if known, found := g.digests[number]; found {
+		return known
+	}
+	key := int(g.keyOf[number])
+	content, _ := groupContentOf(key, g.pd.Dictionary().AttributeTable().At(int(g.attributeOf[number])).Value())
+	hash := sha256.New()
+	_, _ = fmt.Fprintf(hash, "%q %d %d ", g.keys[key], content.kind, content.number)
+	_, _ = io.WriteString(hash, content.text)
+	hash.Sum(digest[:0])
+	if g.digests == nil {
+		g.digests = map[int32][sha256.Size]byte{}
+	}
+	g.digests[number] = digest
+	return digest
 }
 
 func isOneGroup(of []int32) bool {

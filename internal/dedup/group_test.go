@@ -172,6 +172,44 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// The ids of the parts depend on the values, not on the order of a message: a retry can come in another message.
+func TestGroupIDs(t *testing.T) {
+	byName := func(names ...string) map[string]pprofile.ProfileID {
+		pd, ids := processes(names...), map[string]pprofile.ProfileID{}
+		require.True(t, group(pd, "service.name", "process.executable.name"))
+		for _, resource := range pd.ResourceProfiles().All() {
+			name, _ := resource.Resource().Attributes().Get("process.executable.name")
+			ids[name.AsString()] = resource.ScopeProfiles().At(0).Profiles().At(0).ProfileID()
+		}
+		return ids
+	}
+	ids := byName("java", "node", "ruby")
+	assert.Len(t, ids, 3)
+	assert.Equal(t, ids, byName("ruby", "java", "ruby", "node"))
+	assert.NotEqual(t, ids["java"], ids["node"])
+}
+
+// Index 0 is the zero value in each table, whatever is there.
+func TestGroupIgnoresIndexZero(t *testing.T) {
+	pd := processes("java", "node")
+	d := pd.Dictionary()
+	d.AttributeTable().At(d.AttributeTable().Len() - 2).CopyTo(d.AttributeTable().At(0))
+	for _, sample := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().All() {
+		sample.AttributeIndices().RemoveIf(func(i int32) bool { return int(i) == d.AttributeTable().Len()-2 })
+		sample.AttributeIndices().Append(0)
+	}
+	require.True(t, group(pd, "process.executable.name"))
+	assert.Len(t, idsOf(pd), 2)
+	_, found := pd.ResourceProfiles().At(0).Resource().Attributes().Get("process.executable.name")
+	assert.False(t, found, "a sample with index 0 alone has no group")
+
+	pd = processes("java")
+	pd.Dictionary().StringTable().SetAt(0, "process.executable.name")
+	d = pd.Dictionary()
+	d.AttributeTable().At(d.AttributeTable().Len() - 1).SetKeyStrindex(0)
+	assert.False(t, group(pd, "process.executable.name"))
+}
+
 // An attribute of samples replaces that of the resource.
 func TestGroupReplaces(t *testing.T) {
 	pd := processes("java")

@@ -5,8 +5,8 @@ package dedup
 
 import "math"
 
-// stackUses tells of each stack whether several samples of the profile at hand have it. What it knows of earlier
-// profiles is told apart by their turn, so that beginning anew costs nothing.
+// stackUses says for each stack whether several samples of the current profile have it. Entries of earlier profiles have an older
+// turn, so they need not be cleared.
 type stackUses struct {
 	// uses holds for each stack the turn in which it was last used, doubled, plus one if several samples have it.
 	uses []uint32

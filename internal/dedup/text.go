@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
@@ -39,12 +40,7 @@ func (t *texts) set(s string, set func(string)) {
 }
 
 func (t *texts) message(pd pprofile.Profiles) {
-	table := pd.Dictionary().StringTable()
-	for i := range table.Len() {
-		if s, changed := t.mended(table.At(i)); changed {
-			table.SetAt(i, s)
-		}
-	}
+	t.list(pd.Dictionary().StringTable())
 	attributes := pd.Dictionary().AttributeTable()
 	for i := range attributes.Len() {
 		t.value(attributes.At(i).Value(), attributevalue.MaxDepth)
@@ -52,6 +48,7 @@ func (t *texts) message(pd pprofile.Profiles) {
 	for _, resource := range pd.ResourceProfiles().All() {
 		t.set(resource.SchemaUrl(), resource.SetSchemaUrl)
 		t.pairs(resource.Resource().Attributes(), attributevalue.MaxDepth)
+		t.entities(entity.ResourceEntityRefs(resource.Resource()))
 		for _, scope := range resource.ScopeProfiles().All() {
 			t.set(scope.SchemaUrl(), scope.SetSchemaUrl)
 			t.set(scope.Scope().Name(), scope.Scope().SetName)
@@ -60,6 +57,23 @@ func (t *texts) message(pd pprofile.Profiles) {
 			for _, profile := range scope.Profiles().All() {
 				t.set(profile.OriginalPayloadFormat(), profile.SetOriginalPayloadFormat)
 			}
+		}
+	}
+}
+
+func (t *texts) entities(references entity.EntityRefSlice) {
+	for _, reference := range references.All() {
+		t.set(reference.SchemaUrl(), reference.SetSchemaUrl)
+		t.set(reference.Type(), reference.SetType)
+		t.list(reference.IdKeys())
+		t.list(reference.DescriptionKeys())
+	}
+}
+
+func (t *texts) list(list pcommon.StringSlice) {
+	for i := range list.Len() {
+		if s, changed := t.mended(list.At(i)); changed {
+			list.SetAt(i, s)
 		}
 	}
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
 const faulty, mended = "a\xff\xfeb", "a\uFFFDb"
 
-// faultyEverywhere has text that is not UTF-8 wherever there can be text: 13 times.
+// faultyEverywhere has text that is not UTF-8 wherever there can be text: 17 times.
 func faultyEverywhere() pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
 	d := pd.Dictionary()
@@ -32,6 +33,11 @@ func faultyEverywhere() pprofile.Profiles {
 	resource.SetSchemaUrl(faulty)
 	resource.Resource().Attributes().PutStr("service.name", faulty)
 	resource.Resource().Attributes().PutStr(faulty, "value")
+	reference := entity.ResourceEntityRefs(resource.Resource()).AppendEmpty()
+	reference.SetSchemaUrl(faulty)
+	reference.SetType(faulty)
+	reference.IdKeys().Append("service.name", faulty)
+	reference.DescriptionKeys().Append(faulty)
 	scope := resource.ScopeProfiles().At(0)
 	scope.SetSchemaUrl(faulty)
 	scope.Scope().SetName(faulty)
@@ -52,7 +58,7 @@ func TestTextIsMended(t *testing.T) {
 		if readOnly {
 			assert.Equal(t, before, wire(t, pd), "what is read-only stays")
 		}
-		assert.Equal(t, 13, stats.MendedTexts)
+		assert.Equal(t, 17, stats.MendedTexts)
 		assert.True(t, stats.Changed)
 		assert.Zero(t, stats.Invalid)
 		requireCanonical(t, after)
@@ -65,6 +71,11 @@ func TestTextIsMended(t *testing.T) {
 		resource := after.ResourceProfiles().At(0)
 		assert.Equal(t, mended, resource.SchemaUrl())
 		assert.Equal(t, map[string]any{"service.name": mended}, resource.Resource().Attributes().AsRaw())
+		reference := entity.ResourceEntityRefs(resource.Resource()).At(0)
+		assert.Equal(t, mended, reference.SchemaUrl())
+		assert.Equal(t, mended, reference.Type())
+		assert.Equal(t, []string{"service.name", mended}, reference.IdKeys().AsRaw())
+		assert.Equal(t, []string{mended}, reference.DescriptionKeys().AsRaw())
 		scope := resource.ScopeProfiles().At(0)
 		assert.Equal(t, mended, scope.SchemaUrl())
 		assert.Equal(t, mended, scope.Scope().Name())
@@ -98,7 +109,7 @@ func TestTextIsNotMendedInWhatStays(t *testing.T) {
 
 			after, stats, err = d.Deduplicate(faultyEverywhere())
 			require.NoError(t, err)
-			assert.Equal(t, 13, stats.MendedTexts, "what is sound otherwise is mended")
+			assert.Equal(t, 17, stats.MendedTexts, "what is sound otherwise is mended")
 			requireCanonical(t, after)
 		}
 	}

@@ -5,12 +5,12 @@ package dedup
 
 import (
 	"cmp"
-	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
@@ -38,7 +38,7 @@ func (w *work) release() {
 func (w *work) bytes() int64 {
 	s := &w.samples
 	return w.tables.Kept() + s.identities.Kept() + s.shapeless.Kept() + s.pairs.Kept() +
-		4*int64(cap(s.key)+cap(s.stacks.uses)) + int64(cap(s.keepers))*int64(unsafe.Sizeof(pprofile.Sample{}))
+		int64(scratch.Bytes(s.key)+scratch.Bytes(s.stacks.uses)+scratch.Bytes(s.keepers))
 }
 
 // run looks at the whole message, then writes what has to change.

@@ -20,8 +20,8 @@ var (
 	seedB      = maphash.String(maphash.MakeSeed(), "") | 1
 )
 
-// mix folds v into the hash h: a multiplication to 128 bits whose halves are joined. Values that count up are evenly
-// spaced after one multiplication, which piles them up in the index when the seeds are unlucky; see finish.
+// mix folds v into the hash h: a multiplication to 128 bits whose halves are joined. After one multiplication, consecutive
+// values have evenly spaced hashes. With some seeds these collide in the index; see finish.
 func mix(h, v uint64) uint64 {
 	hi, lo := bits.Mul64(h^seedA, v^seedB)
 	return hi ^ lo
@@ -48,8 +48,11 @@ func hashIndices(h uint64, list []int32) uint64 {
 	return finish(h)
 }
 
-// HashString hashes a string, with the seed of this process.
-func HashString(s string) uint64 { return hashString(s) }
+// AddString adds a string to a hash of [HashContainer].
+func AddString(h uint64, s string) uint64 { return finish(mix(h, hashString(s))) }
+
+// AddNumber adds a number to a hash of [HashContainer].
+func AddNumber(h, v uint64) uint64 { return finish(mix(h, v)) }
 
 func hashBytes(b []byte) uint64 { return maphash.Bytes(stringSeed, b) }
 

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // IndexError tells of an index that its table does not have.
@@ -51,8 +52,7 @@ type remap struct {
 
 func (r *remap) reset(table string, n int) {
 	r.table = table
-	r.to = slices.Grow(r.to[:0], n)[:n]
-	clear(r.to)
+	r.to = scratch.Zeroed(r.to, n)
 }
 
 // find returns the new index of entry i; ok is false when the entry must be carried over first.

@@ -3,7 +3,7 @@
 
 package dictionary
 
-// Kept is the memory that the Importer's notes take up, whether it is in use or not.
+// Kept is the memory of the Importer's tables, including unused capacity.
 func (im *Importer) Kept() int64 {
 	bytes := kept(im.lines) + kept(im.indices) + kept(im.stack)
 	for t := range im.of {

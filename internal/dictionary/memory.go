@@ -3,19 +3,23 @@
 
 package dictionary
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
+)
 
 // What an entry of each table takes in the message that WriteTo makes: an object, and the pointer to it.
 const (
-	messageString    = 16
-	messageFunction  = 8 + 24
-	messageMapping   = 8 + 64 + 24 // with a list of attributes
-	messageLocation  = 8 + 64 + 16 // with a list of attributes
-	messageLine      = 8 + 24
-	messageStack     = 8 + 24 + 8 // the list of its locations is rounded up
+	messageString    = stringMemory
+	messageFunction  = functionMemory
+	messageMapping   = mappingMemory + 24  // with a list of attributes
+	messageLocation  = locationMemory + 16 // with a list of attributes
+	messageLine      = lineMemory
+	messageStack     = stackMemory + 8 // the list of its locations is rounded up
 	messageFrame     = 4
-	messageAttribute = 8 + 32 + 16
-	messageLink      = 8 + 24
+	messageAttribute = attributeMemory + 16
+	messageLink      = linkMemory
 )
 
 // growing is how many times its size a table takes that grows in steps of a quarter, those that it has outgrown included.
@@ -70,11 +74,11 @@ func (b *Builder) MessageBytes() int64 {
 // Kept is the memory that the tables take up, whether it is in use or not.
 func (b *Builder) Kept() int64 {
 	return kept(b.strings) + kept(b.functions) + kept(b.mappings) + kept(b.locations) + kept(b.lines) + kept(b.linesEnds) +
-		kept(b.attributes) + kept(b.links) + b.mappingAttributes.kept() + b.locationAttributes.kept() + b.stacks.lists.kept() +
+		kept(b.attributes) + kept(b.links) + b.mappingAttributes.kept() + b.locationAttributes.kept() + b.stacks.Kept() +
 		kept(b.stringIndex.slots) + kept(b.functionIndex.slots) + kept(b.mappingIndex.slots) + kept(b.locationIndex.slots) +
-		kept(b.stacks.index.slots) + kept(b.attributeIndex.slots) + kept(b.linkIndex.slots)
+		kept(b.attributeIndex.slots) + kept(b.linkIndex.slots)
 }
 
 func (l *lists) kept() int64 { return kept(l.items) + kept(l.ends) }
 
-func kept[T any](s []T) int64 { return int64(cap(s)) * sizeOf[T]() }
+func kept[T any](s []T) int64 { return int64(scratch.Bytes(s)) }

@@ -10,8 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// WriteTo appends all tables to those of dictionary, which should be empty, since indices count from its start. What
-// is written does not share memory with the Builder, except for strings.
+// WriteTo writes all tables to an empty dictionary. The result does not share memory with the Builder, except for strings.
 func (b *Builder) WriteTo(dictionary pprofile.ProfilesDictionary) {
 	dictionary.StringTable().FromRaw(b.strings)
 	b.writeFunctions(dictionary.FunctionTable())

@@ -20,8 +20,8 @@ const (
 
 	SampleBytes  = PointerBytes + 96
 	ProfileBytes = PointerBytes + 160
-	// ContainerBytes is for a resource or a scope, with its list.
-	ContainerBytes = PointerBytes + 128
+	// containerBytes is for a resource or a scope, with its list.
+	containerBytes = PointerBytes + 128
 	stringBytes    = 16
 	entityBytes    = PointerBytes + 80
 )
@@ -34,17 +34,27 @@ func AtMost(pd pprofile.Profiles) int64 { return Of(pd) * 3 / 2 }
 func Of(pd pprofile.Profiles) int64 {
 	total := dictionary.MemoryOf(pd.Dictionary())
 	for _, resource := range pd.ResourceProfiles().All() {
-		total += ContainerBytes + len(resource.SchemaUrl()) + attributevalue.MapMemory(resource.Resource().Attributes())
-		total += entitiesMemory(entity.ResourceEntityRefs(resource.Resource()))
+		total += OfResource(resource)
 		for _, scope := range resource.ScopeProfiles().All() {
-			total += ContainerBytes + len(scope.SchemaUrl()) + attributevalue.MapMemory(scope.Scope().Attributes())
-			total += len(scope.Scope().Name()) + len(scope.Scope().Version())
+			total += OfScope(scope)
 			for _, profile := range scope.Profiles().All() {
 				total += profileMemory(profile)
 			}
 		}
 	}
 	return int64(total)
+}
+
+// OfResource estimates the memory of a resource without its scopes.
+func OfResource(resource pprofile.ResourceProfiles) int {
+	return containerBytes + len(resource.SchemaUrl()) + attributevalue.MapMemory(resource.Resource().Attributes()) +
+		entitiesMemory(entity.ResourceEntityRefs(resource.Resource()))
+}
+
+// OfScope estimates the memory of a scope without its profiles.
+func OfScope(scope pprofile.ScopeProfiles) int {
+	return containerBytes + len(scope.SchemaUrl()) + len(scope.Scope().Name()) + len(scope.Scope().Version()) +
+		attributevalue.MapMemory(scope.Scope().Attributes())
 }
 
 func profileMemory(profile pprofile.Profile) int {

@@ -39,30 +39,32 @@ type loss struct {
 	profiles, samples int
 }
 
-func newLoss(reason string, err error, rest pprofile.Profiles) *loss {
-	return &loss{reason, withoutData(err), rest.ProfileCount(), rest.SampleCount()}
-}
-
 // deliver passes a message to the next consumer. It returns nil when the consumer has accepted it, or else the loss.
 func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 	retries := d.newRetries()
 	// Without this reference, the next consumer could free the message, and a retry needs it.
 	pref.RefProfiles(pd)
 	defer func() { pref.UnrefProfiles(pd) }()
+	// Without retries, the next consumer may change the message. So it is counted before.
+	lost := loss{profiles: pd.ProfileCount(), samples: pd.SampleCount()}
 	for attempt := 0; ; attempt++ {
 		retries.checkStopping()
-		var err error
-		if pd, err = d.attempt(ctx, pd); err == nil {
+		rest, err := d.attempt(ctx, pd)
+		if err == nil {
 			return nil
 		}
+		if rest != pd {
+			lost = loss{profiles: rest.ProfileCount(), samples: rest.SampleCount()}
+		}
+		pd, lost.err = rest, withoutData(err)
 		pause, more := retries.next()
 		switch {
 		case consumererror.IsPermanent(err):
-			return newLoss(lostPermanent, err, pd)
+			return lost.because(lostPermanent)
 		case ctx.Err() != nil || !more && retries.stopping == nil:
-			return newLoss(lostShutdown, err, pd)
+			return lost.because(lostShutdown)
 		case !d.retry.Enabled || !more:
-			return newLoss(lostRetries, err, pd)
+			return lost.because(lostRetries)
 		}
 		if attempt == 0 {
 			d.logger.Warn("The next component refused profiles. They are held and retried.", zap.Error(err))
@@ -73,9 +75,15 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		case <-retries.stopping:
 			// Little time is left, so the next attempt begins at once.
 		case <-ctx.Done():
-			return newLoss(lostShutdown, err, pd)
+			return lost.because(lostShutdown)
 		}
 	}
+}
+
+// because returns the loss with its reason.
+func (l loss) because(reason string) *loss {
+	l.reason = reason
+	return &l
 }
 
 // retries is the schedule of the retries of one message.

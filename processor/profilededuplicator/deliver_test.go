@@ -170,6 +170,23 @@ func TestRetriedMessageIsComplete(t *testing.T) {
 }
 
 // When the shutdown begins, the next attempt is made at once, and none after five seconds.
+// What is lost is counted, also if the next component took the message apart.
+func TestLossOfAChangedMessage(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		next := &sink{mutates: true, answer: func(_ int, pd pprofile.Profiles) error {
+			pd.ResourceProfiles().RemoveIf(func(pprofile.ResourceProfiles) bool { return true })
+			return errNotNow
+		}}
+		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = false }))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		entry := f.logs.FilterMessageSnippet("Lost profiles").All()[0].ContextMap()
+		assert.EqualValues(t, 1, entry["profiles"])
+		assert.EqualValues(t, 2, entry["samples"])
+	})
+}
+
 func TestShutdownEndsRetries(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		next := &sink{answer: refuse(1000, errNotNow)}

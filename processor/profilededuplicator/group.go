@@ -8,7 +8,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/messagememory"
@@ -46,12 +45,10 @@ func copiesMemory(plan *dedup.Grouping, keys int) int64 {
 	total := int64(0)
 	plan.Copies(
 		func(r pprofile.ResourceProfiles, copies int) {
-			one := messagememory.ContainerBytes + len(r.SchemaUrl()) + attributevalue.MapMemory(r.Resource().Attributes()) + groupBytes + keys*groupKeyBytes
-			total += int64(copies) * int64(one)
+			total += int64(copies) * int64(messagememory.OfResource(r)+groupBytes+keys*groupKeyBytes)
 		},
 		func(s pprofile.ScopeProfiles, copies int) {
-			one := messagememory.ContainerBytes + len(s.SchemaUrl()) + len(s.Scope().Name()) + len(s.Scope().Version()) + attributevalue.MapMemory(s.Scope().Attributes())
-			total += int64(copies) * int64(one)
+			total += int64(copies) * int64(messagememory.OfScope(s))
 		},
 		func(p pprofile.Profile, copies int) {
 			total += int64(copies) * int64(messagememory.ProfileBytes+4*p.AttributeIndices().Len())

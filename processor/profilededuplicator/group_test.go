@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/messagememory"
 )
@@ -117,11 +118,17 @@ func TestGroupsAreReserved(t *testing.T) {
 // The estimate covers what the copies take.
 func TestCopiesMemory(t *testing.T) {
 	pd := ofServices(1, "checkout", "billing", "checkout", "search")
+	// Entity references are many times larger in memory than on the wire, and each resource gets a copy.
+	references := entity.ResourceEntityRefs(pd.ResourceProfiles().At(0).Resource())
+	for range 10_000 {
+		references.AppendEmpty()
+	}
 	f := start(t, &sink{}, groupBy(nil))
 	m := incoming{profiles: pd}
 	before := messagememory.Of(pd)
 	reservation, err := f.Profiles.(*deduplicator).group(t.Context(), &m)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, reservation.Bytes(), messagememory.Of(m.profiles)-before)
+	assert.Equal(t, 10_000, entity.ResourceEntityRefs(m.profiles.ResourceProfiles().At(2).Resource()).Len())
 	reservation.Release()
 }

@@ -122,7 +122,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		d.telemetry.repeated(ctx, dropped)
 	}
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
-		copies.Release() // memoryOf now includes them.
+		copies.Release() // hold reserves the whole message, with these copies.
 		return d.hold(ctx, m)
 	}
 	events, err := d.reserve(ctx, true, d.eventsMemory(m.profiles))
@@ -136,7 +136,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
-		events.Release() // memoryOf now includes these samples, and the copies.
+		events.Release() // hold reserves the whole message, with these samples and copies.
 		copies.Release()
 		return d.hold(ctx, m)
 	}

@@ -28,6 +28,7 @@ func otlpGroups() []body {
 		otlp("otlp-groups", profilesPath, func() content { return groupsOf(500_000) }),
 		otlp("otlp-groups-of-a-large-resource", profilesPath, func() content { return groupsOf(20_000, large) }),
 		otlp("otlp-groups-of-many-attributes", profilesPath, func() content { return groupsOf(20_000, repeat(empty(1), 100_000)) }),
+		otlp("otlp-groups-of-many-entities", profilesPath, func() content { return groupsOf(20_000, repeat(empty(3), 250_000)) }),
 	}
 	for i := range all {
 		all[i].only = "ebpf"

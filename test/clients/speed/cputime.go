@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ownTime is the processor time of this process, in microseconds.
+// ownTime returns the CPU time of this process. Its resolution is a microsecond.
 func ownTime() (time.Duration, error) {
 	var usage syscall.Rusage
 	err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

@@ -109,8 +109,8 @@ func (g *gateways) stop() (err error) {
 	return errors.Join(err, os.RemoveAll(g.directory))
 }
 
-// cost sends so many uploads, and returns how long each took, and the CPU time of the process for one of them, until it is idle.
-// It must have been idle before.
+// cost sends uploads and waits until the process is idle again. It returns the CPU time of the process per upload, and the latency
+// of each upload. The process must be idle before.
 func (m *measured) cost(s *sender, u upload, count int) (time.Duration, []time.Duration, error) {
 	before, err := gateway.CPUTime(m.PID())
 	if err != nil {
