@@ -184,11 +184,18 @@ func (p *pages) answerLimited(r *http.Request, work *merge.Work, answer func(*me
 
 // acquire waits until the request may merge, for at most concurrency_wait. The caller must call release.
 func (p *pages) acquire(r *http.Request) (release func(), err error) {
+	release = func() { <-p.merging }
+	// A select among ready cases is random: with concurrency_wait 0, it could refuse a request although a place is free.
+	select {
+	case p.merging <- struct{}{}:
+		return release, nil
+	default:
+	}
 	timer := time.NewTimer(p.cfg.ConcurrencyWait)
 	defer timer.Stop()
 	select {
 	case p.merging <- struct{}{}:
-		return func() { <-p.merging }, nil
+		return release, nil
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	case <-timer.C:
