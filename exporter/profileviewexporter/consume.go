@@ -22,18 +22,16 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 		return errors.New("cannot accept profiles before the start")
 	}
 	tenant := v.cfg.Tenant.Of(ctx)
-	// A retry could add profiles twice, so a message is retried only if there was no memory for its first profile.
+	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
 	ctx, working := v.memory.Begin(context.WithoutCancel(ctx))
 	defer working.Release()
-	begun := false
 	payloads := v.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
 	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
 		err := v.addPprof(ctx, payload, tenant, working.Reserve(ctx, delivery.ForBody))
-		if _, lost := errors.AsType[*delivery.Refusal](err); err != nil && !lost && (begun || errors.Is(err, pprof.ErrTooLarge)) {
-			err = delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+		if errors.Is(err, pprof.ErrTooLarge) {
+			return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
-		begun = true
-		return err
+		return err // A retry counts no profile with an ID twice: the store drops those that it has.
 	})
 }
 
