@@ -8,15 +8,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
-// choose returns the profiles that the parameters of a request with a prefix select, at least one. Without a time, it returns
-// the newest profiles within max_request_size.
+// choose returns the profiles that the parameters of a request with a prefix select, at least one, within max_request_size.
 func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, prefix string) ([]*recent.Entry, error) {
 	query, err := p.query(r, profileType, prefix)
 	if err != nil {
@@ -33,19 +31,37 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	case len(entries) == 0:
 		return nil, fail(http.StatusNotFound, "no profile of the service %q is of that time and has these attributes", query.Service)
 	}
-	size := int64(0)
-	for i, e := range slices.Backward(entries) {
-		if size += int64(e.Inflated); size <= p.cfg.MaxRequestSize {
-			continue
+	return p.within(w, r, &query, entries)
+}
+
+// within returns the entries that fit into max_request_size, and sets the header with the number of the others. These are the
+// newest, except for a scraper: it gets the oldest, so that its next fetch gets the others.
+func (p *pages) within(w http.ResponseWriter, r *http.Request, query *recent.Query, entries []*recent.Entry) ([]*recent.Entry, error) {
+	_, scraped := p.scraperOf(r)
+	kept, size := 0, int64(0)
+	for kept < len(entries) {
+		next := entries[len(entries)-1-kept]
+		if scraped {
+			next = entries[kept]
 		}
-		if query.Bounded() {
-			return nil, fail(http.StatusUnprocessableEntity,
-				"the %d profiles of that time have more than max_request_size, %d bytes, without compression: select a shorter time", len(entries), p.cfg.MaxRequestSize)
+		if size += int64(next.Inflated); size > p.cfg.MaxRequestSize {
+			break
 		}
-		w.Header().Set(leftOutHeader, strconv.Itoa(i+1))
-		return entries[i+1:], nil
+		kept++
 	}
-	return entries, nil
+	leftOut := len(entries) - kept
+	switch {
+	case leftOut == 0:
+		return entries, nil
+	case query.Bounded() && !scraped:
+		return nil, fail(http.StatusUnprocessableEntity,
+			"the %d profiles of that time have more than max_request_size, %d bytes, without compression: select a shorter time", len(entries), p.cfg.MaxRequestSize)
+	}
+	w.Header().Set(leftOutHeader, strconv.Itoa(leftOut))
+	if scraped {
+		return entries[:kept], nil
+	}
+	return entries[leftOut:], nil
 }
 
 // notModified answers 304 and returns true if the client has the answer already. The answer depends on the profiles, the URL and

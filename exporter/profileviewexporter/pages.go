@@ -101,9 +101,12 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	if !named && p.notModified(w, r, "", chosen) {
 		return nil
 	}
+	given := false
 	err = p.serveLimited(r, r.URL.Query(), func(work *merge.Work) ([]byte, error) {
 		merged, err := merge.Profiles(work, chosen)
 		if err != nil {
+			// A scraper of some samples goes on after profiles without them. Else it would ask for the same profiles again.
+			given = errors.Is(err, merge.ErrNoSamples)
 			return nil, mergeError(err)
 		}
 		// Compressed data is at most as large as its source, plus the gzip header.
@@ -112,9 +115,11 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 		}
 		return pprof.AppendGzip(nil, merged, answerLevel)
 	}, func(body []byte) error {
-		return writeProfile(w, "profile.pb.gz", body)
+		err := writeProfile(w, "profile.pb.gz", body)
+		given = err == nil
+		return err
 	})
-	if named && err == nil && r.Method == http.MethodGet {
+	if named && given && r.Method == http.MethodGet {
 		p.scrapers.remember(scraper, chosen, p.now())
 	}
 	return err
