@@ -39,8 +39,11 @@ func handle(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 		header.Set("Cache-Control", "private, no-cache")
 		header.Set("Vary", "Accept-Encoding")
 		err := serve(w, r)
-		if err == nil || r.Context().Err() != nil {
+		if err == nil {
 			return
+		}
+		if r.Context().Err() != nil {
+			panic(http.ErrAbortHandler) // A return would send an empty answer with status 200, and browsers would cache it.
 		}
 		status := statusOf(err)
 		header.Set("Content-Security-Policy", policyPlain)

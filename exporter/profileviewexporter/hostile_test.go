@@ -268,7 +268,9 @@ func TestServerClientLeaves(t *testing.T) {
 		left := make(chan struct{})
 		go func() { // It has begun, and waits for memory.
 			defer close(left)
-			d.pages.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+			assert.PanicsWithValue(t, http.ErrAbortHandler, func() {
+				d.pages.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+			})
 		}()
 		require.Eventually(t, func() bool { used, _ := d.pages.budget.Used(); return used == 1<<30 }, deliverytest.Patience, time.Millisecond)
 		assert.Len(t, d.pages.merging, 1)

@@ -4,11 +4,19 @@
 package profileviewexporter
 
 import (
+	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
 // Without a wait, a request is refused only if no place is free.
@@ -26,4 +34,32 @@ func TestAcquireWithoutWaiting(t *testing.T) {
 		first()
 		second()
 	}
+}
+
+// A shutdown ends the contexts of requests before it closes their connections. The client must not take that for an empty answer.
+func TestEndedRequestHasNoAnswer(t *testing.T) {
+	d := newGraphs(t)
+	d.pages.budget = budget.New(64<<20, time.Hour)
+	others, err := d.pages.budget.Reserve(t.Context(), 64<<20)
+	require.NoError(t, err)
+	running, stop := context.WithCancel(t.Context())
+	server := httptest.NewUnstartedServer(d.pages.handler())
+	server.Config.BaseContext = func(net.Listener) context.Context { return running }
+	server.Start()
+	defer server.Close()
+	ended := make(chan error)
+	go func() {
+		response, err := server.Client().Get(server.URL + graphPath)
+		if err == nil {
+			response.Body.Close()
+		}
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { return len(d.pages.merging) == 1 }, deliverytest.Patience, time.Millisecond)
+	stop()
+	require.ErrorIs(t, <-ended, io.EOF)
+	others.Release()
+	used, _ := d.pages.budget.Used()
+	assert.Zero(t, used)
+	assert.Empty(t, d.pages.merging)
 }
