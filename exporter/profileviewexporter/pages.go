@@ -162,8 +162,8 @@ func (p *pages) serveLimited(r *http.Request, values url.Values, answer func(*me
 		return err
 	}
 	work := &merge.Work{Context: r.Context(), Only: only, BaseOnly: baseOnly}
+	defer func() { work.Reservation.Release() }() // even if drawing panics
 	body, err := p.answerLimited(r, work, answer)
-	defer work.Reservation.Release()
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
@@ -61,5 +62,18 @@ func TestEndedRequestHasNoAnswer(t *testing.T) {
 	others.Release()
 	used, _ := d.pages.budget.Used()
 	assert.Zero(t, used)
+	assert.Empty(t, d.pages.merging)
+}
+
+// The memory of an answer is free at once if drawing panics.
+func TestPanicReleasesMemory(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+	assert.PanicsWithValue(t, "drawing", func() {
+		_ = d.pages.serveLimited(r, nil, func(*merge.Work) ([]byte, error) { panic("drawing") }, nil)
+	})
+	used, peak := d.pages.budget.Used()
+	assert.Zero(t, used)
+	assert.EqualValues(t, leastWork, peak)
 	assert.Empty(t, d.pages.merging)
 }
