@@ -129,7 +129,7 @@ func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
 // offerTimes adds links to the presets that have profiles, and a link to the difference from the time before.
 func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 	current, isPreset := presetOf(values)
-	attributes, _ := attributesOf(values, "") // serveView has checked them.
+	attributes := attributesOf(r, "")
 	for _, offered := range presets {
 		c := choice{Name: offered.name, Current: isPreset && offered.from == current.from}
 		if p.holdsBetween(r, a, attributes, offered.age, 0) {

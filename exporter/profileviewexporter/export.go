@@ -75,9 +75,11 @@ func svg(r *http.Request, p *profile.Profile, limits export.Limits) ([]byte, err
 // serveExport answers with the merged profile in a format of another tool.
 func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := checkParameters(r.URL.Query(), f.parameters); err != nil {
+		r, held, err := p.selecting(r, f.parameters)
+		if err != nil {
 			return err
 		}
+		defer held.Release()
 		chosen, err := p.choose(w, r, r.PathValue("type"), "")
 		if err != nil {
 			return err

@@ -41,14 +41,10 @@ const (
 // list returns the series of an answer, and the query of the next answer if there are more.
 func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, next string, err error) {
 	now := p.now()
-	attributes, err := attributesOf(values, "")
-	if err != nil {
-		return nil, "", err
-	}
 	q := recent.ListQuery{
 		Tenant:       p.tenant(r),
 		AfterService: values.Get(afterServiceParameter), AfterType: values.Get(afterTypeParameter),
-		Attributes: attributes, Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
+		Attributes: attributesOf(r, ""), Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
 	}
 	if q.Order, err = orderOf(values.Get(sortParameter)); err != nil {
 		return nil, "", err
@@ -72,9 +68,11 @@ func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, n
 
 // serveSeries answers with the list as JSON. The header Link has the URL of the next part.
 func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), listParameters); err != nil {
+	r, held, err := p.selecting(r, listParameters)
+	if err != nil {
 		return err
 	}
+	defer held.Release()
 	all, next, err := p.list(r, r.URL.Query())
 	if err != nil {
 		return err
@@ -88,9 +86,11 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 // serveList answers with the page of the series. The default time is the last minutes.
 func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
-	if err := checkParameters(values, listPageParameters); err != nil {
+	r, held, err := p.selecting(r, listPageParameters)
+	if err != nil {
 		return err
 	}
+	defer held.Release()
 	refresh, err := refreshOf(values)
 	if err != nil {
 		return err

@@ -90,9 +90,11 @@ func (p *pages) tenant(r *http.Request) string {
 
 // serveProfile answers with the merged profile of a service and type.
 func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), profileParameters); err != nil {
+	r, held, err := p.selecting(r, profileParameters)
+	if err != nil {
 		return err
 	}
+	defer held.Release()
 	chosen, err := p.choose(w, r, r.PathValue("type"), "")
 	if err != nil {
 		return err

@@ -23,9 +23,11 @@ const (
 
 // servePGO answers with a profile for go build -pgo.
 func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
-	if err := checkParameters(r.URL.Query(), pgoParameters); err != nil {
+	r, held, err := p.selecting(r, pgoParameters)
+	if err != nil {
 		return err
 	}
+	defer held.Release()
 	depth := defaultDepth
 	if text := r.URL.Query().Get(depthParameter); text != "" {
 		number, err := strconv.Atoi(text)

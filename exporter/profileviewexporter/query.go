@@ -29,7 +29,7 @@ const (
 // attributes. The service is that of the path, unless a parameter with the prefix names another.
 func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query, error) {
 	values := r.URL.Query()
-	q := recent.Query{Tenant: p.tenant(r), Service: r.PathValue("service"), Type: profileType}
+	q := recent.Query{Tenant: p.tenant(r), Service: r.PathValue("service"), Type: profileType, Attributes: attributesOf(r, prefix)}
 	var err error
 	now := p.now()
 	if q.From, err = bound(values, prefix+fromParameter, now); err != nil {
@@ -55,8 +55,7 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 			return q, err
 		}
 	}
-	q.Attributes, err = attributesOf(values, prefix)
-	return q, err
+	return q, nil
 }
 
 // bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or -15m,

@@ -4,12 +4,14 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
@@ -73,9 +75,37 @@ func expressionBytes(wanted []selector.Selector) (bytes int64) {
 	return bytes
 }
 
-// attributesOf returns the selectors of resource attributes. A prefix can precede their parameters.
-func attributesOf(values url.Values, prefix string) ([]selector.Selector, error) {
-	return selectorsOf(values, prefix+attributePrefix)
+// attributesKey is the key of the selectors of resource attributes in the context of a request, by the prefix of their parameters.
+type attributesKey struct{}
+
+// selecting checks the parameters of a request, reads its selectors of resource attributes, and reserves the memory of their regular
+// expressions. All parts of the answer share these selectors, since each compiles its expression once. The caller must use the
+// returned request, and must release the reservation after the answer.
+func (p *pages) selecting(r *http.Request, known []string) (*http.Request, *budget.Reservation, error) {
+	values := r.URL.Query()
+	if err := checkParameters(values, known); err != nil {
+		return nil, nil, err
+	}
+	wanted, bytes := map[string][]selector.Selector{}, int64(0)
+	for _, prefix := range []string{"", basePrefix} {
+		some, err := selectorsOf(values, prefix+attributePrefix)
+		if err != nil {
+			return nil, nil, err
+		}
+		wanted[prefix] = some
+		bytes += expressionBytes(some)
+	}
+	reservation, err := p.budget.Reserve(r.Context(), bytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.WithContext(context.WithValue(r.Context(), attributesKey{}, wanted)), reservation, nil
+}
+
+// attributesOf returns the selectors of resource attributes that [pages.selecting] has read. A prefix can precede their parameters.
+func attributesOf(r *http.Request, prefix string) []selector.Selector {
+	wanted, _ := r.Context().Value(attributesKey{}).(map[string][]selector.Selector)
+	return wanted[prefix]
 }
 
 // wantsAny returns whether a parameter with a prefix has a value.
@@ -109,7 +139,7 @@ type condition struct {
 // conditionsOf returns the selectors of attributes and labels in the parameters.
 func conditionsOf(values url.Values) (shown []condition) {
 	for _, prefix := range []string{attributePrefix, labelPrefix} {
-		wanted, _ := selectorsOf(values, prefix) // serveView has checked them.
+		wanted, _ := selectorsOf(values, prefix) // Those of attributes are checked, and serveLimited refuses invalid ones of labels.
 		for i := range wanted {
 			s := &wanted[i]
 			left := maps.Clone(values)

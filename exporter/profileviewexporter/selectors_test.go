@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // Attributes and labels are selected or excluded, by a text or by an expression, with the same total in every format.
@@ -174,4 +178,48 @@ func TestServerSelectorsOnPages(t *testing.T) {
 		assert.Equal(t, http.StatusOK, response.StatusCode, name)
 		assert.Equal(t, "a|b", response.Request.URL.Query().Get("resource.pod!~"), name)
 	}
+}
+
+// A request reserves the memory of its expressions before it selects profiles by their attributes.
+func TestExpressionsAreReserved(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
+	for _, path := range []string{
+		"/", "/profiles", "/profiles/s/samples", "/pgo/s", "/collapsed/s/samples", "/view/s/samples/top", "/view/s/samples/labels", "/trace/" + traceA,
+	} {
+		d.pages.budget = budget.New(64<<20, 0)
+		others, err := d.pages.budget.Reserve(t.Context(), 0)
+		require.NoError(t, err)
+		others.Accept() // else it gets only a part of the budget
+		require.NoError(t, others.Grow(t.Context(), d.pages.budget.Size()-2*selector.Bytes))
+		answer := func(query string) int {
+			w := httptest.NewRecorder()
+			d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+query, http.NoBody))
+			return w.Code
+		}
+		// No profile has such an attribute: only the selection needs memory.
+		assert.Equal(t, http.StatusServiceUnavailable, answer("?resource.a~=x&resource.b!~=a&resource.c~=x"), path)
+		others.Release()
+		assert.Less(t, answer("?resource.a~=x&resource.b!~=a&resource.c~=x"), http.StatusInternalServerError, path)
+		used, peak := d.pages.budget.Used()
+		assert.Zero(t, used, path)
+		assert.GreaterOrEqual(t, peak, int64(3*selector.Bytes), path)
+	}
+}
+
+// All parts of an answer share the selectors of a request, since each selector compiles its expression once.
+func TestSelectorsAreShared(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?resource.pod~=x&base_resource.pod~=y", http.NoBody)
+	r, held, err := d.pages.selecting(r, viewParameters)
+	require.NoError(t, err)
+	defer held.Release()
+	own, base := attributesOf(r, ""), attributesOf(r, basePrefix)
+	require.Len(t, own, 1)
+	require.Len(t, base, 1)
+	assert.Equal(t, "x", own[0].Text)
+	assert.Equal(t, "y", base[0].Text)
+	query, err := d.pages.query(r, "samples", "")
+	require.NoError(t, err)
+	assert.Same(t, &own[0], &query.Attributes[0])
 }

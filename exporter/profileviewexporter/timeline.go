@@ -42,9 +42,8 @@ type timeBar struct {
 // timelineOf returns the timeline of all profiles in memory that the page could show. It leaves out profiles whose time is far
 // from their arrival.
 func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
-	attributes, _ := attributesOf(values, "") // serveView has checked them.
 	all, _ := p.store.Select(recent.Query{
-		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributes,
+		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributesOf(r, ""),
 	})
 	all = slices.DeleteFunc(all, (*recent.Entry).Far)
 	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {

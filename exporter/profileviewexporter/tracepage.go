@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,12 +45,13 @@ type traceRow struct {
 // is only one. parameter is the name of the parameter for the ID, which is the last part of the path.
 func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		values := r.URL.Query()
-		if err := checkParameters(values, traceParameters); err != nil {
+		r, held, err := p.selecting(r, traceParameters)
+		if err != nil {
 			return err
 		}
+		defer held.Release()
 		id := strings.ToLower(r.PathValue("id"))
-		chosen := maps.Clone(values)
+		chosen := r.URL.Query()
 		chosen.Set(parameter, id)
 		found := &tracePage{Kind: kind, ID: id, MaxSize: p.cfg.MaxRequestSize}
 		if kind == "trace" && p.cfg.TraceURL != "" {
@@ -97,10 +97,7 @@ func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, fou
 		return err
 	}
 	entries := p.store.Newest(p.tenant(r), from, until, maxSearched+1)
-	attributes, err := attributesOf(values, "")
-	if err != nil {
-		return err
-	}
+	attributes := attributesOf(r, "")
 	rows := map[[2]string]int{}
 	var raw []byte
 	size := int64(0)

@@ -62,9 +62,11 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := checkParameters(r.URL.Query(), shown.parameters); err != nil {
+	r, held, err := p.selecting(r, shown.parameters)
+	if err != nil {
 		return err
 	}
+	defer held.Release()
 	if err := viewer.CheckQuery(r.URL.Query()); err != nil {
 		return fail(http.StatusBadRequest, "%v", err)
 	}
