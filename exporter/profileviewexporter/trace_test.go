@@ -5,6 +5,8 @@ package profileviewexporter
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 )
 
 const (
@@ -93,6 +96,24 @@ func TestServerTrace(t *testing.T) {
 		response, body := s.get(t, path)
 		assert.Equal(t, want, response.StatusCode, "%s: %.200s", path, body)
 	}
+}
+
+// The page says that older profiles were not searched, even if the first of them would not match.
+func TestServerTraceSearchesTheNewest(t *testing.T) {
+	d := newHolding(t, 256<<20)
+	answer := func() string {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/trace/"+traceA+"?resource.pod=a", http.NoBody))
+		require.Equal(t, http.StatusNotFound, w.Code)
+		return w.Body.String()
+	}
+	const leftOut = "to search older ones"
+	for i := range maxSearched {
+		d.store.Add(&recent.Entry{Service: strconv.Itoa(i), Type: "samples"})
+	}
+	assert.NotContains(t, answer(), leftOut)
+	d.store.Add(&recent.Entry{Service: "one more", Type: "samples"})
+	assert.Contains(t, answer(), leftOut)
 }
 
 // Traces of another tenant are not found, and the search is limited.

@@ -101,11 +101,14 @@ func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, fou
 	rows := map[[2]string]int{}
 	var raw []byte
 	size := int64(0)
-	for i, e := range entries {
+	if len(entries) > maxSearched {
+		entries, found.LeftOut = entries[:maxSearched], true
+	}
+	for _, e := range entries {
 		if !e.Has(attributes) {
 			continue
 		}
-		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize || i == maxSearched {
+		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize {
 			found.LeftOut = true
 			break
 		}
