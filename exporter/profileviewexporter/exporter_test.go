@@ -301,9 +301,21 @@ func TestSegment(t *testing.T) {
 // The number of series in one answer is limited. The answer has the URL of the next part.
 func TestServerListGoesOn(t *testing.T) {
 	d := newHolding(t, 256<<20)
-	for i := range seriesPerAnswer + 1 {
-		d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"})
+	add := func(i int) { d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"}) }
+	pageOf := func(query string) string {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+query, http.NoBody))
+		return w.Body.String()
 	}
+	for i := range seriesPerAnswer {
+		add(i)
+	}
+	for _, query := range []string{"", "?sort=last"} {
+		assert.NotContains(t, pageOf(query), "The list is cut", "it is whole: %q", query)
+		assert.NotContains(t, pageOf(query), "Next page")
+	}
+	add(seriesPerAnswer)
+	assert.Contains(t, pageOf("?sort=last"), "The list is cut")
 	seen := 0
 	for path := "/profiles"; path != ""; {
 		w := httptest.NewRecorder()
@@ -317,9 +329,7 @@ func TestServerListGoesOn(t *testing.T) {
 		}
 	}
 	assert.Equal(t, seriesPerAnswer+1, seen)
-	w := httptest.NewRecorder()
-	d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-	page := w.Body.String()
+	page := pageOf("")
 	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
 	assert.NotContains(t, page, "s02000")
 }

@@ -38,8 +38,16 @@ const (
 	refreshParameter = "refresh"
 )
 
-// list returns the series of an answer, and the query of the next answer if there are more.
-func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, next string, err error) {
+// seriesPart is a part of the list. If there are more series, next is the query of the next part, or isCut is true: only the list by
+// service and type has a next part.
+type seriesPart struct {
+	series []recent.Series
+	next   string
+	isCut  bool
+}
+
+// list returns the part of the list that the parameters select.
+func (p *pages) list(r *http.Request, values url.Values) (part seriesPart, err error) {
 	now := p.now()
 	q := recent.ListQuery{
 		Tenant:       p.tenant(r),
@@ -47,23 +55,27 @@ func (p *pages) list(r *http.Request, values url.Values) (all []recent.Series, n
 		Attributes: attributesOf(r, ""), Search: values.Get(searchParameter), Now: now, Limit: seriesPerAnswer,
 	}
 	if q.Order, err = orderOf(values.Get(sortParameter)); err != nil {
-		return nil, "", err
+		return part, err
 	}
 	if q.From, err = bound(values, fromParameter, now); err != nil {
-		return nil, "", err
+		return part, err
 	}
 	if q.Until, err = bound(values, untilParameter, now); err != nil {
-		return nil, "", err
+		return part, err
 	}
 	all, more := p.store.List(&q)
-	if more && q.Order == nil {
+	part.series = all
+	switch {
+	case more && q.Order == nil:
 		last := all[len(all)-1]
 		following := r.URL.Query()
 		following.Set(afterServiceParameter, last.Service)
 		following.Set(afterTypeParameter, last.Type)
-		next = "?" + following.Encode()
+		part.next = "?" + following.Encode()
+	case more:
+		part.isCut = true
 	}
-	return all, next, nil
+	return part, nil
 }
 
 // serveSeries answers with the list as JSON. The header Link has the URL of the next part.
@@ -73,14 +85,14 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer held.Release()
-	all, next, err := p.list(r, r.URL.Query())
+	part, err := p.list(r, r.URL.Query())
 	if err != nil {
 		return err
 	}
-	if next != "" {
-		w.Header().Set("Link", "<"+next+`>; rel="next"`)
+	if part.next != "" {
+		w.Header().Set("Link", "<"+part.next+`>; rel="next"`)
 	}
-	return p.listing(w, r, 0, all, "application/json", func() ([]byte, error) { return json.Marshal(all) })
+	return p.listing(w, r, 0, part.series, "application/json", func() ([]byte, error) { return json.Marshal(part.series) })
 }
 
 // serveList answers with the page of the series. The default time is the last minutes.
@@ -98,13 +110,13 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 	if values.Get(fromParameter) == "" && values.Get(untilParameter) == "" {
 		values.Set(fromParameter, listedTime)
 	}
-	all, next, err := p.list(r, values)
+	part, err := p.list(r, values)
 	if err != nil {
 		return err
 	}
-	return p.listing(w, r, facetBytes, all, "text/html; charset=utf-8", func() ([]byte, error) {
+	return p.listing(w, r, facetBytes, part.series, "text/html; charset=utf-8", func() ([]byte, error) {
 		var body bytes.Buffer
-		err := listTemplate.Execute(&body, p.listPage(r, values, all, next, refresh))
+		err := listTemplate.Execute(&body, p.listPage(r, values, part, refresh))
 		return body.Bytes(), err
 	})
 }

@@ -42,16 +42,15 @@ type listPage struct {
 	Refresh, All, JSON, Next, First string
 }
 
-func (p *pages) listPage(r *http.Request, values url.Values, all []recent.Series, next string, refresh time.Duration) *listPage {
+func (p *pages) listPage(r *http.Request, values url.Values, part seriesPart, refresh time.Duration) *listPage {
 	page := &listPage{
-		Rows: p.rows(all, choosing(values)), Time: timeText(values), Next: next,
+		Rows: p.rows(part.series, choosing(values)), Time: timeText(values), Next: part.next, Cut: part.isCut,
 		Refresh: "?" + r.URL.RawQuery, All: "?" + withTime(values, allTimes).Encode(), JSON: "profiles?" + choosing(values).Encode(),
 	}
 	page.Filter = p.filterOf(r, values, refresh)
 	page.Columns = columnsOf(values)
 	page.Searched = values.Get(searchParameter) != "" || wantsAny(values, attributePrefix)
-	page.Cut = len(all) == seriesPerAnswer && next == ""
-	if len(all) == 0 {
+	if len(part.series) == 0 {
 		page.Held = p.store.HeldOf(p.tenant(r))
 	}
 	first := withoutParts(values)
