@@ -34,8 +34,8 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	return p.within(w, r, &query, entries)
 }
 
-// within returns the entries that fit into max_request_size, and sets the header with the number of the others. These are the
-// newest, except for a scraper: it gets the oldest, so that its next fetch gets the others.
+// within returns the newest entries that fit into max_request_size, and adds the number of the others to the header. A scraper gets the
+// oldest that fit, so that its next fetch gets the others.
 func (p *pages) within(w http.ResponseWriter, r *http.Request, query *recent.Query, entries []*recent.Entry) ([]*recent.Entry, error) {
 	_, scraped := p.scraperOf(r)
 	kept, size := 0, int64(0)
@@ -57,7 +57,8 @@ func (p *pages) within(w http.ResponseWriter, r *http.Request, query *recent.Que
 		return nil, fail(http.StatusUnprocessableEntity,
 			"the %d profiles of that time have more than max_request_size, %d bytes, without compression: select a shorter time", len(entries), p.cfg.MaxRequestSize)
 	}
-	w.Header().Set(leftOutHeader, strconv.Itoa(leftOut))
+	others, _ := strconv.Atoi(w.Header().Get(leftOutHeader)) // of the other side of a comparison
+	w.Header().Set(leftOutHeader, strconv.Itoa(others+leftOut))
 	if scraped {
 		return entries[:kept], nil
 	}

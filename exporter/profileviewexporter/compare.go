@@ -13,7 +13,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/export"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
 )
 
@@ -58,8 +57,8 @@ func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 	page, above := &comparePage{}, bar{}
 	if len(d.base) == 0 {
 		d.counts = countsFor(query)
-		if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
-			return nil, mergeError(err)
+		if err := p.tally(d); err != nil {
+			return nil, err
 		}
 	} else {
 		shown, err := p.merged(d, viewer.CostsOf("flamegraph"))

@@ -224,6 +224,28 @@ func TestServerSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// Every page says how many profiles it leaves out, of both sides of a comparison.
+func TestServerSaysWhichProfilesAreLeftOut(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.MaxRequestSize = 250 })
+	for _, service := range []string{"s", "other"} {
+		for i := range 4 {
+			s.post(t, made(t, day.Add(time.Duration(i)*time.Second), []string{"samples"}, 1), map[string]any{"service.name": service})
+		}
+	}
+	response, _ := s.get(t, "/profiles/s/samples")
+	one, err := strconv.Atoi(response.Header.Get(leftOutHeader))
+	require.NoError(t, err)
+	for page, want := range map[string]int{
+		"flamegraph": one, "functions": one, "labels": one, "labels?by=resource.service.name": one, "compare": one,
+		"compare?base_service=other": 2 * one, "flamegraph?base_service=other": 2 * one,
+	} {
+		response, body := s.get(t, "/view/s/samples/"+page)
+		require.Equal(t, http.StatusOK, response.StatusCode, page)
+		assert.Equal(t, strconv.Itoa(want), response.Header.Get(leftOutHeader), page)
+		assert.Contains(t, string(body), fmt.Sprintf("The %d oldest profiles are left out (max_request_size is 250 bytes).", want), page)
+	}
+}
+
 // Without memory, a request returns an error that says whether a retry can succeed.
 func TestServerBudget(t *testing.T) {
 	d := newHolding(t, 1<<20)

@@ -60,8 +60,8 @@ func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 	} else if by != "" {
 		return nil, fail(http.StatusBadRequest, "%s must be %s<key> or %s<key>, not %.40q", byParameter, labelPrefix, attributePrefix, by)
 	}
-	if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
-		return nil, mergeError(err)
+	if err := p.tally(d); err != nil {
+		return nil, err
 	}
 	page := &labelsPage{By: by, Total: amount(d.counts.Total, d.counts.Unit) + " " + d.counts.Type, Samples: d.counts.Samples}
 	page.All = "?" + without(values, byParameter).Encode()

@@ -153,6 +153,15 @@ func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, er
 	return shown, nil
 }
 
+// tally fills the counts of a page that draws no stacks.
+func (p *pages) tally(d *drawing) error {
+	if err := merge.Tally(d.work, d.chosen, &d.counts, viewer.PageBytes); err != nil {
+		return mergeError(err)
+	}
+	d.notices = p.notices(d.w.Header(), &pprofmerge.Reduction{})
+	return nil
+}
+
 // bar returns the HTML of the bar of a page.
 func (p *pages) bar(d *drawing, above *bar) ([]byte, error) {
 	above.about = d.about
