@@ -34,6 +34,20 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	return p.within(w, r, &query, entries)
 }
 
+// chooseBase selects the profiles to compare with. The service and type are the same unless parameters change them.
+func (p *pages) chooseBase(w http.ResponseWriter, r *http.Request) ([]*recent.Entry, error) {
+	values := r.URL.Query()
+	other := r.Clone(r.Context())
+	if service := values.Get(basePrefix + "service"); service != "" {
+		other.SetPathValue("service", service)
+	}
+	profileType := r.PathValue("type")
+	if given := values.Get(basePrefix + "type"); given != "" {
+		profileType = given
+	}
+	return p.choose(w, other, profileType, basePrefix)
+}
+
 // within returns the newest entries that fit into max_request_size, and adds the number of the others to the header. A scraper gets the
 // oldest that fit, so that its next fetch gets the others.
 func (p *pages) within(w http.ResponseWriter, r *http.Request, query *recent.Query, entries []*recent.Entry) ([]*recent.Entry, error) {

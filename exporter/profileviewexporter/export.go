@@ -98,11 +98,7 @@ func (p *pages) serveExport(f format) func(http.ResponseWriter, *http.Request) e
 
 // exported merges profiles within the limits of a page, and writes them.
 func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Request, f format, chosen []*recent.Entry) ([]byte, error) {
-	limit := p.pageMemory()
-	shown, reduction, err := merge.View(work, chosen, nil, &pprofmerge.View{
-		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
-		StringBytes: viewer.NameBytes, MaxCost: limit, Costs: f.costs, Remainder: true,
-	}, leastWork, nil)
+	shown, reduction, err := merge.View(work, chosen, nil, p.viewWithin(f.costs), leastWork, nil)
 	if err != nil {
 		return nil, mergeError(err)
 	}
@@ -110,7 +106,7 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 	viewer.NameFunctions(shown)
 	taken := work.Reservation.Bytes()
 	body, err := f.write(r, shown, export.Limits{
-		Bytes:   limit,
+		Bytes:   p.pageMemory(),
 		Reserve: func(bytes int64) error { return work.Keep(taken + bytes) },
 	})
 	if errors.Is(err, export.ErrTooLarge) {

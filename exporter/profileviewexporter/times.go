@@ -50,7 +50,7 @@ func timeText(values url.Values) string {
 		return named.name
 	}
 	var parts []string
-	for _, name := range []string{fromParameter, untilParameter, windowParameter, secondsParameter} {
+	for _, name := range timeParameters {
 		if text := values.Get(name); text != "" {
 			parts = append(parts, name+" "+text)
 		}

@@ -54,22 +54,11 @@ func (p *pages) addTrace(a *about, values url.Values) {
 		a.TraceLink = p.traceLink(a.Trace, a.Span)
 	}
 	if a.Trace != "" || a.Span != "" {
-		a.Whole = "?" + withoutTrace(values).Encode()
+		a.Whole = "?" + without(without(values, traceParameter), spanParameter).Encode()
 	}
 }
 
 // traceLink returns the URL of a trace in another system. It is empty without trace_url.
 func (p *pages) traceLink(trace, span string) string {
 	return strings.NewReplacer(traceField, trace, spanField, span).Replace(p.cfg.TraceURL)
-}
-
-// withoutTrace returns parameters without those that select samples.
-func withoutTrace(values url.Values) url.Values {
-	changed := url.Values{}
-	for name, list := range values {
-		if name != traceParameter && name != spanParameter {
-			changed[name] = list
-		}
-	}
-	return changed
 }

@@ -107,6 +107,14 @@ const (
 // pageMemory returns the limit of memory to draw a page. It is at most half of the budget, so that merging has the rest.
 func (p *pages) pageMemory() int64 { return min(p.cfg.MaxPageMemory, p.budget.Size()/2) }
 
+// viewWithin returns the parts of a profile that are within the limits of a page, without labels.
+func (p *pages) viewWithin(costs pprofmerge.Costs) *pprofmerge.View {
+	return &pprofmerge.View{
+		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
+		StringBytes: viewer.NameBytes, MaxCost: p.pageMemory(), Costs: costs, Remainder: true,
+	}
+}
+
 // drawing is the state of a page that is being drawn.
 type drawing struct {
 	work         *merge.Work
@@ -133,13 +141,9 @@ func countsFor(values url.Values) merge.Counts {
 // merged merges profiles, and leaves out the parts above the limits.
 func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, error) {
 	d.counts = countsFor(d.r.URL.Query())
-	shown, reduction, err := merge.View(d.work, d.chosen, d.base, &pprofmerge.View{
-		RootFrames: (p.cfg.MaxDepth + 1) / 2, LeafFrames: p.cfg.MaxDepth / 2,
-		Labels:      viewer.WantsLabels(d.r.URL.Query()),
-		StringBytes: viewer.NameBytes,
-		MaxCost:     p.pageMemory(), Costs: costs,
-		Remainder: true,
-	}, viewer.PageBytes, &d.counts)
+	view := p.viewWithin(costs)
+	view.Labels = viewer.WantsLabels(d.r.URL.Query())
+	shown, reduction, err := merge.View(d.work, d.chosen, d.base, view, viewer.PageBytes, &d.counts)
 	if err != nil {
 		return nil, mergeError(err)
 	}
@@ -233,18 +237,4 @@ func (p *pages) notices(header http.Header, reduction *pprofmerge.Reduction) (no
 			n, pprofmerge.GapFunction, p.cfg.MaxDepth))
 	}
 	return notices
-}
-
-// chooseBase selects the profiles to compare with. The service and type are the same unless parameters change them.
-func (p *pages) chooseBase(w http.ResponseWriter, r *http.Request) ([]*recent.Entry, error) {
-	values := r.URL.Query()
-	other := r.Clone(r.Context())
-	if service := values.Get(basePrefix + "service"); service != "" {
-		other.SetPathValue("service", service)
-	}
-	profileType := r.PathValue("type")
-	if given := values.Get(basePrefix + "type"); given != "" {
-		profileType = given
-	}
-	return p.choose(w, other, profileType, basePrefix)
 }
