@@ -182,7 +182,7 @@ func TestMemoryOfHostilePayloads(t *testing.T) {
 			for form, payload := range map[string][]byte{"plain": raw, "gzip": zipped, "twice": twice} {
 				m := measure(t, pprof.DecodeOptions{}, payload)
 				require.NoError(t, m.err, form)
-				assert.GreaterOrEqual(t, m.asked, m.allocated-1<<20, form) // the gzip reader has its own memory
+				assert.GreaterOrEqual(t, m.asked, m.allocated-1<<20, form)                 // the gzip reader has its own memory
 				assert.GreaterOrEqual(t, m.stats.MessageBytes, m.held*95/100-16<<10, form) // the runtime allocates as well
 			}
 		})
