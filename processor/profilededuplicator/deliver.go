@@ -5,13 +5,10 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/cenkalti/backoff/v7"
 	"go.opentelemetry.io/collector/config/configretry"
-	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
@@ -59,7 +56,7 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		pd, lost.err = rest, withoutData(err)
 		pause, more := retries.next()
 		switch {
-		case consumererror.IsPermanent(err):
+		case isPermanent(err):
 			return lost.because(lostPermanent)
 		case ctx.Err() != nil || !more && retries.stopping == nil:
 			return lost.because(lostShutdown)
@@ -138,24 +135,11 @@ func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest ppr
 		defer pref.UnrefProfiles(given)
 	}
 	err = d.next.ConsumeProfiles(ctx, given)
-	if partial := (xconsumererror.Profiles{}); errors.As(err, &partial) {
+	if partial, ok := partialOf(err); ok {
 		rest = partial.Data()
 		pref.RefProfiles(rest)
 		pref.UnrefProfiles(pd)
 		return rest, err
 	}
 	return pd, err
-}
-
-// withoutData returns err without the profiles to retry. These belong to several senders, and each sender must retry only
-// its own profiles.
-func withoutData(err error) error {
-	permanent := consumererror.IsPermanent(err)
-	for partial := (xconsumererror.Profiles{}); errors.As(err, &partial); {
-		err = partial.Unwrap()
-	}
-	if permanent && !consumererror.IsPermanent(err) {
-		return consumererror.NewPermanent(err)
-	}
-	return err
 }
