@@ -24,46 +24,47 @@ func MapMemory(attributes pcommon.Map) int {
 	return total
 }
 
-// Memory estimates the memory of a value in addition to its element in a list. It is not recursive, since a deeply nested
-// value would overflow the stack.
+// Memory estimates the memory of a value in addition to its element in a list. Its stack and its own memory do not grow with the
+// depth or the length of a value of at most [MaxDepth] levels.
 func Memory(value pcommon.Value) int {
+	var deeper []pcommon.Value
+	total := levelsMemory(value, MaxDepth, &deeper)
+	for len(deeper) > 0 {
+		last := deeper[len(deeper)-1]
+		deeper = deeper[:len(deeper)-1]
+		total += levelsMemory(last, MaxDepth, &deeper)
+	}
+	return total
+}
+
+// levelsMemory is the memory of this many levels of lists and maps. It adds what is nested deeper to a list.
+func levelsMemory(value pcommon.Value, levels int, deeper *[]pcommon.Value) int {
 	switch value.Type() {
 	case pcommon.ValueTypeStr:
 		return stringBytes + len(value.Str())
 	case pcommon.ValueTypeBytes:
 		return listBytes + value.Bytes().Len()
 	case pcommon.ValueTypeMap, pcommon.ValueTypeSlice:
-		return nestedMemory(value)
+		if levels == 0 {
+			*deeper = append(*deeper, value)
+			return 0
+		}
+		return itemsMemory(value, levels-1, deeper)
 	default:
 		return 8
 	}
 }
 
-// nestedMemory is Memory for a list or map. It keeps the nested lists and maps that it still has to visit in a slice.
-func nestedMemory(value pcommon.Value) int {
-	total := 0
-	add := func(waiting []pcommon.Value, item pcommon.Value) []pcommon.Value {
-		if t := item.Type(); t == pcommon.ValueTypeMap || t == pcommon.ValueTypeSlice {
-			return append(waiting, item)
+func itemsMemory(value pcommon.Value, levels int, deeper *[]pcommon.Value) int {
+	total := listBytes
+	if value.Type() == pcommon.ValueTypeMap {
+		for key, item := range value.Map().All() {
+			total += KeyValueBytes + len(key) + levelsMemory(item, levels, deeper)
 		}
-		total += Memory(item)
-		return waiting
+		return total
 	}
-	for waiting := []pcommon.Value{value}; len(waiting) > 0; {
-		last := waiting[len(waiting)-1]
-		waiting = waiting[:len(waiting)-1]
-		total += listBytes
-		if last.Type() == pcommon.ValueTypeMap {
-			for key, item := range last.Map().All() {
-				total += KeyValueBytes + len(key)
-				waiting = add(waiting, item)
-			}
-			continue
-		}
-		for _, item := range last.Slice().All() {
-			total += ValueBytes
-			waiting = add(waiting, item)
-		}
+	for _, item := range value.Slice().All() {
+		total += ValueBytes + levelsMemory(item, levels, deeper)
 	}
 	return total
 }

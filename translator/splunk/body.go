@@ -172,14 +172,25 @@ func (t *decoding) inflate() *refusal {
 		t.inflatedLeft -= int64(limit)
 		return inflateRefusal(err)
 	case err != nil:
-		// The size until the failure is not known. Count it anyway: invalid records must not be free.
-		t.inflatedLeft -= int64(limit / 16)
+		t.inflatedLeft -= int64(max(limit/16, t.failedBytes(inflated)))
 		return inflateRefusal(err)
 	}
 	t.pprof = t.inflated
 	t.inflatedLeft -= int64(len(t.pprof))
 	t.result.InflatedBytes += len(t.pprof)
 	return nil
+}
+
+// gzipRatio is the largest ratio of gzip: 258 bytes for two bits.
+const gzipRatio = 1032
+
+// failedBytes estimates how much was decompressed until a failure, since invalid records must not be free. reserved can include the
+// memory of earlier records.
+func (t *decoding) failedBytes(reserved int) int {
+	if bytes.HasPrefix(t.payload, []byte{0x1f, 0x8b}) {
+		return min(reserved, gzipRatio*len(t.payload))
+	}
+	return reserved
 }
 
 // decodedLen returns the decoded length of base64. It is exact only if it can exceed the limit.

@@ -27,7 +27,8 @@ type resourceEntry struct {
 	frameTypeName string
 	frameType     int32
 	target        pprofile.ResourceProfiles
-	made          bool
+	// made is true after the target is made, reserved after its memory is reserved.
+	made, reserved bool
 }
 
 // scopeEntry is a scope of a resource and its scope in the result. Equal scopes share one entry.
@@ -38,7 +39,8 @@ type scopeEntry struct {
 	refused *refusal
 	groups  map[groupKey]*textGroup
 	target  pprofile.ScopeProfiles
-	made    bool
+	// made is true after the target is made, reserved after its memory is reserved.
+	made, reserved bool
 }
 
 func (t *decoding) enterResource(resource plog.ResourceLogs) {

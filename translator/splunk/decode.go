@@ -103,6 +103,9 @@ func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
 	if refused := checkDepth("record", log.Attributes()); refused != nil {
 		return refused
 	}
+	if refused := t.reserveContainers(); refused != nil {
+		return refused
+	}
 	t.record = readRecord(log, t)
 	format, refused := t.readBody()
 	if refused != nil {

@@ -154,6 +154,18 @@ func TestRequestLimits(t *testing.T) {
 		assert.ErrorContains(t, result.Refused[0].Err, fmt.Sprintf("all pprofs of the request are larger than %d bytes together", 4*size))
 		assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
 	})
+	t.Run("bombs that fail at their end", func(t *testing.T) {
+		broken := compress(t, make([]byte, 9_000))
+		broken[len(broken)-8]++ // the checksum
+		r := newRequest("nodejs")
+		for range 20 {
+			r.addPprof(base64.StdEncoding.EncodeToString(broken))
+		}
+		_, result := NewDecoder(Options{Limits: Limits{InflatedBytes: 10_000}}).Decode(r.logs, received)
+		require.Len(t, result.Refused, 20)
+		assert.ErrorContains(t, result.Refused[0].Err, "checksum")
+		assert.ErrorContains(t, result.Refused[9].Err, "all pprofs of the request are larger than 40000 bytes together")
+	})
 	t.Run("bombs", func(t *testing.T) {
 		bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_000)))
 		r := newRequest("nodejs")

@@ -6,6 +6,7 @@ package splunk
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
@@ -50,6 +51,23 @@ func (t *decoding) reserveBody(bytes int) *refusal {
 		return t.memoryRefusal()
 	}
 	t.reserved.body += int64(bytes)
+	return nil
+}
+
+// reserveContainers reserves memory for copies of the resource and the scope of a record, once.
+func (t *decoding) reserveContainers() *refusal {
+	s, r, bytes := t.scope, t.scope.resource, int64(0)
+	if !r.reserved {
+		bytes += int64(attributevalue.MapMemory(r.source.Resource().Attributes()))
+	}
+	if !s.reserved {
+		bytes += int64(attributevalue.MapMemory(s.source.Scope().Attributes()) + len(s.source.Scope().Name()) + len(s.source.Scope().Version()))
+	}
+	if !t.reserve(bytes) {
+		return t.memoryRefusal()
+	}
+	t.reserved.message += bytes
+	r.reserved, s.reserved = true, true
 	return nil
 }
 

@@ -63,8 +63,16 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 		keys.sample(nil, nil, labels...)
 		values.sample(nil, nil, numbers...)
 	}
+	attributes := newRequest("nodejs")
+	attributes.addPprof(onePayload().body(t))
+	list := attributes.logs.ResourceLogs().At(0).Resource().Attributes().PutEmptySlice("list")
+	for range 200_000 {
+		list.AppendEmpty().SetEmptyMap()
+	}
+	list.CopyTo(attributes.logs.ResourceLogs().At(0).ScopeLogs().At(0).Scope().Attributes().PutEmptySlice("list"))
 	strings := []byte{6<<3 | 2, 0}
 	return map[string]plog.Logs{
+		"attributes":     attributes.logs,
 		"texts":          text.logs,
 		"keys":           record(keys.bytes()),
 		"numbers":        record(values.bytes()),
