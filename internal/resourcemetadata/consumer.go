@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/joinederrors"
 )
 
 // maxParts limits how many parts a message is split into. Each part has a copy of the dictionary entries that it needs. So this
@@ -93,6 +94,7 @@ type delivery struct {
 
 // add adds the result of a part. It reports whether to deliver the next part.
 func (d *delivery) add(err error) (more bool) {
+	err = joinederrors.Resolve(err)
 	switch {
 	case err == nil:
 		d.accepted++

@@ -173,6 +173,7 @@ func TestRefusals(t *testing.T) {
 		message   string
 	}{
 		"a retryable error ends the delivery": {map[string]error{"b": retryable}, []string{"a"}, false, "1 of 3 parts of the message were accepted: full"},
+		"so does one of several consumers":    {map[string]error{"b": errors.Join(permanent, retryable)}, []string{"a"}, false, "1 of 3 parts of the message were accepted: Permanent error: never\nfull"},
 		"permanent errors do not":             {map[string]error{"a": permanent, "b": permanent}, []string{"c"}, true, "2 of 3 parts of the message were refused"},
 		"both":                                {map[string]error{"a": permanent, "b": retryable}, []string{}, false, "0 of 3 parts of the message were accepted: full"},
 	} {

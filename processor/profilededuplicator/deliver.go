@@ -5,14 +5,19 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cenkalti/backoff/v7"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 	"go.uber.org/zap"
+
+	"github.com/otelpprof/otelpprof/internal/joinederrors"
 )
 
 // shutdownRetries limits how long retries continue after the shutdown has begun.
@@ -56,7 +61,7 @@ func (d *deliverer) deliver(ctx context.Context, pd pprofile.Profiles) *loss {
 		pd, lost.err = rest, withoutData(err)
 		pause, more := retries.next()
 		switch {
-		case isPermanent(err):
+		case joinederrors.IsPermanent(err):
 			return lost.because(lostPermanent)
 		case ctx.Err() != nil || !more && retries.stopping == nil:
 			return lost.because(lostShutdown)
@@ -135,11 +140,28 @@ func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest ppr
 		defer pref.UnrefProfiles(given)
 	}
 	err = d.next.ConsumeProfiles(ctx, given)
-	if partial, ok := partialOf(err); ok {
+	if partial, ok := joinederrors.Partial(err); ok {
 		rest = partial.Data()
 		pref.RefProfiles(rest)
 		pref.UnrefProfiles(pd)
 		return rest, err
 	}
 	return pd, err
+}
+
+// withoutData returns err without the profiles to retry. These belong to several senders, and each sender must retry only
+// its own profiles.
+func withoutData(err error) error {
+	permanent := joinederrors.IsPermanent(err)
+	for partial, found := joinederrors.Partial(err); found; partial, found = joinederrors.Partial(err) {
+		err = partial.Unwrap()
+	}
+	if inJoined := (xconsumererror.Profiles{}); errors.As(err, &inJoined) {
+		err = errors.New(err.Error())
+	}
+	err = joinederrors.Resolve(err)
+	if permanent && !consumererror.IsPermanent(err) {
+		return consumererror.NewPermanent(err)
+	}
+	return err
 }

@@ -95,6 +95,10 @@ func TestAnswers(t *testing.T) {
 		},
 
 		{name: "profiles refused, retryable", logs: pythonLogs, profiles: errBusy, http: 503, code: codes.Unavailable, message: "queue is full"},
+		{
+			name: "profiles rejected permanently by one exporter, retryable by another", logs: pythonLogs,
+			profiles: errors.Join(errUnusable, errBusy), http: 503, code: codes.Unavailable, message: "queue is full",
+		},
 		{name: "profiles rejected permanently", logs: pythonLogs, profiles: errUnusable, http: 500, code: codes.Internal, message: "unusable"},
 		{
 			name: "profiles refused, retryable: the logs are not passed on", profiles: errBusy, logsToo: true,

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/internal/splunkrecords"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -93,12 +94,13 @@ func (c *converter) ConsumeLogs(ctx context.Context, logs plog.Logs) error {
 func (c *converter) consume(ctx context.Context, logs plog.Logs, profiles pprofile.Profiles, result *splunk.Result) error {
 	var refused error
 	if profiles.ResourceProfiles().Len() > 0 {
-		refused = c.consumeProfiles(ctx, profiles)
+		refused = joinederrors.Resolve(c.consumeProfiles(ctx, profiles))
 		if refused != nil && !consumererror.IsPermanent(refused) {
 			return refused
 		}
 	}
 	consumed, err := c.consumeOthers(ctx, logs, result)
+	err = joinederrors.Resolve(err)
 	switch {
 	case err != nil && !consumererror.IsPermanent(err):
 		return err

@@ -5,7 +5,6 @@ package profilededuplicator
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/joinederrors"
 )
 
 // If one of several consumers returns the profiles that it has not accepted, the others may need more: all are retried.
@@ -43,24 +44,6 @@ func TestPartOfOneConsumerIsNotTheRest(t *testing.T) {
 	})
 }
 
-func TestIsPermanent(t *testing.T) {
-	permanent := consumererror.NewPermanent(errNotNow)
-	for want, errs := range map[bool][]error{
-		false: {
-			nil, errNotNow, errors.Join(errNotNow), errors.Join(permanent, errNotNow), fmt.Errorf("exporters: %w", errors.Join(errNotNow, permanent)),
-			errors.Join(permanent, errors.Join(permanent, errNotNow)),
-		},
-		true: {
-			permanent, errors.Join(permanent, permanent), fmt.Errorf("exporters: %w", errors.Join(permanent)),
-			consumererror.NewPermanent(errors.Join(errNotNow, errNotNow)), errors.Join(permanent, errors.Join(permanent)),
-		},
-	} {
-		for _, err := range errs {
-			assert.Equal(t, want, isPermanent(err), "%v", err)
-		}
-	}
-}
-
 // A sender gets no profiles of others, and learns whether it may retry.
 func TestWithoutData(t *testing.T) {
 	permanent, data := consumererror.NewPermanent(errNotNow), pprofile.NewProfiles()
@@ -76,7 +59,7 @@ func TestWithoutData(t *testing.T) {
 		without := withoutData(err)
 		partial := xconsumererror.Profiles{}
 		assert.NotErrorAs(t, without, &partial, "%v", err)
-		assert.Equal(t, isPermanent(err), consumererror.IsPermanent(without), "%v", err)
+		assert.Equal(t, joinederrors.IsPermanent(err), consumererror.IsPermanent(without), "%v", err)
 		assert.ErrorContains(t, without, errNotNow.Error())
 	}
 }
