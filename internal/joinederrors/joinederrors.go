@@ -50,7 +50,7 @@ func Partial(err error) (partial xconsumererror.Profiles, found bool) {
 // joinedIn returns the errors that err joins, or nil if it joins none.
 func joinedIn(err error) []error {
 	for ; err != nil; err = errors.Unwrap(err) {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the loop unwraps
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			return joined.Unwrap()
 		}
 	}
