@@ -60,21 +60,24 @@ func Of(resource pcommon.Map, limit int, first []string, toName func(key string)
 	delete(values, ServiceName)
 	delete(values, Spy)
 	keys := order(values, first)
-	taken := map[string]bool{LabelService: true, Spy: true}
-	names := make(map[string]string, len(keys))
-	for _, exact := range []bool{true, false} {
-		for _, key := range keys {
-			name := toName(key)
-			if (name == key) != exact || name == "" {
-				continue
-			}
-			names[key] = unusedName(name, taken)
-			taken[names[key]] = true
+	names := newNames()
+	exact := make(map[string]string, len(keys))
+	for _, key := range keys {
+		if name := toName(key); name == key && name != "" {
+			exact[key] = names.unused(name)
 		}
 	}
-	for _, key := range keys {
-		name, named := names[key]
-		if !named || values[key] == "" || len(labels.List) >= limit {
+	for i, key := range keys {
+		if len(labels.List) >= limit {
+			// A resource can have many more keys than labels. Their names would not change those of the labels.
+			labels.Dropped += len(keys) - i
+			break
+		}
+		name, isExact := exact[key]
+		if !isExact {
+			name = names.unused(toName(key))
+		}
+		if name == "" || values[key] == "" {
 			labels.Dropped++
 			continue
 		}
@@ -100,12 +103,29 @@ func order(values map[string]string, first []string) []string {
 	return keys
 }
 
-// unusedName appends _2, _3 and so on to a name that is taken.
-func unusedName(name string, taken map[string]bool) string {
-	unused := name
-	for i := 2; taken[unused]; i++ {
-		unused = name + "_" + strconv.Itoa(i)
+// names gives each label a name of its own.
+type names struct {
+	taken map[string]bool
+	// next has the next suffix of a name, so that many keys with one name do not try all suffixes of those before.
+	next map[string]int
+}
+
+func newNames() *names {
+	return &names{taken: map[string]bool{LabelService: true, Spy: true}, next: map[string]int{}}
+}
+
+// unused returns the name, with _2, _3 and so on if it is taken. An empty name stays empty.
+func (n *names) unused(name string) string {
+	if name == "" {
+		return ""
 	}
+	unused := name
+	for n.taken[unused] {
+		suffix := max(n.next[name], 2)
+		n.next[name] = suffix + 1
+		unused = name + "_" + strconv.Itoa(suffix)
+	}
+	n.taken[unused] = true
 	return unused
 }
 

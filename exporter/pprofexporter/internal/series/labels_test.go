@@ -4,8 +4,10 @@
 package series
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,6 +39,39 @@ func TestLabelsCollide(t *testing.T) {
 			{"service_name_2", "fake"},
 		},
 	}, labels)
+}
+
+// Many keys with one name cost no more than other keys. Trying all suffixes for each of them would take minutes.
+func TestManyLabelsCollide(t *testing.T) {
+	const keys = 100_000
+	attributes := make(map[string]any, keys)
+	for i := range keys {
+		attributes["a"+string([]rune{rune(0x4e00 + i/1_000), rune(0x4e00 + i%1_000)})] = strconv.Itoa(i)
+	}
+	resource := pcommon.NewMap()
+	require.NoError(t, resource.FromRaw(attributes))
+	begin := time.Now()
+	labels := Of(resource, keys, nil, Name)
+	assert.Less(t, time.Since(begin), 30*time.Second)
+	require.Len(t, labels.List, keys)
+	byName := map[string]string{}
+	for _, label := range labels.List {
+		byName[label.Name] = label.Value
+	}
+	assert.Len(t, byName, keys)
+	assert.Equal(t, "0", byName["a__"])
+	assert.Equal(t, "99999", byName["a___100000"])
+
+	few := Of(resource, 2, nil, Name)
+	assert.Equal(t, []Label{{"a__", "0"}, {"a___2", "1"}}, few.List)
+	assert.Equal(t, keys-2, few.Dropped)
+}
+
+// Keys above the limit and keys without a value still keep the names that are spelled like them.
+func TestNamesAboveTheLimit(t *testing.T) {
+	labels := of(t, map[string]any{"a-b": "dash", "a_b": "exact", "a_b_2": "also exact", "a b": ""}, 1, "a-b")
+	assert.Equal(t, []Label{{"a_b_3", "dash"}}, labels.List)
+	assert.Equal(t, 3, labels.Dropped)
 }
 
 func TestPrometheusNames(t *testing.T) {
