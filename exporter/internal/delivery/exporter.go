@@ -35,6 +35,8 @@ type Exporter struct {
 	// queueBytes is the limit of a queue that is limited in bytes, or else 0.
 	queueBytes int64
 	consume    xconsumer.ConsumeProfilesFunc
+	// timeout limits one attempt. 0 means no limit.
+	timeout time.Duration
 	// inMemory reports whether a request stays in memory after ConsumeProfiles has returned. Such requests also reserve from
 	// queued. It is only a part of the budget, so that the rest stays free for requests that are being processed.
 	inMemory bool
@@ -69,7 +71,7 @@ type Settings struct {
 
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Config, s Settings) (e *Exporter, err error) {
-	e = &Exporter{consume: s.Consume, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
@@ -107,7 +109,7 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 	}
 	if e.inMemory && held.queued == nil {
 		defer returnMemory(ctx, held.memory)
-		return e.consume(context.WithValue(ctx, heldKey{}, held), pd)
+		return e.consumeNow(context.WithValue(ctx, heldKey{}, held), pd)
 	}
 	err = e.Profiles.ConsumeProfiles(context.WithValue(ctx, heldKey{}, held), pd)
 	if err != nil || !e.inMemory {
@@ -197,19 +199,34 @@ func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 		return e.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
-		if e.drained.Err() != nil {
-			return errShutdown
-		}
-		working, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })() //nolint:contextcheck // the drain ends the request
-		err := e.consume(working, pd)
+		err := e.consumeUntilDrained(ctx, pd)
 		if h, found := ctx.Value(heldKey{}).(heldMemory); found && (err == nil || consumererror.IsPermanent(err)) {
 			h.queued.Release()
 			h.memory.Release()
 		}
 		return err
 	}
+}
+
+// consumeNow exports a request that did not go through exporterhelper, which would have set the timeout.
+func (e *Exporter) consumeNow(ctx context.Context, pd pprofile.Profiles) error {
+	if e.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.timeout)
+		defer cancel()
+	}
+	return e.consumeUntilDrained(ctx, pd)
+}
+
+// consumeUntilDrained exports a request. The end of the drain ends it.
+func (e *Exporter) consumeUntilDrained(ctx context.Context, pd pprofile.Profiles) error {
+	if e.drained.Err() != nil {
+		return errShutdown
+	}
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(e.drained, func() { cancel(errShutdown) })() //nolint:contextcheck // the drain ends the request
+	return e.consume(working, pd)
 }
 
 // Shutdown exports the requests in a queue in memory for at most DrainTime, and stops the exporter. It may be called several times:

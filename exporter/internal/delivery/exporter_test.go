@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -21,6 +22,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
 // TestDrainTime: a shutdown does not work for longer on what is queued, and counts the rest as not sent.
@@ -58,4 +61,51 @@ func TestDrainTime(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotNil(t, metric)
 	assert.EqualValues(t, 1, done.Load(), "the others are not begun")
+}
+
+// TestLargeRequestEnds: a request that is too large for the queue does not wait forever for a backend that never answers.
+func TestLargeRequestEnds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		timeout  time.Duration
+		shutdown bool
+		want     string
+	}{
+		"timeout":                    {timeout: 10 * time.Millisecond, want: "deadline exceeded"},
+		"shutdown":                   {timeout: time.Hour, shutdown: true, want: "the exporter is shutting down"},
+		"shutdown without a timeout": {shutdown: true, want: "the exporter is shutting down"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := make(chan struct{})
+			e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+				Timeout: exporterhelper.TimeoutConfig{Timeout: tt.timeout}, Queue: options.NewDefaultQueue(),
+				Consume: func(ctx context.Context, _ pprofile.Profiles) error {
+					close(begun)
+					<-ctx.Done()
+					return context.Cause(ctx)
+				},
+				DrainTime: 10 * time.Millisecond,
+			})
+			require.NoError(t, err)
+			memory := budget.New(16<<20, time.Second)
+			require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
+			pd := pprofile.NewProfiles()
+			sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+			sample.Values().FromRaw(make([]int64, 5<<17)) // 5 MiB, the queue has 4
+			ctx, cancel := context.WithTimeout(t.Context(), deliverytest.Patience)
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() { ended <- e.ConsumeProfiles(ctx, pd) }()
+			<-begun
+			if tt.shutdown {
+				require.NoError(t, e.Shutdown(t.Context()))
+			}
+			err = <-ended
+			require.ErrorContains(t, err, tt.want)
+			require.NoError(t, ctx.Err(), "the test did not end it")
+			assert.False(t, consumererror.IsPermanent(err))
+			used, _ := memory.Used()
+			assert.Zero(t, used)
+			require.NoError(t, e.Shutdown(t.Context()))
+		})
+	}
 }
