@@ -103,23 +103,48 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	defer working.Release()
 	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: working.Reserve(ctx, delivery.ForBody), reserveGzip: working.Reserve(ctx, delivery.ForGzip)}
 	progress := delivery.NewProgress(pd)
-	payloads := d.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
+	reserve := working.Reserve(ctx, delivery.ForEncoder)
+	payloads := d.encoder.AllReserving(pd, func(bytes int64) error {
+		return d.sendInTheWay(ctx, batch, progress, func() error { return reserve(bytes) })
+	})
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
-		request, err := d.format.add(batch, payload)
+		var request *http.Request
+		err := d.sendInTheWay(ctx, batch, progress, func() (err error) {
+			request, err = d.format.add(batch, payload)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		return d.send(ctx, request, batch, progress)
 	})
 	// The payloads in the batch are sent even if a later payload got no memory. The batch is empty if a request failed: send resets it.
-	request, err := d.format.flush(batch)
-	if err == nil {
-		err = d.send(ctx, request, batch, progress)
-	}
+	err := d.flush(ctx, batch, progress)
 	if err == nil {
 		err = failure
 	}
 	return progress.End(ctx, d.telemetry.Telemetry, err)
+}
+
+// sendInTheWay calls work. If the memory is too small only beside the payloads in the batch, it sends these and calls work again.
+func (d *httpDestination) sendInTheWay(ctx context.Context, batch *httpBatch, progress *delivery.Progress, work func() error) error {
+	err := work()
+	if batch.payloads == 0 || !errors.Is(err, pprof.ErrTooLarge) {
+		return err
+	}
+	if err := d.flush(ctx, batch, progress); err != nil {
+		return err
+	}
+	return work()
+}
+
+// flush sends the payloads in the batch, if there are any.
+func (d *httpDestination) flush(ctx context.Context, batch *httpBatch, progress *delivery.Progress) error {
+	request, err := d.format.flush(batch)
+	if err != nil {
+		return err
+	}
+	return d.send(ctx, request, batch, progress)
 }
 
 // send sends a request, if it is not nil, and empties the batch. Its error is retryable: a rejected request is no error.

@@ -5,6 +5,10 @@ package pprofexporter
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
@@ -204,4 +209,51 @@ func TestMemoryOfHTTP(t *testing.T) {
 			assert.Zero(t, used(host.budget))
 		})
 	}
+}
+
+// TestMemoryOfEarlierPayloads: the body of earlier payloads takes no memory from a payload that fits alone. It is sent first, and
+// does not count after that.
+func TestMemoryOfEarlierPayloads(t *testing.T) {
+	const small = 8
+	var parts []pprofile.Profiles
+	for i := range small {
+		parts = append(parts, commented(t, "small"+strconv.Itoa(i), 200<<10))
+	}
+	pd := deliverytest.Request(t, append(parts, commented(t, "large", 800<<10))...)
+	for _, format := range []Format{FormatPyroscopePush, FormatParca} {
+		for name, most := range map[string]int{"sent before": small, "still in the batch": small + 1} {
+			t.Run(string(format)+"/"+name, func(t *testing.T) {
+				s := newSink(t, nil)
+				host := newBudgetHost(18<<20, time.Millisecond)
+				p := newPushingAt(t, host, s.URL, func(cfg *Config) {
+					cfg.HTTP.Get().Format = format
+					cfg.HTTP.Get().MaxSeriesPerRequest = most
+				})
+				require.NoError(t, p.ConsumeProfiles(t.Context(), pd))
+				var bodies strings.Builder
+				for _, request := range s.requests() {
+					bodies.Write(request.body)
+				}
+				for _, resource := range pd.ResourceProfiles().All() {
+					assert.Equal(t, 1, strings.Count(bodies.String(), attributevalue.Service(resource.Resource().Attributes())))
+				}
+				assert.Zero(t, used(host.budget))
+			})
+		}
+	}
+}
+
+// commented returns a message with a profile of a service that has this many bytes of comments, which gzip cannot make smaller.
+func commented(t *testing.T, service string, bytes int) pprofile.Profiles {
+	t.Helper()
+	const commentBytes = 100 << 10
+	p := deliverytest.Parsed(t, deliverytest.SmallCPU(t))
+	for range bytes / commentBytes {
+		random := make([]byte, commentBytes)
+		_, _ = rand.Read(random)
+		p.Comments = append(p.Comments, base64.StdEncoding.EncodeToString(random))
+	}
+	var payload strings.Builder
+	require.NoError(t, p.Write(&payload))
+	return deliverytest.Decode(t, []byte(payload.String()), map[string]any{"service.name": service})
 }
