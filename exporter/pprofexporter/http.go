@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
@@ -29,6 +30,8 @@ type httpDestination struct {
 	telemetry *telemetry
 	logger    *zap.Logger
 	memory    delivery.Memory
+	// longestWait limits the Retry-After of answers.
+	longestWait time.Duration
 
 	// Both are set by start.
 	client *http.Client
@@ -51,13 +54,14 @@ func newHTTPDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 		return nil, err
 	}
 	return &httpDestination{
-		cfg:       http,
-		userAgent: fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
-		settings:  set.TelemetrySettings,
-		format:    format,
-		encoder:   cfg.Encoding.Encoder(),
-		telemetry: telemetry,
-		logger:    set.Logger,
+		cfg:         http,
+		userAgent:   fmt.Sprintf("%s/%s", set.BuildInfo.Command, set.BuildInfo.Version),
+		settings:    set.TelemetrySettings,
+		format:      format,
+		encoder:     cfg.Encoding.Encoder(),
+		telemetry:   telemetry,
+		logger:      set.Logger,
+		longestWait: longestWait(cfg.RetryConfig),
 	}, nil
 }
 
@@ -158,7 +162,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 	}
 	request.Header.Set("User-Agent", d.userAgent)
 	size := request.ContentLength
-	outcome, err := exchange(d.client, request.WithContext(ctx))
+	outcome, err := exchange(d.client, request.WithContext(ctx), d.longestWait)
 	d.telemetry.requested(ctx, outcome)
 	switch outcome {
 	case outcomeSent:

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
 	"github.com/otelpprof/otelpprof/internal/printable"
@@ -30,6 +31,8 @@ const (
 	maxAnswer     = 64 << 10
 	maxAnswerText = 300
 	maxRetryAfter = time.Hour
+	// retryAfterPart: a wait is at most one part in retryAfterPart of the time for all attempts, see longestWait.
+	retryAfterPart = 4
 )
 
 // statusError is an answer with a status other than 2xx.
@@ -45,8 +48,18 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("the destination answered %s: %s", e.Status, e.Text)
 }
 
-// exchange sends a request and reads the answer.
-func exchange(client *http.Client, request *http.Request) (outcome string, err error) {
+// longestWait returns the longest wait before the next attempt. Exporterhelper drops a request at once, without a wait, if the wait would
+// end after max_elapsed_time. It does not tell how much of that time is left. So a wait is short enough for several attempts: a
+// backend that recovers within three quarters of the time gets the request, whatever it asked for.
+func longestWait(cfg configretry.BackOffConfig) time.Duration {
+	if cfg.MaxElapsedTime > 0 {
+		return min(maxRetryAfter, cfg.MaxElapsedTime/retryAfterPart)
+	}
+	return maxRetryAfter
+}
+
+// exchange sends a request and reads the answer. It asks for a retry after at most longest.
+func exchange(client *http.Client, request *http.Request, longest time.Duration) (outcome string, err error) {
 	response, err := client.Do(request)
 	if err != nil {
 		return outcomeRetry, fmt.Errorf("cannot send profiles: %w", err)
@@ -62,7 +75,7 @@ func exchange(client *http.Client, request *http.Request) (outcome string, err e
 	switch {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
 		err = errors.Join(status, readErr)
-		if wait := retryAfter(response.Header.Get("Retry-After"), time.Now()); wait > 0 {
+		if wait := retryAfter(response.Header.Get("Retry-After"), time.Now(), longest); wait > 0 {
 			err = exporterhelper.NewThrottleRetry(err, wait)
 		}
 		return outcomeRetry, err
@@ -70,13 +83,13 @@ func exchange(client *http.Client, request *http.Request) (outcome string, err e
 	return outcomeRejected, status
 }
 
-// retryAfter reads a number of seconds or a date. It returns 0 for any other text.
-func retryAfter(text string, now time.Time) time.Duration {
+// retryAfter reads a number of seconds or a date, and returns at most longest. It returns 0 for any other text.
+func retryAfter(text string, now time.Time, longest time.Duration) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+		return min(time.Duration(seconds)*time.Second, longest)
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(now), 0), maxRetryAfter)
+		return min(max(at.Sub(now), 0), longest)
 	}
 	return 0
 }

@@ -284,7 +284,33 @@ func TestHTTPRetryAfter(t *testing.T) {
 		"": 0, "-1": 0, "soon": 0, "7": 7 * time.Second, "999999": maxRetryAfter,
 		"Sat, 21 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sat, 21 Nov 2026 11:00:00 GMT": 0,
 	} {
-		assert.Equal(t, want, retryAfter(text, now), text)
+		assert.Equal(t, want, retryAfter(text, now, maxRetryAfter), text)
+	}
+}
+
+// A backend that asks for a longer wait than the exporter may retry gets the profiles as soon as it is well again.
+func TestHTTPLongRetryAfter(t *testing.T) {
+	s := newSink(t, nil)
+	var requests atomic.Int32
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 1 {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		s.serve(w, r)
+	}))
+	t.Cleanup(busy.Close)
+	p := newPushing(t, busy.URL, func(cfg *Config) {
+		retrying(cfg)
+		cfg.RetryConfig.MaxElapsedTime = 8 * time.Second
+	})
+	require.NoError(t, p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
+	assert.Len(t, s.requests(), 1)
+	for elapsed, want := range map[time.Duration]time.Duration{
+		0: maxRetryAfter, 5 * time.Minute: 75 * time.Second, 24 * time.Hour: maxRetryAfter,
+	} {
+		assert.Equal(t, want, longestWait(configretry.BackOffConfig{MaxElapsedTime: elapsed}), elapsed)
 	}
 }
 
