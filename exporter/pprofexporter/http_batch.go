@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -25,6 +26,10 @@ type httpBatch struct {
 
 	profiles, samples, labelsDropped int
 	lost                             pprof.Losses
+
+	// labels are those of the resource labeled. They outlive the request: all payloads of a resource have the same.
+	labels  *series.Labels
+	labeled int
 }
 
 // count counts a payload that was added. dropped is the number of its attributes that did not become labels.
@@ -41,7 +46,7 @@ func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
 // reset empties the batch after its request. Its memory counts no more, so that it cannot be in the way of the next payloads.
 func (b *httpBatch) reset() {
 	_, _ = b.reserve(0), b.reserveGzip(0) // cannot fail
-	*b = httpBatch{tenant: b.tenant, reserve: b.reserve, reserveGzip: b.reserveGzip}
+	*b = httpBatch{tenant: b.tenant, reserve: b.reserve, reserveGzip: b.reserveGzip, labels: b.labels, labeled: b.labeled}
 }
 
 // grow makes the capacity of the body large enough for the given number of additional bytes.

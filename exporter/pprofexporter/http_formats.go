@@ -72,8 +72,13 @@ func (s *baseSender) resourceHeaders(payload *pprof.Payload) map[string]string {
 	return values
 }
 
-func (s *baseSender) labels(payload *pprof.Payload, name func(key string) string) series.Labels {
-	return series.Of(payload.Resource.Attributes(), s.cfg.Labels.Max, s.cfg.Labels.First, name)
+// labels returns the labels of the resource of a payload. They must not be changed.
+func (s *baseSender) labels(batch *httpBatch, payload *pprof.Payload, name func(key string) string) *series.Labels {
+	if batch.labels == nil || batch.labeled != payload.ResourceIndex {
+		labels := series.Of(payload.Resource.Attributes(), s.cfg.Labels.Max, s.cfg.Labels.First, name)
+		batch.labels, batch.labeled = &labels, payload.ResourceIndex
+	}
+	return batch.labels
 }
 
 // encode returns the sample types of a payload, and the payload in gzip.

@@ -42,9 +42,9 @@ func (s *ingestSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 		_, _ = part.Write(config)
 	}
 	_ = form.Close()
-	labels := s.labels(payload, series.Name)
+	labels := s.labels(batch, payload, series.Name)
 	target := s.target("/ingest")
-	target.RawQuery = ingestQuery(payload, &labels).Encode()
+	target.RawQuery = ingestQuery(payload, labels).Encode()
 	batch.count(payload, labels.Dropped)
 	return s.request(target.String(), body.Bytes(), form.FormDataContentType(), payload)
 }

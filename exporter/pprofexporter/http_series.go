@@ -69,7 +69,7 @@ func (s *seriesSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Requ
 	if err != nil {
 		return nil, err
 	}
-	labels := s.labels(payload, s.labelName)
+	labels := s.labels(batch, payload, s.labelName)
 	name := series.MetricName(payload.ProfileType, types)
 	list := append(slices.Clip(labels.List),
 		series.Label{Name: "__name__", Value: cmp.Or(s.names[name], name)},

@@ -32,6 +32,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -41,7 +42,9 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // taken is a request that the sink accepted.
@@ -421,4 +424,24 @@ func TestHTTPBeforeStart(t *testing.T) {
 	e := create(t, cfg)
 	require.ErrorContains(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")), "before the start")
 	require.NoError(t, e.Shutdown(t.Context()))
+}
+
+// The labels of a resource are made once for all of its payloads, and each resource has its own.
+func TestLabelsOncePerResource(t *testing.T) {
+	s := &baseSender{cfg: &HTTPConfig{Labels: LabelsConfig{Max: 9}}}
+	noMemory := func(int64) error { return nil }
+	batch := &httpBatch{reserve: noMemory, reserveGzip: noMemory}
+	named := 0
+	name := func(key string) string { named++; return key }
+	labelsOf := func(resource int, host string) *series.Labels {
+		payload := &pprof.Payload{ResourceIndex: resource, Resource: pcommon.NewResource()}
+		payload.Resource.Attributes().PutStr("host", host)
+		return s.labels(batch, payload, name)
+	}
+	assert.Equal(t, []series.Label{{Name: "host", Value: "a"}}, labelsOf(0, "a").List)
+	once := named
+	batch.reset()
+	assert.Equal(t, []series.Label{{Name: "host", Value: "a"}}, labelsOf(0, "a").List)
+	assert.Equal(t, once, named)
+	assert.Equal(t, []series.Label{{Name: "host", Value: "b"}}, labelsOf(1, "b").List)
 }
