@@ -41,6 +41,8 @@ type Exporter struct {
 	// queued. It is only a part of the budget, so that the rest stays free for requests that are being processed.
 	inMemory bool
 	queued   *budget.Budget
+	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
+	waits bool
 	// drainTime is how long Shutdown processes the queue. Then drained ends.
 	drainTime    time.Duration
 	drained      context.Context
@@ -75,6 +77,7 @@ func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Confi
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
+		e.waits = queue.StorageID == nil && queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
 			e.queueBytes = queue.QueueSize
 		}
@@ -112,7 +115,11 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 		return e.consumeNow(context.WithValue(ctx, heldKey{}, held), pd)
 	}
 	err = e.Profiles.ConsumeProfiles(context.WithValue(ctx, heldKey{}, held), pd)
-	if err != nil || !e.inMemory {
+	switch {
+	case err != nil && e.waits && ctx.Err() != nil:
+		// The sender has left, but the request may still be in the queue, whose context keeps the reservation. The garbage
+		// collector releases it with the request.
+	case err != nil || !e.inMemory:
 		held.queued.Release()
 		returnMemory(ctx, held.memory)
 	}

@@ -5,6 +5,7 @@ package delivery_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
@@ -47,4 +49,45 @@ func TestHeldMemory(t *testing.T) {
 	require.NoError(t, e.Shutdown(t.Context()))
 	used, _ = memory.Used()
 	assert.Zero(t, used)
+}
+
+// TestSenderLeaves: a request stays in the queue when its sender does not wait for the result any longer. Its memory stays reserved
+// until the queue has exported it.
+func TestSenderLeaves(t *testing.T) {
+	const bytes = 1 << 20
+	pd := pprofile.NewProfiles()
+	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+	sample.Values().FromRaw(make([]int64, bytes/8))
+	queue := options.NewDefaultQueue()
+	queue.Get().WaitForResult = true
+	begun, end := make(chan struct{}), make(chan struct{})
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+		Queue: queue, DrainTime: time.Second,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			close(begun)
+			<-end
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	memory := budget.New(64<<20, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
+	used := func() int64 { used, _ := memory.Used(); return used }
+	callers, err := memory.Reserve(t.Context(), 2*bytes)
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(budget.NewContext(t.Context(), callers))
+	go func() {
+		<-begun
+		leave()
+	}()
+	require.ErrorIs(t, e.ConsumeProfiles(ctx, pd), context.Canceled)
+	callers.Release()
+	runtime.GC()
+	assert.GreaterOrEqual(t, used(), int64(bytes), "the request is still in memory")
+	close(end)
+	require.NoError(t, e.Shutdown(t.Context()))
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return used() == 0
+	}, deliverytest.Patience, 10*time.Millisecond)
 }
