@@ -5,6 +5,7 @@ package pprofexporter // import "github.com/otelpprof/otelpprof/exporter/pprofex
 
 import (
 	"bytes"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"net/url"
@@ -60,6 +61,10 @@ func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 	if from == 0 {
 		from = uint64(time.Now().UnixNano())
 	}
+	until := from + payload.DurationNano
+	if until < from { // the sum overflows
+		until = math.MaxUint64
+	}
 	profiler := labels.Profiler
 	if profiler == "" {
 		profiler = "otelpprof"
@@ -67,7 +72,7 @@ func ingestQuery(payload *pprof.Payload, labels *series.Labels) url.Values {
 	return url.Values{
 		"name":    {labels.IngestName()},
 		"from":    {strconv.FormatUint(from, 10)},
-		"until":   {strconv.FormatUint(from+payload.DurationNano, 10)},
+		"until":   {strconv.FormatUint(until, 10)},
 		"spyName": {profiler},
 		// Pyroscope expects these, but does not use them for pprof.
 		"sampleRate":      {"100"},

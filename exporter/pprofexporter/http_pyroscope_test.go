@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -28,6 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -264,4 +266,13 @@ func TestHTTPPushFaults(t *testing.T) {
 	assert.Equal(t, []string{"s0", "s0", "s2", "s2"}, services)
 	assert.EqualValues(t, 4, counted(t, p.telemetry, "profiles_refused", "reason", refusedRejected))
 	assert.EqualValues(t, 8, counted(t, p.telemetry, "profiles_written", "", ""))
+}
+
+// The end of a profile is not before its start, however long the profile claims to be.
+func TestIngestQueryOfALongProfile(t *testing.T) {
+	for duration, want := range map[uint64]string{0: "7", 3: "10", math.MaxUint64: "18446744073709551615"} {
+		query := ingestQuery(&pprof.Payload{Time: 7, DurationNano: duration}, &series.Labels{})
+		assert.Equal(t, "7", query.Get("from"))
+		assert.Equal(t, want, query.Get("until"))
+	}
 }
