@@ -22,6 +22,9 @@ const (
 	maxValueBytes = 2048
 )
 
+// maxSuffixBytes is enough for the suffix of a name: an underscore and more digits than a message can have keys.
+const maxSuffixBytes = 12
+
 const (
 	// ServiceName is the attribute with the name of the service.
 	ServiceName = attributevalue.ServiceName
@@ -120,10 +123,12 @@ func (n *names) unused(name string) string {
 		return ""
 	}
 	unused := name
+	// Names with the same start share their suffixes, since the start is all that is left of a long name.
+	start := name[:min(len(name), maxNameBytes-maxSuffixBytes)]
 	for n.taken[unused] {
-		suffix := max(n.next[name], 2)
-		n.next[name] = suffix + 1
-		unused = name + "_" + strconv.Itoa(suffix)
+		suffix := max(n.next[start], 2)
+		n.next[start] = suffix + 1
+		unused = start + "_" + strconv.Itoa(suffix)
 	}
 	n.taken[unused] = true
 	return unused
@@ -147,7 +152,7 @@ func Name(key string) string {
 	case name == "" || strings.HasPrefix(name, "__") && name != "__session_id__":
 		return ""
 	case '0' <= name[0] && name[0] <= '9':
-		return "_" + name
+		return clip("_"+name, maxNameBytes)
 	}
 	return name
 }

@@ -74,6 +74,22 @@ func TestNamesAboveTheLimit(t *testing.T) {
 	assert.Equal(t, 3, labels.Dropped)
 }
 
+// Neither the underscore before a digit nor a suffix makes a name longer than the limit.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("n", maxNameBytes)
+	labels := of(t, map[string]any{
+		strings.Repeat("9", maxNameBytes): "digits", long: "exact", long + "1": "clipped", long + "2": "clipped as well",
+		long[:maxNameBytes-2] + "é": "differs at its end", long[:maxNameBytes-2] + "ü": "collides with that",
+	}, 9)
+	require.Len(t, labels.List, 6)
+	names := map[string]bool{}
+	for _, label := range labels.List {
+		assert.LessOrEqual(t, len(label.Name), maxNameBytes)
+		names[label.Name] = true
+	}
+	assert.Len(t, names, 6)
+}
+
 func TestPrometheusNames(t *testing.T) {
 	resource := pcommon.NewMap()
 	require.NoError(t, resource.FromRaw(map[string]any{"host.name": "a", "host_name": "b", "host-name": "c", "9.é": "d"}))
