@@ -6,7 +6,6 @@ package filestore
 import (
 	"io/fs"
 	"os"
-	"path"
 	"runtime"
 )
 
@@ -60,23 +59,4 @@ func (d rootDirectory) Sync(name string) error {
 	}
 	defer opened.Close()
 	return opened.Sync()
-}
-
-// makeDirectories creates a directory and its parents, and makes their names durable.
-func makeDirectories(d directory, name string, mode fs.FileMode) error {
-	if name == "." {
-		return nil
-	}
-	parent := path.Dir(name)
-	if err := makeDirectories(d, parent, mode); err != nil {
-		return err
-	}
-	switch err := d.Mkdir(name, mode); {
-	case err == nil:
-		return d.Sync(parent)
-	case isExist(err):
-		return nil
-	default:
-		return err
-	}
 }

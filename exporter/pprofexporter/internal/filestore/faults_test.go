@@ -6,6 +6,7 @@ package filestore
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,6 +23,8 @@ type faultyDirectory struct {
 	directory
 	mu    sync.Mutex
 	steps []string
+	// synced has the directories whose names were made durable.
+	synced map[string]bool
 	// fails returns the error of an operation, or nil. step counts the operations so far.
 	fails func(step int, operation string) error
 }
@@ -42,7 +45,7 @@ func (d *faultyDirectory) step(operation string) error {
 func (d *faultyDirectory) set(fails func(int, string) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.steps, d.fails = nil, fails
+	d.steps, d.synced, d.fails = nil, map[string]bool{}, fails
 }
 
 func (d *faultyDirectory) Create(name string, mode fs.FileMode) (file, error) {
@@ -92,7 +95,13 @@ func (d *faultyDirectory) Sync(name string) error {
 	if err := d.step("sync directory"); err != nil {
 		return err
 	}
-	return d.directory.Sync(name)
+	err := d.directory.Sync(name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.synced != nil && err == nil {
+		d.synced[name] = true
+	}
+	return err
 }
 
 type faultyFile struct {
@@ -223,6 +232,70 @@ func TestOrderOfOperations(t *testing.T) {
 		_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, faulty.steps)
+	}
+}
+
+// A write that succeeds has made the names of all directories above its file durable, also of those that another writer created and
+// did not sync.
+func TestParentsAreDurable(t *testing.T) {
+	write := func(s *Store, name string) error {
+		_, err := s.Write(name, []byte("profile"), nil)
+		return err
+	}
+
+	options := newOptions(t, t.TempDir())
+	s, faulty := newFaultyStore(t, options)
+	syncs := 0
+	faulty.set(func(_ int, operation string) error {
+		if operation == "sync directory" {
+			if syncs++; syncs == 2 { // of a, which has the new name b
+				return syscall.EIO
+			}
+		}
+		return nil
+	})
+	require.ErrorIs(t, write(s, "a/b/c.pb.gz"), syscall.EIO)
+	for _, want := range []map[string]bool{
+		{"a": true, "a/b": true}, // what is left
+		{"a/b": true},            // the parents need no other sync
+	} {
+		faulty.set(nil)
+		require.NoError(t, write(s, fmt.Sprintf("a/b/%d.pb.gz", len(want))))
+		assert.Equal(t, want, faulty.synced)
+	}
+
+	require.NoError(t, os.MkdirAll(filepath.Join(options.Directory, "x", "y"), 0o750))
+	faulty.set(nil)
+	require.NoError(t, write(s, "x/y/c.pb.gz"))
+	assert.Equal(t, map[string]bool{".": true, "x": true, "x/y": true}, faulty.synced)
+
+	require.NoError(t, os.RemoveAll(filepath.Join(options.Directory, "a")))
+	faulty.set(nil)
+	require.NoError(t, write(s, "a/b/c.pb.gz"))
+	assert.Equal(t, map[string]bool{".": true, "a": true, "a/b": true}, faulty.synced, "the directories are new")
+}
+
+// The names in a directory that takes the place of the store's directory are not durable yet.
+func TestParentsInANewDirectoryAreDurable(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	var opened *faultyDirectory
+	s, err := open(options, func(name string) (directory, error) {
+		d, err := openRoot(name)
+		opened = &faultyDirectory{directory: d, synced: map[string]bool{}}
+		return opened, err
+	})
+	require.NoError(t, err)
+	defer s.Close()
+	for range 2 {
+		_, err := s.Write("a/b.pb.gz", []byte("profile"), nil)
+		require.NoError(t, err)
+		assert.Equal(t, map[string]bool{".": true, "a": true}, opened.synced)
+		// Another process replaces the directory, and creates the one of the file.
+		require.NoError(t, os.RemoveAll(options.Directory))
+		_, err = s.Write("c.pb.gz", []byte("profile"), nil)
+		require.NoError(t, err)
+		require.NoError(t, os.Mkdir(filepath.Join(options.Directory, "a"), 0o750))
+		opened.set(nil)
 	}
 }
 

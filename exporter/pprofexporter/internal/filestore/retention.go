@@ -129,23 +129,13 @@ func (r *retention) remove(e entry, reason Reason) {
 	case err == nil:
 		r.store.usage.removed(e.size)
 		r.store.options.OnRemove(reason, e.size)
-		removeEmpty(d, path.Dir(e.name))
+		r.store.parents.removeEmpty(d, path.Dir(e.name))
 	case isAbsent(err):
 		r.store.usage.removed(e.size)
 	default:
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
 		r.minTime = e.time // so that the next walk finds the file again
 		r.nextRemoval = time.Now().Add(errorPause)
-	}
-}
-
-// removeEmpty removes a directory and its parents until one is not empty.
-func removeEmpty(d directory, name string) {
-	for ; name != "."; name = path.Dir(name) {
-		info, err := d.Lstat(name)
-		if err != nil || !info.IsDir() || d.Remove(name) != nil {
-			return
-		}
 	}
 }
 

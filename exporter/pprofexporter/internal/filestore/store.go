@@ -64,6 +64,7 @@ type Store struct {
 	current directory
 
 	usage    usage
+	parents  parents
 	buffers  scratch.Keeper[[]byte]
 	foldCase bool
 
@@ -148,6 +149,7 @@ func (s *Store) reopen(opened directory) error {
 	opened.Close()
 	s.current = d
 	s.usage.reset()
+	s.parents.reset()
 	return nil
 }
 

@@ -228,7 +228,7 @@ func TestDirectoriesRemovedConcurrently(t *testing.T) {
 	wait.Go(func() {
 		for name := range old {
 			assert.NoError(t, s.directory().Remove(name))
-			removeEmpty(s.directory(), "a/b")
+			s.parents.removeEmpty(s.directory(), "a/b")
 		}
 	})
 	for i := range 300 {

@@ -94,7 +94,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	same, err := hasPprof(d, name, pprof)
 	switch {
 	case same:
-		return 0, d.Sync(parent) // an earlier write may have failed before this sync
+		return 0, s.parents.sync(d, parent) // an earlier write may have failed before this sync
 	case err == nil:
 		return 0, errTaken
 	case !isAbsent(err):
@@ -111,7 +111,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	if err != nil {
 		return 0, err
 	}
-	return size, d.Sync(parent)
+	return size, s.parents.sync(d, parent)
 }
 
 // writeTemporary writes the gzipped pprof to a temporary file and syncs it.
@@ -129,7 +129,7 @@ func (s *Store) writeTemporary(
 	name = s.temporary(parent)
 	f, err := d.Create(name, s.options.FileMode)
 	if isAbsent(err) {
-		if err = makeDirectories(d, parent, s.options.DirectoryMode); err == nil {
+		if err = s.parents.create(d, parent, s.options.DirectoryMode); err == nil {
 			f, err = d.Create(name, s.options.FileMode)
 		}
 	}

@@ -1,0 +1,99 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package filestore
+
+import (
+	"io/fs"
+	"path"
+	"sync"
+)
+
+// maxParents limits the number of directories that [parents] remembers. Senders choose the names of directories.
+const maxParents = 10_000
+
+// parents creates and removes the directories of files. It remembers those whose names are durable: a directory that exists may be
+// the one of a writer that has not synced its name yet, or that failed to sync it. Safe for concurrent use.
+type parents struct {
+	// mu is locked from the creation of a directory until its name is durable, so that no other writer takes the new directory
+	// for the one that had its name before.
+	mu      sync.Mutex
+	durable map[string]struct{}
+}
+
+// create creates a directory and its parents, and makes their names durable.
+func (p *parents) create(d directory, name string, mode fs.FileMode) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.createLocked(d, name, mode)
+}
+
+func (p *parents) createLocked(d directory, name string, mode fs.FileMode) error {
+	if name == "." {
+		return nil
+	}
+	if err := p.createLocked(d, path.Dir(name), mode); err != nil {
+		return err
+	}
+	switch err := d.Mkdir(name, mode); {
+	case err == nil:
+		delete(p.durable, name) // someone removed the directory that had this name
+	case !isExist(err):
+		return err
+	}
+	return p.syncLocked(d, name)
+}
+
+// sync makes the names in a directory durable, and those of the directory and its parents.
+func (p *parents) sync(d directory, name string) error {
+	if err := p.syncAbove(d, name); err != nil {
+		return err
+	}
+	return d.Sync(name)
+}
+
+func (p *parents) syncAbove(d directory, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; name != "."; name = path.Dir(name) {
+		if err := p.syncLocked(d, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncLocked makes the name of a directory durable, unless it is.
+func (p *parents) syncLocked(d directory, name string) error {
+	if _, durable := p.durable[name]; durable {
+		return nil
+	}
+	if err := d.Sync(path.Dir(name)); err != nil {
+		return err
+	}
+	if p.durable == nil || len(p.durable) >= maxParents {
+		p.durable = map[string]struct{}{}
+	}
+	p.durable[name] = struct{}{}
+	return nil
+}
+
+// removeEmpty removes a directory and its parents until one is not empty.
+func (p *parents) removeEmpty(d directory, name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; name != "."; name = path.Dir(name) {
+		info, err := d.Lstat(name)
+		if err != nil || !info.IsDir() || d.Remove(name) != nil {
+			return
+		}
+		delete(p.durable, name)
+	}
+}
+
+// reset forgets all directories, because another directory of the store took the place of theirs.
+func (p *parents) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.durable = nil
+}
