@@ -124,8 +124,9 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 // double copies content to a buffer with twice its capacity, or with the announced length if that is less.
 func (m *memory) double(ctx context.Context, content []byte, announced int64) ([]byte, error) {
 	capacity := 2 * int64(cap(content))
-	if announced >= int64(len(content)) {
-		capacity = min(capacity, announced+1) // One more byte, so that the end is found without growing.
+	// Any length can be announced. So it is compared before anything is added to it.
+	if announced >= int64(len(content)) && announced < capacity {
+		capacity = announced + 1 // One more byte, so that the end is found without growing.
 	}
 	if err := m.grow(ctx, capacity); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"testing"
 	"testing/iotest"
@@ -33,7 +34,7 @@ func TestRead(t *testing.T) {
 	in := &intake{budget: b}
 	for _, length := range []int{1, 1000, firstBufferBytes - 1, firstBufferBytes, firstBufferBytes + 1, 1_000_000} {
 		content := bytes.Repeat([]byte("content"), length/7+1)[:length]
-		for announced, most := range map[int64]int64{-1: 2, 0: 2, int64(length): 1, 1 << 40: 2} {
+		for announced, most := range map[int64]int64{-1: 2, 0: 2, int64(length): 1, 1 << 40: 2, math.MaxInt64: 2} {
 			m := in.newMemory(t.Context())
 			got, err := m.read(t.Context(), iotest.HalfReader(bytes.NewReader(content)), announced)
 			require.NoError(t, err)
