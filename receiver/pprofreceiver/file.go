@@ -120,7 +120,7 @@ func (f *files) process(ctx context.Context, path string) error {
 		return nil
 	}
 	f.state.remember(path, mark)
-	if err := f.deleteOrMove(path); err != nil {
+	if err := f.deleteOrMove(path, mark); err != nil {
 		return err
 	}
 	if f.unsaved++; f.unsaved >= saveEvery {
@@ -189,15 +189,24 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	return f.deliver(ctx, content, source, m)
 }
 
-// deleteOrMove deletes or moves a file that the next consumer has accepted, if configured.
-func (f *files) deleteOrMove(path string) error {
+// deleteOrMove deletes or moves the version of a file that the next consumer has accepted, if configured. A version that has
+// replaced it in the meantime stays: the next round reads it.
+func (f *files) deleteOrMove(path string, mark fileMark) error {
+	if !f.cfg.DeleteAfterRead && f.cfg.MoveTo == "" {
+		return nil
+	}
+	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case markOf(info) != mark:
+		return nil
 	case f.cfg.DeleteAfterRead:
 		return os.Remove(path)
-	case f.cfg.MoveTo != "":
-		return moveTo(f.cfg.MoveTo, path)
 	default:
-		return nil
+		return moveTo(f.cfg.MoveTo, path)
 	}
 }
 

@@ -196,6 +196,33 @@ func TestFileMoved(t *testing.T) {
 	assert.Equal(t, []string{"x.pb.gz", "x.pb.gz.1", "x.pb.gz.2"}, names(t, done))
 }
 
+// TestFileReplacedMeanwhile: a version that replaces a file while the next consumer has it is neither deleted nor moved before
+// it was read.
+func TestFileReplacedMeanwhile(t *testing.T) {
+	for name, change := range map[string]func(*FileConfig, string){
+		"delete": func(cfg *FileConfig, _ string) { cfg.DeleteAfterRead = true },
+		"move":   func(cfg *FileConfig, done string) { cfg.MoveTo = done },
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory, done := t.TempDir(), t.TempDir()
+			path := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+			second := plain(t, cpuProfile(2))
+			r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { change(cfg, done) })
+			r.sink.set(func(context.Context) error {
+				put(t, second, path)
+				return nil
+			})
+			require.Equal(t, 1, r.round(t))
+			require.FileExists(t, path, "the second version was not read")
+			assert.Empty(t, names(t, done))
+			r.sink.set(nil)
+			require.Equal(t, 2, r.round(t))
+			assert.NoFileExists(t, path)
+			assert.Equal(t, map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}, sums(r.sink.all()[1]))
+		})
+	}
+}
+
 func names(t *testing.T, directory string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
