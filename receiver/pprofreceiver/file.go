@@ -40,6 +40,8 @@ type files struct {
 	// settling has the files that changed too recently to be read: their marks, and the time since when these are
 	// unchanged.
 	settling map[string]settlingFile
+	// undone has the files that were accepted, but could not be deleted or moved.
+	undone map[string]fileMark
 	// unsaved counts the files that were read since the state was saved.
 	unsaved int
 }
@@ -55,7 +57,10 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 		return nil, err
 	}
 	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
-	return &files{collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(), settling: map[string]settlingFile{}}, nil
+	return &files{
+		collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(),
+		settling: map[string]settlingFile{}, undone: map[string]fileMark{},
+	}, nil
 }
 
 // Start restores the state of an earlier run and starts the schedule.
@@ -102,7 +107,13 @@ func (f *files) process(ctx context.Context, path string) error {
 		return nil
 	}
 	mark := markOf(info)
-	if f.state.was(path, mark) || !f.settled(path, mark, info.ModTime()) {
+	if f.state.was(path, mark) {
+		if f.undone[path] == mark {
+			return f.finish(path, mark)
+		}
+		return nil
+	}
+	if !f.settled(path, mark, info.ModTime()) {
 		return nil
 	}
 	err = f.queue.unlockWhileWaiting(ctx, func(ctx context.Context) error { return f.read(ctx, path, mark) })
@@ -120,7 +131,7 @@ func (f *files) process(ctx context.Context, path string) error {
 		return nil
 	}
 	f.state.remember(path, mark)
-	if err := f.deleteOrMove(path, mark); err != nil {
+	if err := f.finish(path, mark); err != nil {
 		return err
 	}
 	if f.unsaved++; f.unsaved >= saveEvery {
@@ -189,6 +200,17 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	return f.deliver(ctx, content, source, m)
 }
 
+// finish deletes or moves a file, if configured. If that fails, the next rounds try again, until it succeeds or the file
+// changes.
+func (f *files) finish(path string, mark fileMark) error {
+	delete(f.undone, path)
+	err := f.deleteOrMove(path, mark)
+	if err != nil {
+		f.undone[path] = mark
+	}
+	return err
+}
+
 // deleteOrMove deletes or moves the version of a file that the next consumer has accepted, if configured. A version that has
 // replaced it in the meantime stays: the next round reads it.
 func (f *files) deleteOrMove(path string, mark fileMark) error {
@@ -215,8 +237,12 @@ func moveTo(directory, path string) error {
 	base := filepath.Join(directory, filepath.Base(path))
 	name := base
 	for i := 1; i < maxMoveNames; i++ {
-		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
+		_, err := os.Lstat(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
 			return os.Rename(path, name)
+		case err != nil:
+			return err
 		}
 		name = base + "." + strconv.Itoa(i)
 	}

@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -49,11 +50,9 @@ func (f *files) round(ctx context.Context) {
 // forget drops the state of files that no longer exist.
 func (f *files) forget(present map[string]bool) {
 	f.state.forget(present)
-	for path := range f.settling {
-		if !present[path] {
-			delete(f.settling, path)
-		}
-	}
+	gone := func(path string) bool { return !present[path] }
+	maps.DeleteFunc(f.settling, func(path string, _ settlingFile) bool { return gone(path) })
+	maps.DeleteFunc(f.undone, func(path string, _ fileMark) bool { return gone(path) })
 }
 
 // maxWaitingFiles is the number of files that are processed or waiting for results at a time.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -221,6 +222,39 @@ func TestFileReplacedMeanwhile(t *testing.T) {
 			assert.Equal(t, map[string]int64{"samples/count": 3, "cpu/nanoseconds": 30_000_000}, sums(r.sink.all()[1]))
 		})
 	}
+}
+
+// TestFileMoveFails: a move that fails is tried again in every round. Until it succeeds, or the file is gone, the status is an
+// error. A file that was refused for its content is not moved then either.
+func TestFileMoveFails(t *testing.T) {
+	directory := t.TempDir()
+	done := filepath.Join(directory, "done")
+	first := put(t, plain(t, cpuProfile(1)), directory, "first.pb.gz")
+	second := put(t, plain(t, cpuProfile(1)), directory, "second.pb.gz")
+	bad := put(t, []byte("garbage"), directory, "bad.pb.gz")
+	host := &watchingHost{}
+	r := runFiles(t, host, directory, func(cfg *FileConfig) { cfg.MoveTo = done })
+	require.NoError(t, os.Remove(done))
+	for range 3 {
+		require.Equal(t, 2, r.round(t), "each is delivered once")
+		require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "done")
+		require.FileExists(t, first)
+	}
+	require.NoError(t, os.Remove(second))
+	require.NoError(t, os.Mkdir(done, 0o750))
+	require.Equal(t, 2, r.round(t))
+	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
+	assert.Equal(t, []string{"first.pb.gz"}, names(t, done))
+	assert.FileExists(t, bad)
+	assert.Empty(t, r.receiver.sections[0].(*files).undone)
+}
+
+// TestFileMoveBlocked: the error says why a file cannot be moved, and not that there is no name for it.
+func TestFileMoveBlocked(t *testing.T) {
+	directory := t.TempDir()
+	path := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+	blocked := put(t, nil, directory, "file")
+	require.ErrorIs(t, moveTo(blocked, path), syscall.ENOTDIR)
 }
 
 func names(t *testing.T, directory string) (all []string) {
