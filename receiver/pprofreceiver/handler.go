@@ -21,7 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// shutdownGrace is how long requests can still arrive after the shutdown begins.
+// shutdownGrace is how long requests can still arrive, and wait to be processed, after the shutdown begins.
 const shutdownGrace = time.Second
 
 // obsFormat is the format in the standard metrics and spans of a receiver.
@@ -76,7 +76,6 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
-	defer s.limitReadOnShutdown(w)()
 	m := s.intake.newMemory(ctx)
 	defer m.release()
 	body, release, err := s.receive(ctx, w, r, m)
@@ -99,6 +98,8 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 // receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
 // caller must call release after processing it.
 func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
+	stop := sync.OnceFunc(s.limitReadOnShutdown(w))
+	defer stop()
 	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), expire: func() {
 		// An error means that the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
@@ -120,8 +121,19 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return nil, nil, bodyError(err)
 	}
-	release, err = s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
+	// Over HTTP/1, net/http reads on to detect that the client disconnects. A read deadline of a shutdown would cancel ctx then.
+	stop()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	release, err = s.acquire(ctx, r)
 	return body, release, err
+}
+
+// acquire waits until a request can be processed. When the server shuts down, it waits for shutdownGrace at most.
+func (s *server) acquire(ctx context.Context, r *http.Request) (release func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.stopping, func() { time.AfterFunc(shutdownGrace, cancel) })()
+	return s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
 }
 
 // requestBytes is the memory of a request that has only begun: a goroutine, buffers, an HTTP/2 stream.
@@ -150,7 +162,7 @@ func (s *server) newSource(r *http.Request) (pprof.Source, error) {
 }
 
 // limitReadOnShutdown sets a short deadline for reading the request when the server shuts down, so that an idle client
-// cannot delay the shutdown. The handler must call stop before it returns: net/http does not allow using w later.
+// cannot delay the shutdown. The handler must call stop once before it returns: net/http does not allow using w later.
 func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
 	limited := make(chan struct{})
 	cancel := context.AfterFunc(s.stopping, func() {
@@ -165,8 +177,8 @@ func (s *server) limitReadOnShutdown(w http.ResponseWriter) (stop func()) {
 	}
 }
 
-// shutdownError returns a retryable error if the shutdown caused err. The read deadline also cancels the context of
-// requests that have arrived completely: net/http keeps reading the connection to detect that the client disconnects.
+// shutdownError returns a retryable error if the shutdown caused err: the request did not arrive in time, or it would have
+// had to wait.
 func (s *server) shutdownError(err error) error {
 	if err == nil || s.stopping.Err() == nil {
 		return err

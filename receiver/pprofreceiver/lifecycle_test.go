@@ -75,6 +75,27 @@ func TestShutdownDrains(t *testing.T) {
 	assert.Len(t, r.sink.all(), 1)
 }
 
+// TestShutdownCancelsNothing: a shutdown does not cancel a request that has arrived, however long it is processed.
+func TestShutdownCancelsNothing(t *testing.T) {
+	entered := make(chan struct{})
+	r := run(t, nil)
+	r.sink.consume = func(ctx context.Context) error {
+		close(entered)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(shutdownGrace + 200*time.Millisecond):
+			return nil
+		}
+	}
+	later := r.postLater(t, "/v1/pprof", plain(t, cpuProfile(1)))
+	<-entered
+	require.NoError(t, r.receiver.Shutdown(context.WithoutCancel(t.Context())))
+	got := <-later
+	assert.Equal(t, http.StatusNoContent, got.status, got.text)
+	assert.Len(t, r.sink.all(), 1)
+}
+
 // TestShutdownIsBounded: requests that do not end in time are canceled, and nothing is passed on afterwards.
 func TestShutdownIsBounded(t *testing.T) {
 	r := run(t, nil)
