@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,9 +114,6 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	body, err = m.read(ctx, arriving, r.ContentLength)
 	if refusal := arriving.complete(); refusal != nil {
-		if s.stopping.Err() == nil {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
-		}
 		return nil, nil, refusal
 	}
 	if err != nil {
@@ -198,17 +196,25 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
-	// A client that is still writing when the connection closes may not get the answer.
-	_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
+	// HTTP/2 ends the stream alone, and its clients get the answer before that. If the deadline has passed, reading has ended.
+	if r.ProtoMajor < 2 && !errors.Is(err, os.ErrDeadlineExceeded) {
+		drain(w, r)
+	}
 	one.fail(w, r, f)
 }
 
-// drainedBytes limits how much of a refused body is read. The read timeout limits the time, or drainTime for a body that
-// was refused while it arrived.
+// drainedBytes limits how much of a refused body is read, and drainTime for how long: read_timeout can be much longer, or 0.
 const (
 	drainedBytes = 2 << 20
 	drainTime    = 2 * time.Second
 )
+
+// drain reads the rest of a refused body: a client that is still writing when the connection closes may not get the answer.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
+		_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
+	}
+}
 
 // seconds rounds up: a client that retries too early would be refused again.
 func seconds(d time.Duration) string {

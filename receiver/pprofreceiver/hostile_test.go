@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -198,6 +199,55 @@ func TestSlowSender(t *testing.T) {
 	assert.Contains(t, string(answer), "408 Request Timeout")
 	assert.Contains(t, string(answer), "read_timeout")
 	r.assertRefusals(t, map[string]int64{"too_slow": 1})
+}
+
+// TestStalledRefusal: without a read_timeout, a client that does not send the rest of a refused body gets its answer, and the
+// server can shut down.
+func TestStalledRefusal(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 0 })
+	conns := map[string]net.Conn{}
+	for status, header := range map[string]string{
+		"404 Not Found":                "POST /nowhere HTTP/1.1\r\nContent-Length: 1000",
+		"405 Method Not Allowed":       "PUT /v1/pprof HTTP/1.1\r\nContent-Length: 1000",
+		"413 Request Entity Too Large": "POST /v1/pprof HTTP/1.1\r\nContent-Length: 100000000",
+		"415 Unsupported Media Type":   "POST /v1/pprof HTTP/1.1\r\nContent-Length: 1000\r\nContent-Encoding: br",
+	} {
+		conns[status] = r.raw(t, header+"\r\nHost: x\r\n\r\nxxx")
+	}
+	for status, conn := range conns {
+		answer, err := io.ReadAll(conn)
+		require.NoError(t, err, status)
+		assert.Contains(t, string(answer), status)
+	}
+	require.NoError(t, r.receiver.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// TestStalledRefusalHTTP2 is the same over HTTP/2. A client that is still writing gets its answer, too.
+func TestStalledRefusalHTTP2(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.HTTP.ReadTimeout = 0 })
+	r.overHTTP2(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for target, status := range map[string]int{"/nowhere": http.StatusNotFound, "/v1/pprof": http.StatusMethodNotAllowed} {
+		stalled, end := io.Pipe()
+		defer end.Close()
+		got, err := r.send(ctx, http.MethodPut, target, stalled)
+		require.NoError(t, err)
+		assert.Equal(t, status, got.status, target)
+		got, err = r.send(ctx, http.MethodPut, target, zeros(50<<20))
+		require.NoError(t, err)
+		assert.Equal(t, status, got.status, target)
+	}
+	r.client.CloseIdleConnections()
+	require.NoError(t, r.receiver.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// overHTTP2 makes the client use HTTP/2 in clear text.
+func (r *running) overHTTP2(t *testing.T) {
+	t.Helper()
+	protocols := &http.Protocols{}
+	protocols.SetUnencryptedHTTP2(true)
+	r.client.Transport = &http.Transport{Protocols: protocols}
 }
 
 func TestAbortedUpload(t *testing.T) {
