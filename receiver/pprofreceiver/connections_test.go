@@ -67,3 +67,38 @@ func TestManyStreams(t *testing.T) {
 		return r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status == http.StatusNoContent
 	}, 10*time.Second, 10*time.Millisecond)
 }
+
+// countingReader counts the bytes that were read from it.
+type countingReader struct {
+	io.Reader
+	read atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// TestBuffersHTTP2: while a request waits for memory, its client can only send a little over HTTP/2.
+func TestBuffersHTTP2(t *testing.T) {
+	b := budget.New(1<<20, time.Minute)
+	r := runOn(t, budgettest.NewHost(b), nil)
+	r.overHTTP2(t)
+	defer r.client.CloseIdleConnections()
+	others, err := b.Reserve(t.Context(), 1<<20-firstBufferBytes)
+	require.NoError(t, err)
+	body := &countingReader{Reader: zeros(200 << 10)}
+	answered := make(chan reply, 1)
+	go func() {
+		got, err := r.send(t.Context(), http.MethodPost, "/v1/pprof", body)
+		assert.NoError(t, err)
+		answered <- got
+	}()
+	const window, clientBuffer = 64 << 10, 64 << 10
+	require.Eventually(t, func() bool { return body.read.Load() >= window }, 10*time.Second, time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
+	assert.LessOrEqual(t, body.read.Load(), int64(window+clientBuffer), "bytes that nothing has reserved")
+	others.Release()
+	assert.Equal(t, http.StatusBadRequest, (<-answered).status, "it is no profile")
+}
