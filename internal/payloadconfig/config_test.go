@@ -4,6 +4,7 @@
 package payloadconfig
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,7 +15,7 @@ import (
 // section is a section limits.
 type section struct {
 	Payloads    int `mapstructure:"payloads"`
-	StringBytes int `mapstructure:"string_bytes"`
+	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
 
 	EntryLimitsConfig `mapstructure:",squash"`
 
@@ -41,6 +42,10 @@ func TestCheckLimits(t *testing.T) {
 	limits.StringBytes, limits.Comments = 0, -1
 	assert.EqualError(t, CheckLimits(limits, "limits: "),
 		"limits: string_bytes must be above 0, is 0\nlimits: comments must be above 0, is -1")
+	limits.StringBytes, limits.Comments = MaxBytes, math.MaxInt
+	assert.NoError(t, CheckLimits(limits, ""))
+	limits.StringBytes++
+	assert.EqualError(t, CheckLimits(limits, ""), "string_bytes must not be above 1099511627776, is 1099511627777")
 }
 
 func TestLinkLabels(t *testing.T) {

@@ -35,6 +35,9 @@ type EntryLimitsConfig struct {
 	_ struct{}
 }
 
+// MaxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
+const MaxBytes = 1 << 40
+
 // CopyLimits sets each limit in to, a pointer to a struct, that from, a struct, has under the same name. One of the two is
 // a section limits, the other the limits of a translator.
 func CopyLimits(to, from any) {
@@ -46,16 +49,35 @@ func CopyLimits(to, from any) {
 	}
 }
 
-// CheckLimits returns an error for each limit of a section, a struct, that is not above 0: it would refuse everything. Each
-// error begins with prefix.
+// CheckLimits returns an error for each limit of a section, a struct, that is not above 0: it would refuse everything. Limits
+// with the unit bytes must not be above [MaxBytes]. Each error begins with prefix.
 func CheckLimits(section any, prefix string) error {
 	var errs []error
 	for field, limit := range leaves(reflect.ValueOf(section)) {
-		if limit.Int() <= 0 {
-			errs = append(errs, fmt.Errorf("%s%s must be above 0, is %d", prefix, field.Tag.Get(confmap.MapstructureTag), limit.Int()))
+		name := prefix + field.Tag.Get(confmap.MapstructureTag)
+		if field.Tag.Get("unit") == "bytes" {
+			errs = append(errs, CheckBytes(name, limit.Int()))
+		} else if limit.Int() <= 0 {
+			errs = append(errs, notAboveZero(name, limit.Int()))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// CheckBytes returns an error if an option, a limit in bytes, is not above 0, or above [MaxBytes].
+func CheckBytes(name string, limit int64) error {
+	switch {
+	case limit <= 0:
+		return notAboveZero(name, limit)
+	case limit > MaxBytes:
+		return fmt.Errorf("%s must not be above %d, is %d", name, int64(MaxBytes), limit)
+	default:
+		return nil
+	}
+}
+
+func notAboveZero(name string, limit int64) error {
+	return fmt.Errorf("%s must be above 0, is %d", name, limit)
 }
 
 // leaves yields the exported fields of a struct, in their order, those of squashed structs included.

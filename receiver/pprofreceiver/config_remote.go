@@ -11,6 +11,8 @@ import (
 
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 // RemoteConfig configures fetching one profile from one URL periodically.
@@ -37,7 +39,7 @@ func defaultRemoteConfig() RemoteConfig {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *RemoteConfig) Validate() error {
-	return errors.Join(validateURL(cfg.HTTP.Endpoint), validateResponseSize(cfg.MaxResponseSize))
+	return errors.Join(validateURL(cfg.HTTP.Endpoint), payloadconfig.CheckBytes("max_response_size", cfg.MaxResponseSize))
 }
 
 func validateURL(text string) error {
@@ -50,13 +52,6 @@ func validateURL(text string) error {
 	}
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
 		return fmt.Errorf("endpoint must be a URL that begins with http:// or https://, is %q", text)
-	}
-	return nil
-}
-
-func validateResponseSize(size int64) error {
-	if size <= 0 {
-		return fmt.Errorf("max_response_size must be above 0, is %d", size)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 const (
@@ -135,7 +136,7 @@ func (cfg *ScrapeConfig) Unmarshal(conf *confmap.Conf) error {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *ScrapeConfig) Validate() error {
-	errs := []error{validateResponseSize(cfg.MaxResponseSize)}
+	errs := []error{payloadconfig.CheckBytes("max_response_size", cfg.MaxResponseSize)}
 	if cfg.HTTP.Endpoint != "" {
 		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
 	}

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/payloadconfig"
 )
 
 const (
@@ -98,9 +99,9 @@ func defaultServerConfig() ServerConfig {
 
 // Validate checks the options that confighttp does not check.
 func (cfg *ServerConfig) Validate() error {
-	errs := []error{configcheck.ListenAddress(cfg.HTTP.NetAddr)}
-	if cfg.HTTP.MaxRequestBodySize <= 0 {
-		errs = append(errs, fmt.Errorf("max_request_body_size must be above 0, is %d", cfg.HTTP.MaxRequestBodySize))
+	errs := []error{
+		configcheck.ListenAddress(cfg.HTTP.NetAddr),
+		payloadconfig.CheckBytes("max_request_body_size", cfg.HTTP.MaxRequestBodySize),
 	}
 	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
