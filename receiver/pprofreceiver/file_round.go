@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 
@@ -16,11 +17,7 @@ import (
 
 // round reads all new files.
 func (f *files) round(ctx context.Context) {
-	paths, err := doublestar.FilepathGlob(f.cfg.Include)
-	if err != nil {
-		f.health.set(f.cfg.Include, err)
-		return
-	}
+	paths, unlisted := f.list()
 	present := make(map[string]bool, len(paths))
 	var failed error
 	stopped := false
@@ -41,10 +38,20 @@ func (f *files) round(ctx context.Context) {
 		})
 	}
 	f.queue.files.Wait()
-	if !stopped {
+	if !stopped && unlisted == nil {
 		f.forget(present)
 	}
-	f.health.set(f.cfg.Include, errors.Join(failed, f.state.save(context.WithoutCancel(ctx))))
+	f.health.set(f.cfg.Include, errors.Join(unlisted, failed, f.state.save(context.WithoutCancel(ctx))))
+}
+
+// list returns the files that exist. An error says that there may be more: a directory cannot be read.
+func (f *files) list() ([]string, error) {
+	paths, err := doublestar.FilepathGlob(f.cfg.Include, doublestar.WithFailOnIOErrors())
+	if err == nil {
+		return paths, nil
+	}
+	paths, _ = doublestar.FilepathGlob(f.cfg.Include) // The error would be the same one.
+	return paths, fmt.Errorf("cannot list all files: %w", err)
 }
 
 // forget drops the state of files that no longer exist.

@@ -346,6 +346,29 @@ func TestFileLegacy(t *testing.T) {
 	assert.Equal(t, map[string]int64{"not_pprof": 1}, r.fetches())
 }
 
+// TestFileUnreadableDirectory: while a directory cannot be read, its files are not forgotten, other files are read, and the
+// status is an error.
+func TestFileUnreadableDirectory(t *testing.T) {
+	directory, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "a")
+	unreadable := filepath.Join(directory, "a")
+	put(t, plain(t, cpuProfile(1)), unreadable, "x.pb.gz")
+	host := &watchingHost{}
+	r := runFiles(t, host, directory, nil)
+	require.Equal(t, 1, r.round(t))
+
+	// A link to itself is unreadable for root, too.
+	require.NoError(t, os.Rename(unreadable, elsewhere))
+	require.NoError(t, os.Symlink(unreadable, unreadable))
+	put(t, plain(t, cpuProfile(1)), directory, "b", "y.pb.gz")
+	require.Equal(t, 2, r.round(t))
+	require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "cannot list all files: stat a:")
+
+	require.NoError(t, os.Remove(unreadable))
+	require.NoError(t, os.Rename(elsewhere, unreadable))
+	require.Equal(t, 2, r.round(t), "both were read before")
+	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
+}
+
 // TestFileSymlinks: links to files are read, and links to nothing are ignored.
 func TestFileSymlinks(t *testing.T) {
 	directory, elsewhere := t.TempDir(), t.TempDir()
