@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -51,14 +52,18 @@ func openFileState(ctx context.Context, host component.Host, id component.ID, ex
 	if s.client, err = keeper.GetClient(ctx, component.KindReceiver, id, nameFile); err != nil {
 		return nil, fmt.Errorf("cannot open the storage %q: %w", extension, err)
 	}
-	text, err := s.client.Get(ctx, stateKey)
-	if err == nil && text != nil {
-		err = json.Unmarshal(text, &s.read)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot restore which files were read: %w", err)
+	if err := s.restore(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot restore which files were read: %w", err), s.close(ctx))
 	}
 	return s, nil
+}
+
+func (s *fileState) restore(ctx context.Context) error {
+	text, err := s.client.Get(ctx, stateKey)
+	if err != nil || text == nil {
+		return err
+	}
+	return json.Unmarshal(text, &s.read)
 }
 
 func (s *fileState) was(path string, mark fileMark) bool {

@@ -108,6 +108,7 @@ func TestFileStateErrors(t *testing.T) {
 	} {
 		_, err := openFileState(t.Context(), host, component.MustNewID("pprof"), &c.id)
 		require.ErrorContains(t, err, c.says)
+		assert.Zero(t, broken.opened, "closed")
 	}
 }
 
