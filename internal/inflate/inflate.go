@@ -51,6 +51,7 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
 	base := len(dst)
 	t := inflater{reserve: reserve, base: base}
+	defer t.release()
 	limit = min(max(limit, 0), math.MaxInt-base)
 	dst, err := t.appendLayer(dst, src, limit)
 	for depth := 1; err == nil && !Plain(dst[base:]); depth++ {
@@ -68,20 +69,38 @@ func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) 
 
 // appendNested replaces the compressed bytes after the base with their decompressed form.
 func (t *inflater) appendNested(dst []byte, limit int) ([]byte, error) {
-	compressed := len(dst) - t.base
-	if err := t.need(2 * compressed); err != nil {
+	t.overwritten = cap(dst) - t.base
+	outer, err := t.copyLayer(dst[t.base:])
+	if err != nil {
 		return dst, err
 	}
-	outer := layers.Get()
-	if outer == nil {
-		outer = new([]byte)
+	return t.appendLayer(dst[:t.base], outer, limit)
+}
+
+// copyLayer returns a copy of an outer layer. It is valid until the next call, or release.
+func (t *inflater) copyLayer(layer []byte) ([]byte, error) {
+	if len(layer) > t.copied {
+		t.working += len(layer) // A smaller copy before is garbage, but counts, too.
+		t.copied = len(layer)
 	}
-	*outer = append(grow((*outer)[:0], compressed), dst[t.base:]...)
-	t.working += compressed
-	dst, err := t.appendLayer(dst[:t.base], *outer, limit)
-	t.working -= compressed
-	layers.Put(outer, cap(*outer))
-	return dst, err
+	if err := t.need(0); err != nil {
+		return nil, err
+	}
+	if t.outer == nil {
+		t.outer = layers.Get()
+	}
+	if t.outer == nil {
+		t.outer = new([]byte)
+	}
+	*t.outer = append(grow((*t.outer)[:0], len(layer)), layer...)
+	return *t.outer, nil
+}
+
+// release returns the buffer for outer layers to its pool.
+func (t *inflater) release() {
+	if t.outer != nil {
+		layers.Put(t.outer, cap(*t.outer))
+	}
 }
 
 // layers keeps buffers for copies of outer layers: the decompressed inner layer overwrites the outer one in dst.

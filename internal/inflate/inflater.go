@@ -11,13 +11,19 @@ type inflater struct {
 	base int
 	// working is the number of bytes in use in addition to the result.
 	working int
+	// overwritten is the size of the result's array, without the base, while an inner layer overwrites the outer one in it.
+	overwritten int
+	// outer has the copy of an outer layer. copied is the size of the largest one so far.
+	outer  *[]byte
+	copied int
 	// reserved is the largest number that reserve was called with.
 	reserved int
 }
 
-// need reserves bytes in addition to the working memory.
+// need reserves bytes for the result in addition to the working memory.
 func (t *inflater) need(bytes int) error {
-	if bytes += t.working; t.reserve == nil || bytes <= t.reserved {
+	bytes = max(bytes, t.overwritten) + t.working
+	if t.reserve == nil || bytes <= t.reserved {
 		return nil
 	}
 	t.reserved = bytes
@@ -27,8 +33,9 @@ func (t *inflater) need(bytes int) error {
 // grow returns dst with capacity for n more bytes. If dst moves, the old array counts as working memory from then on: only a
 // garbage collection frees it.
 func (t *inflater) grow(dst []byte, n int) ([]byte, error) {
-	if cap(dst)-len(dst) < n && len(dst) > t.base {
+	if cap(dst)-len(dst) < n && (len(dst) > t.base || t.overwritten > 0) {
 		t.working += cap(dst) - t.base
+		t.overwritten = 0
 	}
 	if err := t.need(len(dst) - t.base + n); err != nil {
 		return dst, err

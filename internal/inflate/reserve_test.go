@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -71,6 +72,34 @@ func TestReserving(t *testing.T) {
 				assert.Equal(t, "before", string(got))
 				assert.LessOrEqual(t, int(allocated()-before), allowed+allowed/16+slack)
 			}
+		})
+	}
+}
+
+// TestReservingNested: the array of an outer layer counts until the end, also when an inner layer no longer fits in it.
+func TestReservingNested(t *testing.T) {
+	// It compresses by so little that each layer needs almost as much as the result.
+	large := join(make([]byte, 1<<20), randomBytes(7<<20))
+	for name, src := range map[string][]byte{
+		"gzip in gzip": gzipped(t, gzipped(t, large)),
+		"zstd in gzip": gzipped(t, zstdAll(t, large)),
+		"gzip in zstd": zstdAll(t, gzipped(t, large)),
+		"four layers":  zstdAll(t, gzipped(t, zstdAll(t, gzipped(t, large)))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			// Twice empties the pools.
+			runtime.GC()
+			runtime.GC()
+			reserved := 0
+			before := allocated()
+			_, err := AppendReserving(nil, src, testReserveLimit, func(n int) error {
+				reserved = n
+				return nil
+			})
+			used := int(allocated() - before)
+			require.NoError(t, err)
+			assert.GreaterOrEqual(t, reserved+slack, used, "allocated more than reserved")
+			assert.LessOrEqual(t, reserved, used+used/4+slack, "reserved much more than allocated")
 		})
 	}
 }
