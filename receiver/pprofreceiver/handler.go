@@ -130,8 +130,13 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 func (s *server) acquire(ctx context.Context, r *http.Request) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.stopping, func() { time.AfterFunc(shutdownGrace, cancel) })()
+	defer s.endOnShutdown(cancel)()
 	return s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
+}
+
+// endOnShutdown calls cancel after the shutdownGrace of a shutdown, unless stop is called before the shutdown begins.
+func (s *server) endOnShutdown(cancel func()) (stop func() bool) {
+	return context.AfterFunc(s.stopping, func() { time.AfterFunc(shutdownGrace, cancel) })
 }
 
 // requestBytes is the memory of a request that has only begun: a goroutine, buffers, an HTTP/2 stream.
