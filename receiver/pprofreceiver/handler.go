@@ -201,8 +201,7 @@ func (s *server) refuse(w http.ResponseWriter, r *http.Request, one *api, err er
 	if f.retryable {
 		w.Header().Set("Retry-After", seconds(s.cfg.RetryAfter))
 	}
-	// HTTP/2 ends the stream alone, and its clients get the answer before that. If the deadline has passed, reading has ended.
-	if r.ProtoMajor < 2 && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if !errors.Is(err, os.ErrDeadlineExceeded) { // Otherwise reading has ended.
 		drain(w, r)
 	}
 	one.fail(w, r, f)
@@ -215,6 +214,7 @@ const (
 )
 
 // drain reads the rest of a refused body: a client that is still writing when the connection closes may not get the answer.
+// Over HTTP/2 only the stream ends, but curl does not get the answer then either.
 func drain(w http.ResponseWriter, r *http.Request) {
 	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
 		_, _ = io.CopyN(io.Discard, r.Body, drainedBytes)
