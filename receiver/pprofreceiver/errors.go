@@ -12,10 +12,10 @@ import (
 	"net/http"
 	"slices"
 
-	"go.opentelemetry.io/collector/consumer/consumererror"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/joinederrors"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
@@ -150,7 +150,7 @@ func consumerError(ctx context.Context, err error) error {
 		return refuse(classAborted, "the client canceled the request before the answer: %w", err)
 	case isAny(err, budget.ErrTooLarge, budget.ErrExhausted):
 		return err
-	case consumererror.IsPermanent(err):
+	case joinederrors.IsPermanent(err):
 		return refuse(classConsumerRejected, "%w", err)
 	default:
 		return refuse(classConsumerUnavailable, "%w", err)

@@ -58,6 +58,7 @@ func TestClassify(t *testing.T) {
 		{name: "memory limiter", err: consumerError(waiting, later), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
+		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
 		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
 	} {

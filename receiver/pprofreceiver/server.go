@@ -109,7 +109,7 @@ func limitsHTTP2() *http.HTTP2Config {
 		MaxConcurrentStreams:          100,
 		MaxReceiveBufferPerConnection: 128 << 10,
 		// It is less, so that a request that waits for memory does not stop the others of its connection.
-		MaxReceiveBufferPerStream: 64 << 10,
+		MaxReceiveBufferPerStream: 96 << 10,
 	}
 }
 
