@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 
-
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
