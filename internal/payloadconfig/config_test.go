@@ -4,6 +4,7 @@
 package payloadconfig
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestCheckLimits(t *testing.T) {
 	limits.StringBytes, limits.Comments = MaxBytes, math.MaxInt
 	assert.NoError(t, CheckLimits(limits, ""))
 	limits.StringBytes++
-	assert.EqualError(t, CheckLimits(limits, ""), "string_bytes must not be above 1099511627776, is 1099511627777")
+	assert.EqualError(t, CheckLimits(limits, ""), fmt.Sprintf("string_bytes must not be above %d, is %d", MaxBytes, MaxBytes+1))
 }
 
 func TestLinkLabels(t *testing.T) {

@@ -6,6 +6,7 @@ package payloadconfig
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -36,7 +37,7 @@ type EntryLimitsConfig struct {
 }
 
 // MaxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
-const MaxBytes = 1 << 40
+const MaxBytes = min(1<<40, math.MaxInt/2)
 
 // CopyLimits sets each limit in to, a pointer to a struct, that from, a struct, has under the same name. One of the two is
 // a section limits, the other the limits of a translator.
