@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -294,7 +295,7 @@ func TestKeepCounters(t *testing.T) {
 func TestCounterBytes(t *testing.T) {
 	for _, number := range []int{500, 900, 1000, 1100, 1800, 5000, 15_000} {
 		var kept [20]counters
-		before := heap()
+		before := profiletest.LiveHeap()
 		for i := range kept {
 			values := make(map[identity]int64, number)
 			for n := range number {
@@ -302,15 +303,9 @@ func TestCounterBytes(t *testing.T) {
 			}
 			kept[i] = counters{"delay": values}
 		}
-		bytes := float64(heap()-before) / float64(len(kept)*number)
+		bytes := (float64(profiletest.LiveHeap()) - float64(before)) / float64(len(kept)*number)
 		runtime.KeepAlive(kept)
 		assert.LessOrEqual(t, bytes, float64(CounterBytes), "%d counters", number)
+		assert.Greater(t, bytes, float64(CounterBytes)/8, "%d counters", number)
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
 }
