@@ -5,9 +5,9 @@ package dedup
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/entities"
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
@@ -128,13 +128,13 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 // not be compared one by one.
 func hashResource(r pprofile.ResourceProfiles) uint64 {
 	hash := dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
-	return hashEntities(hash, entity.ResourceEntityRefs(r.Resource()))
+	return entities.Hash(hash, r.Resource())
 }
 
 func equalResources(a, b pprofile.ResourceProfiles) bool {
 	return a.SchemaUrl() == b.SchemaUrl() &&
 		a.Resource().DroppedAttributesCount() == b.Resource().DroppedAttributesCount() &&
-		equalEntities(entity.ResourceEntityRefs(a.Resource()), entity.ResourceEntityRefs(b.Resource())) &&
+		entities.Equal(a.Resource(), b.Resource()) &&
 		dictionary.EqualMaps(a.Resource().Attributes(), b.Resource().Attributes())
 }
 

@@ -9,9 +9,9 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/entities"
 )
 
 // texts goes through all text of a message. Protobuf wants UTF-8: pdata reads and writes anything, but other readers
@@ -48,7 +48,7 @@ func (t *texts) message(pd pprofile.Profiles) {
 	for _, resource := range pd.ResourceProfiles().All() {
 		t.set(resource.SchemaUrl(), resource.SetSchemaUrl)
 		t.pairs(resource.Resource().Attributes(), attributevalue.MaxDepth)
-		t.entities(entity.ResourceEntityRefs(resource.Resource()))
+		entities.ForEachText(resource.Resource(), t.set)
 		for _, scope := range resource.ScopeProfiles().All() {
 			t.set(scope.SchemaUrl(), scope.SetSchemaUrl)
 			t.set(scope.Scope().Name(), scope.Scope().SetName)
@@ -58,15 +58,6 @@ func (t *texts) message(pd pprofile.Profiles) {
 				t.set(profile.OriginalPayloadFormat(), profile.SetOriginalPayloadFormat)
 			}
 		}
-	}
-}
-
-func (t *texts) entities(references entity.EntityRefSlice) {
-	for _, reference := range references.All() {
-		t.set(reference.SchemaUrl(), reference.SetSchemaUrl)
-		t.set(reference.Type(), reference.SetType)
-		t.list(reference.IdKeys())
-		t.list(reference.DescriptionKeys())
 	}
 }
 

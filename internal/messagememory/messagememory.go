@@ -6,12 +6,11 @@
 package messagememory // import "github.com/otelpprof/otelpprof/internal/messagememory"
 
 import (
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/entities"
 )
 
 // The memory of pdata's structs on a 64-bit system: the pointer in their table, and the size class of the struct.
@@ -22,8 +21,6 @@ const (
 	ProfileBytes = PointerBytes + 160
 	// containerBytes is for a resource or a scope, with its list.
 	containerBytes = PointerBytes + 128
-	stringBytes    = 16
-	entityBytes    = PointerBytes + 80
 )
 
 // AtMost is an estimate that the memory of a message does not exceed. Lists that have grown can have unused capacity, so it adds half.
@@ -48,7 +45,7 @@ func Of(pd pprofile.Profiles) int64 {
 // OfResource estimates the memory of a resource without its scopes.
 func OfResource(resource pprofile.ResourceProfiles) int {
 	return containerBytes + len(resource.SchemaUrl()) + attributevalue.MapMemory(resource.Resource().Attributes()) +
-		entitiesMemory(entity.ResourceEntityRefs(resource.Resource()))
+		entities.Memory(resource.Resource())
 }
 
 // OfScope estimates the memory of a scope without its profiles.
@@ -65,18 +62,6 @@ func profileMemory(profile pprofile.Profile) int {
 		sample := samples.At(i)
 		total += SampleBytes + 4*sample.AttributeIndices().Len() +
 			8*(sample.Values().Len()+sample.TimestampsUnixNano().Len())
-	}
-	return total
-}
-
-func entitiesMemory(entities entity.EntityRefSlice) (total int) {
-	for _, e := range entities.All() {
-		total += entityBytes + len(e.SchemaUrl()) + len(e.Type())
-		for _, keys := range [...]pcommon.StringSlice{e.IdKeys(), e.DescriptionKeys()} {
-			for i := range keys.Len() {
-				total += stringBytes + len(keys.At(i))
-			}
-		}
 	}
 	return total
 }

@@ -11,9 +11,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/entities"
 )
 
 // resourceEntry is a resource of the request and its resource in the result. Equal resources share one entry.
@@ -50,11 +52,12 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 		return
 	}
 	dropped := resource.Resource().DroppedAttributesCount()
-	h := dictionary.HashContainer(attributes, dropped, resource.SchemaUrl())
+	h := entities.Hash(dictionary.HashContainer(attributes, dropped, resource.SchemaUrl()), resource.Resource())
 	for _, entry := range t.byResource[h] {
 		other := entry.source
 		if other.SchemaUrl() == resource.SchemaUrl() &&
 			other.Resource().DroppedAttributesCount() == dropped &&
+			entities.Equal(other.Resource(), resource.Resource()) &&
 			dictionary.EqualMaps(other.Resource().Attributes(), attributes) {
 			t.resource = entry
 			return
@@ -102,6 +105,7 @@ func (t *decoding) newProfile(s *scopeEntry) pprofile.Profile {
 		r.target.SetSchemaUrl(t.validString(r.source.SchemaUrl()))
 		t.copyAttributes(from.Attributes(), to.Attributes())
 		to.SetDroppedAttributesCount(from.DroppedAttributesCount())
+		t.copyEntities(from, to)
 	}
 	if !s.made {
 		s.made = true
@@ -133,6 +137,16 @@ func (t *decoding) copyAttributes(from, to pcommon.Map) {
 	})
 	clear(seen.few)
 	t.names = seen.few
+}
+
+// copyEntities copies the entity references of a resource.
+func (t *decoding) copyEntities(from, to pcommon.Resource) {
+	entity.ResourceEntityRefs(from).CopyTo(entity.ResourceEntityRefs(to))
+	entities.ForEachText(to, func(text string, replace func(text string)) {
+		if !utf8.ValidString(text) {
+			replace(t.validString(text))
+		}
+	})
 }
 
 // nameSet is a set of names. A few names are compared one by one, which is faster than hashing.

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
@@ -72,6 +73,7 @@ func TestEqualContainersAreJoined(t *testing.T) {
 	for name, change := range map[string]func(plog.ResourceLogs){
 		"resource":               func(r plog.ResourceLogs) { r.Resource().Attributes().PutStr("service.name", "other") },
 		"resource's schema":      func(r plog.ResourceLogs) { r.SetSchemaUrl("other") },
+		"resource's entities":    func(r plog.ResourceLogs) { entity.ResourceEntityRefs(r.Resource()).AppendEmpty().SetType("other") },
 		"resource's dropped":     func(r plog.ResourceLogs) { r.Resource().SetDroppedAttributesCount(1) },
 		"scope's name":           func(r plog.ResourceLogs) { r.ScopeLogs().At(0).Scope().SetName("other") },
 		"scope's version":        func(r plog.ResourceLogs) { r.ScopeLogs().At(0).Scope().SetVersion("other") },
@@ -100,13 +102,17 @@ func TestEnvelope(t *testing.T) {
 	resource.SetSchemaUrl("resource's schema")
 	resource.Resource().SetDroppedAttributesCount(3)
 	resource.Resource().Attributes().PutEmptySlice("process.command_args").AppendEmpty().SetStr("node")
+	reference := entity.ResourceEntityRefs(resource.Resource()).AppendEmpty()
+	reference.SetType("service\xff")
+	reference.IdKeys().Append("service.name", "\xff")
+	reference.DescriptionKeys().Append("telemetry.sdk.language")
 	r.scope.SetSchemaUrl("scope's schema")
 	r.scope.Scope().Attributes().PutInt("number", 7)
 	r.scope.Scope().SetDroppedAttributesCount(4)
 	r.addPprof(onePayload().body(t)).SetDroppedAttributesCount(5)
 	r.addText(oneFrame).SetDroppedAttributesCount(6)
 	r.addText(oneFrame).SetDroppedAttributesCount(7)
-	pd, _ := mustDecode(t, r.logs, Options{})
+	pd, result := mustDecode(t, r.logs, Options{})
 	require.Equal(t, 1, pd.ResourceProfiles().Len())
 	got := pd.ResourceProfiles().At(0)
 	assert.Equal(t, "resource's schema", got.SchemaUrl())
@@ -114,6 +120,12 @@ func TestEnvelope(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"service.name": "checkout", "telemetry.sdk.language": "nodejs", "process.command_args": []any{"node"},
 	}, got.Resource().Attributes().AsRaw())
+	require.Equal(t, 1, entity.ResourceEntityRefs(got.Resource()).Len())
+	reference = entity.ResourceEntityRefs(got.Resource()).At(0)
+	assert.Equal(t, "service\uFFFD", reference.Type())
+	assert.Equal(t, []string{"service.name", "\uFFFD"}, reference.IdKeys().AsRaw())
+	assert.Equal(t, []string{"telemetry.sdk.language"}, reference.DescriptionKeys().AsRaw())
+	assert.Equal(t, 2, result.Repairs.InvalidUTF8)
 	scope := got.ScopeProfiles().At(0)
 	assert.Equal(t, []string{"scope's schema", "otel.profiling", "0.1.0"}, []string{scope.SchemaUrl(), scope.Scope().Name(), scope.Scope().Version()})
 	assert.EqualValues(t, 4, scope.Scope().DroppedAttributesCount())

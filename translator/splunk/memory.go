@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/entities"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -58,7 +59,7 @@ func (t *decoding) reserveBody(bytes int) *refusal {
 func (t *decoding) reserveContainers() *refusal {
 	s, r, bytes := t.scope, t.scope.resource, int64(0)
 	if !r.reserved {
-		bytes += int64(attributevalue.MapMemory(r.source.Resource().Attributes()))
+		bytes += int64(attributevalue.MapMemory(r.source.Resource().Attributes()) + entities.Memory(r.source.Resource()))
 	}
 	if !s.reserved {
 		bytes += int64(attributevalue.MapMemory(s.source.Scope().Attributes()) + len(s.source.Scope().Name()) + len(s.source.Scope().Version()))
