@@ -89,6 +89,9 @@ type upload struct {
 }
 
 func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, err error) {
+	// Older profilers describe the profiles in fields, without an event.
+	var fields datadog.Event
+	hasEvent := false
 	for {
 		part, err := parts.Next()
 		if errors.Is(err, io.EOF) {
@@ -109,11 +112,22 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
 				return upload{}, refuse(malformedUnless(err), "%w", err)
 			}
+			hasEvent = true
+		case datadog.IsField(part.Name):
+			if err := m.keep(ctx, int64(len(part.Content))); err != nil {
+				return upload{}, err
+			}
+			if err := fields.SetField(part.Name, string(part.Content)); err != nil {
+				return upload{}, refuse(malformedUnless(err), "%w", err)
+			}
 		case strings.HasSuffix(name, suffixPprof), strings.HasSuffix(name, suffixJFR):
 			u.profiles = append(u.profiles, part)
 		default:
 			u.ignored++
 		}
+	}
+	if !hasEvent {
+		u.event = fields
 	}
 	return u, nil
 }
@@ -136,7 +150,7 @@ func (s *server) addUpload(ctx context.Context, u *upload, payloads *batch, sour
 		if name := profileNameOf(attachmentName(part)); name != "" {
 			ofPart.ProfileName = name
 		}
-		format := s.pprof
+		format := payloadFormat(containerFormat{content: s.pprof, suffix: suffixPprof, limit: s.intake.limits.InflatedBytes})
 		if strings.HasSuffix(attachmentName(part), suffixJFR) {
 			format = s.intake.jfrFormat(nil, 0)
 		}

@@ -4,9 +4,11 @@
 package pprofreceiver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,8 +72,15 @@ func TestDatadogForms(t *testing.T) {
 		"gzip":        {body: formOf("b", "cpu.pprof", string(gz(t, body)), "event", event), headers: asForm, want: "cpu"},
 		"zstd":        {body: formOf("b", "delta-mutex.pprof", string(zs(t, body)), "event", event), headers: asForm, want: "mutex"},
 		"event first": {body: formOf("b", "event", event, "auto.pprof", string(body)), headers: asForm},
-		"older":       {body: formOf("b", "data[cpu.pprof]", string(body), "event", event), headers: asForm, want: "cpu"},
-		"whole form":  {body: gz(t, formOf("b", "cpu.pprof", string(gz(t, body)), "event", event)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), want: "cpu"},
+		"lz4":         {body: formOf("b", "auto.pprof", string(lz4Of(t, bytes.NewReader(body))), "event", event), headers: asForm},
+		"gzip in lz4": {body: formOf("b", "cpu.pprof", string(lz4Of(t, bytes.NewReader(gz(t, body)))), "event", event), headers: asForm, want: "cpu"},
+		"version 3": {
+			body: formOf("b", "version", "3", "start", "2026-11-21T05:54:31Z", "end", "2026-11-21T05:54:34Z", "tags[]", "service:checkout", "tags[]", "env:test",
+				"data[cpu.pprof]", string(body)),
+			headers: asForm, want: "cpu",
+		},
+		"older":      {body: formOf("b", "data[cpu.pprof]", string(body), "event", event), headers: asForm, want: "cpu"},
+		"whole form": {body: gz(t, formOf("b", "cpu.pprof", string(gz(t, body)), "event", event)), headers: append([]string{"Content-Encoding", "gzip"}, asForm...), want: "cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, nil)
@@ -98,6 +107,18 @@ func TestDatadogResource(t *testing.T) {
 		"service.name": "checkout", "deployment.environment.name": "test", "host.name": "node-1", "agent_version": "7.1",
 		"kube_namespace": "shop", "container.id": "abc",
 	}, r.sink.resource(t))
+}
+
+// TestDatadogFieldTimes: profiles without a time get that of the form, if there is no event.
+func TestDatadogFieldTimes(t *testing.T) {
+	r := run(t, nil)
+	p := cpuProfile(1)
+	p.TimeNanos, p.DurationNanos = 0, 0
+	form := formOf("b", "start", "2026-11-21T05:54:31Z", "end", "2026-11-21T05:54:34Z", "data[cpu.pprof]", string(plain(t, p)))
+	require.Equal(t, http.StatusOK, r.post(t, "/profiling/v1/input", form, asForm...).status)
+	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, "2026-11-21 05:54:31 +0000 UTC", profile.Time().String())
+	assert.Equal(t, uint64(3_000_000_000), profile.DurationNano())
 }
 
 // TestDatadogTimes: profiles without a time get the time of the event.
@@ -141,20 +162,24 @@ func TestDatadogRefusals(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"no form":        {body: []byte(good), status: 415, says: "only multipart/form-data"},
-		"all bad":        {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
-		"bad event":      {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
-		"1 MB tag":       {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
-		"bad jfr":        {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, says: "main.jfr: malformed JFR recording"},
-		"10,000 parts":   {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
-		"truncated":      {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
-		"too many tags":  {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
-		"agent's tags":   {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
-		"container id":   {body: formOf("b", "cpu.pprof", good), headers: append([]string{"Datadog-Container-ID", strings.Repeat("x", 20_000)}, asForm...), status: 413, says: "the limit is 16384"},
-		"wrong boundary": {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},
-		"bomb":           {body: formOf("b", "cpu.pprof", string(gzipBomb(t)), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"nested":         {body: formOf("b", "cpu.pprof", string(zs(t, gzipBomb(t))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
-		"broken zstd":    {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
+		"no form":         {body: []byte(good), status: 415, says: "only multipart/form-data"},
+		"all bad":         {body: formOf("b", "cpu.pprof", "x", "heap.pprof", "y", "event", event), headers: asForm, status: 400, says: "2 of 2 profiles refused: cpu.pprof: "},
+		"bad event":       {body: formOf("b", "cpu.pprof", good, "event", "{"), headers: asForm, status: 400, says: "cannot read the event"},
+		"bad start":       {body: formOf("b", "cpu.pprof", good, "start", "yesterday"), headers: asForm, status: 400, says: "cannot read the field start"},
+		"many tag fields": {body: formOf("b", append([]string{"cpu.pprof", good}, slices.Repeat([]string{"tags[]", "a:b"}, 129)...)...), headers: asForm, status: 413, says: "128 labels"},
+		"1 MB tag":        {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"a:`+strings.Repeat("x", 1<<20)+`"}`), headers: asForm, status: 413, says: "the limit is 16384"},
+		"bad jfr":         {body: formOf("b", "main.jfr", "x", "event", event), headers: asForm, status: 400, says: "main.jfr: malformed JFR recording"},
+		"10,000 parts":    {body: formOf("b", many...), headers: asForm, status: 413, says: "more than 288 parts"},
+		"truncated":       {body: formOf("b", "cpu.pprof", good, "event", event)[:100], headers: asForm, status: 400, says: "ends within part"},
+		"too many tags":   {body: formOf("b", "cpu.pprof", good, "event", `{"tags_profiler":"`+strings.Repeat("a:b,", 129)+`"}`), headers: asForm, status: 413, says: "128 labels"},
+		"agent's tags":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"X-Datadog-Additional-Tags", strings.Repeat("a:b,", 129)}, asForm...), status: 413, says: "128 labels"},
+		"container id":    {body: formOf("b", "cpu.pprof", good), headers: append([]string{"Datadog-Container-ID", strings.Repeat("x", 20_000)}, asForm...), status: 413, says: "the limit is 16384"},
+		"wrong boundary":  {body: formOf("c", "cpu.pprof", good, "event", event), headers: asForm, status: 400, says: `boundary "b"`},
+		"bomb":            {body: formOf("b", "cpu.pprof", string(gzipBomb(t)), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"nested":          {body: formOf("b", "cpu.pprof", string(zs(t, gzipBomb(t))), "event", event), headers: asForm, status: 413, says: "cpu.pprof: "},
+		"lz4 bomb":        {body: formOf("b", "cpu.pprof", string(lz4Of(t, zeros(200<<20))), "event", event), headers: asForm, status: 413, says: "limits.inflated_bytes"},
+		"broken lz4":      {body: formOf("b", "cpu.pprof", string(lz4Of(t, bytes.NewReader([]byte(good)))[:40]), "event", event), headers: asForm, status: 400, says: "cannot unpack"},
+		"broken zstd":     {body: formOf("b", "cpu.pprof", string(zs(t, []byte(good))[:40]), "event", event), headers: asForm, status: 400, says: "cpu.pprof: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, nil)

@@ -12,37 +12,31 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// jfrFormat is a recording of JDK Flight Recorder, from the JDK or a profiler, optionally in a container.
+// jfrFormat is a recording of JDK Flight Recorder, from the JDK or a profiler.
 type jfrFormat struct {
-	decoder   *jfr.Decoder
-	container jfrContainer
+	decoder *jfr.Decoder
 	// labels is the labels snapshot of Pyroscope's agents, or nil.
 	labels []byte
 	// period is the time between two samples for a recording that does not have it. 0 means unknown.
 	period time.Duration
 }
 
-// jfrFormat returns the format of a recording with these labels and this period.
+// jfrFormat returns the format of a recording with these labels and this period, optionally in a container.
 func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
-	return jfrFormat{
-		decoder: in.recordings, container: jfrContainer{limit: in.limits.InflatedBytes}, labels: labels, period: period,
+	return containerFormat{
+		content: jfrFormat{decoder: in.recordings, labels: labels, period: period}, suffix: suffixJFR, limit: in.limits.InflatedBytes,
 	}
 }
 
 // Decode translates a recording. The recording determines the names of the profiles, not source.
 func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	reserve := source.Reserve
-	unpacked, working, err := f.container.open(payload, reserve)
-	if err != nil {
-		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(working, int64(f.container.limit)))}, err
-	}
-	profiles, stats, err := f.decoder.Decode(unpacked, jfr.Source{
+	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{
 		Resource:     source.Resource,
 		ScopeName:    source.ScopeName,
 		ScopeVersion: source.ScopeVersion,
 		Labels:       f.labels,
 		Period:       f.period,
-		Reserve:      func(bytes int64) error { return reserve(working + bytes) },
+		Reserve:      source.Reserve,
 	})
 	return profiles, pprof.DecodeStats{
 		InflatedBytes: stats.InflatedBytes,

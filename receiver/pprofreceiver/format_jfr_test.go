@@ -153,10 +153,10 @@ func TestRecordingRefusals(t *testing.T) {
 	}{
 		"cut off":           {recording[:len(recording)-1], 422, "size of the chunk"},
 		"cut off, gzip":     {gz(t, recording)[:100], 422, "inflate"},
-		"cut off, lz4":      {lz4Of(t, reader())[:100], 422, "cannot unpack the recording"},
-		"cut off, zip":      {zipOf(t, reader, "main.jfr")[:100], 422, "cannot unpack the recording"},
+		"cut off, lz4":      {lz4Of(t, reader())[:100], 422, "cannot unpack the payload"},
+		"cut off, zip":      {zipOf(t, reader, "main.jfr")[:100], 422, "cannot unpack the payload"},
 		"zip of others":     {zipOf(t, reader, "main.txt"), 422, "no file that ends in .jfr"},
-		"zip of two":        {zipOf(t, reader, "a.jfr", "b.jfr"), 422, "more than one recording"},
+		"zip of two":        {zipOf(t, reader, "a.jfr", "b.jfr"), 422, "more than one file that ends in .jfr"},
 		"bomb, gzip":        {gzipped(t, bomb()), 413, "more than"},
 		"bomb, lz4":         {lz4Of(t, bomb()), 413, "limits.inflated_bytes"},
 		"bomb, zip":         {zipOf(t, bomb, "a.jfr"), 413, "limits.inflated_bytes"},
@@ -195,7 +195,7 @@ func TestRecordingRefusals(t *testing.T) {
 // TestRecordingMemory: memory is reserved before it is allocated, also for containers.
 func TestRecordingMemory(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
-	format := jfrFormat{decoder: jfr.NewDecoder(jfr.Options{}), container: jfrContainer{limit: 1 << 20}}
+	format := containerFormat{content: jfrFormat{decoder: jfr.NewDecoder(jfr.Options{})}, suffix: suffixJFR, limit: 1 << 20}
 	refused := errors.New("refused")
 	for name, payload := range map[string][]byte{
 		"plain": recording, "gzip": gz(t, recording), "lz4": lz4Of(t, bytes.NewReader(recording)),

@@ -48,6 +48,34 @@ func ParseEvent(text []byte) (Event, error) {
 	return event, err
 }
 
+// The fields of a form that has no event: version 3 of the protocol.
+const (
+	fieldStart = "start"
+	fieldEnd   = "end"
+	fieldTag   = "tags[]"
+)
+
+// IsField reports whether [Event.SetField] knows a field of a form.
+func IsField(name string) bool { return name == fieldStart || name == fieldEnd || name == fieldTag }
+
+// SetField sets the part of the event that a field of the form has. Each field with tags adds some. The error is
+// [label.ErrTooLarge] or one of time.
+func (e *Event) SetField(name, text string) (err error) {
+	switch name {
+	case fieldStart:
+		e.Start, err = time.Parse(time.RFC3339, text)
+	case fieldEnd:
+		e.End, err = time.Parse(time.RFC3339, text)
+	case fieldTag:
+		e.Tags, err = AppendTags(e.Tags, text)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the field %s: %w", name, err)
+	}
+	return nil
+}
+
 // AppendTags appends tags, key:value,key:value, to list. A value can contain colons. Tags without a value are ignored.
 // The error is [label.ErrTooLarge].
 func AppendTags(list []label.Label, text string) ([]label.Label, error) {
