@@ -201,13 +201,7 @@ func withTime(values url.Values, from string) url.Values {
 
 // withoutBase returns parameters without the profile to compare with.
 func withoutBase(values url.Values) url.Values {
-	changed := url.Values{}
-	for name, list := range values {
-		if !strings.HasPrefix(name, basePrefix) {
-			changed[name] = list
-		}
-	}
-	return changed
+	return only(values, func(name string) bool { return !strings.HasPrefix(name, basePrefix) })
 }
 
 // digest returns the content of the bar as a text for the ETag.

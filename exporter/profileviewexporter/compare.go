@@ -140,11 +140,5 @@ func images(d *drawing, p *profile.Profile) (drawn []pageImage, err error) {
 
 // onlyKnown returns the parameters that all pages accept.
 func onlyKnown(values url.Values) url.Values {
-	kept := url.Values{}
-	for name, list := range values {
-		if isKnown(name, ownParameters) && strings.Join(list, "") != "" {
-			kept[name] = list
-		}
-	}
-	return kept
+	return only(values, func(name string) bool { return isKnown(name, ownParameters) && strings.Join(values[name], "") != "" })
 }

@@ -4,8 +4,6 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,10 +17,6 @@ const unknownType = "unknown"
 
 // entryOf returns the entry of the store for a payload.
 func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entry, error) {
-	head, err := summary.Of(payload.Pprof)
-	if err != nil {
-		return nil, err
-	}
 	service := ""
 	attributes := make([]recent.Attribute, 0, payload.Resource.Attributes().Len())
 	for key, value := range payload.Resource.Attributes().All() {
@@ -32,25 +26,24 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 			service = text
 		}
 	}
-	slices.SortFunc(attributes, func(a, b recent.Attribute) int { return strings.Compare(a.Name, b.Name) })
 	begin := now
 	if nanos := int64(payload.Time); nanos > 0 {
 		begin = time.Unix(0, nanos)
 	}
 	e := &recent.Entry{
 		Tenant:     tenant,
-		Service:    segment(service, attributevalue.UnknownService),
-		Type:       segment(payload.ProfileType, unknownType),
+		Service:    service,
+		Type:       payload.ProfileType,
 		Attributes: attributes,
 		Begin:      begin,
 		End:        begin.Add(time.Duration(min(payload.DurationNano, uint64(24*time.Hour)))),
-		Compressed: recent.Compress(payload.Pprof),
 		Inflated:   len(payload.Pprof),
-		CPU:        head.CPU(),
-		PGO:        head.PGO(),
 		ID:         payload.ProfileID,
 	}
-	e.Gauges = gaugesOf(head)
+	if err := describe(e, payload.Pprof); err != nil {
+		return nil, err
+	}
+	e.Compressed = recent.Compress(payload.Pprof)
 	return e, nil
 }
 

@@ -302,24 +302,27 @@ func TestSegment(t *testing.T) {
 func TestServerListGoesOn(t *testing.T) {
 	d := newHolding(t, 256<<20)
 	add := func(i int) { d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"}) }
-	pageOf := func(query string) string {
+	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/"+query, http.NoBody))
-		return w.Body.String()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w
 	}
+	pageOf := func(query string) string { return get("/" + query).Body.String() }
 	for i := range seriesPerAnswer {
 		add(i)
 	}
 	for _, query := range []string{"", "?sort=last"} {
 		assert.NotContains(t, pageOf(query), "The list is cut", "it is whole: %q", query)
 		assert.NotContains(t, pageOf(query), "Next page")
+		assert.Empty(t, get("/profiles"+query).Header().Get(seriesCutHeader))
 	}
 	add(seriesPerAnswer)
 	assert.Contains(t, pageOf("?sort=last"), "The list is cut")
+	assert.Equal(t, "2000", get("/profiles?sort=last").Header().Get(seriesCutHeader))
+	assert.Empty(t, get("/profiles").Header().Get(seriesCutHeader), "it has a next part")
 	seen := 0
 	for path := "/profiles"; path != ""; {
-		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		w := get(path)
 		var all []recent.Series
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
 		seen += len(all)

@@ -140,8 +140,7 @@ func (p *pages) filterOf(r *http.Request, values url.Values, refresh time.Durati
 		f.Intervals = append(f.Intervals, option{Value: every.String(), Text: "every " + amount(every.Nanoseconds(), "nanoseconds"), Selected: every == refresh})
 	}
 	now := p.now()
-	from, _ := bound(values, fromParameter, now) // serveList has checked it.
-	until, _ := bound(values, untilParameter, now)
+	from, until, _ := bounds(values, "", now) // serveList has checked them
 	f.offer(p.store.Facets(p.tenant(r), from, until, attributevalue.ServiceName), withoutParts(values), searchParameter, refreshParameter)
 	return f
 }

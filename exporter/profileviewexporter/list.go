@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
@@ -57,10 +58,7 @@ func (p *pages) list(r *http.Request, values url.Values) (part seriesPart, err e
 	if q.Order, err = orderOf(values.Get(sortParameter)); err != nil {
 		return part, err
 	}
-	if q.From, err = bound(values, fromParameter, now); err != nil {
-		return part, err
-	}
-	if q.Until, err = bound(values, untilParameter, now); err != nil {
+	if q.From, q.Until, err = bounds(values, "", now); err != nil {
 		return part, err
 	}
 	all, more := p.store.List(&q)
@@ -78,6 +76,9 @@ func (p *pages) list(r *http.Request, values url.Values) (part seriesPart, err e
 	return part, nil
 }
 
+// seriesCutHeader has the number of series in an answer that is cut and has no next part.
+const seriesCutHeader = "X-Pprof-Series-Cut"
+
 // serveSeries answers with the list as JSON. The header Link has the URL of the next part.
 func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	r, held, err := p.selecting(r, listParameters)
@@ -91,6 +92,9 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	}
 	if part.next != "" {
 		w.Header().Set("Link", "<"+part.next+`>; rel="next"`)
+	}
+	if part.isCut {
+		w.Header().Set(seriesCutHeader, strconv.Itoa(len(part.series)))
 	}
 	return p.listing(w, r, 0, part.series, "application/json", func() ([]byte, error) { return json.Marshal(part.series) })
 }
@@ -123,13 +127,7 @@ func (p *pages) serveList(w http.ResponseWriter, r *http.Request) error {
 
 // choosing returns the parameters that select profiles of a series.
 func choosing(values url.Values) url.Values {
-	kept := url.Values{}
-	for name, list := range values {
-		if isKnown(name, chooseParameters) {
-			kept[name] = list
-		}
-	}
-	return kept
+	return only(values, func(name string) bool { return isKnown(name, chooseParameters) })
 }
 
 // The memory to list a series: a fixed part, and a multiple of the length of its names and of the query, which are escaped in

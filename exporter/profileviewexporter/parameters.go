@@ -51,6 +51,13 @@ func checkParameters(values url.Values, known []string) error {
 	return nil
 }
 
+// only returns the parameters that keep accepts.
+func only(values url.Values, keep func(name string) bool) url.Values {
+	kept := maps.Clone(values)
+	maps.DeleteFunc(kept, func(name string, _ []string) bool { return !keep(name) })
+	return kept
+}
+
 // isKnown returns whether a parameter is known.
 func isKnown(name string, known []string) bool {
 	for _, one := range known {

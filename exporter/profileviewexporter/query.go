@@ -32,10 +32,7 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 	q := recent.Query{Tenant: p.tenant(r), Service: r.PathValue("service"), Type: profileType, Attributes: attributesOf(r, prefix)}
 	var err error
 	now := p.now()
-	if q.From, err = bound(values, prefix+fromParameter, now); err != nil {
-		return q, err
-	}
-	if q.Until, err = bound(values, prefix+untilParameter, now); err != nil {
+	if q.From, q.Until, err = bounds(values, prefix, now); err != nil {
 		return q, err
 	}
 	if text := values.Get(prefix + windowParameter); text != "" {
@@ -56,6 +53,15 @@ func (p *pages) query(r *http.Request, profileType, prefix string) (recent.Query
 		}
 	}
 	return q, nil
+}
+
+// bounds reads the parameters of both ends of a time.
+func bounds(values url.Values, prefix string, now time.Time) (from, until recent.Bound, err error) {
+	if from, err = bound(values, prefix+fromParameter, now); err != nil {
+		return from, until, err
+	}
+	until, err = bound(values, prefix+untilParameter, now)
+	return from, until, err
 }
 
 // bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or -15m,

@@ -49,10 +49,7 @@ func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.
 	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {
 		return t
 	}
-	begin, end := all[0].Begin, all[0].End
-	for _, e := range all {
-		begin, end = earlier(begin, e.Begin), later(end, e.End)
-	}
+	begin, end := spanOf(all)
 	t.Start = begin.Unix()
 	t.Step = (end.Unix()-t.Start)/timelineBars + 1
 	t.Query = "?" + withSpan(values, "", "").Encode()
@@ -85,20 +82,6 @@ func (t *timeline) count(entries []*recent.Entry) (counts [timelineBars]int) {
 		}
 	}
 	return counts
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // withSpan returns parameters with another time of the profile. The profile to compare with keeps its time.

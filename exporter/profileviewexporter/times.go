@@ -63,8 +63,18 @@ func mergedText(entries []*recent.Entry) string {
 	if len(entries) == 0 {
 		return "no profiles"
 	}
-	begin, end := entries[0].Begin, entries[0].End
-	for _, e := range entries {
+	begin, end := spanOf(entries)
+	number := "1 profile"
+	if len(entries) > 1 {
+		number = fmt.Sprintf("%d profiles", len(entries))
+	}
+	return number + ", " + rangeText(begin.UTC(), end.UTC())
+}
+
+// spanOf returns the time from the earliest begin to the latest end of at least one profile.
+func spanOf(entries []*recent.Entry) (begin, end time.Time) {
+	begin, end = entries[0].Begin, entries[0].End
+	for _, e := range entries[1:] {
 		if e.Begin.Before(begin) {
 			begin = e.Begin
 		}
@@ -72,11 +82,7 @@ func mergedText(entries []*recent.Entry) string {
 			end = e.End
 		}
 	}
-	number := "1 profile"
-	if len(entries) > 1 {
-		number = fmt.Sprintf("%d profiles", len(entries))
-	}
-	return number + ", " + rangeText(begin.UTC(), end.UTC())
+	return begin, end
 }
 
 // rangeText returns a time range as a text. It repeats the date only if the days differ.

@@ -137,5 +137,5 @@ func TestServerTraceBounds(t *testing.T) {
 	}
 	response, body = s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "a")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-	assert.Contains(t, string(body), "the newest that fit into 400 bytes")
+	assert.Contains(t, string(body), "the newest ones: the limit is 400 bytes (max_request_size)")
 }

@@ -28,10 +28,9 @@ const maxSearched = 20_000
 type tracePage struct {
 	Kind, ID, TraceLink string
 	Rows                []traceRow
-	// Searched is the number of searched profiles. LeftOut is true if older profiles were not searched.
+	// Searched is the number of searched profiles. Limit is the limit that left out older profiles or rows, if any.
 	Searched int
-	LeftOut  bool
-	MaxSize  int64
+	Limit    string
 }
 
 // traceRow is a series with samples of the trace.
@@ -53,7 +52,7 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 		id := strings.ToLower(r.PathValue("id"))
 		chosen := r.URL.Query()
 		chosen.Set(parameter, id)
-		found := &tracePage{Kind: kind, ID: id, MaxSize: p.cfg.MaxRequestSize}
+		found := &tracePage{Kind: kind, ID: id}
 		if kind == "trace" && p.cfg.TraceURL != "" {
 			found.TraceLink = p.traceLink(found.ID, "")
 		}
@@ -88,11 +87,7 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 // search searches the profiles in memory for samples, newest first, within max_request_size.
 func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, found *tracePage) error {
 	now := p.now()
-	from, err := bound(values, fromParameter, now)
-	if err != nil {
-		return err
-	}
-	until, err := bound(values, untilParameter, now)
+	from, until, err := bounds(values, "", now)
 	if err != nil {
 		return err
 	}
@@ -102,14 +97,14 @@ func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, fou
 	var raw []byte
 	size := int64(0)
 	if len(entries) > maxSearched {
-		entries, found.LeftOut = entries[:maxSearched], true
+		entries, found.Limit = entries[:maxSearched], fmt.Sprintf("%d profiles", maxSearched)
 	}
 	for _, e := range entries {
 		if !e.Has(attributes) {
 			continue
 		}
 		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize {
-			found.LeftOut = true
+			found.Limit = fmt.Sprintf("%d bytes (max_request_size)", p.cfg.MaxRequestSize)
 			break
 		}
 		found.Searched++
@@ -130,7 +125,7 @@ func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int, va
 	row, known := rows[name]
 	if !known {
 		if len(f.Rows) == maxTraceRows {
-			f.LeftOut = true
+			f.Limit = fmt.Sprintf("%d rows", maxTraceRows)
 			return
 		}
 		row = len(f.Rows)

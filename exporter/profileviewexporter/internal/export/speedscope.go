@@ -55,7 +55,7 @@ func defaultIndex(p *profile.Profile) int {
 
 // quoted adds a text as JSON.
 func (t *text) quoted(s string) {
-	if t.room(6*len(s) + 2) { // the maximum length after escaping
+	if t.grow(6*len(s) + 2) { // the maximum length after escaping
 		quoted, _ := json.Marshal(s) // never fails
 		t.bytes = append(t.bytes, quoted...)
 	}

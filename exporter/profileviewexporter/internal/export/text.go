@@ -31,8 +31,8 @@ type text struct {
 	err    error
 }
 
-// room grows the capacity for n more bytes, and returns whether that is within the limits.
-func (t *text) room(n int) bool {
+// grow grows the capacity for n more bytes, and returns whether that is within the limits.
+func (t *text) grow(n int) bool {
 	if t.err != nil {
 		return false
 	}
@@ -61,7 +61,7 @@ func (t *text) room(n int) bool {
 const leastText = 4 << 10
 
 func (t *text) add(s string) {
-	if t.room(len(s)) {
+	if t.grow(len(s)) {
 		t.bytes = append(t.bytes, s...)
 	}
 }

@@ -5,9 +5,10 @@ package recent
 
 import (
 	"bytes"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
 // encoders limits the number of profiles that are compressed at the same time. Each encoder has its own memory.
@@ -23,16 +24,15 @@ var encoder, _ = zstd.NewWriter(nil,
 
 // Compress returns a compressed pprof, which inflate.Append decompresses. The result is new memory without spare capacity.
 func Compress(pprof []byte) []byte {
-	buffer := buffers.Get().(*[]byte)
+	buffer := buffers.Get()
+	if buffer == nil {
+		buffer = new([]byte)
+	}
 	*buffer = encoder.EncodeAll(pprof, (*buffer)[:0])
 	compressed := bytes.Clone(*buffer)
-	if cap(*buffer) <= maxPooledBytes {
-		buffers.Put(buffer)
-	}
+	buffers.Put(buffer, cap(*buffer))
 	return compressed
 }
 
 // buffers have the compressed data until its size is known.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-const maxPooledBytes = 1 << 20
+var buffers scratch.Keeper[[]byte]
