@@ -35,7 +35,7 @@ func (h *health) ok() {
 	}
 }
 
-// failed reports that a write failed. Permanent means that only an operator can mend the cause.
+// failed reports that a write failed. permanent means that only an operator can fix the cause.
 func (h *health) failed(err error, permanent bool) {
 	status, event := componentstatus.StatusRecoverableError, componentstatus.NewRecoverableErrorEvent(err)
 	if permanent {
@@ -47,7 +47,7 @@ func (h *health) failed(err error, permanent bool) {
 }
 
 // rejected reports that a backend rejected a request. If the status is about the client or the URL, the backend will reject every
-// request until an operator mends the configuration.
+// request until an operator corrects the configuration.
 func (h *health) rejected(err error) {
 	status, found := errors.AsType[*statusError](err)
 	if !found || !refusesAll[status.Code] {

@@ -109,11 +109,11 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	progress := delivery.NewProgress(pd)
 	reserve := working.Reserve(ctx, delivery.ForEncoder)
 	payloads := d.encoder.AllReserving(pd, func(bytes int64) error {
-		return d.sendInTheWay(ctx, batch, progress, func() error { return reserve(bytes) })
+		return d.retryAfterFlush(ctx, batch, progress, func() error { return reserve(bytes) })
 	})
 	failure := progress.Each(ctx, payloads, func(payload *pprof.Payload) error {
 		var request *http.Request
-		err := d.sendInTheWay(ctx, batch, progress, func() (err error) {
+		err := d.retryAfterFlush(ctx, batch, progress, func() (err error) {
 			request, err = d.format.add(batch, payload)
 			return err
 		})
@@ -130,8 +130,8 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	return progress.End(ctx, d.telemetry.Telemetry, err)
 }
 
-// sendInTheWay calls work. If the memory is too small only beside the payloads in the batch, it sends these and calls work again.
-func (d *httpDestination) sendInTheWay(ctx context.Context, batch *httpBatch, progress *delivery.Progress, work func() error) error {
+// retryAfterFlush calls work. If the memory is too small while the batch has payloads, it sends these and calls work again.
+func (d *httpDestination) retryAfterFlush(ctx context.Context, batch *httpBatch, progress *delivery.Progress, work func() error) error {
 	err := work()
 	if batch.payloads == 0 || !errors.Is(err, pprof.ErrTooLarge) {
 		return err

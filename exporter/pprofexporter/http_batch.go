@@ -43,7 +43,7 @@ func (b *httpBatch) count(payload *pprof.Payload, dropped int) {
 	b.lost.Timestamps += payload.Lost.Timestamps
 }
 
-// reset empties the batch after its request. Its memory counts no more, so that it cannot be in the way of the next payloads.
+// reset empties the batch after its request. Its memory no longer counts, so that the next payloads can have it.
 func (b *httpBatch) reset() {
 	_, _ = b.reserve(0), b.reserveGzip(0) // cannot fail
 	*b = httpBatch{tenant: b.tenant, reserve: b.reserve, reserveGzip: b.reserveGzip, labels: b.labels, labeled: b.labeled}

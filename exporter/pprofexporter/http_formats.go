@@ -143,7 +143,7 @@ func (s *rawSender) add(batch *httpBatch, payload *pprof.Payload) (*http.Request
 	}
 	if s.cfg.QueryResource {
 		for key, value := range payload.Resource.Attributes().All() {
-			if key != series.ServiceName || !query.Has(key) {
+			if key != attributevalue.ServiceName || !query.Has(key) {
 				query.Set("resource."+key, attributevalue.Text(value))
 			}
 		}

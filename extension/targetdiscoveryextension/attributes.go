@@ -34,7 +34,7 @@ var metaAttributes = []struct{ label, attribute string }{
 	{podPrefix + "cronjob_name", "k8s.cronjob.name"},
 }
 
-// controllers are the attributes for the kinds of what controls a pod.
+// controllers are the attributes for the kinds of controllers of a pod.
 var controllers = map[string]string{
 	"ReplicaSet": "k8s.replicaset.name", "StatefulSet": "k8s.statefulset.name", "DaemonSet": "k8s.daemonset.name", "Job": "k8s.job.name",
 }
@@ -78,7 +78,7 @@ func attributes(of *labels.Builder) map[string]string {
 	return made
 }
 
-// setController sets what controls a pod. The name of a ReplicaSet is that of its Deployment and a hash, which is a label.
+// setController sets the controller of a pod. The name of a ReplicaSet is that of its Deployment and a hash, which is a label.
 func setController(made map[string]string, of *labels.Builder) {
 	name := of.Get(podPrefix + "controller_name")
 	if attribute, known := controllers[of.Get(podPrefix+"controller_kind")]; known && name != "" {

@@ -168,8 +168,8 @@ func (d *targetDiscovery) passOn(ctx context.Context) {
 	}
 }
 
-// change says that a source has other targets.
-func (d *targetDiscovery) change() {
+// notify reports that a source has other targets.
+func (d *targetDiscovery) notify() {
 	select {
 	case d.changed <- struct{}{}:
 	default:
@@ -187,7 +187,7 @@ func (d *targetDiscovery) update() {
 	defer d.mu.Unlock()
 	passed := d.limit(all, now)
 	now.passed = len(passed)
-	d.tell(d.counts.Swap(now), now)
+	d.logChanges(d.counts.Swap(now), now)
 	d.passed = passed
 	d.targets = d.targets[:0:0]
 	for _, key := range slices.Sorted(maps.Keys(passed)) {
@@ -218,8 +218,8 @@ func (d *targetDiscovery) limit(all map[string]*discovery.Target, now *counts) m
 	return passed
 }
 
-// tell logs what changed about targets that are left out.
-func (d *targetDiscovery) tell(before, now *counts) {
+// logChanges logs changes of the targets that are left out.
+func (d *targetDiscovery) logChanges(before, now *counts) {
 	log := d.set.Logger
 	switch {
 	case now.overLimit > 0 && before.overLimit == 0:

@@ -23,23 +23,23 @@ import (
 )
 
 const (
-	// checkInterval is how often failures are looked for that no log tells.
+	// checkInterval is the time between checks for failures that are not logged.
 	checkInterval = 2 * time.Second
-	// watchFailing is how long requests to the API of Kubernetes count as failing after a failure, since nothing tells that they
-	// work again. client-go repeats them after a minute at most.
+	// watchFailing is how long requests to the API of Kubernetes count as failing after a failure, since no event
+	// reports that they work again. client-go repeats them after a minute at most.
 	watchFailing = 90 * time.Second
 )
 
 // refreshFailed is what Prometheus logs after a refresh that was counted as failed.
 const refreshFailed = "Unable to refresh target groups"
 
-// health is whether a source works. Prometheus tells it by log records and metrics alone.
+// health is the health of a source. Prometheus reports it only in logs and metrics.
 type health struct {
 	owner *targetDiscovery
 	name  string
 	count metric.MeasurementOption
 
-	// expiry is how long a failure counts, where a success may go unseen. With 0 none does.
+	// expiry is how long a failure counts if a success can go unseen. 0 means until a success.
 	expiry time.Duration
 
 	mu sync.Mutex

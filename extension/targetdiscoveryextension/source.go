@@ -87,7 +87,7 @@ func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group
 			s.health.expire()
 		case changed := <-groups:
 			s.set(changed)
-			s.owner.change()
+			s.owner.notify()
 		}
 	}
 }

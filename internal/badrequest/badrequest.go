@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package badrequest makes errors that blame the request. To the Collector's OTLP receiver any other permanent error is the
-// fault of its own side, which it answers with Internal, or 500.
+// Package badrequest makes errors that the request causes. The Collector's OTLP receiver takes any other permanent error for a
+// server error, which it answers with Internal, or 500.
 package badrequest
 
 import (

@@ -92,3 +92,9 @@ func TestPlaceholder(t *testing.T) {
 		require.ErrorContains(t, Placeholder(bad), "unknown placeholder {"+bad+"}", bad)
 	}
 }
+
+func TestMetadataKeys(t *testing.T) {
+	require.NoError(t, MetadataKeys("keys", []string{"service.name", "host.name"}))
+	require.ErrorContains(t, MetadataKeys("keys", []string{"service.name", ""}), "keys[1] must not be empty")
+	require.ErrorContains(t, MetadataKeys("keys", []string{"service.name", "Service.Name"}), `keys[1]: "Service.Name" is listed twice`)
+}

@@ -15,14 +15,14 @@ import (
 // MaxHeaderBytes is how large the header of a request may be on a server whose connections are limited.
 const MaxHeaderBytes = 32 << 10
 
-// Limit closes connections of a server that has too many: those first that have not sent a request for longest, then those
-// that have no request under way for longest. If all have one under way, it closes the new one. Make it with [New].
+// Limit closes connections of a server that has too many. It first closes connections that have not sent a request, then idle
+// ones, the oldest first. If all have a request in progress, it closes the new one. Make it with [New].
 type Limit struct {
 	most   int
 	closed func()
 
 	mu sync.Mutex
-	// all has each connection, with its place in fresh or idle, nil while a request is under way.
+	// all has each connection with its place in fresh or idle, or nil while a request is in progress.
 	all         map[net.Conn]place
 	fresh, idle list.List
 }

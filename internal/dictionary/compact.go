@@ -14,17 +14,17 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Compactor makes a dictionary hold each value once, nothing that is not used, and its zero entries, in place. Work with
-// it goes in this order:
+// Compactor makes a dictionary hold each value once, nothing that is not used, and its zero entries, in place. Call the methods in
+// this order:
 //
 //	Reset     finds equal entries in all tables but stacks
 //	Use...    marks what profiles and samples refer to, and checks it
-//	Number    finds equal stacks, what the used entries use, and gives each entry that stays its new index
+//	Number    finds equal stacks, marks what the used entries refer to, and gives each entry that stays its new index
 //	Rewrite... gives profiles and samples the new indices
 //	Apply     rewrites the tables
 //
-// Up to Apply nothing is written. What stays keeps its order, so a dictionary that is in order already keeps all of its
-// indices, see Changed. Index 0 is the zero value, whatever stands there.
+// Nothing is written before Apply. The entries that stay keep their order, so a dictionary that is already in order keeps all its
+// indices, see Changed. Index 0 is treated as the zero value, whatever the message has there.
 type Compactor struct {
 	source pprofile.ProfilesDictionary
 	of     [NumTables]compaction
@@ -223,7 +223,7 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 }
 
 // useAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
-// written as its set is a change. A key that stands twice with different values is an error.
+// written as its set is a change. A key that appears twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
 	var own bool
 	if c.set, own = c.appendOwn(c.set[:0], list, drop); own {
@@ -263,7 +263,7 @@ func (c *Compactor) Number() (ok bool) {
 	if !c.joinStacks() {
 		return false
 	}
-	c.spread()
+	c.markReachable()
 	for t := range c.of {
 		changed, renumbered := c.of[t].number()
 		c.changed, c.renumbered = c.changed || changed, c.renumbered || renumbered

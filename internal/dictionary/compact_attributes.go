@@ -95,10 +95,10 @@ func (c *Compactor) appendOwn(dst []int32, list pcommon.Int32Slice, drop bool) (
 	return dst, true
 }
 
-// manyAttributes is the length of a list above which its keys are sorted to find one that stands twice.
+// manyAttributes is the length of a list above which its keys are sorted to find one that appears twice.
 const manyAttributes = 16
 
-// checkKeys looks for a key that stands twice in a set.
+// checkKeys looks for a key that appears twice in a set.
 func (c *Compactor) checkKeys(set []int32) error {
 	if len(set) < 2 {
 		return nil

@@ -41,24 +41,25 @@ type entryHash struct {
 const (
 	// largeIndex is the number of slots from which on most looks into an index miss the processor's caches.
 	largeIndex = 1 << 18
-	// manyEntries is the number of entries that are then joined at once, so that their misses go on side by side.
+	// manyEntries is the size of a batch of entries. The processor handles the cache misses of a batch in parallel.
 	manyEntries = 32
 )
 
-// joinSoon is join, perhaps a little later: at the latest in joinRest, which must follow the last entry of a table.
-// Until then the representative of the entry is not known.
-func (c *Compactor) joinSoon(table *compaction, i int, h uint64, equal func(a, b int) bool) {
+// joinBatched joins an entry, in batches if the index is large. flushJoins must follow the last entry of a table. Until then, the
+// representative of the entry is not known.
+func (c *Compactor) joinBatched(table *compaction, i int, h uint64, equal func(a, b int) bool) {
 	if len(c.index.slots) < largeIndex {
 		c.join(table, i, h, equal)
 		return
 	}
 	c.waiting = append(c.waiting, entryHash{h, i})
 	if len(c.waiting) == manyEntries {
-		c.joinRest(table, equal)
+		c.flushJoins(table, equal)
 	}
 }
 
-func (c *Compactor) joinRest(table *compaction, equal func(a, b int) bool) {
+// flushJoins joins the entries of the batch.
+func (c *Compactor) flushJoins(table *compaction, equal func(a, b int) bool) {
 	for i := range c.waiting {
 		c.touched += c.index.touch(c.waiting[i].hash)
 	}
@@ -80,9 +81,9 @@ func (c *Compactor) joinStrings() {
 	}
 	equal := func(a, b int) bool { return at(a) == at(b) }
 	for i := 1; i < table.Len(); i++ {
-		c.joinSoon(&c.of[Strings], i, hashString(table.At(i)), equal)
+		c.joinBatched(&c.of[Strings], i, hashString(table.At(i)), equal)
 	}
-	c.joinRest(&c.of[Strings], equal)
+	c.flushJoins(&c.of[Strings], equal)
 }
 
 func (c *Compactor) joinLinks() {
@@ -135,9 +136,9 @@ func (c *Compactor) joinFunctions() {
 		referred[f.Name], referred[f.SystemName], referred[f.Filename] = true, true, true
 		c.negativeLines = c.negativeLines || f.StartLine < 0
 		c.namelessFunctions = c.namelessFunctions || f == Function{StartLine: f.StartLine} && f.StartLine != 0
-		c.joinSoon(&c.of[Functions], i, f.hash(), equal)
+		c.joinBatched(&c.of[Functions], i, f.hash(), equal)
 	}
-	c.joinRest(&c.of[Functions], equal)
+	c.flushJoins(&c.of[Functions], equal)
 }
 
 // joinMappings and joinLocations hash attributes as the sets that they stand for.

@@ -16,9 +16,9 @@ func (c *Compactor) joinLocations() {
 			c.of[Locations].setBroken(i, err)
 			continue
 		}
-		c.joinSoon(&c.of[Locations], i, h, equal)
+		c.joinBatched(&c.of[Locations], i, h, equal)
 	}
-	c.joinRest(&c.of[Locations], equal)
+	c.flushJoins(&c.of[Locations], equal)
 }
 
 // hashLocation checks what a location refers to and hashes it by value.

@@ -8,11 +8,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// What a sample refers to is also what makes it the sample that it is. It stands here beside fields.go: most of the work on a
-// message is on its samples.
+// The references of a sample are its identity. They have their own code, not that of fields.go, because samples take most of the
+// time.
 
-// UseSample marks what a sample refers to, without the attributes that are to be dropped. Whether all that its stack holds is
-// sound shows in Number.
+// UseSample marks what a sample refers to, without the attributes that are to be dropped. Number
+// checks the content of its stack.
 func (c *Compactor) UseSample(sample pprofile.Sample) error {
 	stack, stacks := sample.StackIndex(), &c.of[Stacks]
 	if stack < 0 || int(stack) >= len(stacks.used) {

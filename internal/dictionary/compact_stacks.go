@@ -23,9 +23,9 @@ func (c *Compactor) joinStacks() (sound bool) {
 			sound = false
 			continue
 		}
-		c.joinSoon(&c.of[Stacks], i, h, equal)
+		c.joinBatched(&c.of[Stacks], i, h, equal)
 	}
-	c.joinRest(&c.of[Stacks], equal)
+	c.flushJoins(&c.of[Stacks], equal)
 	return sound
 }
 
@@ -87,8 +87,8 @@ func (c *Compactor) equalStacks(a, b int) bool {
 	return true
 }
 
-// spread marks what the used entries use, from the stacks down. All of it is sound.
-func (c *Compactor) spread() {
+// markReachable marks everything that the used entries refer to, from the stacks down. These references are valid.
+func (c *Compactor) markReachable() {
 	if c.allUsed() {
 		return
 	}

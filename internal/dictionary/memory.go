@@ -22,7 +22,7 @@ const (
 	messageLink      = linkMemory
 )
 
-// growing is how many times its size a table takes that grows in steps of a quarter, those that it has outgrown included.
+// growing is the memory of a growing table with its discarded copies, as a multiple of its final size. It grows by a quarter.
 const growing = 5
 
 // AttributeBytes and LinkBytes are the most that an attribute, but for its text or list, and a link take in the Builder and in

@@ -90,7 +90,7 @@ func tableOf(d pprofile.ProfilesDictionary, t Table) anyTable {
 	return nil
 }
 
-// EnsureCapacity makes room for so many entries in each table.
+// EnsureCapacity reserves capacity for these numbers of entries in the tables.
 func EnsureCapacity(d pprofile.ProfilesDictionary, lengths Lengths) {
 	for t := range NumTables {
 		tableOf(d, t).EnsureCapacity(lengths[t])

@@ -16,8 +16,8 @@ import (
 type Process struct {
 	// Resident is the memory held now and Peak the most that was ever held, in bytes.
 	Resident, Peak int64
-	// Anonymous is the part of Resident that is not of files: without the program itself and the mapped file of a queue,
-	// which the system takes back when it needs the room.
+	// Anonymous is the part of Resident that is not of files. It excludes the program itself and the mapped file of a queue,
+	// which the system takes back when it needs memory.
 	Anonymous int64
 	// CPU is the processor time that it took so far.
 	CPU time.Duration

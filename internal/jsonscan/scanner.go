@@ -103,7 +103,7 @@ func (s *Scanner) within(open, end byte, element func() error) error {
 	return nil
 }
 
-// elements reads what stands between commas, one at least.
+// elements reads one or more elements separated by commas.
 func (s *Scanner) elements(end byte, element func() error) error {
 	for {
 		if err := element(); err != nil {

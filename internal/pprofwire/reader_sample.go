@@ -192,8 +192,7 @@ func (p *Profile) readLabel(b []byte, limits *Limits) (err error) {
 			l.NumUnit = index
 		}
 	}
-	err = push(p, &p.Labels, l, limits)
-	return err
+	return push(p, &p.Labels, l, limits)
 }
 
 // labelFields has the names of the fields of a label by their numbers.

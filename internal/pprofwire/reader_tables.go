@@ -60,8 +60,7 @@ func (p *Profile) readMapping(b []byte, limits *Limits) error {
 	if m.ID == 0 {
 		return noID("mapping", len(p.Mappings))
 	}
-	err = push(p, &p.Mappings, m, limits)
-	return err
+	return push(p, &p.Mappings, m, limits)
 }
 
 // readNumbers calls set for each number of a message whose fields 1 to known are numbers. Locations, lines, functions and labels
@@ -176,8 +175,7 @@ func (p *Profile) readLine(b []byte, limits *Limits) (err error) {
 		}
 		i = next
 	}
-	err = push(p, &p.Lines, l, limits)
-	return err
+	return push(p, &p.Lines, l, limits)
 }
 
 // readFunction reads the bytes of one function.
@@ -219,6 +217,5 @@ func (p *Profile) readFunction(b []byte, limits *Limits) (err error) {
 	if f.ID == 0 {
 		return noID("function", len(p.Functions))
 	}
-	err = push(p, &p.Functions, f, limits)
-	return err
+	return push(p, &p.Functions, f, limits)
 }

@@ -5,6 +5,7 @@ package references
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
@@ -84,12 +85,7 @@ func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
 }
 
 func noLocation(p *pprofwire.Profile, frame int) error {
-	sample, _ := slices.BinarySearchFunc(p.Samples, uint32(frame), func(s pprofwire.Sample, frame uint32) int {
-		if s.LocationsEnd <= frame {
-			return -1
-		}
-		return 1
-	})
+	sample := sort.Search(len(p.Samples), func(i int) bool { return p.Samples[i].LocationsEnd > uint32(frame) })
 	return pprofwire.Malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
 }
 
@@ -101,12 +97,7 @@ func (r *Resolver) checkLines(p *pprofwire.Profile) error {
 			continue
 		}
 		if _, found := r.Functions.Find(id); !found && id != 0 {
-			location, _ := slices.BinarySearchFunc(p.Locations, uint32(i), func(l pprofwire.Location, line uint32) int {
-				if l.LinesEnd <= line {
-					return -1
-				}
-				return 1
-			})
+			location := sort.Search(len(p.Locations), func(l int) bool { return p.Locations[l].LinesEnd > uint32(i) })
 			return pprofwire.Malformed("location %d: function id %d does not exist", location, id)
 		}
 	}

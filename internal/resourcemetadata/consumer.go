@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/consumer"
@@ -76,7 +77,7 @@ func (c *metadataConsumer) withMetadata(ctx context.Context, values []value) con
 	}
 	for i, v := range values {
 		if v.set {
-			metadata[lower(c.keys[i])] = []string{v.text}
+			metadata[strings.ToLower(c.keys[i])] = []string{v.text}
 		}
 	}
 	info.Metadata = client.NewMetadata(metadata)

@@ -263,12 +263,6 @@ func TestConcurrentMessages(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
-	require.NoError(t, Validate([]string{"service.name", "host.name"}))
-	require.ErrorContains(t, Validate([]string{"service.name", ""}), "metadata_from_resource[1] must not be empty")
-	require.ErrorContains(t, Validate([]string{"service.name", "Service.Name"}), "is listed twice")
-}
-
 func clone(pd pprofile.Profiles) pprofile.Profiles {
 	own := pprofile.NewProfiles()
 	pd.CopyTo(own)

@@ -1,8 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package selector tells whether attributes or labels are those that are wanted: equal to a text, or matched by a regular
-// expression, or not so.
+// Package selector selects attributes or labels: those that are equal to a text or match a regular expression, or those that
+// do not.
 package selector // import "github.com/otelpprof/otelpprof/internal/selector"
 
 import (
@@ -11,13 +11,13 @@ import (
 	"regexp/syntax"
 )
 
-// Selector wants the values of a key to be equal to a text, which is its zero operator, or whatever else [New] made it.
+// Selector selects by the value of a key. The zero operator is equality with Text. [New] makes the others.
 type Selector struct {
 	Key  string
 	Text string
-	// negated turns the answer over, and matches says that the text is an expression.
+	// negated inverts the result. matches is true if the text is an expression.
 	negated, matches bool
-	// expression matches whole values, once it is compiled, and known has what it said of some.
+	// expression matches whole values. It is nil until it is compiled. known has its results for some values.
 	expression *regexp.Regexp
 	known      map[string]bool
 }
@@ -101,8 +101,8 @@ func (s *Selector) Operator() string {
 	return "=~"
 }
 
-// Wants tells whether something is wanted that has a value of the key, of which one is what the selector names if named is
-// set. Without a value it is as if that were empty, but that nothing is equal to it.
+// Wants returns whether the selector selects something. has is true if it has a value of the key, and named if one of its values
+// is selected. Without a value, it is treated like an empty value, except that no text equals it.
 func (s *Selector) Wants(has, named bool) bool {
 	if !has {
 		named = s.matches && s.match(nil)

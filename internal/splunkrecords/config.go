@@ -8,7 +8,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
-	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
@@ -94,7 +93,7 @@ func (cfg *Config) Check() error {
 	return errors.Join(
 		payloadconfig.CheckLimits(cfg.Limits, "limits: "),
 		payloadconfig.CheckLinkLabels(cfg.LinkLabels),
-		resourcemetadata.Validate(cfg.MetadataFromResource),
+		configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource),
 	)
 }
 

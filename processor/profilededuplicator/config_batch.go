@@ -6,11 +6,12 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // BatchConfig configures the batches.
@@ -84,22 +85,5 @@ func (c *BatchConfig) Validate() error {
 	if c.MetadataCardinalityLimit < 1 {
 		errs = append(errs, fmt.Errorf("metadata_cardinality_limit must be above 0, is %d", c.MetadataCardinalityLimit))
 	}
-	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
-}
-
-// validateMetadataKeys returns an error for empty and repeated keys. Their case does not matter.
-func validateMetadataKeys(keys []string) error {
-	var errs []error
-	seen := map[string]bool{}
-	for i, key := range keys {
-		lower := strings.ToLower(key)
-		switch {
-		case key == "":
-			errs = append(errs, fmt.Errorf("metadata_keys[%d] must not be empty", i))
-		case seen[lower]:
-			errs = append(errs, fmt.Errorf("metadata_keys[%d]: %q is listed twice (case does not matter)", i, key))
-		}
-		seen[lower] = true
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // DropRepeatedConfig configures which profile ids are remembered.
@@ -37,7 +39,7 @@ func (c *DropRepeatedConfig) Validate() error {
 	if c.MaxEntries < 1 {
 		errs = append(errs, fmt.Errorf("max_entries must be above 0, is %d", c.MaxEntries))
 	}
-	return errors.Join(append(errs, validateMetadataKeys(c.MetadataKeys))...)
+	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }
 
 // repeatedKeys returns the metadata keys that keep the ids of tenants apart.

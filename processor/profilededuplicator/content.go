@@ -9,13 +9,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// tableNames are the values of the attribute table, as in metadata.yaml.
-var tableNames = dictionary.TableNames
-
 // content is the size of a message.
 type content struct {
 	profiles, samples int
-	// entries has the length of each table, in the order of tableNames.
+	// entries has the length of each table, in the order of [dictionary.TableNames].
 	entries dictionary.Lengths
 	// bytes is the size in protobuf. It is 0 if it was not measured, see [deduplicator.measure].
 	bytes int

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/droplog"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
@@ -41,7 +42,7 @@ type telemetry struct {
 	// These options are slices, so that a call with them allocates nothing.
 	plainAdd    []metric.AddOption
 	plainRecord []metric.RecordOption
-	tables      [len(tableNames)][]metric.AddOption
+	tables      [len(dictionary.TableNames)][]metric.AddOption
 
 	triggers [triggerCount]metric.MeasurementOption
 }
@@ -54,7 +55,7 @@ func newTelemetry(set processor.Settings) (*telemetry, error) {
 	t := &telemetry{builder: builder, drops: droplog.New(set.Logger), processor: attribute.String("processor", set.ID.String())}
 	t.plain = t.with()
 	t.plainAdd, t.plainRecord = []metric.AddOption{t.plain}, []metric.RecordOption{t.plain}
-	for i, name := range tableNames {
+	for i, name := range dictionary.TableNames {
 		t.tables[i] = []metric.AddOption{t.with(attribute.String("table", name))}
 	}
 	for i, name := range triggerNames {

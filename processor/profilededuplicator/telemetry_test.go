@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
@@ -36,9 +37,9 @@ func points(value int64, more ...attribute.KeyValue) []metricdata.DataPoint[int6
 func because(reason string) attribute.KeyValue { return attribute.String("reason", reason) }
 
 // tables has the data points of a metric of dictionary entries.
-func tables(counts [len(tableNames)]int) []metricdata.DataPoint[int64] {
+func tables(counts [len(dictionary.TableNames)]int) []metricdata.DataPoint[int64] {
 	var all []metricdata.DataPoint[int64]
-	for i, name := range tableNames {
+	for i, name := range dictionary.TableNames {
 		all = append(all, points(int64(counts[i]), attribute.String("table", name))...)
 	}
 	return all

@@ -17,7 +17,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 	"github.com/otelpprof/otelpprof/internal/payloadconfig"
-	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -176,7 +175,7 @@ func (cfg *Config) Validate() error {
 	if _, err := cfg.resourceDefaults(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, resourcemetadata.Validate(cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
+	errs = append(errs, configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
 		payloadconfig.CheckTimestampLabels(cfg.TimestampLabels))
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -49,12 +50,12 @@ func (cfg *ScrapeConfig) discoveredJob(target *discovery.Target, own discovery.P
 	if own.Path != "" {
 		profile.Path = own.Path
 	}
-	profile = cfg.resolveBelow(first(target.PathPrefix, cfg.PathPrefix), profile)
-	base := &url.URL{Scheme: first(own.Scheme, target.Scheme, "http"), Host: discovery.WithPort(target.Address, own.Port)}
+	profile = cfg.resolveBelow(cmp.Or(target.PathPrefix, cfg.PathPrefix), profile)
+	base := &url.URL{Scheme: cmp.Or(own.Scheme, target.Scheme, "http"), Host: discovery.WithPort(target.Address, own.Port)}
 	one := &discoveredJob{job: cfg.newJob(base, profile, target.Attributes), ownPort: base.Host == target.Origin}
 	one.addParams(target.Params)
-	one.interval = first(target.Interval, cfg.Schedule.CollectionInterval)
-	one.timeout = first(target.Timeout, one.timeout)
+	one.interval = cmp.Or(target.Interval, cfg.Schedule.CollectionInterval)
+	one.timeout = cmp.Or(target.Timeout, one.timeout)
 	one.identity = one.job.key()
 	if length := time.Duration(profile.Seconds) * time.Second; length >= one.interval || length >= one.timeout {
 		one.invalid = fmt.Errorf("seconds, %d, must be below the interval, %s, and the timeout, %s, of the target",
@@ -75,15 +76,4 @@ func (j *job) addParams(params map[string]string) {
 		}
 	}
 	j.url.RawQuery = query.Encode()
-}
-
-// first returns the first value that is not zero.
-func first[T comparable](values ...T) T {
-	var zero T
-	for _, value := range values {
-		if value != zero {
-			return value
-		}
-	}
-	return zero
 }

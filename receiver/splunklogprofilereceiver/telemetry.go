@@ -21,7 +21,7 @@ type telemetry struct {
 }
 
 var (
-	outcomeHandedOn = outcome("handed_on")
+	outcomePassedOn = outcome("handed_on")
 	outcomeLost     = map[OtherLogs]metric.MeasurementOption{
 		OtherLogsDrop:   outcome("dropped"),
 		OtherLogsReject: outcome("rejected"),
@@ -53,7 +53,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 }
 
 func (t *telemetry) passedOn(ctx context.Context, records int) {
-	t.others.Add(ctx, int64(records), outcomeHandedOn)
+	t.others.Add(ctx, int64(records), outcomePassedOn)
 }
 
 func (t *telemetry) lost(ctx context.Context, records int, how OtherLogs) {

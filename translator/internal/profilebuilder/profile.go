@@ -12,8 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Profile is one profile of the message with its samples. Its exported fields can be set until [Builder.Finish] is
-// called.
+// Profile is one profile of the message with its samples. Its exported fields can be set until the reader of [Decode]
+// returns.
 type Profile struct {
 	// Name is the value of the attribute profile.name. If it is empty, the name of the source is used.
 	Name string

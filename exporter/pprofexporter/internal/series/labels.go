@@ -26,12 +26,8 @@ const (
 const maxSuffixBytes = 12
 
 const (
-	// ServiceName is the attribute with the name of the service.
-	ServiceName = attributevalue.ServiceName
 	// LabelService is the label with the name of the service.
 	LabelService = "service_name"
-	// UnknownService is the service of a resource without a name.
-	UnknownService = attributevalue.UnknownService
 	// Spy is the attribute, and the label, with the name of the profiler.
 	Spy = "pyroscope_spy"
 )
@@ -60,7 +56,7 @@ func Of(resource pcommon.Map, limit int, first []string, toName func(key string)
 		values[key] = clip(attributevalue.Text(value), maxValueBytes)
 	}
 	labels.Profiler = values[Spy]
-	delete(values, ServiceName)
+	delete(values, attributevalue.ServiceName)
 	delete(values, Spy)
 	keys := order(values, first)
 	names := newNames()

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 func of(t *testing.T, attributes map[string]any, limit int, first ...string) Labels {
@@ -101,7 +103,7 @@ func TestLabelsLimit(t *testing.T) {
 	labels := of(t, map[string]any{"a": "1", "b": "2", "c": "3", "d": "4"}, 2, "d", "none", "d")
 	assert.Equal(t, []Label{{"a", "1"}, {"d", "4"}}, labels.List)
 	assert.Equal(t, 2, labels.Dropped)
-	assert.Equal(t, UnknownService, labels.Service)
+	assert.Equal(t, attributevalue.UnknownService, labels.Service)
 	assert.Empty(t, of(t, map[string]any{"a": "1"}, 0).List)
 	long := of(t, map[string]any{"k": strings.Repeat("é", 2000) + "\xff"}, 9).List[0].Value
 	assert.Len(t, long, maxValueBytes)
@@ -110,5 +112,5 @@ func TestLabelsLimit(t *testing.T) {
 func TestIngestName(t *testing.T) {
 	labels := of(t, map[string]any{"service.name": "shop/check out{x}", "a": " x,y={z}\n ", "b": "1"}, 9)
 	assert.Equal(t, "shop/check_out_x_{a=x_y=_z__,b=1}", labels.IngestName())
-	assert.Equal(t, "unknown_service{}", (&Labels{Service: UnknownService}).IngestName())
+	assert.Equal(t, "unknown_service{}", (&Labels{Service: attributevalue.UnknownService}).IngestName())
 }

@@ -25,7 +25,7 @@ func TooLarge(what string, got, limit int) error {
 	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
 }
 
-// malformed returns an error for what stands at a position of the recording.
+// malformed returns an error with a position in the recording.
 func malformed(pos int, format string, args ...any) error {
 	return Malformed("at byte %d: %s", pos, fmt.Sprintf(format, args...))
 }

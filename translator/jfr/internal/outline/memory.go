@@ -34,9 +34,9 @@ var entryBytes = [numTables]int64{
 }
 
 const (
-	// growing is how many times its size a table takes that grows, what it has outgrown included.
+	// growing is the memory of a growing table with its discarded copies, as a multiple of its final size.
 	growing = 3
-	// indexBytes is what the map from ids to entries takes for each, while it grows.
+	// indexBytes is the memory of the map from ids to entries for each entry, while the map grows.
 	indexBytes = 96
 	// leastEntries is the least number of entries that the parser allocates for a table.
 	leastEntries = 128

@@ -195,7 +195,7 @@ func readHeader(data []byte, pos int) (h header, err error) {
 	return h, nil
 }
 
-// fail returns an error for what stands at a position of the chunk.
+// fail returns an error with a position in the chunk.
 func (r *reader) fail(pos int, format string, args ...any) error {
 	return malformed(r.start+pos, format, args...)
 }
