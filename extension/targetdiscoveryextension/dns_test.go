@@ -18,6 +18,7 @@ import (
 	"github.com/miekg/dns"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
 
@@ -71,6 +72,7 @@ func startNameServer(t *testing.T) *nameServer {
 	require.NoError(t, unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 	require.NoError(t, unix.Mount(configuration, "/etc/resolv.conf", "", unix.MS_BIND, ""))
 	n := &nameServer{records: map[string][]string{}, code: dns.RcodeNameError}
+	t.Cleanup(func() { waitForLookups(t) })
 	started := make(chan struct{})
 	server := &dns.Server{Addr: "127.0.0.1:53", Net: "udp", Handler: n, NotifyStartedFunc: func() { close(started) }}
 	ended := make(chan error, 1)
@@ -82,6 +84,19 @@ func startNameServer(t *testing.T) *nameServer {
 	}
 	t.Cleanup(func() { require.NoError(t, server.Shutdown()) })
 	return n
+}
+
+// waitForLookups waits for lookups that were in progress at the end of a test: nobody answers them any more, so they end after the
+// timeout of the resolver.
+func waitForLookups(t *testing.T) {
+	t.Helper()
+	var err error
+	for begin := time.Now(); time.Since(begin) < 20*time.Second; {
+		if err = goleak.Find(); err == nil {
+			return
+		}
+	}
+	require.NoError(t, err)
 }
 
 // raiseLoopback makes the loopback of a new network namespace work.
