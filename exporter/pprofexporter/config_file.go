@@ -73,15 +73,11 @@ func (c *FileConfig) Validate() error {
 	if _, err := pathname.Parse(c.Path); err != nil {
 		errs = append(errs, fmt.Errorf("path %q: %w", c.Path, err))
 	}
-	if c.CompressionLevel < 1 || c.CompressionLevel > 9 {
-		errs = append(errs, fmt.Errorf("compression_level must be from 1 to 9, not %d", c.CompressionLevel))
-	}
-	if c.MaxAge < 0 {
-		errs = append(errs, fmt.Errorf("max_age must not be negative, it is %v", c.MaxAge))
-	}
-	if c.MaxTotalSize < 0 {
-		errs = append(errs, fmt.Errorf("max_total_size must not be negative, it is %d", c.MaxTotalSize))
-	}
+	errs = append(errs,
+		configcheck.Between("compression_level", c.CompressionLevel, 1, 9),
+		configcheck.NotNegative("max_age", c.MaxAge),
+		configcheck.NotNegative("max_total_size", c.MaxTotalSize),
+	)
 	// The exporter must be able to read its own files, and to write to its own directories.
 	if _, err := parseMode(c.FileMode, 0o400); err != nil {
 		errs = append(errs, fmt.Errorf("file_mode %w", err))

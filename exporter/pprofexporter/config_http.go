@@ -113,18 +113,12 @@ func (c *HTTPConfig) Validate() error {
 	} else if _, err := parseEndpoint(c); err != nil {
 		errs = append(errs, err)
 	}
-	if c.CompressionLevel < 1 || c.CompressionLevel > 9 {
-		errs = append(errs, fmt.Errorf("compression_level must be from 1 to 9, not %d", c.CompressionLevel))
-	}
-	if c.Labels.Max < 0 {
-		errs = append(errs, fmt.Errorf("labels::max must not be negative, it is %d", c.Labels.Max))
-	}
-	if c.MaxSeriesPerRequest < 1 {
-		errs = append(errs, fmt.Errorf("max_series_per_request must be above 0, it is %d", c.MaxSeriesPerRequest))
-	}
-	if c.MaxRequestBytes < 1 {
-		errs = append(errs, fmt.Errorf("max_request_bytes must be above 0, it is %d", c.MaxRequestBytes))
-	}
+	errs = append(errs,
+		configcheck.Between("compression_level", c.CompressionLevel, 1, 9),
+		configcheck.NotNegative("labels::max", c.Labels.Max),
+		configcheck.Positive("max_series_per_request", c.MaxSeriesPerRequest),
+		configcheck.Positive("max_request_bytes", c.MaxRequestBytes),
+	)
 	if c.Tenant.Header == "" && (c.Tenant.MetadataKey != "" || c.Tenant.Default != "") {
 		errs = append(errs, errors.New("tenant::header must not be empty"))
 	}

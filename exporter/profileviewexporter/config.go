@@ -100,29 +100,18 @@ func (c *Config) Validate() error {
 	if p := c.PathPrefix; p != "" && (!strings.HasPrefix(p, "/") || path.Clean(p) != p || p == "/" || strings.ContainsAny(p, "{} ")) {
 		errs = append(errs, fmt.Errorf("path_prefix must be empty or a clean path such as /profiling, is %q", p))
 	}
-	for name, value := range map[string]int64{
-		"max_memory":              c.MaxMemory,
-		"max_profiles_per_series": int64(c.MaxProfilesPerSeries),
-		"max_request_size":        c.MaxRequestSize,
-		"max_page_memory":         c.MaxPageMemory,
-		"max_depth":               int64(c.MaxDepth),
-		"max_concurrent_requests": int64(c.MaxConcurrentRequests),
-	} {
-		if value < 1 {
-			errs = append(errs, fmt.Errorf("%s must be above 0, it is %d", name, value))
-		}
-	}
-	for name, value := range map[string]time.Duration{"max_age": c.MaxAge, "concurrency_wait": c.ConcurrencyWait} {
-		if value < 0 {
-			errs = append(errs, fmt.Errorf("%s must not be negative, it is %v", name, value))
-		}
-	}
-	if err := checkTraceURL(c.TraceURL); err != nil {
-		errs = append(errs, err)
-	}
-	if c.MaxDisk < 0 {
-		errs = append(errs, fmt.Errorf("max_disk must not be negative, it is %d", c.MaxDisk))
-	}
+	errs = append(errs,
+		configcheck.Positive("max_memory", c.MaxMemory),
+		configcheck.Positive("max_profiles_per_series", c.MaxProfilesPerSeries),
+		configcheck.Positive("max_request_size", c.MaxRequestSize),
+		configcheck.Positive("max_page_memory", c.MaxPageMemory),
+		configcheck.Positive("max_depth", c.MaxDepth),
+		configcheck.Positive("max_concurrent_requests", c.MaxConcurrentRequests),
+		configcheck.NotNegative("max_age", c.MaxAge),
+		configcheck.NotNegative("concurrency_wait", c.ConcurrencyWait),
+		configcheck.NotNegative("max_disk", c.MaxDisk),
+		checkTraceURL(c.TraceURL),
+	)
 	if c.MaxDisk > 0 && c.Storage == nil {
 		errs = append(errs, errors.New("max_disk needs storage, the name of a storage extension"))
 	}

@@ -69,10 +69,10 @@ func TestConfigRefuses(t *testing.T) {
 	wants := map[string]string{
 		"prefix without a slash":    `path_prefix must be empty or a clean path such as /profiling, is "profiling"`,
 		"prefix that ends in one":   "path_prefix must be",
-		"no memory":                 "max_memory must be above 0, it is 0",
-		"negative disk":             "max_disk must not be negative, it is -1",
+		"no memory":                 "max_memory must be above 0, is 0",
+		"negative disk":             "max_disk must not be negative, is -1",
 		"disk without storage":      "max_disk needs storage, the name of a storage extension",
-		"negative age":              "max_age must not be negative, it is -1s",
+		"negative age":              "max_age must not be negative, is -1s",
 		"no address":                "endpoint must be set",
 		"trace URL without the id":  `trace_url must be an http or https URL with {trace_id} in its path, query or fragment, is "https://traces.example.com/"`,
 		"trace URL of another kind": "trace_url must be an http or https URL",
@@ -80,8 +80,8 @@ func TestConfigRefuses(t *testing.T) {
 		"unknown option":            "retention is not an option",
 		"unknown timestamps":        `timestamps must be total or label, is "sum"`,
 		"no trace label":            "link_labels::trace must not be empty",
-		"no bytes of pprofs":        "max_pprof_bytes must be above 0, it is 0",
-		"queue of few bytes":        "sending_queue::queue_size is in bytes and must be at least 1048576, it is 1000",
+		"no bytes of pprofs":        "max_pprof_bytes must be above 0, is 0",
+		"queue of few bytes":        "sending_queue::queue_size is in bytes and must be at least 1048576, is 1000",
 		"time without a unit":       "max_age is 30ns, which is less than 1ms",
 	}
 	for entry, want := range wants {

@@ -77,14 +77,14 @@ func createDefaultConfig() component.Config {
 
 // Validate returns all errors in the configuration.
 func (cfg *Config) Validate() error {
-	errs := []error{configcheck.Durations(cfg)}
+	errs := []error{
+		configcheck.Durations(cfg), configcheck.Positive("interval", cfg.Interval), configcheck.Positive("timeout", cfg.Timeout),
+	}
 	check := func(valid bool, format string, args ...any) {
 		if !valid {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	check(cfg.Interval > 0, "interval is %s, it must be more than 0", cfg.Interval)
-	check(cfg.Timeout > 0, "timeout is %s, it must be more than 0", cfg.Timeout)
 	check(cfg.TokenFile != "", "token_file is empty")
 	check(cfg.CAFile != "", "ca_file is empty")
 	if cfg.Endpoint != "" {

@@ -5,7 +5,6 @@ package memorybudgetextension
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -41,6 +40,8 @@ const (
 	defaultReceiveTimeout = 30 * time.Second
 	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
 	arrivingPart = 4
+	// largestLimitMiB is the largest allowed LimitMiB, a pebibyte.
+	largestLimitMiB = 1 << 30
 	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this
 	// many levels are safe.
 	largestNesting = 1000
@@ -66,19 +67,15 @@ func createDefaultConfig() component.Config {
 
 // Validate checks that each number is in its range.
 func (cfg *Config) Validate() error {
-	errs := []error{configcheck.Durations(cfg)}
-	check := func(valid bool, format string, args ...any) {
-		if !valid {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	check(cfg.LimitMiB >= 0 && cfg.LimitMiB < 1<<40, "limit_mib is %d, it must not be negative", cfg.LimitMiB)
-	check(cfg.LimitPercentage > 0 && cfg.LimitPercentage <= 100, "limit_percentage is %d, it must be 1 to 100", cfg.LimitPercentage)
-	check(cfg.Wait >= 0, "wait is %s, it must not be negative", cfg.Wait)
-	check(cfg.MaxNesting > 0 && cfg.MaxNesting <= largestNesting, "max_nesting is %d, it must be 1 to %d", cfg.MaxNesting, largestNesting)
-	check(cfg.MaxInflatedMiB > 0 && cfg.MaxInflatedMiB < 1<<10, "max_inflated_mib is %d, it must be 1 to 1023", cfg.MaxInflatedMiB)
-	check(cfg.ReceiveTimeout > 0, "receive_timeout is %s, it must be more than 0", cfg.ReceiveTimeout)
-	return errors.Join(errs...)
+	return errors.Join(
+		configcheck.Durations(cfg),
+		configcheck.Between("limit_mib", cfg.LimitMiB, 0, largestLimitMiB),
+		configcheck.Between("limit_percentage", cfg.LimitPercentage, 1, 100),
+		configcheck.NotNegative("wait", cfg.Wait),
+		configcheck.Between("max_nesting", cfg.MaxNesting, 1, largestNesting),
+		configcheck.Between("max_inflated_mib", cfg.MaxInflatedMiB, 1, 1023),
+		configcheck.Positive("receive_timeout", cfg.ReceiveTimeout),
+	)
 }
 
 // limit returns the limit in bytes.

@@ -70,12 +70,10 @@ func (cfg *Config) Validate() error {
 	}
 	_, err = cfg.rules()
 	errs = append(errs, err)
-	if cfg.MaxTargets <= 0 {
-		errs = append(errs, fmt.Errorf("max_targets must be above 0, is %d", cfg.MaxTargets))
-	}
-	if cfg.MaxResponseSize <= 0 {
-		errs = append(errs, fmt.Errorf("max_response_size must be above 0, is %d", cfg.MaxResponseSize))
-	}
+	errs = append(errs,
+		configcheck.Positive("max_targets", cfg.MaxTargets),
+		configcheck.Positive("max_response_size", cfg.MaxResponseSize),
+	)
 	return errors.Join(errs...)
 }
 

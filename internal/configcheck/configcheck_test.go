@@ -98,3 +98,14 @@ func TestMetadataKeys(t *testing.T) {
 	require.ErrorContains(t, MetadataKeys("keys", []string{"service.name", ""}), "keys[1] must not be empty")
 	require.ErrorContains(t, MetadataKeys("keys", []string{"service.name", "Service.Name"}), `keys[1]: "Service.Name" is listed twice`)
 }
+
+func TestNumbers(t *testing.T) {
+	require.NoError(t, Positive("a", 1))
+	require.NoError(t, NotNegative("a", 0))
+	require.NoError(t, Between("a", 1, 1, 9))
+	require.NoError(t, Between("a", 9, 1, 9))
+	require.EqualError(t, Positive("a", 0), "a must be above 0, is 0")
+	require.EqualError(t, NotNegative("a", -time.Second), "a must not be negative, is -1s")
+	require.EqualError(t, Between("a", int64(0), 1, 9), "a must be 1 to 9, is 0")
+	require.EqualError(t, Between("a", int64(10), 1, 9), "a must be 1 to 9, is 10")
+}

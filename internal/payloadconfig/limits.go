@@ -10,6 +10,8 @@ import (
 	"reflect"
 
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // EntryLimitsConfig limits the entries of one pprof. It is squashed into the section limits of a component, which adds the
@@ -58,8 +60,8 @@ func CheckLimits(section any, prefix string) error {
 		name := prefix + field.Tag.Get(confmap.MapstructureTag)
 		if field.Tag.Get("unit") == "bytes" {
 			errs = append(errs, CheckBytes(name, limit.Int()))
-		} else if limit.Int() <= 0 {
-			errs = append(errs, notAboveZero(name, limit.Int()))
+		} else {
+			errs = append(errs, configcheck.Positive(name, limit.Int()))
 		}
 	}
 	return errors.Join(errs...)
@@ -67,18 +69,10 @@ func CheckLimits(section any, prefix string) error {
 
 // CheckBytes returns an error if an option, a limit in bytes, is not above 0, or above [MaxBytes].
 func CheckBytes(name string, limit int64) error {
-	switch {
-	case limit <= 0:
-		return notAboveZero(name, limit)
-	case limit > MaxBytes:
+	if limit > MaxBytes {
 		return fmt.Errorf("%s must not be above %d, is %d", name, int64(MaxBytes), limit)
-	default:
-		return nil
 	}
-}
-
-func notAboveZero(name string, limit int64) error {
-	return fmt.Errorf("%s must be above 0, is %d", name, limit)
+	return configcheck.Positive(name, limit)
 }
 
 // leaves yields the exported fields of a struct, in their order, those of squashed structs included.

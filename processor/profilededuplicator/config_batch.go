@@ -70,20 +70,14 @@ func (c *BatchConfig) Unmarshal(section *confmap.Conf) error {
 // Validate checks the limits.
 func (c *BatchConfig) Validate() error {
 	var errs []error
-	if c.Timeout <= 0 {
-		errs = append(errs, fmt.Errorf("timeout must be above 0, is %v", c.Timeout))
-	}
-	if c.MaxSamples < 0 {
-		errs = append(errs, fmt.Errorf("max_samples must not be negative, is %d", c.MaxSamples))
-	}
-	if c.MaxBytes < 0 {
-		errs = append(errs, fmt.Errorf("max_bytes must not be negative, is %d", c.MaxBytes))
-	}
+	errs = append(errs,
+		configcheck.Positive("timeout", c.Timeout),
+		configcheck.NotNegative("max_samples", c.MaxSamples),
+		configcheck.NotNegative("max_bytes", c.MaxBytes),
+	)
 	if least := max(1, int64(c.MaxBytes)); c.MaxHeldBytes < least {
 		errs = append(errs, fmt.Errorf("max_held_bytes must be at least %d (max_bytes), is %d", least, c.MaxHeldBytes))
 	}
-	if c.MetadataCardinalityLimit < 1 {
-		errs = append(errs, fmt.Errorf("metadata_cardinality_limit must be above 0, is %d", c.MetadataCardinalityLimit))
-	}
+	errs = append(errs, configcheck.Positive("metadata_cardinality_limit", c.MetadataCardinalityLimit))
 	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }

@@ -5,7 +5,6 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
@@ -33,12 +32,10 @@ func defaultDropRepeatedConfig() DropRepeatedConfig {
 // Validate checks the limits.
 func (c *DropRepeatedConfig) Validate() error {
 	var errs []error
-	if c.TTL <= 0 {
-		errs = append(errs, fmt.Errorf("ttl must be above 0, is %v", c.TTL))
-	}
-	if c.MaxEntries < 1 {
-		errs = append(errs, fmt.Errorf("max_entries must be above 0, is %d", c.MaxEntries))
-	}
+	errs = append(errs,
+		configcheck.Positive("ttl", c.TTL),
+		configcheck.Positive("max_entries", c.MaxEntries),
+	)
 	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // defaultSettle is longer than most writers pause between two writes. A file that changes after it was read is read
@@ -63,12 +65,10 @@ func (cfg *FileConfig) Validate() error {
 	} else if !doublestar.ValidatePathPattern(cfg.Include) {
 		errs = append(errs, fmt.Errorf("include is not a pattern: %q", cfg.Include))
 	}
-	if cfg.Settle < 0 {
-		errs = append(errs, fmt.Errorf("settle must not be negative, is %s", cfg.Settle))
-	}
-	if cfg.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("timeout must not be negative, is %s", cfg.Timeout))
-	}
+	errs = append(errs,
+		configcheck.NotNegative("settle", cfg.Settle),
+		configcheck.NotNegative("timeout", cfg.Timeout),
+	)
 	if cfg.DeleteAfterRead && cfg.MoveTo != "" {
 		errs = append(errs, errors.New("delete_after_read and move_to exclude each other"))
 	}

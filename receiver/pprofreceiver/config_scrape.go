@@ -140,9 +140,7 @@ func (cfg *ScrapeConfig) Validate() error {
 	if cfg.HTTP.Endpoint != "" {
 		errs = append(errs, errors.New("endpoint belongs to a target: targets: [{endpoint: ...}]"))
 	}
-	if cfg.MaxConcurrentProfiles <= 0 {
-		errs = append(errs, fmt.Errorf("max_concurrent_profiles must be above 0, is %d", cfg.MaxConcurrentProfiles))
-	}
+	errs = append(errs, configcheck.Positive("max_concurrent_profiles", cfg.MaxConcurrentProfiles))
 	if len(cfg.Targets) == 0 && len(cfg.Discovery) == 0 {
 		errs = append(errs, errors.New("targets must not be empty, unless discovery names an extension"))
 	}

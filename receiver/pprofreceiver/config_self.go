@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // defaultCPUDuration is half of the interval: a process has only one CPU profiler, and others can use it for the rest of
@@ -72,8 +74,6 @@ func (cfg *SelfConfig) Validate() error {
 	if cfg.Delta == DeltaTarget {
 		errs = append(errs, fmt.Errorf("delta must be %q or %q, is %q", DeltaComputed, DeltaOff, cfg.Delta))
 	}
-	if cfg.Timeout < 0 {
-		errs = append(errs, fmt.Errorf("timeout must not be negative, is %s", cfg.Timeout))
-	}
+	errs = append(errs, configcheck.NotNegative("timeout", cfg.Timeout))
 	return errors.Join(errs...)
 }

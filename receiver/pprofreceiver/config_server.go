@@ -106,29 +106,21 @@ func (cfg *ServerConfig) Validate() error {
 	if !strings.HasPrefix(cfg.Path, "/") || path.Clean(cfg.Path) != cfg.Path || strings.ContainsAny(cfg.Path, "{} ") {
 		errs = append(errs, fmt.Errorf("path must be a clean path without braces and blanks that begins with a slash, is %q", cfg.Path))
 	}
-	errs = append(errs, cfg.validateAPIs())
-	if cfg.MaxConnections <= 0 {
-		errs = append(errs, fmt.Errorf("max_connections must be above 0, is %d", cfg.MaxConnections))
-	}
-	if cfg.MaxConcurrentRequests <= 0 {
-		errs = append(errs, fmt.Errorf("max_concurrent_requests must be above 0, is %d", cfg.MaxConcurrentRequests))
-	}
-	if cfg.MaxConcurrentRequestsPerTenant < 0 {
-		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be negative, is %d", cfg.MaxConcurrentRequestsPerTenant))
-	}
+	errs = append(errs,
+		cfg.validateAPIs(),
+		configcheck.Positive("max_connections", cfg.MaxConnections),
+		configcheck.Positive("max_concurrent_requests", cfg.MaxConcurrentRequests),
+		configcheck.NotNegative("max_concurrent_requests_per_tenant", cfg.MaxConcurrentRequestsPerTenant),
+	)
 	if cfg.MaxConcurrentRequestsPerTenant > max(0, cfg.MaxConcurrentRequests) {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be above max_concurrent_requests, %d, is %d",
 			cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant))
 	}
-	if cfg.MinBodyRate < 0 {
-		errs = append(errs, fmt.Errorf("min_body_rate must not be negative, is %d", cfg.MinBodyRate))
-	}
+	errs = append(errs, configcheck.NotNegative("min_body_rate", cfg.MinBodyRate))
 	if cfg.TenantFrom == TenantFromAuth && !cfg.HTTP.Auth.HasValue() {
 		errs = append(errs, fmt.Errorf("tenant_from %q needs auth", cfg.TenantFrom))
 	}
-	if cfg.ConcurrencyWait < 0 {
-		errs = append(errs, fmt.Errorf("concurrency_wait must not be negative, is %s", cfg.ConcurrencyWait))
-	}
+	errs = append(errs, configcheck.NotNegative("concurrency_wait", cfg.ConcurrencyWait))
 	if cfg.RetryAfter < time.Second {
 		errs = append(errs, fmt.Errorf("retry_after must be at least 1s, is %s", cfg.RetryAfter))
 	}

@@ -6,10 +6,11 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
 // ScheduleConfig is when something is fetched.
@@ -32,15 +33,11 @@ func defaultSchedule() ScheduleConfig {
 // Validate checks the durations.
 func (cfg *ScheduleConfig) Validate() error {
 	var errs []error
-	if cfg.CollectionInterval <= 0 {
-		errs = append(errs, fmt.Errorf("collection_interval must be above 0, is %s", cfg.CollectionInterval))
-	}
-	if cfg.InitialDelay < 0 {
-		errs = append(errs, fmt.Errorf("initial_delay must not be negative, is %s", cfg.InitialDelay))
-	}
-	if cfg.Jitter < 0 {
-		errs = append(errs, fmt.Errorf("jitter must not be negative, is %s", cfg.Jitter))
-	}
+	errs = append(errs,
+		configcheck.Positive("collection_interval", cfg.CollectionInterval),
+		configcheck.NotNegative("initial_delay", cfg.InitialDelay),
+		configcheck.NotNegative("jitter", cfg.Jitter),
+	)
 	return errors.Join(errs...)
 }
 

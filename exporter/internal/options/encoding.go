@@ -5,7 +5,6 @@ package options
 
 import (
 	"errors"
-	"fmt"
 
 	"go.opentelemetry.io/collector/confmap"
 
@@ -69,12 +68,9 @@ func (t *Timestamps) UnmarshalText(text []byte) error {
 
 // Validate returns all errors in the configuration.
 func (c *EncodingConfig) Validate() error {
-	var err error
+	err := configcheck.Positive("max_pprof_bytes", c.MaxPprofBytes)
 	if c.LinkLabels.Trace == "" {
-		err = errors.New("link_labels::trace must not be empty")
-	}
-	if c.MaxPprofBytes < 1 {
-		err = errors.Join(err, fmt.Errorf("max_pprof_bytes must be above 0, it is %d", c.MaxPprofBytes))
+		err = errors.Join(errors.New("link_labels::trace must not be empty"), err)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func NewDefaultQueue() Queue {
 func ValidateQueue(configured Queue) error {
 	queue := configured.Get()
 	if queue != nil && queue.Sizer == exporterhelper.RequestSizerTypeBytes && queue.QueueSize < LeastQueueBytes {
-		return fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, it is %d: set sending_queue::sizer to requests or items for another unit",
+		return fmt.Errorf("sending_queue::queue_size is in bytes and must be at least %d, is %d: set sending_queue::sizer to requests or items for another unit",
 			LeastQueueBytes, queue.QueueSize)
 	}
 	return nil
