@@ -6,6 +6,7 @@ package pprofreceiver
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -97,7 +98,8 @@ func (d *discoveredJobs) choose() map[string]*discoveredJob {
 	for _, targets := range d.targets {
 		for _, target := range targets {
 			jobs, known := d.possible[target]
-			if !known {
+			// A stopped job does not start again: its last fetch can still be in progress.
+			if !known || slices.ContainsFunc(jobs, (*discoveredJob).hasStopped) {
 				jobs = d.cfg.discoveredJobs(target)
 			}
 			possible[target] = jobs

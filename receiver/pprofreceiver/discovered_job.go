@@ -100,6 +100,12 @@ func (j *discoveredJob) stop() {
 	}
 }
 
+func (j *discoveredJob) hasStopped() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.stopped
+}
+
 // untilPlace returns the time until the next fetch for a key. The times of the fetches depend on the key and the clock, and not on the
 // start of the process.
 func untilPlace(now time.Time, interval time.Duration, key string) time.Duration {

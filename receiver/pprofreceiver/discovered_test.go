@@ -138,6 +138,32 @@ func TestDiscoveredDeltas(t *testing.T) {
 	r.waitOutcome(t, "baseline", 3)
 }
 
+// TestDiscoveredAgain: a target whose place another one has taken for a time is fetched again, although it did not change.
+func TestDiscoveredAgain(t *testing.T) {
+	to := newTarget(t, serve(plain(t, cpuProfile(1))))
+	a := &discovery.Target{Address: addressOf(to), Attributes: map[string]string{"pod": "a"}}
+	b := &discovery.Target{Address: addressOf(to), Attributes: map[string]string{"pod": "b"}}
+	found := &someDiscovery{}
+	r, _ := runDiscovered(t, found, nil)
+	for _, step := range []struct {
+		targets []*discovery.Target
+		pod     string
+	}{
+		{[]*discovery.Target{a}, "a"}, {[]*discovery.Target{b, a}, "b"}, {[]*discovery.Target{a}, "a"}, {[]*discovery.Target{b, a}, "b"},
+	} {
+		found.set(step.targets...)
+		before := len(r.sink.all())
+		require.Eventually(t, func() bool {
+			for _, message := range r.sink.all()[before:] {
+				if pod, _ := message.ResourceProfiles().At(0).Resource().Attributes().Get("pod"); pod.Str() == step.pod {
+					return true
+				}
+			}
+			return false
+		}, 10*time.Second, time.Millisecond, "of %d targets, %s is fetched", len(step.targets), step.pod)
+	}
+}
+
 // TestDiscoveredOnce: what two targets have in common is fetched once, and what is configured is not fetched again.
 func TestDiscoveredOnce(t *testing.T) {
 	cfg := defaultScrapeConfig()

@@ -62,11 +62,12 @@ func (t *tracker) commit() {
 	t.known, t.next = t.next, nil
 }
 
+// release forgets all counters and gives back their memory.
 func (t *tracker) release() {
 	t.known.Release()
 	t.next.Release()
 	if t.owner != nil {
 		t.owner.remembered.Add(-t.remembered)
-		t.remembered = 0
 	}
+	*t = tracker{}
 }

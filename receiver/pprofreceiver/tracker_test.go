@@ -59,6 +59,7 @@ func TestRemember(t *testing.T) {
 	assert.EqualValues(t, 8*counterBytes, used(b))
 	first.release()
 	second.release()
+	assert.Zero(t, first, "no counters stay in memory without a reservation")
 	assert.Zero(t, used(b))
 	assert.Zero(t, c.remembered.Load())
 }
