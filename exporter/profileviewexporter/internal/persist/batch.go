@@ -149,14 +149,12 @@ func (p *Persister) nextNumber() uint64 {
 	return p.number
 }
 
-// flush executes the operations.
+// flush executes the operations. After an error, the caller must undo them.
 func (b *batch) flush() error {
 	if len(b.operations) == 0 {
 		return nil
 	}
-	err := b.p.settings.Client.Batch(context.Background(), b.operations...)
-	if err != nil {
-		b.undo()
+	if err := b.p.settings.Client.Batch(context.Background(), b.operations...); err != nil {
 		return err
 	}
 	b.p.mu.Lock()
@@ -177,8 +175,8 @@ func (b *batch) flush() error {
 	return nil
 }
 
-// undo makes the records of failed operations pending or deleted again. A storage without transactions can have executed some
-// of the operations.
+// undo makes the records of operations that were not executed, or failed, pending or deleted again. A storage without transactions
+// can have executed some of the operations.
 func (b *batch) undo() {
 	b.p.mu.Lock()
 	b.p.gone = append(b.p.gone, b.deleted...)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persisttest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/internal/budget"
 )
 
 // filled returns a storage with an entry of each size.
@@ -147,6 +148,42 @@ func TestFailures(t *testing.T) {
 	for i, size := range sizes {
 		r.assertHeld(t, service(i), size)
 	}
+}
+
+// If memory is exhausted in the middle of a batch, what the batch had already is written and deleted later.
+func TestExhaustedWhileWriting(t *testing.T) {
+	s := filled(t, 10, 20)
+	memory := budget.New(16<<20, 0)
+	one := func(settings *Settings, limits *recent.Limits) { settings.Budget, limits.PerSeries = memory, 1 }
+	r := begin(t, s, one)
+	require.NoError(t, r.err)
+	e := entry(service(0), 30)
+	e.ID[1] = 1
+	require.True(t, r.store.Add(e), "it replaces the one before")
+	require.True(t, r.store.Add(entry(service(2), 30)))
+	long := entry(service(3), 40)
+	long.Attributes[0].Value = strings.Repeat("x", 1<<20)
+	require.True(t, r.store.Add(long))
+	// An eighth of the budget is kept for smaller reservations.
+	others, err := memory.Reserve(t.Context(), memory.Size()*7/8-leastReserved-1000)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = r.round()
+		require.ErrorIs(t, err, budget.ErrExhausted)
+		_, _, pending := r.Stored()
+		assert.EqualValues(t, 3, pending)
+	}
+	others.Release()
+	r.settle(t)
+	assert.Len(t, s.Keys(), 1+3*2+1+pieces(int64(len(describe(long))+40)), "nothing is left behind")
+
+	r = begin(t, s, one)
+	require.NoError(t, r.err)
+	assert.Equal(t, 4, r.restored)
+	assert.Equal(t, [16]byte{1, 1}, r.selected(service(0))[0].ID)
+	r.assertHeld(t, service(1), 20)
+	r.assertHeld(t, service(2), 30)
+	assert.Len(t, r.selected(service(3)), 1)
 }
 
 // The exporter survives a storage that cannot be read, or that panics because its file is damaged.

@@ -72,18 +72,29 @@ func (p *Persister) round() (more bool, err error) {
 		p.gone = p.gone[:last]
 	}
 	p.mu.Unlock()
+	if err = b.fill(); err == nil {
+		err = b.flush()
+	}
+	if err != nil {
+		b.undo()
+		return false, err
+	}
+	return p.unfinished(), nil
+}
+
+// fill adds pending records. After an error, the caller must undo the batch.
+func (b *batch) fill() error {
 	for b.bytes < batchBytes && len(b.operations) < maxOperations {
-		r := p.next()
+		r := b.p.next()
 		if r == nil {
-			break
+			return nil
 		}
 		if err := b.add(r); err != nil {
 			b.fail(r)
-			return false, err
+			return err
 		}
 	}
-	err = b.flush()
-	return err == nil && p.unfinished(), err
+	return nil
 }
 
 // next returns the oldest pending record, or nil while there are keys to delete. Deletions come first, so that the storage
