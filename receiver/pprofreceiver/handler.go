@@ -109,7 +109,7 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := arriving.begin(); err != nil {
 		return nil, nil, err
 	}
-	if err := m.keep(ctx, arriving.header); err != nil {
+	if err := m.keepBase(ctx, arriving.header); err != nil {
 		return nil, nil, err
 	}
 	body, err = m.read(ctx, arriving, r.ContentLength)

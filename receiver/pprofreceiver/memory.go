@@ -25,6 +25,8 @@ type memory struct {
 	reservation *budget.Reservation
 	// kept is the reserved memory that is in use until the end: the body, labels, translated payloads.
 	kept int64
+	// base is the part of kept that stays in use until the answer, whatever replace replaces: the header.
+	base int64
 	// buffers are in use. They will be returned to firstBuffers.
 	buffers []*[firstBufferBytes]byte
 }
@@ -52,9 +54,20 @@ func (m *memory) keep(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// replace keeps exactly this many bytes instead of everything before. Content that was read must not be used afterwards.
+// keepBase reserves bytes until release.
+func (m *memory) keepBase(ctx context.Context, bytes int64) error {
+	err := m.keep(ctx, bytes)
+	if err == nil {
+		m.base += bytes
+	}
+	return err
+}
+
+// replace keeps exactly this many bytes, and the base, instead of everything before. Content that was read must not be used
+// afterwards.
 func (m *memory) replace(ctx context.Context, bytes int64) error {
 	m.recycle()
+	bytes += m.base
 	err := m.reserve(ctx, bytes)
 	if err == nil {
 		m.shrink(bytes)

@@ -152,7 +152,7 @@ func TestMemoryIsHeld(t *testing.T) {
 			b := budget.New(64<<20, 0)
 			r := runOn(t, budgettest.NewHost(b), nil)
 			r.sink.consume = func(ctx context.Context) error {
-				assert.Positive(t, used(b))
+				assert.Greater(t, used(b), int64(requestBytes))
 				assert.Equal(t, used(b), budget.FromContext(ctx).Bytes())
 				return nil
 			}
@@ -166,6 +166,33 @@ func TestMemoryIsHeld(t *testing.T) {
 			require.Eventually(t, func() bool { return used(b) == 0 }, 10*time.Second, time.Millisecond)
 		})
 	}
+}
+
+// TestRequestIsHeld: while a request waits for the next consumer, its goroutine and header are reserved beside its message.
+func TestRequestIsHeld(t *testing.T) {
+	const requests = 20
+	body := plain(t, cpuProfile(10))
+	b := budget.New(64<<20, 0)
+	r := runOn(t, budgettest.NewHost(b), func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = requests })
+	_, stats, err := r.receiver.intake.decoder.Decode(body, r.receiver.intake.newSource())
+	require.NoError(t, err)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	r.sink.set(func(context.Context) error {
+		entered <- struct{}{}
+		<-leave
+		return nil
+	})
+	var answers []<-chan reply
+	for range requests {
+		answers = append(answers, r.postLater(t, "/v1/pprof", body))
+		<-entered
+	}
+	assert.GreaterOrEqual(t, used(b), requests*(consumeFactor*stats.MessageBytes+requestBytes))
+	close(leave)
+	for _, answer := range answers {
+		assert.Equal(t, http.StatusNoContent, (<-answer).status)
+	}
+	require.Eventually(t, func() bool { return used(b) == 0 }, 10*time.Second, time.Millisecond)
 }
 
 // TestMemoryExhausted: while other requests use the memory, a request is refused with a retryable error, over every API.
