@@ -147,8 +147,10 @@ func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return refuse(classAborted, "the client canceled the request before the answer: %w", err)
-	case isAny(err, budget.ErrTooLarge, budget.ErrExhausted):
-		return err
+	case errors.Is(err, budget.ErrExhausted):
+		return refuse(classMemory, "%w", err)
+	case joinederrors.IsPermanent(err) && errors.Is(err, budget.ErrTooLarge):
+		return refuse(classTooLarge, "%w", err)
 	case joinederrors.IsPermanent(err):
 		return refuse(classConsumerRejected, "%w", err)
 	default:

@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
@@ -33,6 +34,7 @@ func TestClassify(t *testing.T) {
 	cancel()
 	waiting := context.Background()
 	later := errors.New("data refused due to high memory usage")
+	tooLarge := consumererror.NewPermanent(fmt.Errorf("cannot send it: %w", budget.ErrTooLarge))
 
 	for _, c := range []struct {
 		name      string
@@ -59,6 +61,11 @@ func TestClassify(t *testing.T) {
 		{name: "retryable", err: consumerError(waiting, consumererror.NewRetryableError(later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
 		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+		{name: "too large for the budget", err: consumerError(waiting, tooLarge), status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
+		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, budget.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
+		{name: "a limit of one, no memory for another", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(pprof.ErrTooLarge), budget.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
 		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
 		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
 	} {
@@ -66,6 +73,7 @@ func TestClassify(t *testing.T) {
 			for _, err := range []error{c.err, fmt.Errorf("wrapped: %w", c.err)} {
 				got := answers[classify(err)]
 				assert.Equal(t, answer{status: c.status, reason: c.reason, code: c.code, retryable: c.retryable}, got)
+				assert.False(t, c.retryable && isAboutContent(err), "a file is read again after a retryable error")
 			}
 		})
 	}

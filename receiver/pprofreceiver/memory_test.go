@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
@@ -239,7 +240,7 @@ func TestMemoryTooLarge(t *testing.T) {
 // TestConsumerWithoutMemory: an error of the next consumer about memory gets the same answer as one of the receiver.
 func TestConsumerWithoutMemory(t *testing.T) {
 	for want, err := range map[int]error{
-		http.StatusRequestEntityTooLarge: budget.ErrTooLarge, http.StatusServiceUnavailable: budget.ErrExhausted,
+		http.StatusRequestEntityTooLarge: consumererror.NewPermanent(budget.ErrTooLarge), http.StatusServiceUnavailable: budget.ErrExhausted,
 	} {
 		r := run(t, nil)
 		r.sink.consume = func(context.Context) error { return err }
