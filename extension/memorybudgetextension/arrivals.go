@@ -10,25 +10,35 @@ import (
 )
 
 const (
-	// evictionInterval is the least time between two evictions. An evicted request needs this time to free its memory.
+	// evictionInterval is the least time between two evictions. An evicted request needs this time to free its memory, and the
+	// others can arrive completely in it.
 	evictionInterval = 20 * time.Millisecond
-	// maxWait limits how long a request waits until evicted requests have freed their memory.
+	// maxWait limits how long a request waits for memory.
 	maxWait = time.Second
 	// pollInterval is how often a waiting request checks for free memory.
 	pollInterval = 5 * time.Millisecond
 	// maxArriving limits the number of arriving requests. Each one has a goroutine, even if it has sent nothing yet.
 	maxArriving = 2048
+	// One part in keptPart of the limit is kept for requests with at most one part in smallPart of it: ordinary requests arrive
+	// while large ones wait.
+	keptPart  = 8
+	smallPart = 32
 )
 
 // arrivals holds the requests that have not arrived completely. They share a limit in bytes. If they exceed it, the oldest
-// request is evicted: it is the one most likely to have stalled.
+// requests are evicted: they are the most likely to have stalled.
+//
+// A request over HTTP reserves its bytes before it allocates them, so these requests never exceed the limit together. gRPC does not
+// tell which request a buffer is for, and cannot refuse one: it waits, then allocates the buffer.
 type arrivals struct {
 	limit int64
 
-	mu           sync.Mutex
-	used         int64
-	requests     *list.List // of *arrival, oldest first
-	lastEviction time.Time
+	mu sync.Mutex
+	// used counts all bytes, reserved those of requests that reserve. freeing are those of evicted requests among them, which
+	// will be free soon.
+	used, reserved, freeing int64
+	requests                *list.List // of *arrival, oldest first
+	lastEviction            time.Time
 }
 
 // arrival is a request that is being received.
@@ -36,21 +46,31 @@ type arrival struct {
 	arrivals *arrivals
 	// element is nil if the request is no longer in the list.
 	element *list.Element
-	// evict aborts the request.
-	evict func()
+	// abort aborts the request.
+	abort func()
+	// reserves reports whether the request reserves its bytes, held is how many it has.
+	reserves bool
+	held     int64
+	evicted  bool
 }
 
 func newArrivals(limit int64) *arrivals { return &arrivals{limit: limit, requests: list.New()} }
 
-// begin adds a request. The caller must end it with [arrival.end]. evict must not block. It is called at most once, by any
-// goroutine.
-func (a *arrivals) begin(evict func()) *arrival {
-	added := &arrival{arrivals: a, evict: evict}
+// begin adds a request whose bytes are not known. The caller must end it with [arrival.end]. abort must not block. It is called at
+// most once, by any goroutine, if the request is evicted.
+func (a *arrivals) begin(abort func()) *arrival { return a.insert(&arrival{arrivals: a, abort: abort}) }
+
+// beginReserving is [arrivals.begin] for a request that reserves its bytes. The caller must also call [arrival.release].
+func (a *arrivals) beginReserving(abort func()) *arrival {
+	return a.insert(&arrival{arrivals: a, abort: abort, reserves: true})
+}
+
+func (a *arrivals) insert(added *arrival) *arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	added.element = a.requests.PushBack(added)
 	if a.requests.Len() > maxArriving {
-		a.evictOldest()
+		a.evict(a.requests.Front().Value.(*arrival))
 	}
 	return added
 }
@@ -72,34 +92,112 @@ func (a *arrivals) remove(request *arrival) bool {
 	return true
 }
 
-// evictOldest aborts the oldest request, if there is one. The caller holds the lock.
-func (a *arrivals) evictOldest() {
-	if front := a.requests.Front(); front != nil {
-		oldest := front.Value.(*arrival)
-		a.remove(oldest)
-		oldest.evict()
-		a.lastEviction = time.Now()
+// evict aborts a request that is in the list. The caller holds the lock.
+func (a *arrivals) evict(request *arrival) {
+	a.remove(request)
+	request.evicted = true
+	a.freeing += request.held
+	request.abort()
+}
+
+// reserve counts bytes that the request is about to allocate. Above the limit it waits for up to maxWait, while others are evicted.
+// If there is no memory then, it evicts the request itself. It returns errEvicted if the request is evicted: it must not allocate
+// the bytes then.
+func (request *arrival) reserve(bytes int64) error {
+	for begin := time.Now(); ; time.Sleep(pollInterval) {
+		reserved, err := request.arrivals.try(request, bytes, time.Since(begin) >= maxWait)
+		if reserved || err != nil {
+			return err
+		}
 	}
 }
 
-// add counts received bytes. request is nil if the bytes cannot be assigned to a request. Above the limit, add evicts
-// requests and waits up to maxWait until they have freed memory. It does not wait if request itself was evicted.
-func (a *arrivals) add(request *arrival, bytes int64) {
+// try is one attempt of [arrival.reserve].
+func (a *arrivals) try(request *arrival, bytes int64, last bool) (reserved bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	limit := a.limitOf(request, bytes)
+	a.makeRoom(request, bytes, limit)
+	fits := a.used+bytes <= limit
+	// Buffers of gRPC can stay counted until a garbage collection. They delay the request, but do not refuse it.
+	fits = fits || last && a.reserved+bytes <= limit
+	if !fits && last && !request.evicted {
+		a.evict(request)
+	}
+	if request.evicted {
+		return false, errEvicted
+	}
+	if fits {
+		a.count(request, bytes)
+	}
+	return fits, nil
+}
+
+// limitOf returns the limit for a request that is about to have more bytes. The caller holds the lock.
+func (a *arrivals) limitOf(request *arrival, bytes int64) int64 {
+	if request.held+bytes <= a.limit/smallPart || request.held == a.reserved {
+		return a.limit
+	}
+	return a.limit - a.limit/keptPart
+}
+
+// count adds bytes to those of a request that reserves, or subtracts them if bytes is negative. The caller holds the lock.
+func (a *arrivals) count(request *arrival, bytes int64) {
+	a.used += bytes
+	a.reserved += bytes
+	request.held += bytes
+	if request.evicted {
+		a.freeing += bytes
+	}
+}
+
+// release gives all bytes of a request back.
+func (request *arrival) release() {
+	a := request.arrivals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count(request, -request.held)
+}
+
+// add counts received bytes that cannot be assigned to a request. Above the limit, it evicts requests and waits for up to maxWait
+// until they have freed memory.
+func (a *arrivals) add(bytes int64) {
 	a.adjust(bytes)
-	for begin := time.Now(); !a.enforceLimit(request) && time.Since(begin) < maxWait; {
+	for begin := time.Now(); a.exceeded() && time.Since(begin) < maxWait; {
 		time.Sleep(pollInterval)
 	}
 }
 
-// enforceLimit evicts a request if the limit is exceeded and evictionInterval has passed. It returns true if the caller need
-// not wait.
-func (a *arrivals) enforceLimit(request *arrival) bool {
+// exceeded reports whether the limit is exceeded. Then it evicts requests.
+func (a *arrivals) exceeded() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.used > a.limit && time.Since(a.lastEviction) >= evictionInterval {
-		a.evictOldest()
+	a.makeRoom(nil, 0, a.limit)
+	return a.used > a.limit
+}
+
+// makeRoom evicts requests, oldest first, until there is room below the limit for bytes of a request, or will be soon. It does so at
+// most once per evictionInterval. The caller holds the lock.
+func (a *arrivals) makeRoom(needy *arrival, bytes, limit int64) {
+	missing := a.used + bytes - limit - a.freeing
+	if missing <= 0 || time.Since(a.lastEviction) < evictionInterval {
+		return
 	}
-	return a.used <= a.limit || request != nil && request.element == nil
+	a.lastEviction = time.Now()
+	for freed, element := int64(0), a.requests.Front(); element != nil && freed < missing; {
+		oldest := element.Value.(*arrival)
+		element = element.Next()
+		switch {
+		case !oldest.reserves:
+			a.evict(oldest) // Nobody knows what it frees. The next time shows whether that was enough.
+			return
+		case oldest == needy && freed > 0:
+			return // The older ones would be evicted for nothing.
+		case oldest.held > 0:
+			a.evict(oldest)
+			freed += oldest.held
+		}
+	}
 }
 
 // adjust adds bytes to the count, or subtracts them if bytes is negative. It never waits.

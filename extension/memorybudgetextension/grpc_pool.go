@@ -64,7 +64,7 @@ func (p *bufferPool) Get(length int) *[]byte {
 		buffer = &pooledBuffer{data: make([]byte, size)}
 	}
 	held := int64(cap(buffer.data))
-	p.arrivals.add(nil, held)
+	p.arrivals.add(held)
 	buffer.cleanup = runtime.AddCleanup(buffer, p.arrivals.adjust, -held)
 	buffer.data = buffer.data[:length]
 	return &buffer.data

@@ -20,31 +20,29 @@ const (
 
 // httpBody is the body of a request.
 type httpBody struct {
-	arrivals *arrivals
+	// arriving counts the capacity of all pieces.
 	arriving *arrival
 	pieces   [][]byte // while the body arrives
 	size     int64    // length of all pieces
-	held     int64    // capacity of all pieces, counted in arrivals
 	plain    []byte   // when it has arrived
 }
 
 // receive reads the body of a request. The memory grows with the received bytes, not with the Content-Length, which may be
 // wrong. The caller must join or release the body.
 func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body httpBody, err error) {
-	body.arrivals = m.arrivals
-	defer func() {
-		if err != nil {
-			body.release()
-		}
-	}()
 	control := http.NewResponseController(w)
 	var evicted atomic.Bool
-	arriving := m.arrivals.begin(func() {
+	arriving := m.arrivals.beginReserving(func() {
 		evicted.Store(true)
 		_ = control.SetReadDeadline(time.Unix(1, 0)) // A server that does not support this reads until the timeout.
 	})
 	defer arriving.end()
 	body.arriving = arriving
+	defer func() {
+		if err != nil {
+			body.release()
+		}
+	}()
 	_ = control.SetReadDeadline(time.Now().Add(m.config.ReceiveTimeout))
 	for {
 		err := body.readPiece(r.Body)
@@ -68,11 +66,12 @@ func (b *httpBody) readPiece(r io.Reader) error {
 	last := len(b.pieces) - 1
 	if last < 0 || len(b.pieces[last]) == cap(b.pieces[last]) {
 		size := min(max(b.size, smallestPiece), largestPiece)
-		if b.held+size > b.arrivals.limit {
-			return tooManyBytes(b.arrivals.limit)
+		if limit := b.arriving.arrivals.limit; b.arriving.held+size > limit {
+			return tooManyBytes(limit)
 		}
-		b.held += size
-		b.arrivals.add(b.arriving, size)
+		if err := b.arriving.reserve(size); err != nil {
+			return err
+		}
 		b.pieces = append(b.pieces, make([]byte, 0, size))
 		last++
 	}
@@ -94,6 +93,6 @@ func (b *httpBody) join() {
 
 // release frees the pieces, if there are any.
 func (b *httpBody) release() {
-	b.arrivals.adjust(-b.held)
-	b.pieces, b.held = nil, 0
+	b.arriving.release()
+	b.pieces = nil
 }
