@@ -77,7 +77,7 @@ func (v *viewExporter) restore(ctx context.Context) {
 	v.telemetry.restored(profiles) //nolint:contextcheck // the metric has no request
 	took := zap.Duration("took", time.Since(begin))
 	if err != nil {
-		v.settings.Logger.Warn("Some profiles in the storage were left out; storage_dropped counts them by reason. This is the first error.",
+		v.settings.Logger.Warn("Some profiles in the storage were left out; storage_dropped counts those that are deleted, by reason. This is the first error.",
 			zap.Int("restored", profiles), took, zap.Error(err))
 		return
 	}

@@ -88,7 +88,8 @@ func part(a, b []byte, begin, end int) []byte {
 // place finds a slot for a record, and deletes the oldest entries until the storage has space for it. It returns false if the
 // storage has no space.
 func (b *batch) place(r *record, length int64) (placed bool, err error) {
-	if r.slot >= 0 { // A previous write has failed.
+	if r.slot >= 0 { // A previous write has failed, and perhaps that of the number of slots, too.
+		b.storeSlots()
 		return true, nil
 	}
 	size := sizeOf(length)
@@ -100,6 +101,15 @@ func (b *batch) place(r *record, length int64) (placed bool, err error) {
 		}
 		fits = b.evict(size)
 	}
+	if !b.take(r, length, fits) {
+		return false, nil
+	}
+	b.storeSlots()
+	return true, nil
+}
+
+// take takes a slot for a record if it fits. If there is none, it drops the record.
+func (b *batch) take(r *record, length int64, fits bool) bool {
 	b.p.mu.Lock()
 	defer b.p.mu.Unlock()
 	slot := -1
@@ -108,15 +118,21 @@ func (b *batch) place(r *record, length int64) (placed bool, err error) {
 	}
 	if slot < 0 {
 		b.p.drop(r, ReasonDisk)
-		return false, nil
+		return false
 	}
 	r.slot, r.length = slot, length
-	b.p.bytes += size
+	b.p.bytes += sizeOf(length)
+	return true
+}
+
+// storeSlots adds the operation that stores the number of slots, if the storage has a smaller one.
+func (b *batch) storeSlots() {
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
 	if n := b.p.slots.toStore(); n > max(b.p.slots.stored, b.slots) {
 		b.slots = n
 		b.set(slotsKey, encodeSlots(n))
 	}
-	return true, nil
 }
 
 // evict adds the operations that delete the oldest entries until there is space for a number of bytes. It returns false if the
@@ -126,6 +142,7 @@ func (b *batch) evict(bytes int64) bool {
 	defer b.p.mu.Unlock()
 	for b.p.bytes+bytes > b.p.settings.Disk && b.p.written.Len() > 0 {
 		oldest := b.p.written.Remove(b.p.written.Front()).(*record)
+		oldest.place = nil
 		b.p.bytes -= sizeOf(oldest.length)
 		b.p.drop(oldest, ReasonDisk)
 		b.delete(oldest)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -150,6 +151,108 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// reserveAllBut reserves a budget so that another reservation can have this many bytes.
+func reserveAllBut(tb testing.TB, memory *budget.Budget, bytes int64) *budget.Reservation {
+	tb.Helper()
+	// An eighth of a budget is kept for smaller reservations.
+	others, err := memory.Reserve(tb.Context(), memory.Size()*7/8-bytes)
+	require.NoError(tb, err)
+	return others
+}
+
+// If memory is exhausted when the headers are read, no entry is lost, and new ones are written beside them.
+func TestExhaustedAtStart(t *testing.T) {
+	for name, free := range map[string]int64{"before": leastReserved - 1, "at the first headers": leastReserved + 1000} {
+		s := filled(t, 10, 20)
+		memory := budget.New(16<<20, 0)
+		others := reserveAllBut(t, memory, free)
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
+		require.ErrorIs(t, r.err, budget.ErrExhausted, name)
+		assert.Zero(t, r.restored, name)
+		others.Release()
+		require.True(t, r.store.Add(entry("new", 30)))
+		r.settle(t)
+
+		r = begin(t, s, nil)
+		require.NoError(t, r.err, name)
+		assert.Equal(t, 3, r.restored, name)
+		assert.Empty(t, r.dropped, name)
+		r.assertHeld(t, service(0), 10)
+		r.assertHeld(t, service(1), 20)
+		r.assertHeld(t, "new", 30)
+		assert.Len(t, s.Keys(), 1+3*2, name)
+	}
+}
+
+// An entry for which there is no memory at a start stays in the storage: until it is too old, or the storage needs its space.
+func TestExhaustedWhileReading(t *testing.T) {
+	begins := func(s *persisttest.Storage) *run {
+		memory := budget.New(16<<20, 0)
+		defer reserveAllBut(t, memory, leastReserved+300_000).Release()
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
+		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		assert.Equal(t, 1, r.restored)
+		assert.Empty(t, r.dropped)
+		r.assertHeld(t, service(1), 20)
+		entries, bytes, _ := r.Stored()
+		assert.EqualValues(t, 2, entries)
+		assert.Greater(t, bytes, int64(1<<20))
+		return r
+	}
+	s := filled(t, 1<<20, 20)
+	begins(s).settle(t)
+	r := begin(t, s, nil)
+	require.NoError(t, r.err)
+	assert.Equal(t, 2, r.restored)
+	r.assertHeld(t, service(0), 1<<20)
+
+	r = begins(s)
+	_, r.settings.Disk, _ = r.Stored()
+	require.True(t, r.store.Add(entry("new", 30)))
+	r.settle(t)
+	r.settle(t)
+	assert.Equal(t, map[Reason]int{ReasonDisk: 1}, r.dropped)
+	assert.Len(t, s.Keys(), 1+2*2, "the oldest entry is deleted")
+
+	s = filled(t, 1<<20, 20)
+	r = begins(s)
+	r.left[0].arrived = time.Now().Add(-2 * time.Hour)
+	r.settle(t)
+	assert.Len(t, s.Keys(), 1+2)
+	_, bytes, _ := r.Stored()
+	assert.Less(t, bytes, int64(pieceBytes))
+}
+
+// A start waits for memory once, not for each entry.
+func TestExhaustedWaitsOnce(t *testing.T) {
+	s := filled(t, 1<<20, 20, 1<<20, 1<<20, 30)
+	synctest.Test(t, func(t *testing.T) {
+		memory := budget.New(16<<20, time.Minute)
+		defer reserveAllBut(t, memory, leastReserved+300_000).Release()
+		started := time.Now()
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
+		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		assert.Equal(t, 2, r.restored)
+		assert.Len(t, r.left, 3)
+		assert.Equal(t, time.Minute, time.Since(started))
+	})
+}
+
+// If the first batch fails, the next one has the number of slots, too: without it, a restart finds no entries.
+func TestFirstBatchFails(t *testing.T) {
+	s := persisttest.New()
+	r := begin(t, s, nil)
+	require.True(t, r.store.Add(entry("a", 10)))
+	s.Before = func(*storage.Operation) error { return errDisk }
+	_, err := r.round()
+	require.ErrorIs(t, err, errDisk)
+	s.Before = nil
+	r.settle(t)
+	r = begin(t, s, nil)
+	require.NoError(t, r.err)
+	r.assertHeld(t, "a", 10)
+}
+
 // If memory is exhausted in the middle of a batch, what the batch had already is written and deleted later.
 func TestExhaustedWhileWriting(t *testing.T) {
 	s := filled(t, 10, 20)
@@ -164,11 +267,9 @@ func TestExhaustedWhileWriting(t *testing.T) {
 	long := entry(service(3), 40)
 	long.Attributes[0].Value = strings.Repeat("x", 1<<20)
 	require.True(t, r.store.Add(long))
-	// An eighth of the budget is kept for smaller reservations.
-	others, err := memory.Reserve(t.Context(), memory.Size()*7/8-leastReserved-1000)
-	require.NoError(t, err)
+	others := reserveAllBut(t, memory, leastReserved+1000)
 	for range 2 {
-		_, err = r.round()
+		_, err := r.round()
 		require.ErrorIs(t, err, budget.ErrExhausted)
 		_, _, pending := r.Stored()
 		assert.EqualValues(t, 3, pending)

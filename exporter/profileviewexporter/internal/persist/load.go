@@ -39,6 +39,7 @@ type found struct {
 type loading struct {
 	*Persister
 	context     context.Context //nolint:containedctx // its lifetime is that of Load
+	impatient   context.Context //nolint:containedctx // the same; it has ended, so that nothing waits for memory
 	reservation *budget.Reservation
 	found       []found
 	body        []byte
@@ -48,17 +49,21 @@ type loading struct {
 // Load reads the entries of an earlier run, oldest first, and calls restore with each entry. It counts entries that cannot be
 // read, and deletes them later. It returns the number of restored entries, and the first of these errors.
 func (p *Persister) Load(ctx context.Context, restore Restore) (restored int, first error) {
-	l := &loading{Persister: p, context: ctx, note: func(err error) {
+	impatient, end := context.WithCancelCause(ctx)
+	end(budget.ErrExhausted)
+	l := &loading{Persister: p, context: ctx, impatient: impatient, note: func(err error) {
 		if first == nil {
 			first = err
 		}
 	}}
+	n, known := l.slotsStored()
 	var err error
 	if l.reservation, err = p.settings.Budget.Reserve(ctx, leastReserved); err != nil {
+		l.useSlotsFrom(n, n, known) // All of them can have entries.
 		return 0, err
 	}
 	defer l.reservation.Release()
-	l.find()
+	l.find(n, known)
 	l.choose()
 	for _, f := range l.found {
 		if err := l.restore(f, restore); err != nil {
@@ -70,14 +75,22 @@ func (p *Persister) Load(ctx context.Context, restore Restore) (restored int, fi
 	return restored, first
 }
 
-// find reads all headers.
-func (l *loading) find() {
-	n, known := l.slotsStored()
+// useSlotsFrom makes the slots from begin on free. n is the stored number of slots, if that is known.
+func (l *loading) useSlotsFrom(begin, n int, known bool) {
+	l.slots.n = begin
+	if known {
+		l.slots.stored = n
+	}
+}
+
+// find reads the headers of n slots, or, if their number is not known, until many are empty.
+func (l *loading) find(n int, known bool) {
 	empty, begin := 0, 0
 	for slot := 0; slot < n && (known || empty < emptyEnd); slot += headersAtOnce {
 		values, errs := l.headers(slot, min(slot+headersAtOnce, n))
 		if err := l.reservation.Grow(l.context, leastReserved+foundBytes*int64(len(l.found)+len(values))); err != nil {
 			l.note(err)
+			begin = n // The other slots can have entries, so they are not free.
 			break
 		}
 		if !slices.Contains(errs, nil) {
@@ -94,10 +107,7 @@ func (l *loading) find() {
 			l.take(slot+i, value, errs[i])
 		}
 	}
-	l.slots.n = begin
-	if known {
-		l.slots.stored = n
-	}
+	l.useSlotsFrom(begin, n, known)
 }
 
 // slotsStored returns the limit of the slots that can have an entry. known is false if the stored number is damaged.

@@ -73,6 +73,12 @@ type record struct {
 	removed bool
 }
 
+// left is a record whose entry was not restored, because memory was exhausted. Its age is that of the entry.
+type left struct {
+	*record
+	arrived time.Time
+}
+
 // keyBytes is an upper bound of the length of a key.
 const keyBytes = 16
 
@@ -92,6 +98,8 @@ type Persister struct {
 	records map[*recent.Entry]*record
 	pending *list.List // of *record, in order of arrival
 	written *list.List // the same
+	// left are the records of entries that are not in the store, in order of arrival. They are also in written, until they are dropped.
+	left []left
 	// gone are the records whose keys must be deleted.
 	gone []*record
 	// bytes is the size of the entries that have a slot and are not gone.
@@ -155,6 +163,18 @@ func (p *Persister) forget(r *record) {
 	}
 	p.bytes -= sizeOf(r.length)
 	p.gone = append(p.gone, r)
+}
+
+// expire forgets the records that were left and are too old. The store removes the others. The caller holds the lock.
+func (p *Persister) expire() {
+	age := p.settings.Age
+	for len(p.left) > 0 && (p.left[0].place == nil || age > 0 && time.Since(p.left[0].arrived) > age) {
+		if oldest := p.left[0].record; oldest.place != nil {
+			p.written.Remove(oldest.place)
+			p.forget(oldest)
+		}
+		p.left = p.left[1:]
+	}
 }
 
 func (p *Persister) signal() {

@@ -55,7 +55,7 @@ func (l *loading) choose() {
 	})
 }
 
-// restore reads an entry and adds it to the store. It discards the entry if that fails.
+// restore reads an entry and adds it to the store. It discards the entry if that fails, unless only memory was missing.
 func (l *loading) restore(f found, restore Restore) error {
 	r, err := l.read(f)
 	if err == nil {
@@ -64,12 +64,24 @@ func (l *loading) restore(f found, restore Restore) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrTooLarge), errors.Is(err, budget.ErrTooLarge), errors.Is(err, budget.ErrExhausted):
+	case errors.Is(err, budget.ErrExhausted), l.context.Err() != nil:
+		l.leave(f)
+	case errors.Is(err, ErrTooLarge), errors.Is(err, budget.ErrTooLarge):
 		l.discard(f, ReasonTooLarge)
 	default:
 		l.discard(f, ReasonDamaged)
 	}
 	return err
+}
+
+// leave keeps an entry in the storage that is not in the store. The next start can restore it.
+func (l *loading) leave(f found) {
+	r := &record{state: stateWritten, slot: f.slot, length: f.length}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r.place = l.written.PushBack(r)
+	l.bytes += sizeOf(r.length)
+	l.left = append(l.left, left{record: r, arrived: f.arrived})
 }
 
 // held adds a record to the store. The store can remove older records during this.
@@ -92,9 +104,14 @@ func (l *loading) held(r *record, arrived time.Time, restore Restore) error {
 	return err
 }
 
-// reserve reserves memory in addition to that of the headers.
+// reserve reserves memory in addition to that of the headers. It waits for memory only until that has failed once: thousands of
+// entries would delay the start for hours.
 func (l *loading) reserve(bytes int64) error {
-	return l.reservation.Grow(l.context, leastReserved+foundBytes*int64(cap(l.found))+bytes)
+	bytes += leastReserved + foundBytes*int64(cap(l.found))
+	if len(l.left) > 0 {
+		return l.reservation.Grow(l.impatient, bytes)
+	}
+	return l.reservation.Grow(l.context, bytes)
 }
 
 // entryCost is the memory to read an entry, as a multiple of its length: in the storage, as a body, and decoded.

@@ -66,6 +66,7 @@ func (p *Persister) round() (more bool, err error) {
 	}
 	defer b.reservation.Release()
 	p.mu.Lock()
+	p.expire()
 	for len(p.gone) > 0 && len(b.operations) < maxOperations {
 		last := len(p.gone) - 1
 		b.delete(p.gone[last])
