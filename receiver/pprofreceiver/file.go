@@ -40,8 +40,6 @@ type files struct {
 	// settling has the files that changed too recently to be read: their marks, and the time since when these are
 	// unchanged.
 	settling map[string]settlingFile
-	// undone has the files that were accepted, but could not be deleted or moved.
-	undone map[string]fileMark
 	// unsaved counts the files that were read since the state was saved.
 	unsaved int
 }
@@ -59,7 +57,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
 		collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(),
-		settling: map[string]settlingFile{}, undone: map[string]fileMark{},
+		settling: map[string]settlingFile{},
 	}, nil
 }
 
@@ -108,7 +106,7 @@ func (f *files) process(ctx context.Context, path string) error {
 	}
 	mark := markOf(info)
 	if f.state.was(path, mark) {
-		if f.undone[path] == mark {
+		if f.state.isUndone(path) {
 			return f.finish(path, mark)
 		}
 		return nil
@@ -200,14 +198,11 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 	return f.deliver(ctx, content, source, m)
 }
 
-// finish deletes or moves a file, if configured. If that fails, the next rounds try again, until it succeeds or the file
-// changes.
+// finish deletes or moves a file that was read, if configured. If that fails, the next rounds try again, also after a restart, until it
+// succeeds or the file changes.
 func (f *files) finish(path string, mark fileMark) error {
-	delete(f.undone, path)
 	err := f.deleteOrMove(path, mark)
-	if err != nil {
-		f.undone[path] = mark
-	}
+	f.state.setUndone(path, err != nil)
 	return err
 }
 

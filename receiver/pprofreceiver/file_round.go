@@ -57,9 +57,7 @@ func (f *files) list() ([]string, error) {
 // forget drops the state of files that no longer exist.
 func (f *files) forget(present map[string]bool) {
 	f.state.forget(present)
-	gone := func(path string) bool { return !present[path] }
-	maps.DeleteFunc(f.settling, func(path string, _ settlingFile) bool { return gone(path) })
-	maps.DeleteFunc(f.undone, func(path string, _ fileMark) bool { return gone(path) })
+	maps.DeleteFunc(f.settling, func(path string, _ settlingFile) bool { return !present[path] })
 }
 
 // maxWaitingFiles is the number of files that are processed or waiting for results at a time.

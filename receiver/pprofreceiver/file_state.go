@@ -27,16 +27,23 @@ func markOf(info fs.FileInfo) fileMark {
 	return fileMark{Size: info.Size(), ModTime: info.ModTime().UnixNano()}
 }
 
-// fileState stores the marks of the files that were read, by path.
+// readFile is a version of a file that was read.
+type readFile struct {
+	fileMark
+	// Undone says that the file was accepted, but could not be deleted or moved.
+	Undone bool `json:"undone,omitempty"`
+}
+
+// fileState stores the files that were read, by path.
 type fileState struct {
 	client  storage.Client
-	read    map[string]fileMark
+	read    map[string]readFile
 	changed bool
 }
 
 // openFileState restores the state of an earlier run, if a storage is configured.
 func openFileState(ctx context.Context, host component.Host, id component.ID, extension *component.ID) (*fileState, error) {
-	s := &fileState{read: map[string]fileMark{}}
+	s := &fileState{read: map[string]readFile{}}
 	if extension == nil {
 		return s, nil
 	}
@@ -68,11 +75,21 @@ func (s *fileState) restore(ctx context.Context) error {
 
 func (s *fileState) was(path string, mark fileMark) bool {
 	known, ok := s.read[path]
-	return ok && known == mark
+	return ok && known.fileMark == mark
 }
 
 func (s *fileState) remember(path string, mark fileMark) {
-	s.read[path], s.changed = mark, true
+	s.read[path], s.changed = readFile{fileMark: mark}, true
+}
+
+func (s *fileState) isUndone(path string) bool { return s.read[path].Undone }
+
+// setUndone sets whether a file that was read is still to be deleted or moved.
+func (s *fileState) setUndone(path string, undone bool) {
+	if known := s.read[path]; known.Undone != undone {
+		known.Undone = undone
+		s.read[path], s.changed = known, true
+	}
 }
 
 // forget drops the files that no longer exist.

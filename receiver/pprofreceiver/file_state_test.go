@@ -6,7 +6,9 @@ package pprofreceiver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -91,6 +93,40 @@ func TestFileState(t *testing.T) {
 	require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "disk full")
 	keeper.broken.Store(false)
 	require.NoError(t, r.receiver.Shutdown(t.Context()))
+}
+
+// TestFileUndone: a file that could not be moved is moved after a restart, and not read again. The state of an older version, which does not
+// tell this, can be read.
+func TestFileUndone(t *testing.T) {
+	directory := t.TempDir()
+	done := filepath.Join(directory, "done")
+	id := component.MustNewID("file_storage")
+	keeper := &storedMemory{values: map[string][]byte{}}
+	host := &watchingHost{extensions: map[component.ID]component.Component{id: keeper}}
+	moving := func(cfg *FileConfig) { cfg.Storage, cfg.MoveTo = &id, done }
+	path := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+	r := runFiles(t, host, directory, moving)
+	require.NoError(t, os.Remove(done))
+	require.Equal(t, 1, r.round(t))
+	require.FileExists(t, path)
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+
+	for range 2 {
+		r = runFiles(t, host, directory, moving)
+		require.Zero(t, r.round(t), "it was read before")
+		assert.Equal(t, []string{"x.pb.gz"}, names(t, done))
+		require.NoError(t, r.receiver.Shutdown(t.Context()))
+	}
+
+	info, err := os.Stat(put(t, plain(t, cpuProfile(1)), directory, "old.pb.gz"))
+	require.NoError(t, err)
+	old := filepath.Join(directory, "old.pb.gz")
+	for key := range keeper.values {
+		keeper.values[key] = fmt.Appendf(nil, `{%q:{"size":%d,"mod_time_unix_nano":%d}}`, old, info.Size(), info.ModTime().UnixNano())
+	}
+	r = runFiles(t, host, directory, moving)
+	require.Zero(t, r.round(t), "the state of an older version")
+	assert.FileExists(t, old)
 }
 
 func TestFileStateErrors(t *testing.T) {

@@ -246,7 +246,7 @@ func TestFileMoveFails(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusOK, host.last().Status())
 	assert.Equal(t, []string{"first.pb.gz"}, names(t, done))
 	assert.FileExists(t, bad)
-	assert.Empty(t, r.receiver.sections[0].(*files).undone)
+	assert.False(t, r.receiver.sections[0].(*files).state.isUndone(first))
 }
 
 // TestFileMoveBlocked: the error says why a file cannot be moved, and not that there is no name for it.
