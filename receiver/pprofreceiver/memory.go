@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
@@ -95,11 +96,13 @@ func (m *memory) release() {
 }
 
 // recycle returns the buffers to the pool.
-func (m *memory) recycle() {
-	for _, buffer := range m.buffers {
+func (m *memory) recycle() { m.recycleFrom(0) }
+
+func (m *memory) recycleFrom(first int) {
+	for _, buffer := range m.buffers[first:] {
 		firstBuffers.Put(buffer, firstBufferBytes)
 	}
-	m.buffers = nil
+	m.buffers = slices.Delete(m.buffers, first, len(m.buffers))
 }
 
 // read reads r to its end. The memory grows with the content. announced is the announced length of r; if it is above 0,
@@ -116,6 +119,7 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 	if buffer == nil {
 		buffer = new([firstBufferBytes]byte)
 	}
+	before := len(m.buffers)
 	m.buffers = append(m.buffers, buffer)
 	buffer[0] = first[0]
 	content := buffer[:1]
@@ -127,6 +131,9 @@ func (m *memory) read(ctx context.Context, r io.Reader, announced int64) ([]byte
 			return content, nil
 		case err == nil && len(content) == cap(content):
 			content, err = m.double(ctx, content, announced)
+			if err == nil {
+				m.recycleFrom(before) // The content has moved, and the buffer is no longer reserved.
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -145,7 +152,7 @@ func (m *memory) double(ctx context.Context, content []byte, announced int64) ([
 		return nil, err
 	}
 	moved := append(make([]byte, 0, capacity), content...)
-	m.shrink(m.kept + capacity - int64(cap(content)))
+	m.shrink(m.kept + capacity - int64(cap(content))) // The caller no longer uses the old buffer.
 	return moved, nil
 }
 
