@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 
-	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -28,6 +27,7 @@ type remote struct {
 	set    component.TelemetrySettings
 	target *url.URL
 	rounds *rounds
+	client fetchClient
 }
 
 func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, error) {
@@ -44,16 +44,15 @@ func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, e
 
 // Start starts the schedule.
 func (r *remote) Start(ctx context.Context, host component.Host) error {
-	http := r.cfg.HTTP
-	if http.Timeout == 0 {
-		http.Timeout = fetchTimeout + secondsOf(r.target)
+	settings := r.cfg.HTTP
+	if settings.Timeout == 0 {
+		settings.Timeout = fetchTimeout + secondsOf(r.target)
 	}
-	client, err := http.ToClient(ctx, host.GetExtensions(), r.set)
-	if err != nil {
+	var err error
+	if r.client, err = newFetchClient(ctx, settings, host, r.set); err != nil {
 		return err
 	}
-	client.CheckRedirect = redirect.SameHost
-	from := &fetcher{client: client, limit: r.cfg.MaxResponseSize}
+	from := &fetcher{client: r.client.Client, limit: r.cfg.MaxResponseSize}
 	state := newHealth(host, r.log)
 	r.rounds.start(r.cfg.Schedule, func(ctx context.Context) {
 		err := r.round(ctx, from)
@@ -79,7 +78,11 @@ func (r *remote) round(ctx context.Context, from *fetcher) error {
 }
 
 // Shutdown stops the schedule and waits for a fetch in progress.
-func (r *remote) Shutdown(ctx context.Context) error { return r.rounds.stop(ctx) }
+func (r *remote) Shutdown(ctx context.Context) error {
+	err := r.rounds.stop(ctx)
+	r.client.close()
+	return err
+}
 
 // setFromTarget sets the attributes that identify the server of the profiles.
 func setFromTarget(resource pcommon.Map, target *url.URL) {

@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 
-	"github.com/otelpprof/otelpprof/internal/redirect"
 	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -27,6 +26,7 @@ type scrape struct {
 	set    component.TelemetrySettings
 	jobs   []*job
 	rounds *rounds
+	client fetchClient
 	// discovered is nil unless extensions discover targets.
 	discovered *discoveredJobs
 	// slots limits how many profiles are translated at a time. The other answers wait compressed.
@@ -84,18 +84,17 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	// The timeout depends on the profile: the client itself has none.
 	settings := s.cfg.HTTP
 	settings.Timeout = 0
-	client, err := settings.ToClient(ctx, host.GetExtensions(), s.set)
-	if err != nil {
+	var err error
+	if s.client, err = newFetchClient(ctx, settings, host, s.set); err != nil {
 		return err
 	}
-	client.CheckRedirect = redirect.SameHost
 	if err := s.metrics.observe(&s.remembered); err != nil {
 		return err
 	}
 	state := newHealth(host, s.log)
 	for _, one := range s.jobs {
 		s.rounds.start(s.cfg.Schedule, func(ctx context.Context) {
-			outcome, err := s.round(ctx, client, one)
+			outcome, err := s.round(ctx, s.client.Client, one)
 			if ctx.Err() == nil {
 				s.metrics.fetched(ctx, outcome)
 				state.set(one.url.Redacted(), err)
@@ -105,7 +104,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	if len(s.cfg.Discovery) == 0 {
 		return nil
 	}
-	s.discovered = newDiscoveredJobs(s, client, state)
+	s.discovered = newDiscoveredJobs(s, s.client.Client, state)
 	return s.discovered.start(host) //nolint:contextcheck // the jobs outlive the start
 }
 
@@ -115,6 +114,7 @@ func (s *scrape) Shutdown(ctx context.Context) error {
 		s.discovered.stop()
 	}
 	err := s.rounds.stop(ctx)
+	s.client.close()
 	if err == nil {
 		for _, one := range s.jobs {
 			one.tracker.release()

@@ -1,0 +1,66 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+
+	"github.com/otelpprof/otelpprof/internal/redirect"
+	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
+)
+
+// fetchClient is a client that fetches profiles. The zero value has no connections.
+type fetchClient struct {
+	*http.Client
+	// connections is the client without what confighttp adds. The transport that measures requests hides it from
+	// [http.Client.CloseIdleConnections].
+	connections http.Client
+}
+
+// newFetchClient returns the client of a configuration.
+func newFetchClient(ctx context.Context, cfg confighttp.ClientConfig, host component.Host, set component.TelemetrySettings) (c fetchClient, err error) {
+	extensions := map[component.ID]component.Component{innermostID: &innermost{&c.connections.Transport}}
+	maps.Copy(extensions, host.GetExtensions())
+	last := len(cfg.Middlewares)
+	cfg.Middlewares = slices.Grow(slices.Clip(cfg.Middlewares), 1)[:last+1]
+	cfg.Middlewares[last].ID = innermostID
+	c.Client, err = cfg.ToClient(ctx, extensions, set)
+	if err == nil {
+		c.CheckRedirect = redirect.SameHost
+	}
+	return c, err
+}
+
+// close closes the connections that are idle.
+func (c *fetchClient) close() {
+	if c.Client != nil {
+		c.connections.CloseIdleConnections()
+	}
+}
+
+var innermostID = component.NewIDWithName(metadata.Type, "innermost transport")
+
+// innermost is a middleware that notes the transport with the connections, and changes nothing.
+type innermost struct{ transport *http.RoundTripper }
+
+var _ extensionmiddleware.HTTPClient = (*innermost)(nil)
+
+func (*innermost) Start(context.Context, component.Host) error { return nil }
+
+func (*innermost) Shutdown(context.Context) error { return nil }
+
+// GetHTTPRoundTripper returns the middleware.
+func (i *innermost) GetHTTPRoundTripper(context.Context) (extensionmiddleware.WrapHTTPRoundTripperFunc, error) {
+	return func(_ context.Context, transport http.RoundTripper) (http.RoundTripper, error) {
+		*i.transport = transport
+		return transport, nil
+	}, nil
+}
