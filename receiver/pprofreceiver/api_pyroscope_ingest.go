@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
@@ -107,16 +106,12 @@ func setFromIngestQuery(source *pprof.Source, query url.Values) error {
 	return nil
 }
 
-// ingestTimes returns the times in the query. A time that cannot be parsed is replaced by the current time.
-func ingestTimes(query url.Values) times {
-	now := time.Now()
-	parse := func(name string) time.Time {
-		if t, ok := pyroscope.ParseTime(query.Get(name), now); ok {
-			return t
-		}
-		return now
-	}
-	return times{start: parse("from"), end: parse("until")}
+// ingestTimes returns the times in the query. A time that cannot be parsed is as a missing one: the time of arrival would
+// be another one at a retry.
+func ingestTimes(query url.Values) (t times) {
+	t.start, _ = pyroscope.ParseTime(query.Get("from"))
+	t.end, _ = pyroscope.ParseTime(query.Get("until"))
+	return t
 }
 
 // readIngestForm reads the fields of a form, in any order.

@@ -148,13 +148,6 @@ func TestIngestTimes(t *testing.T) {
 			}
 		})
 	}
-	r := run(t, nil)
-	before := time.Now()
-	p := cpuProfile(1)
-	p.TimeNanos = 0
-	require.Equal(t, http.StatusOK, r.post(t, "/ingest?name=app&from=yesterday", plain(t, p)).status)
-	got := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Time().AsTime()
-	assert.WithinRange(t, got, before, time.Now(), "what cannot be read means now")
 }
 
 // TestIngestRefusals checks status, format and text of refusals.

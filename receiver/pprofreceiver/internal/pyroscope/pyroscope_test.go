@@ -66,16 +66,8 @@ func manyLabels(n int) string {
 }
 
 func TestParseTime(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	second := time.Date(2026, 11, 21, 5, 45, 23, 0, time.UTC) // 1795239923
 	for text, want := range map[string]time.Time{
-		"now":                 now,
-		"now-1h":              now.Add(-time.Hour),
-		"now-90s":             now.Add(-90 * time.Second),
-		"now-15min":           now.Add(-15 * time.Minute),
-		"now-2d":              now.Add(-48 * time.Hour),
-		"now+1m":              now.Add(time.Minute),
-		"-1w":                 now.Add(-7 * 24 * time.Hour),
 		"20261121":            time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 		"1795239923":          second,
 		"1795239923000":       second,
@@ -83,15 +75,14 @@ func TestParseTime(t *testing.T) {
 		"1795239923000000001": second.Add(1),
 		"0":                   time.Unix(0, 0).UTC(),
 	} {
-		got, ok := ParseTime(text, now)
+		got, ok := ParseTime(text)
 		require.True(t, ok, text)
 		assert.Equal(t, want, got, text)
 	}
 	for _, text := range []string{
-		"", "yesterday", "now-", "now-h", "now-1", "now-1x", "now1h", "now*1h", "-", "+1h", "20261341", "1.5",
-		"99999999999999999999", "now-9999999999999999h", "now-99999999999999999999h", "１７９５２３９９２３",
+		"", "yesterday", "now", "now-1h", "now+1m", "-1w", "-", "-1", "20261341", "1.5", "99999999999999999999", "１７９５２３９９２３",
 	} {
-		_, ok := ParseTime(text, now)
+		_, ok := ParseTime(text)
 		assert.False(t, ok, text)
 	}
 }
@@ -140,7 +131,7 @@ func FuzzParameters(f *testing.F) {
 			require.Equal(t, app, sameApp)
 			require.Equal(t, labels, same)
 		}
-		ParseTime(text, time.Unix(1, 0))
+		ParseTime(text)
 		profile, err := ProfileName([]byte(config))
 		require.True(t, err == nil || profile == "")
 		require.True(t, utf8.ValidString(profile))

@@ -1,0 +1,92 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// firstProfile returns the only profile, or the first one, of what a receiver has passed on after one request.
+func firstProfile(t *testing.T, target string, body []byte, headers ...string) pprofile.Profile {
+	t.Helper()
+	r := run(t, nil)
+	got := r.post(t, target, body, headers...)
+	require.Equal(t, http.StatusOK, got.status, got.text)
+	return r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+}
+
+// TestTimesOfRequestsAreInIDs: equal payloads with different times in their requests are different captures, and have different
+// ids. A retry repeats the times, and has the same ids.
+func TestTimesOfRequestsAreInIDs(t *testing.T) {
+	idle := []byte("main;idle 100")
+	timeless := cpuProfile(1)
+	timeless.TimeNanos, timeless.DurationNanos = 0, 0
+	form := func(event string) []byte {
+		return formOf("b", "cpu.pprof", string(plain(t, timeless)), "event", event)
+	}
+	otherEvent := strings.ReplaceAll(event, "2026-11-21T05:54", "2026-11-21T05:55")
+	for name, c := range map[string]struct {
+		target, otherTarget string
+		body, otherBody     []byte
+		headers             []string
+	}{
+		"folded": {
+			target: "/ingest?name=app&format=folded&from=1795239900&until=1795239910", body: idle,
+			otherTarget: "/ingest?name=app&format=folded&from=1795239910&until=1795239920", otherBody: idle,
+		},
+		"until alone differs": {
+			target: "/ingest?name=app&format=folded&from=1795239900&until=1795239910", body: idle,
+			otherTarget: "/ingest?name=app&format=folded&from=1795239900&until=1795239911", otherBody: idle,
+		},
+		"no until": {
+			target: "/ingest?name=app&format=folded&from=1795239900", body: idle,
+			otherTarget: "/ingest?name=app&format=folded&from=1795239910", otherBody: idle,
+		},
+		"pprof": {
+			target: "/ingest?name=app&from=1795239900&until=1795239910", body: plain(t, timeless),
+			otherTarget: "/ingest?name=app&from=1795239910&until=1795239920", otherBody: plain(t, timeless),
+		},
+		"Datadog": {
+			target: "/profiling/v1/input", body: form(event), otherTarget: "/profiling/v1/input", otherBody: form(otherEvent), headers: asForm,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := firstProfile(t, c.target, c.body, c.headers...)
+			retry := firstProfile(t, c.target, c.body, c.headers...)
+			other := firstProfile(t, c.otherTarget, c.otherBody, c.headers...)
+			assert.NotZero(t, first.Time())
+			assert.Equal(t, first.ProfileID(), retry.ProfileID(), "a retry")
+			assert.Equal(t, first.Time(), retry.Time(), "a retry")
+			assert.Equal(t, first.DurationNano(), retry.DurationNano(), "a retry")
+			assert.NotEqual(t, first.ProfileID(), other.ProfileID(), "another capture")
+		})
+	}
+}
+
+// TestTimesOfPayloadsAreNotReplaced: the times of a request do not matter for a payload that has its own.
+func TestTimesOfPayloadsAreNotReplaced(t *testing.T) {
+	body := plain(t, cpuProfile(1))
+	first := firstProfile(t, "/ingest?name=app&from=1795239900&until=1795239910", body)
+	second := firstProfile(t, "/ingest?name=app&from=1795239910&until=1795239920", body)
+	assert.Equal(t, first.ProfileID(), second.ProfileID())
+}
+
+// TestNoTimeAtAll: without a time that stays the same in a retry, a profile has none. Then profile_deduplicator passes on one
+// of several equal captures per ttl, and a retry has the same id.
+func TestNoTimeAtAll(t *testing.T) {
+	idle := []byte("main;idle 100")
+	want := firstProfile(t, "/ingest?name=app&format=folded", idle).ProfileID()
+	for _, query := range []string{"", "&from=&until=", "&from=now-10s&until=now", "&from=yesterday", "&until=1795239910"} {
+		profile := firstProfile(t, "/ingest?name=app&format=folded"+query, idle)
+		assert.Zero(t, profile.Time(), query)
+		assert.Zero(t, profile.DurationNano(), query)
+		assert.Equal(t, want, profile.ProfileID(), query)
+	}
+}
