@@ -112,14 +112,14 @@ func TestFrames(t *testing.T) {
 // TestTimes: only wall-clock times become timestamps.
 func TestTimes(t *testing.T) {
 	wall := "a 1 1795369073.5: 3 e:\n\t1 f\n\na 1 1795369073.25: 4 e:\n\t1 f\n\nb 1 1795369074.000000001: 5 e:\n\t1 f\n"
-	assert.Equal(t, `profile "e"/"count", period 0 ""/"", time 1795369073250000000, duration 750000002 {profile.name=e(Str)}
+	assert.Equal(t, `profile "e"/"count", period 0 "e"/"count", time 1795369073250000000, duration 750000002 {profile.name=e(Str)}
   [4 3] at [1795369073250000000 1795369073500000000] {thread.name=a(Str), thread.id=1(Int)}
     [0x1 f() :0:0 from 0]
   [5] at [1795369074000000001] {thread.id=1(Int), thread.name=b(Str)}
     [0x1 f() :0:0 from 0]
 `, render(t, wall))
 	boot := strings.ReplaceAll(wall, "1795369", "")
-	assert.Equal(t, `profile "e"/"count", period 0 ""/"", time 0, duration 750000001 {profile.name=e(Str)}
+	assert.Equal(t, `profile "e"/"count", period 0 "e"/"count", time 0, duration 750000001 {profile.name=e(Str)}
   [7] {thread.name=a(Str), thread.id=1(Int)}
     [0x1 f() :0:0 from 0]
   [5] {thread.id=1(Int), thread.name=b(Str)}

@@ -63,6 +63,10 @@ func (r *reader) profileOf(h *header) *eventProfile {
 		r.Fail(profilebuilder.TooLarge("bytes of a string", len(key.event), limit))
 	}
 	p.Profile = r.AddProfile(profilebuilder.Profile{Name: key.event, Type: typeOf(h)})
+	if h.hasPeriod {
+		// Also if the periods differ: pprofs with and without a period type cannot be merged.
+		p.PeriodType = p.Type
+	}
 	r.byEvent[key] = p
 	r.events = append(r.events, p)
 	return p
@@ -72,9 +76,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 func (r *reader) describeEvents() {
 	for _, p := range r.events {
 		p.Duration = p.last - p.first
-		if p.period > 0 {
-			p.PeriodType, p.Period = p.Type, p.period
-		}
+		p.Period = p.period
 	}
 }
 

@@ -70,7 +70,7 @@ func describeMap(b *strings.Builder, m pcommon.Map) {
 
 func describeProfile(b *strings.Builder, pd pprofile.Profiles, p pprofile.Profile) {
 	fmt.Fprintf(b, "profile %s\n", sampleTypeOf(pd, p))
-	if p.Period() != 0 {
+	if p.Period() != 0 || p.PeriodType().TypeStrindex() != 0 {
 		fmt.Fprintf(b, "  period %d %s\n", p.Period(), stringAt(pd, p.PeriodType().TypeStrindex())+"/"+stringAt(pd, p.PeriodType().UnitStrindex()))
 	}
 	id := p.ProfileID()

@@ -83,11 +83,14 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 		profile.PeriodType().SetTypeStrindex(h.periodType.name)
 		profile.PeriodType().SetUnitStrindex(h.periodType.unit)
 		profile.SetPeriod(h.period)
-	case w.timed && e.longestPeriod > 0 && !e.periodsDiffer:
+	case w.timed && e.longestPeriod > 0:
+		// The type is also set without a period: pprofs with and without a period type cannot be merged.
 		period := t.valueType(typeCPU, unitNanos)
 		profile.PeriodType().SetTypeStrindex(period.name)
 		profile.PeriodType().SetUnitStrindex(period.unit)
-		profile.SetPeriod(e.longestPeriod * nanosPerMilli)
+		if !e.periodsDiffer {
+			profile.SetPeriod(e.longestPeriod * nanosPerMilli)
+		}
 	}
 	profile.SetTime(pcommon.Timestamp(e.first))
 	profile.SetDurationNano(e.last - e.first + pad)

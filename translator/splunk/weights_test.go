@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"bytes"
 	"math"
 	"testing"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // valuesOf returns all values of a profile in the order of their times.
@@ -74,13 +77,51 @@ func TestWeights(t *testing.T) {
 			assert.Equal(t, test.wantType, sampleTypeOf(pd, got))
 			assert.Equal(t, test.want, valuesOf(got))
 			assert.Equal(t, test.wantPeriod, got.Period())
-			if test.wantPeriod != 0 {
-				assert.Equal(t, "cpu", stringAt(pd, got.PeriodType().TypeStrindex()))
-				assert.Equal(t, "nanoseconds", stringAt(pd, got.PeriodType().UnitStrindex()))
+			wantPeriodType := "/"
+			if test.wantType == "cpu/nanoseconds" {
+				wantPeriodType = test.wantType
 			}
+			assert.Equal(t, wantPeriodType, stringAt(pd, got.PeriodType().TypeStrindex())+"/"+stringAt(pd, got.PeriodType().UnitStrindex()))
 			assert.Equal(t, test.wantLasts, got.DurationNano())
 			assert.Equal(t, test.ignored, result.Repairs.IgnoredNumbers)
 		})
+	}
+}
+
+// TestPeriodsCanBeMerged: pages and go tool pprof merge the profiles of a service, whether their events have one period or
+// several, as those of snapshots have.
+func TestPeriodsCanBeMerged(t *testing.T) {
+	encoded := func(periods ...int64) []byte {
+		p := newPayload("")
+		id := p.location("f", "a.js", 1)
+		for i, millis := range periods {
+			p.sample([]uint64{id}, nil, at(int64(i+1)), period(millis))
+		}
+		pd, _ := decodePayload(t, p, Options{})
+		for one, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+			require.NoError(t, err)
+			return bytes.Clone(one.Pprof)
+		}
+		return nil
+	}
+	continuous, snapshot := encoded(10, 10), encoded(0, 10, 12)
+	for _, order := range [][][]byte{{continuous, snapshot}, {snapshot, continuous}} {
+		merger := pprofmerge.New()
+		var parsed []*profile.Profile
+		for _, one := range order {
+			require.NoError(t, merger.Add(one, nil))
+			p, err := profile.ParseData(one)
+			require.NoError(t, err)
+			parsed = append(parsed, p)
+		}
+		byGoogle, err := profile.Merge(parsed)
+		require.NoError(t, err)
+		ours, err := profile.ParseData(merger.Append(nil))
+		require.NoError(t, err)
+		for _, merged := range []*profile.Profile{byGoogle, ours} {
+			assert.Equal(t, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"}, merged.PeriodType)
+			assert.EqualValues(t, 10_000_000, merged.Period)
+		}
 	}
 }
 
