@@ -27,7 +27,7 @@ func (t *decoding) extractLink(refs []labelRef) (rest []labelRef, link int32) {
 		if !ok {
 			continue
 		}
-		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.otherLabelsHave(refs, found) {
+		if names == defaultLinkNames && spanlink.Canonical(trace, span) && !found.SpanID.IsEmpty() && !t.otherLabelsHave(refs, traceLabel, spanLabel, found) {
 			refs = slices.DeleteFunc(refs, func(ref labelRef) bool {
 				return ref.label == traceLabel || ref.label == spanLabel
 			})
@@ -50,33 +50,25 @@ func (t *decoding) addLink(link dictionary.Link) int32 {
 // maxIDText is longer than any id.
 const maxIDText = 64
 
-// otherLinkLabels are the pairs, apart from the default names, in which an Encoder recognizes a link.
-var otherLinkLabels = DefaultLinkLabels()[1:]
-
-// otherLabelsHave reports whether other labels have the same link. Then an Encoder would not restore the labels of the
-// default names if they were removed.
-func (t *decoding) otherLabelsHave(refs []labelRef, link dictionary.Link) bool {
-	for i := range otherLinkLabels {
-		names := otherLinkLabels[i]
-		traceLabel := onlyLabel(refs, t.labels.find(names.Trace))
-		if traceLabel == nil {
-			continue
-		}
-		spanLabel := onlyLabel(refs, t.labels.find(names.Span))
-		parsed, ok := spanlink.Parse(t.idText(traceLabel, names), t.idText(spanLabel, names), names.Decimal)
-		if ok && parsed == link {
-			return true
+// otherLabelsHave reports whether other labels than these have the same link. Then an Encoder would not restore these
+// labels if they were removed, see [labelWriter.hasLink].
+func (t *decoding) otherLabelsHave(refs []labelRef, traceLabel, spanLabel *pprofwire.Label, link dictionary.Link) bool {
+	hasTrace, hasSpan := false, false
+	for _, ref := range refs {
+		if ref.label != traceLabel && ref.label != spanLabel {
+			hasTrace = hasTrace || t.labelIs(link.TraceID[:], ref.label)
+			hasSpan = hasSpan || t.labelIs(link.SpanID[:], ref.label)
 		}
 	}
-	return false
+	return hasTrace && hasSpan
 }
 
-// find returns the index of a key, or -1 if it has not occurred.
-func (l *labelTranslation) find(name string) int32 {
-	if key, known := l.byName[name]; known && name != "" {
-		return key
+// labelIs reports whether the value of a label is this id.
+func (t *decoding) labelIs(id []byte, l *pprofwire.Label) bool {
+	if l.Str != 0 {
+		return spanlink.Is(id, t.wire.String(l.Str), true)
 	}
-	return -1
+	return spanlink.IsNumber(id, uint64(l.Num))
 }
 
 // onlyLabel returns the label with this key, or nil if there is none or more than one.

@@ -4,8 +4,6 @@
 package pprof
 
 import (
-	"strconv"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -18,8 +16,8 @@ import (
 // samples that have it.
 type labelWriter struct {
 	t *encoding
-	// links are the pairs of labels in which a sample may already have its link, with the indices of their keys.
-	links []attributeLink
+	// trace and span are the keys of the default labels for a link.
+	trace, span int32
 	// encoded has the labels of attributes, in their ranges.
 	encoded []byte
 	ranges  byteRanges
@@ -30,18 +28,10 @@ type labelWriter struct {
 	items, itemsReserved int
 }
 
-type attributeLink struct {
-	names       LinkLabels
-	trace, span int32
-}
-
 // begin prepares for a message.
 func (w *labelWriter) begin(t *encoding) {
 	w.t = t
-	w.links = w.links[:0]
-	for _, names := range append([]LinkLabels{t.opts.LinkLabels}, DefaultLinkLabels()...) {
-		w.links = append(w.links, attributeLink{names, t.dict.String(names.Trace), t.dict.String(names.Span)})
-	}
+	w.trace, w.span = t.dict.String(defaultLinkNames.Trace), t.dict.String(defaultLinkNames.Span)
 }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
@@ -125,37 +115,28 @@ func (w *labelWriter) appendText(dst []byte, key, value string) []byte {
 	return pprofwire.AppendLabel(dst, pprofwire.Label{Key: w.t.localText(key), Str: w.t.localText(value)})
 }
 
+// hasLink reports whether the values of attributes are the ids of the link, whatever their names are: a decoder can make
+// links from labels of any names.
 func (w *labelWriter) hasLink(link dictionary.Link, attributes []int32) bool {
-	for _, pair := range w.links {
-		trace, span := "", ""
-		for _, a := range attributes {
-			attribute := w.t.dict.AttributeAt(a)
-			if attribute.Key == pair.trace {
-				trace = idText(attribute, pair.names)
-			}
-			if attribute.Key == pair.span && pair.names.Span != "" {
-				span = idText(attribute, pair.names)
-			}
-		}
-		if trace == "" {
-			continue
-		}
-		if parsed, ok := spanlink.Parse(trace, span, pair.names.Decimal); ok && parsed == link {
-			return true
-		}
+	hasTrace, hasSpan := link.TraceID.IsEmpty(), link.SpanID.IsEmpty()
+	for _, a := range attributes {
+		attribute := w.t.dict.AttributeAt(a)
+		hasTrace = hasTrace || w.isID(link.TraceID[:], attribute)
+		hasSpan = hasSpan || w.isID(link.SpanID[:], attribute)
 	}
-	return false
+	return hasTrace && hasSpan
 }
 
-// idText returns the text of an id. Numbers are ids only if names.Decimal is set.
-func idText(a dictionary.Attribute, names LinkLabels) string {
-	switch {
-	case a.Kind == pcommon.ValueTypeStr:
-		return a.Text
-	case a.Kind == pcommon.ValueTypeInt && names.Decimal:
-		return strconv.FormatUint(a.Number, 10)
+// isID reports whether the value of an attribute is this id. Under the default names, a number is no id.
+func (w *labelWriter) isID(id []byte, a dictionary.Attribute) bool {
+	decimal := a.Key != w.trace && a.Key != w.span
+	switch a.Kind {
+	case pcommon.ValueTypeStr:
+		return spanlink.Is(id, a.Text, decimal)
+	case pcommon.ValueTypeInt:
+		return decimal && spanlink.IsNumber(id, a.Number)
 	default:
-		return ""
+		return false
 	}
 }
 

@@ -4,6 +4,7 @@
 package pprof_test
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -102,6 +103,14 @@ var linkTests = map[string]struct {
 		[]label{str("trace_id", trace), str("span_id", span), str("trace id", trace), num("span id", spanNumber, "")},
 		` {trace_id="` + trace + `", span_id="` + span + `", trace id="` + trace + `", span id=67667974448284343} -> ` + trace + "/" + span,
 	},
+	"two pairs of one link, one of other names": {
+		[]label{str("trace_id", trace), str("span_id", span), str("tid", trace), str("sid", span)},
+		` {trace_id="` + trace + `", span_id="` + span + `", tid="` + trace + `", sid="` + span + `"} -> ` + trace + "/" + span,
+	},
+	"another label has the span alone": {
+		[]label{str("trace_id", trace), str("span_id", span), str("profile_id", span)},
+		` {profile_id="` + span + `"} -> ` + trace + "/" + span,
+	},
 }
 
 func TestLinks(t *testing.T) {
@@ -161,4 +170,47 @@ func TestOtherLinkLabels(t *testing.T) {
 	// A label without a key is not a span, even if the pair has no span.
 	d = decode(t, newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, str("otel.traceid", trace), str("", span)), pprof.DecodeOptions{})
 	assert.Equal(t, []string{`leaf 1 {otel.traceid="` + trace + `", ="` + span + `"} -> ` + trace + "/" + noSpan}, d.samples(0))
+}
+
+// TestOtherLinkLabelsRoundTrip: an Encoder adds no labels for a link that came from labels of other names, which stay
+// attributes.
+func TestOtherLinkLabelsRoundTrip(t *testing.T) {
+	names := pprof.LinkLabels{Trace: "tid", Span: "sid"}
+	decimal := pprof.LinkLabels{Trace: "tid", Span: "sid", Decimal: true}
+	for name, test := range map[string]struct {
+		names  pprof.LinkLabels
+		labels []label
+		want   string
+	}{
+		"canonical":       {names, []label{str("tid", trace), str("sid", span)}, trace + "/" + span},
+		"upper case":      {names, []label{str("tid", strings.ToUpper(trace)), str("sid", "0x"+span)}, trace + "/" + span},
+		"unpadded":        {names, []label{str("tid", "4bf92f35"), str("sid", "2b7")}, strings.Repeat("0", 24) + "4bf92f35/00000000000002b7"},
+		"no span":         {names, []label{str("tid", trace)}, trace + "/" + noSpan},
+		"span is no id":   {names, []label{str("tid", trace), str("sid", "main")}, trace + "/" + noSpan},
+		"decimal":         {decimal, []label{str("tid", longDecimal), str("sid", "67667974448284343")}, longTrace + "/" + span},
+		"decimal numbers": {decimal, []label{num("tid", 255, ""), num("sid", spanNumber, "")}, strings.Repeat("0", 30) + "ff/" + span},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raw := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, test.labels...).bytes()
+			pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{LinkLabels: []pprof.LinkLabels{test.names}}).Decode(raw, pprof.Source{})
+			require.NoError(t, err)
+			link := pd.Dictionary().LinkTable().At(1)
+			traceID, spanID := link.TraceID(), link.SpanID()
+			require.Equal(t, test.want, hex.EncodeToString(traceID[:])+"/"+hex.EncodeToString(spanID[:]), "the labels make a link")
+
+			want, _ := profiletest.ParsePprof(raw)
+			got, _ := profiletest.ParsePprof(encodeOne(t, pprof.NewEncoder(pprof.EncodeOptions{}), pd))
+			assert.Empty(t, profiletest.DiffPprof(want, got))
+		})
+	}
+}
+
+// TestLinkBesideOtherIDs: a link is written unless attributes have both of its ids.
+func TestLinkBesideOtherIDs(t *testing.T) {
+	raw := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1},
+		str("trace_id", trace), str("span_id", span), str("parent", trace), str("other", longTrace)).bytes()
+	pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(raw, pprof.Source{})
+	require.NoError(t, err)
+	got, _ := profiletest.ParsePprof(encodeOne(t, pprof.NewEncoder(pprof.EncodeOptions{}), pd))
+	assert.Equal(t, map[string][]string{"trace_id": {trace}, "span_id": {span}, "parent": {trace}, "other": {longTrace}}, got.Sample[0].Label)
 }

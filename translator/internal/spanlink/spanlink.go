@@ -5,8 +5,9 @@
 package spanlink // import "github.com/otelpprof/otelpprof/translator/internal/spanlink"
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math/bits"
-	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -46,16 +47,30 @@ func Parse(trace, span string, decimal bool) (link dictionary.Link, ok bool) {
 	return link, true
 }
 
+// Is reports whether a text is this trace id or span id, as hex digits or, where ids can be decimal, as a decimal number.
+func Is[T string | []byte](id []byte, text T, decimal bool) bool {
+	var buffer [len(pcommon.TraceID{})]byte
+	parsed := buffer[:len(id)]
+	return parseID(parsed, text, false) && bytes.Equal(parsed, id) ||
+		decimal && parseDecimal(parsed, text) && bytes.Equal(parsed, id)
+}
+
+// IsNumber reports whether a number is this trace id or span id.
+func IsNumber(id []byte, number uint64) bool {
+	low := len(id) - 8
+	return binary.BigEndian.Uint64(id[low:]) == number && len(bytes.TrimLeft(id[:low], "\x00")) == 0
+}
+
 // parseID parses an id into id, big-endian and right-aligned. A trace id of full length is hex even where ids are
 // decimal.
-func parseID(id []byte, s string, decimal bool) bool {
+func parseID[T string | []byte](id []byte, s T, decimal bool) bool {
 	if decimal && len(s) != traceDigits {
 		return parseDecimal(id, s)
 	}
-	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X") {
+	if len(s) >= 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
 		s = s[2:]
 	}
-	if s == "" || len(s) > 2*len(id) {
+	if len(s) == 0 || len(s) > 2*len(id) {
 		return false
 	}
 	clear(id)
@@ -87,8 +102,8 @@ var hexDigits = func() (table [256]byte) {
 }()
 
 // parseDecimal parses a decimal number of at most 128 bits into id, big-endian and right-aligned.
-func parseDecimal(id []byte, s string) bool {
-	if s == "" || len(s) > 39 {
+func parseDecimal[T string | []byte](id []byte, s T) bool {
+	if len(s) == 0 || len(s) > 39 {
 		return false
 	}
 	var high, low uint64

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -67,9 +68,43 @@ func TestCanonical(t *testing.T) {
 	assert.False(t, Canonical(trace[1:]+"g", span))
 }
 
+func TestIs(t *testing.T) {
+	const hexSpan, decimalSpan = "00f067aa0ba902b7", "67667974448284343"
+	link, ok := Parse(trace, hexSpan, false)
+	require.True(t, ok)
+	for _, decimal := range []bool{false, true} {
+		for _, text := range []string{trace, "0x" + trace, strings.ToUpper(trace), trace[1:]} {
+			assert.True(t, Is(link.TraceID[:], text, decimal), text)
+			assert.True(t, Is(link.TraceID[:], []byte(text), decimal), text)
+		}
+		for _, text := range []string{hexSpan, "f067aa0ba902b7"} {
+			assert.True(t, Is(link.SpanID[:], text, decimal), text)
+			assert.False(t, Is(link.TraceID[:], text, decimal), text)
+		}
+		for _, text := range []string{"", "0", "0x", "main", trace + "0", trace[1:] + "g", decimalSpan + "0"} {
+			assert.False(t, Is(link.TraceID[:], text, decimal), text)
+			assert.False(t, Is(link.SpanID[:], text, decimal), text)
+		}
+		assert.Equal(t, decimal, Is(link.SpanID[:], decimalSpan, decimal))
+	}
+}
+
+func TestIsNumber(t *testing.T) {
+	low, ok := Parse("ff", "10", false)
+	require.True(t, ok)
+	assert.True(t, IsNumber(low.TraceID[:], 255))
+	assert.True(t, IsNumber(low.SpanID[:], 16))
+	assert.False(t, IsNumber(low.SpanID[:], 10))
+	long, ok := Parse("1"+strings.Repeat("0", 14)+"ff", "", false)
+	require.True(t, ok)
+	assert.False(t, IsNumber(long.TraceID[:], 255), "the upper half counts")
+}
+
 func TestParseTakesNoMemory(t *testing.T) {
 	raw, rawSpan := []byte(trace), []byte(span)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { Parse(string(raw), string(rawSpan), false) }))
+	link, _ := Parse(trace, span, false)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Is(link.TraceID[:], raw, true) }))
 }
 
 func hexOf(id []byte) string {
