@@ -131,7 +131,7 @@ func (t *decoding) addText(g *textGroup) {
 	e.link = t.textLink(trace, span)
 	t.addTextThread()
 	t.addRecordAttributes(func(key string, value pcommon.Value) bool {
-		return t.record.representedByText(key, value) || e.link != 0 && t.isLinkLabel(key)
+		return t.record.representedByText(key, value) || e.link != 0 && t.isInLink(e.link, key, value)
 	})
 	var values []int64
 	if t.record.hasAllocated {
@@ -167,9 +167,15 @@ func textOf(value pcommon.Value) string {
 	return attributevalue.Text(value)
 }
 
-func (t *decoding) isLinkLabel(key string) bool {
+// isInLink reports whether an attribute has an id of the link under one of its names, or a zero id, which says nothing.
+func (t *decoding) isInLink(index int32, key string, value pcommon.Value) bool {
 	for _, names := range t.opts.LinkLabels {
-		if key == names.Trace || key == names.Span {
+		isTrace, isSpan := key == names.Trace, key == names.Span && key != ""
+		if !isTrace && !isSpan {
+			continue
+		}
+		text, link := textOf(value), t.dict.LinkAt(index)
+		if isZeroID(text) || isTrace && spanlink.Is(link.TraceID[:], text, names.Decimal) || isSpan && spanlink.Is(link.SpanID[:], text, names.Decimal) {
 			return true
 		}
 	}

@@ -1,0 +1,79 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// TestTextLinkAttributes: only those attributes of a text record are left out that its link already has.
+func TestTextLinkAttributes(t *testing.T) {
+	trace, span := pcommon.TraceID{1, 2, 3}, pcommon.SpanID{4, 5}
+	ofRecord := func(trace pcommon.TraceID, span pcommon.SpanID) func(plog.LogRecord) {
+		return func(r plog.LogRecord) {
+			r.SetTraceID(trace)
+			r.SetSpanID(span)
+		}
+	}
+	none := func(plog.LogRecord) {}
+	for name, test := range map[string]struct {
+		record              func(plog.LogRecord)
+		attributes          map[string]any
+		options             []pprof.LinkLabels
+		wantTrace, wantSpan string
+		want                map[string]any
+	}{
+		"the same ids": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": trace.String(), "span_id": "0x405000000000000"},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{},
+		},
+		"another trace": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": someTrace, "span_id": span.String()},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"trace_id": someTrace},
+		},
+		"a span beside a trace without one": {
+			record: ofRecord(trace, pcommon.SpanID{}), attributes: map[string]any{"span_id": someSpan},
+			wantTrace: trace.String(), want: map[string]any{"span_id": someSpan},
+		},
+		"zeros": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": noTrace, "span_id": "0"},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{},
+		},
+		"a span that is none": {
+			record: none, attributes: map[string]any{"trace_id": someTrace, "span_id": "not-hex"},
+			wantTrace: someTrace, want: map[string]any{"span_id": "not-hex"},
+		},
+		"another pair": {
+			record: none, attributes: map[string]any{"trace_id": someTrace, "span_id": someSpan, "trace id": "255", "span id": int64(16)},
+			options:   []pprof.LinkLabels{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},
+			wantTrace: someTrace, wantSpan: someSpan, want: map[string]any{"trace id": "255", "span id": int64(16)},
+		},
+		"decimal": {
+			record: none, attributes: map[string]any{"trace id": "255", "span id": int64(16)},
+			options:   []pprof.LinkLabels{{Trace: "trace id", Span: "span id", Decimal: true}},
+			wantTrace: "000000000000000000000000000000ff", wantSpan: "0000000000000010", want: map[string]any{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRequest("java")
+			record := r.addText(oneFrame)
+			test.record(record)
+			for key, value := range test.attributes {
+				assert.NoError(t, record.Attributes().PutEmpty(key).FromRaw(value))
+			}
+			pd, _ := mustDecode(t, r.logs, Options{LinkLabels: test.options})
+			s := onlySample(t, pd)
+			link := pd.Dictionary().LinkTable().At(int(s.LinkIndex()))
+			assert.Equal(t, test.wantTrace, link.TraceID().String())
+			assert.Equal(t, test.wantSpan, link.SpanID().String())
+			assert.Equal(t, test.want, attributesOf(pd, s.AttributeIndices()))
+		})
+	}
+}
