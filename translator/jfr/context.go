@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // spanContext has the fields of an event that identify its span. Pyroscope's agents write them.
@@ -33,26 +34,44 @@ const (
 // addContext adds the attributes of a context to those of the sample, and returns the index of its link, or 0. The ids of the event
 // take precedence over ids in its labels.
 func (t *decoding) addContext(c *spanContext) (link int32) {
+	var ids dictionary.Link
+	if c.traceHigh != 0 || c.traceLow != 0 {
+		binary.BigEndian.PutUint64(ids.TraceID[:8], c.traceHigh)
+		binary.BigEndian.PutUint64(ids.TraceID[8:], c.traceLow)
+		binary.BigEndian.PutUint64(ids.SpanID[:], c.span)
+	}
 	if labels := t.labels.contexts[c.context]; labels != nil {
 		if !labels.done {
 			t.translateLabels(labels)
 		}
 		t.attributes = append(t.attributes, labels.attributes...)
-		link = labels.link
+		if ids == (dictionary.Link{}) {
+			ids = labels.link
+		} else if ids != labels.link {
+			t.addLinkLabels(labels)
+		}
 	}
-	if c.traceHigh != 0 || c.traceLow != 0 {
-		var l dictionary.Link
-		binary.BigEndian.PutUint64(l.TraceID[:8], c.traceHigh)
-		binary.BigEndian.PutUint64(l.TraceID[8:], c.traceLow)
-		binary.BigEndian.PutUint64(l.SpanID[:], c.span)
-		link = t.addLink(l)
-	} else if c.span != 0 {
+	if ids != (dictionary.Link{}) {
+		link = t.addLink(ids)
+	}
+	if c.traceHigh == 0 && c.traceLow == 0 && c.span != 0 {
 		t.addAttribute(attributeProfileID, hex.AppendEncode(nil, binary.BigEndian.AppendUint64(nil, c.span)))
 	}
 	if name := t.labels.strings[c.name]; c.name != 0 && len(name) > 0 {
 		t.addAttribute(attributeSpanName, name)
 	}
 	return link
+}
+
+// addLinkLabels adds the labels that the link of a context replaces as attributes, for a sample that has another link.
+func (t *decoding) addLinkLabels(c *labelContext) {
+	if !c.replaced {
+		return
+	}
+	for _, name := range []string{canonicalLabels.Trace, canonicalLabels.Span} {
+		_, value := t.label(c, name)
+		t.addAttribute(name, []byte(value))
+	}
 }
 
 func (t *decoding) addLink(l dictionary.Link) int32 {
@@ -93,7 +112,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 	own := t.attributes
 	t.attributes = c.attributes[:0:0]
 	link, trace, span := t.linkOf(c)
-	c.link = link
+	c.link, c.replaced = link, trace >= 0
 	for i, l := range c.labels {
 		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
 		if i == trace || i == span || len(key) == 0 || isThreadAttribute(key) {
@@ -118,22 +137,25 @@ func isThreadAttribute(key []byte) bool {
 	}
 }
 
-// linkOf returns the index of the link in the labels of a context, or 0. trace and span are the positions of labels that the link
-// replaces, or -1 if they stay attributes.
-func (t *decoding) linkOf(c *labelContext) (link int32, trace, span int) {
-	for i, names := range t.opts.LinkLabels {
+// canonicalLabels are the names of the labels that a link can replace: an Encoder restores them.
+var canonicalLabels = pprof.DefaultLinkLabels()[0]
+
+// linkOf returns the link in the labels of a context. trace and span are the positions of labels that the link replaces, or -1 if
+// they stay attributes.
+func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, trace, span int) {
+	for _, names := range t.opts.LinkLabels {
 		trace, traceID := t.label(c, names.Trace)
 		span, spanID := t.label(c, names.Span)
 		found, ok := spanlink.Parse(traceID, spanID, names.Decimal)
 		if trace < 0 || !ok {
 			continue
 		}
-		if i > 0 || !spanlink.Canonical(traceID, spanID) || found.SpanID == (pcommon.SpanID{}) {
+		if names != canonicalLabels || !spanlink.Canonical(traceID, spanID) || found.SpanID == (pcommon.SpanID{}) {
 			trace, span = -1, -1
 		}
-		return t.addLink(found), trace, span
+		return found, trace, span
 	}
-	return 0, -1, -1
+	return dictionary.Link{}, -1, -1
 }
 
 // maxIDText is a length in bytes that no text of an id exceeds.

@@ -6,6 +6,7 @@ package jfr
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
 )
 
@@ -23,9 +24,11 @@ type labels struct {
 type labelContext struct {
 	// labels has the ids of names and values in labels.strings.
 	labels [][2]uint64
-	// done says that link and attributes are set.
-	done       bool
-	link       int32
+	// done says that the fields below are set.
+	done bool
+	// link is the link in the labels, or the zero value. replaced says that attributes has no labels for it.
+	link       dictionary.Link
+	replaced   bool
 	attributes []int32
 }
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -58,7 +59,16 @@ func TestLabels(t *testing.T) {
 		"Datadog's":      {labels: map[string]string{"trace id": trace, "span id": "10"}, want: "span id=10 trace id=" + trace + " | " + trace + "/000000000000000a"},
 		"no ids":         {labels: map[string]string{"trace_id": "main", "span_id": span}, want: "span_id=" + span + " trace_id=main |"},
 		"of the event":   {labels: map[string]string{"a": "b"}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: "a=b | 00000000000000000000000000000001/0000000000000002"},
-		"of both":        {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: " | 00000000000000000000000000000001/0000000000000002"},
+		"of both":        {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: "span_id=" + span + " trace_id=" + trace + " | 00000000000000000000000000000001/0000000000000002"},
+		"of both, equal": {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceHigh: 0x0af7651916cd43dd, TraceLow: 0x8448eb211c80319c, Span: 0xb7ad6b7169203331}, want: " | " + trace + "/" + span},
+		"other names": {
+			labels: map[string]string{"tid": trace, "sid": span}, opts: Options{LinkLabels: []pprof.LinkLabels{{Trace: "tid", Span: "sid"}}},
+			want: "sid=" + span + " tid=" + trace + " | " + trace + "/" + span,
+		},
+		"the default names, second": {
+			labels: map[string]string{"trace_id": trace, "span_id": span}, opts: Options{LinkLabels: []pprof.LinkLabels{{Trace: "tid", Span: "sid"}, {Trace: "trace_id", Span: "span_id"}}},
+			want: " | " + trace + "/" + span,
+		},
 		"a profile id":   {labels: map[string]string{"a": "b"}, context: jfrtest.Context{Span: 2}, want: "a=b profile_id=0000000000000002 |"},
 		"name of a span": {labels: map[string]string{"a": "GET /"}, context: jfrtest.Context{Name: 2}, want: "a=GET / span_name=GET / |"},
 		"a thread":       {labels: map[string]string{"thread.name": "x", "thread_name": "y"}, want: "thread_name=y |"},
@@ -73,12 +83,29 @@ func TestLabels(t *testing.T) {
 			r.ExecutionSample(1000, 0, r.Stack(false), 0, jfrtest.Context{Context: 2})
 			pd, _, err := NewDecoder(test.opts).Decode(r.Bytes(), Source{Labels: snapshotOf(test.labels)})
 			require.NoError(t, err)
+			require.NoError(t, profiletest.Check(pd))
 			samples := samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start)
 			got := strings.TrimSuffix(strings.TrimPrefix(samples[0], " | "), " | 1@0")
 			assert.Equal(t, test.want, strings.TrimSuffix(got, " "))
 			assert.Equal(t, " |  | | 1@0", samples[1], "another context")
 		})
 	}
+}
+
+// TestOneContextWithAndWithoutOwnIDs: a context makes its link where an event has no ids, and attributes where it has others.
+func TestOneContextWithAndWithoutOwnIDs(t *testing.T) {
+	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	r := jfrtest.New()
+	r.ExecutionSample(1000, 0, r.Stack(false), 0, jfrtest.Context{Context: 1})
+	r.ExecutionSample(1000, 0, r.Stack(false), 0, jfrtest.Context{Context: 1, TraceLow: 1, Span: 2})
+	snapshot := snapshotOf(map[string]string{"trace_id": trace, "span_id": span, "a": "b"})
+	pd, _, err := NewDecoder(Options{}).Decode(r.Bytes(), Source{Labels: snapshot})
+	require.NoError(t, err)
+	require.NoError(t, profiletest.Check(pd))
+	assert.Equal(t, []string{
+		" | a=b | " + trace + "/" + span + " | 1@0",
+		" | a=b span_id=" + span + " trace_id=" + trace + " | 00000000000000000000000000000001/0000000000000002 | 1@0",
+	}, samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start))
 }
 
 // TestBadLabels checks the errors for labels that cannot be read.
