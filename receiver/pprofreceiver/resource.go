@@ -105,10 +105,10 @@ func unescape(parameter string) (name, value string, err error) {
 }
 
 // setFromLabels sets the labels that a client sends with its profiles as resource attributes. names maps labels to the
-// attributes of the semantic conventions. Labels for the server are left out, except the one with the name of the
-// profile.
+// attributes of the semantic conventions, which have one value: the last label counts. Other labels that occur with several
+// values become an array. Labels for the server are left out, except the one with the name of the profile.
 func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]string) {
-	for _, l := range labels {
+	for i, l := range labels {
 		switch name, known := names[l.Name]; {
 		case l.Value == "":
 		case l.Name == nameLabel:
@@ -116,8 +116,33 @@ func setFromLabels(source *pprof.Source, labels []label.Label, names map[string]
 		case label.Transport(l.Name):
 		case known:
 			source.Resource.PutStr(name, l.Value)
+		case l.Name != attributeServiceName && hasValue(labels[:i], l.Name):
+			addToArray(source.Resource, l.Name, l.Value)
 		default:
 			source.Resource.PutStr(l.Name, l.Value)
 		}
 	}
+}
+
+// hasValue reports whether there is a label with this name and a value.
+func hasValue(labels []label.Label, name string) bool {
+	return slices.ContainsFunc(labels, func(l label.Label) bool { return l.Name == name && l.Value != "" })
+}
+
+// addToArray adds a value to those of an attribute, unless it is one of them.
+func addToArray(resource pcommon.Map, name, value string) {
+	known, _ := resource.GetOrPutEmpty(name)
+	if known.Type() == pcommon.ValueTypeStr {
+		first := known.Str()
+		if first == value {
+			return
+		}
+		known.SetEmptySlice().AppendEmpty().SetStr(first)
+	}
+	for _, other := range known.Slice().All() {
+		if other.Str() == value {
+			return
+		}
+	}
+	known.Slice().AppendEmpty().SetStr(value)
 }
