@@ -44,8 +44,10 @@ func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profile
 		Samples:       stats.Events,
 		OTLPSamples:   stats.Samples,
 		Repairs: pprof.Repairs{
-			InvalidUTF8: stats.Repairs.InvalidUTF8,
-			NoFunction:  stats.Repairs.NoMethod,
+			InvalidUTF8:  stats.Repairs.InvalidUTF8,
+			NoFunction:   stats.Repairs.NoMethod,
+			NoStack:      stats.Repairs.NoStack,
+			InvalidTimes: stats.Repairs.InvalidTimes,
 		},
 	}, err
 }

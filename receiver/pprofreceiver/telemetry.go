@@ -38,6 +38,8 @@ var repairKinds = []struct {
 	{"no_function", func(r *pprof.Repairs) int { return r.NoFunction }},
 	{"negative_time", func(r *pprof.Repairs) int { return r.NegativeTimes }},
 	{"first_string", func(r *pprof.Repairs) int { return r.FirstString }},
+	{"no_stack", func(r *pprof.Repairs) int { return r.NoStack }},
+	{"invalid_time", func(r *pprof.Repairs) int { return r.InvalidTimes }},
 }
 
 // apiMetrics has the metrics for one value of the attribute api. Its attribute sets are created once.

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -78,4 +79,16 @@ func TestRepairsOfPayload(t *testing.T) {
 	body := append(plain(t, cpuProfile(1)), 0xf8, 0x07, 1) // Field 127, a varint.
 	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", body).status)
 	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", map[string]int64{"unknown_field": 1}), anyTime...)
+}
+
+// TestRepairsOfRecording: what was missing or wrong in a recording is counted.
+func TestRepairsOfRecording(t *testing.T) {
+	r := run(t, nil)
+	recording := jfrtest.New()
+	recording.Header = jfrtest.Header{StartNanos: 5e9, StartTicks: 7e9, TicksPerSecond: 1e9}
+	recording.ExecutionSample(7e9, 0, 6, 0, jfrtest.Context{}) // Stack 6 does not exist.
+	recording.ExecutionSample(7e9, 0, 6, 0, jfrtest.Context{})
+	recording.ExecutionSample(1e9, 0, recording.Stack(false), 0, jfrtest.Context{}) // Before 1970.
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", recording.Bytes()).status)
+	metadatatest.AssertEqualReceiverPprofRepairs(t, r.telemetry, points("kind", map[string]int64{"no_stack": 2, "invalid_time": 1}), anyTime...)
 }

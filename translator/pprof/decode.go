@@ -71,6 +71,10 @@ type Repairs struct {
 	NegativeTimes int
 	// FirstString counts payloads whose string table does not begin with the empty string.
 	FirstString int
+	// NoStack counts events whose stack is missing, InvalidTimes those whose time no timestamp can have. Only formats with
+	// events have them, such as JFR.
+	NoStack      int
+	InvalidTimes int
 }
 
 // Decoder translates pprof payloads to OTLP profiles. It is safe for concurrent use.
