@@ -39,7 +39,7 @@ var charts = map[string]string{
 	"gateway without scaling":  "{autoscaling: {enabled: false}}",
 	"agents":                   "{agent: {enabled: true, tolerations: [{operator: Exists}]}}",
 	"kafka":                    "{kafka: {enabled: true}}",
-	"kafka behind agents":      "{kafka: {enabled: true}, agent: {enabled: true}}",
+	"kafka behind agents":      "{kafka: {enabled: true, brokers: 'one.kafka.svc:9092,two.kafka.svc:9093'}, agent: {enabled: true}}",
 	"with monitoring and more": "{monitoring: {dashboard: {enabled: true}, alerts: {enabled: true, labels: {role: alerts}}}, gateway: {storageClass: fast, config: {processors: {memory_limiter: {check_interval: 2s}}}}}",
 }
 

@@ -89,23 +89,28 @@ func (c collector) listens(t *testing.T) []int {
 	return ports
 }
 
-// sendsTo returns the ports of destinations.
+// sendsTo returns the ports of destinations. The Collector splits a text for a list of brokers, but not an element of that list.
 func (c collector) sendsTo(t *testing.T) []int {
 	t.Helper()
 	var ports []int
 	walk(nil, c, func(path []string, value any) {
 		last := path[len(path)-1]
 		isBroker := len(path) > 1 && path[len(path)-2] == "brokers"
-		if !isBroker && (last != "endpoint" || !c.isDestination(path)) {
+		if last != "brokers" && !isBroker && (last != "endpoint" || !c.isDestination(path)) {
 			return
 		}
-		address := value.(string)
-		if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
-			address = parsed.Host
+		addresses := []string{value.(string)}
+		if last == "brokers" {
+			addresses = strings.Split(addresses[0], ",")
 		}
-		_, port, err := net.SplitHostPort(address)
-		require.NoError(t, err, strings.Join(path, "/"))
-		ports = append(ports, number(t, port))
+		for _, address := range addresses {
+			if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
+				address = parsed.Host
+			}
+			_, port, err := net.SplitHostPort(address)
+			require.NoError(t, err, strings.Join(path, "/"))
+			ports = append(ports, number(t, port))
+		}
 	})
 	return ports
 }
