@@ -223,6 +223,7 @@ func (r rendered) assertServices(t *testing.T) {
 			}
 		}
 		assert.NotZero(t, pods, "the Service %s has no pods", service.Name)
+		assertAffinity(t, service.Spec)
 	}
 	for _, w := range r.workloads {
 		for _, port := range w.container(t).Ports {
@@ -232,6 +233,18 @@ func (r rendered) assertServices(t *testing.T) {
 	for _, set := range all[*appsv1.StatefulSet](r) {
 		assert.True(t, has[*corev1.Service](r, set.Spec.ServiceName))
 	}
+}
+
+// assertAffinity: a Service that leads a sender to the same pod does so for less than the 5 minutes of max_connection_age. The default
+// is three hours after the last connection: new pods would get no load.
+func assertAffinity(t *testing.T, service corev1.ServiceSpec) {
+	t.Helper()
+	if service.SessionAffinity != corev1.ServiceAffinityClientIP {
+		assert.Nil(t, service.SessionAffinityConfig, "the API server refuses it")
+		return
+	}
+	require.NotNil(t, service.SessionAffinityConfig)
+	assert.Equal(t, int32(60), *service.SessionAffinityConfig.ClientIP.TimeoutSeconds)
 }
 
 // assertScaling: what scales and what protects refers to workloads that are there.
