@@ -41,6 +41,8 @@ type Exporter struct {
 	// queued. It is only a part of the budget, so that the rest stays free for requests that are being processed.
 	inMemory bool
 	queued   *budget.Budget
+	// retries reports whether exporterhelper calls the consumer again with a request that failed.
+	retries bool
 	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
 	waits bool
 	// drainTime is how long Shutdown processes the queue. Then drained ends.
@@ -53,6 +55,10 @@ type Exporter struct {
 
 // errShutdown is the error of requests that are left in a queue in memory.
 var errShutdown = errors.New("the exporter is shutting down")
+
+// errQueueFull is the error of a request for which the part of the memory budget that a queue in memory has is in use. It does not
+// wrap [budget.ErrExhausted]: the destination is too slow or unavailable, and more memory would not help for long.
+var errQueueFull = errors.New("sending_queue is full")
 
 // Settings are the settings that differ between exporters.
 type Settings struct {
@@ -73,7 +79,7 @@ type Settings struct {
 
 // NewExporter returns an exporter that uses exporterhelper for timeout, queue and retry.
 func NewExporter(ctx context.Context, set exporter.Settings, cfg component.Config, s Settings) (e *Exporter, err error) {
-	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime}
+	e = &Exporter{consume: s.Consume, timeout: s.Timeout.Timeout, telemetry: s.Telemetry, drainTime: s.DrainTime, retries: s.Retry.Enabled}
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
@@ -175,7 +181,10 @@ func (e *Exporter) hold(ctx context.Context, pd pprofile.Profiles) (h heldMemory
 	bytes := messagememory.AtMost(pd)
 	if e.inMemory && bytes <= e.queued.Size() {
 		if h.queued, err = e.queued.Reserve(ctx, bytes); err != nil {
-			return h, fmt.Errorf("requests in the queue use their part of the memory budget: %w", err)
+			if errors.Is(err, budget.ErrExhausted) {
+				err = fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, e.queued.Size())
+			}
+			return h, err
 		}
 	}
 	if h.memory = budget.FromContext(ctx).Take(bytes); h.memory == nil {
@@ -199,15 +208,15 @@ func returnMemory(ctx context.Context, held *budget.Reservation) {
 }
 
 // consumer returns the function that exporterhelper calls with each request. For a queue in memory, it releases the
-// reservations of a request after success or a permanent error. A request that is retried keeps them. If exporterhelper
-// gives up retrying, the garbage collector releases them.
+// reservations of a request after success or an error that is not retried. A request that is retried keeps them. If
+// exporterhelper gives up retrying, the garbage collector releases them.
 func (e *Exporter) consumer() func(context.Context, pprofile.Profiles) error {
 	if !e.inMemory {
 		return e.consume
 	}
 	return func(ctx context.Context, pd pprofile.Profiles) error {
 		err := e.consumeUntilDrained(ctx, pd)
-		if h, found := ctx.Value(heldKey{}).(heldMemory); found && (err == nil || consumererror.IsPermanent(err)) {
+		if h, found := ctx.Value(heldKey{}).(heldMemory); found && (err == nil || !e.retries || consumererror.IsPermanent(err)) {
 			h.queued.Release()
 			h.memory.Release()
 		}

@@ -5,7 +5,9 @@ package delivery_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -27,9 +30,7 @@ import (
 // for values of 0. All is free again once the request was exported.
 func TestHeldMemory(t *testing.T) {
 	const values = 1 << 16
-	pd := pprofile.NewProfiles()
-	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
-	sample.Values().FromRaw(make([]int64, values))
+	pd := message(8 * values)
 	memory := budget.New(64<<20, time.Second)
 	held := make(chan int64, 1)
 	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
@@ -55,9 +56,7 @@ func TestHeldMemory(t *testing.T) {
 // until the queue has exported it.
 func TestSenderLeaves(t *testing.T) {
 	const bytes = 1 << 20
-	pd := pprofile.NewProfiles()
-	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
-	sample.Values().FromRaw(make([]int64, bytes/8))
+	pd := message(bytes)
 	queue := options.NewDefaultQueue()
 	queue.Get().WaitForResult = true
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -90,4 +89,63 @@ func TestSenderLeaves(t *testing.T) {
 		runtime.GC()
 		return used() == 0
 	}, deliverytest.Patience, 10*time.Millisecond)
+}
+
+// message returns a message whose values take this many bytes of memory.
+func message(bytes int) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+	sample.Values().FromRaw(make([]int64, bytes/8))
+	return pd
+}
+
+// TestQueueIsFull: while the destination is away, the requests in the queue use a quarter of the budget. The error for another one is
+// retryable. It is not that of an exhausted budget, for which a receiver would ask the operator for more memory.
+func TestQueueIsFull(t *testing.T) {
+	const size = 1 << 20
+	end := make(chan struct{})
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+		Queue: options.NewDefaultQueue(), Retry: configretry.NewDefaultBackOffConfig(), DrainTime: time.Minute,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			<-end
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	memory := budget.New(64*size, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
+	accepted := 0
+	for err == nil && accepted < 64 {
+		if err = e.ConsumeProfiles(t.Context(), message(size)); err == nil {
+			accepted++
+		}
+	}
+	require.ErrorContains(t, err, "sending_queue is full: its requests use their part of the memory budget, 16777216 bytes")
+	require.NotErrorIs(t, err, budget.ErrExhausted)
+	assert.False(t, consumererror.IsPermanent(err))
+	assert.Greater(t, accepted, 4)
+	used, _ := memory.Used()
+	assert.LessOrEqual(t, used, int64(16*size))
+	close(end)
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ = memory.Used()
+	assert.Zero(t, used)
+}
+
+// TestWithoutRetries: a request that failed and is not retried is lost. Its memory is free at once, without a garbage collection.
+func TestWithoutRetries(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+		Queue: options.NewDefaultQueue(), DrainTime: time.Second,
+		Consume: func(context.Context, pprofile.Profiles) error { return errors.New("the destination is away") },
+	})
+	require.NoError(t, err)
+	memory := budget.New(64<<20, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
+	for range 20 {
+		require.NoError(t, e.ConsumeProfiles(t.Context(), message(1<<10)))
+	}
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ := memory.Used()
+	assert.Zero(t, used)
 }
