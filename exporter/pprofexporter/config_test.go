@@ -129,6 +129,7 @@ func TestConfigRefuses(t *testing.T) {
 		"negative timeout":                         "timeout value must be greater than or equal to 0",
 		"empty queue":                              "`queue_size` must be positive",
 		"queue of few bytes":                       "sending_queue::queue_size is in bytes and must be at least 1048576, is 1000",
+		"batch of the queue":                       "sending_queue::batch is not supported: use batch of the processor profile_deduplicator",
 		"no bytes of pprofs":                       "max_pprof_bytes must be above 0, is 0",
 	}
 	for entry, want := range wants {

@@ -82,6 +82,7 @@ func TestConfigRefuses(t *testing.T) {
 		"no trace label":            "link_labels::trace must not be empty",
 		"no bytes of pprofs":        "max_pprof_bytes must be above 0, is 0",
 		"queue of few bytes":        "sending_queue::queue_size is in bytes and must be at least 1048576, is 1000",
+		"batch of the queue":        "sending_queue::batch is not supported: use batch of the processor profile_deduplicator",
 		"time without a unit":       "max_age is 30ns, which is less than 1ms",
 	}
 	for entry, want := range wants {

@@ -1,0 +1,30 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package options
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/featuregate"
+)
+
+// TestNoBatch: the gate of exporterhelper that makes a batch the default changes nothing here, where it would be refused.
+func TestNoBatch(t *testing.T) {
+	const gate = "pkg.exporterhelper.queueBatchEnabled"
+	without := NewDefaultQueue()
+	require.NoError(t, featuregate.GlobalRegistry().Set(gate, true))
+	defer func() { require.NoError(t, featuregate.GlobalRegistry().Set(gate, false)) }()
+	with := NewDefaultQueue()
+	assert.Equal(t, without, with)
+	require.NoError(t, ValidateQueue(with))
+
+	queue := with.Get()
+	queue.Batch.GetOrInsertDefault()
+	queue.QueueSize = 1
+	err := ValidateQueue(with)
+	require.ErrorContains(t, err, "sending_queue::batch is not supported")
+	assert.ErrorContains(t, err, "queue_size is in bytes", "one error names all faults")
+}
