@@ -1,0 +1,147 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/prometheus/prometheus/tsdb/chunks"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// evaluation is the expression of an alert after 15 minutes of samples, one in 30 seconds. _x25 is 25 times no sample.
+type evaluation struct {
+	alert  string
+	series []string
+	fires  bool
+}
+
+const (
+	queue   = `otelcol_exporter_queue_capacity{job="j", instance="i", exporter="e", data_type="profiles"} 100x40`
+	running = `otelcol_process_uptime{job="j", instance="i"} 0+30x40`
+)
+
+// evaluations by what they show.
+var evaluations = map[string]evaluation{
+	"the first loss": {"ProfilesLost", []string{
+		queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e", error_permanent="true"} _x25 7x15`,
+	}, true},
+	"another loss": {"ProfilesLost", []string{queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 0+1x40`}, true},
+	"an old loss":  {"ProfilesLost", []string{queue, `otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 7x40`}, false},
+	"the sender got the error": {"ProfilesLost", []string{
+		`otelcol_exporter_send_failed_profile_samples{job="j", instance="i", exporter="e"} 0+1x40`, strings.Replace(queue, `"e"`, `"another"`, 1),
+	}, false},
+	"the first loss of a batch":       {"ProfilesLostInBatches", []string{`otelcol_processor_profile_deduplicator_lost_profiles{job="j", instance="i", reason="refused"} _x25 7x15`}, true},
+	"the first refusal of pprof":      {"ProfilesRejectedByTheDestination", []string{`otelcol_exporter_pprof_profiles_refused{job="j", instance="i", exporter="e", reason="invalid"} _x25 7x15`}, true},
+	"the first refusal of the pages":  {"ProfilesRejectedByTheDestination", []string{`otelcol_exporter_profile_view_profiles_refused{job="j", instance="i", exporter="e", reason="invalid"} _x25 7x15`}, true},
+	"the first failure of a disk":     {"ProfilesCannotBeWritten", []string{`otelcol_exporter_pprof_write_failures{job="j", instance="i", exporter="e", reason="full"} _x28 1x12`}, true},
+	"an old failure of a disk":        {"ProfilesCannotBeWritten", []string{`otelcol_exporter_pprof_write_failures{job="j", instance="i", exporter="e", reason="full"} _x20 1x20`}, false},
+	"the first id that was forgotten": {"RepeatedUploadsMayPass", []string{`otelcol_processor_profile_deduplicator_evicted_ids{job="j", instance="i"} _x25 7x15`}, true},
+	"a tenant at its limit": {"GatewayOverloaded", []string{
+		`otelcol_receiver_pprof_refusals{job="j", instance="i", reason="tenant_busy"} 0+10x40`, `otelcol_receiver_pprof_payloads{job="j", instance="i"} 0+20x40`,
+	}, true},
+	"no memory": {"GatewayOverloaded", []string{
+		`otelcol_receiver_pprof_refusals{job="j", instance="i", reason="memory_budget"} 0+10x40`, `otelcol_receiver_pprof_payloads{job="j", instance="i"} 0+20x40`,
+	}, true},
+	"no memory for OTLP":        {"OTLPRequestsRefused", []string{`otelcol_extension_memory_budget_refusals{job="j", instance="i", reason="exhausted"} 0+10x40`}, true},
+	"broken uploads":            {"UploadsRefused", []string{`otelcol_receiver_pprof_refusals{job="j", api="pprof", reason="malformed"} 0+10x40`}, true},
+	"traces of Datadog":         {"UploadsRefused", []string{`otelcol_receiver_pprof_refusals{job="j", api="unknown", reason="unknown_path"} 0+10x40`}, false},
+	"a gateway that runs":       {"GatewayAway", []string{running, `up{job="otelpprof"} 1x40`}, false},
+	"a gateway without answers": {"GatewayAway", []string{running, `up{job="otelpprof"} 0x40`}, true},
+	"a gateway that was removed": {"GatewayAway", []string{
+		`otelcol_process_uptime{job="j", instance="i"} 0+30x10`, `up{job="otelpprof"} 1x10`,
+	}, true},
+}
+
+// TestAlertsFire: the alerts fire for what they are for, and not for anything else.
+func TestAlertsFire(t *testing.T) {
+	groups, errs := rulefmt.Parse([]byte(read(t, "deploy/monitoring/alerts.yaml")), false)
+	require.Empty(t, errs)
+	expressions := map[string]string{}
+	for _, group := range groups.Groups {
+		for _, rule := range group.Rules {
+			expressions[rule.Alert] = rule.Expr
+		}
+	}
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute})
+	defer func() { assert.NoError(t, engine.Close()) }()
+	for name, tt := range evaluations {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, expressions, tt.alert)
+			query, err := engine.NewInstantQuery(t.Context(), stored(t, tt.series), nil, expressions[tt.alert], time.Unix(0, 0).Add(15*time.Minute))
+			require.NoError(t, err)
+			defer query.Close()
+			found, err := query.Exec(t.Context()).Vector()
+			require.NoError(t, err)
+			assert.Equal(t, tt.fires, len(found) > 0, "%v", found)
+		})
+	}
+}
+
+// sample is a value of a series.
+type sample struct {
+	at    int64
+	value float64
+}
+
+func (s sample) T() int64                    { return s.at }
+func (s sample) F() float64                  { return s.value }
+func (sample) H() *histogram.Histogram       { return nil }
+func (sample) FH() *histogram.FloatHistogram { return nil }
+func (sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
+func (s sample) Copy() chunks.Sample         { return s }
+
+// seriesSet is the result of a query of the storage.
+type seriesSet struct {
+	series []storage.Series
+	at     int
+}
+
+func (s *seriesSet) Next() bool                      { s.at++; return s.at < len(s.series) }
+func (s *seriesSet) At() storage.Series              { return s.series[s.at] }
+func (*seriesSet) Err() error                        { return nil }
+func (*seriesSet) Warnings() annotations.Annotations { return nil }
+
+// stored returns a storage with series in the notation of Prometheus' tests, with a sample in 30 seconds from 0 on.
+func stored(t *testing.T, texts []string) storage.Queryable {
+	t.Helper()
+	var all []storage.Series
+	for _, text := range texts {
+		name, values, err := parser.ParseSeriesDesc(text)
+		require.NoError(t, err, text)
+		var samples []chunks.Sample
+		for i, value := range values {
+			if !value.Omitted {
+				samples = append(samples, sample{int64(i) * 30_000, value.Value})
+			}
+		}
+		all = append(all, storage.NewListSeries(name, samples))
+	}
+	return &storage.MockQueryable{MockQuerier: &storage.MockQuerier{
+		SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+			found := &seriesSet{at: -1}
+			for _, series := range all {
+				matches := true
+				for _, matcher := range matchers {
+					matches = matches && matcher.Matches(series.Labels().Get(matcher.Name))
+				}
+				if matches {
+					found.series = append(found.series, series)
+				}
+			}
+			return found
+		},
+	}}
+}
