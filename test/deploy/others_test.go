@@ -109,6 +109,7 @@ type customResource struct {
 			corev1.ServicePort `json:",inline"`
 		} `json:"ports"`
 		Resources                     corev1.ResourceRequirements    `json:"resources"`
+		Lifecycle                     corev1.Lifecycle               `json:"lifecycle"`
 		TerminationGracePeriodSeconds int64                          `json:"terminationGracePeriodSeconds"`
 		PodSecurityContext            corev1.PodSecurityContext      `json:"podSecurityContext"`
 		SecurityContext               corev1.SecurityContext         `json:"securityContext"`
@@ -134,6 +135,8 @@ func TestCustomResource(t *testing.T) {
 	assert.Equal(t, "OpenTelemetryCollector", resource.Kind)
 	spec := resource.Spec
 	assert.Equal(t, gate, "--feature-gates="+spec.Args["feature-gates"])
+	require.NotNil(t, spec.Lifecycle.PreStop)
+	assert.EqualValues(t, 5, spec.Lifecycle.PreStop.Sleep.Seconds)
 	assert.True(t, has[*corev1.ServiceAccount](render(t, "base"), spec.ServiceAccount))
 
 	w := workload{name: "operator", claims: spec.VolumeClaimTemplates}

@@ -47,6 +47,8 @@ func (r rendered) assertFits(t *testing.T) {
 			w.assertProbes(t, c)
 			w.assertBounds(t, c)
 			w.assertRestricted(t)
+			w.assertToken(t, c)
+			w.assertStops(t)
 			assert.True(t, covered(w.selector, w.template.Labels), "the selector misses its own pods")
 			assert.True(t, has[*corev1.ServiceAccount](r, w.template.Spec.ServiceAccountName))
 		})
@@ -204,6 +206,30 @@ func (w workload) assertRestricted(t *testing.T) {
 	require.NotNil(t, security.ReadOnlyRootFilesystem)
 	assert.True(t, *security.ReadOnlyRootFilesystem)
 	assert.Equal(t, user, int(*w.template.Spec.SecurityContext.RunAsUser))
+}
+
+// assertToken: only a pod that uses the API server has a token for it. kubernetes_access checks what that token allows.
+func (w workload) assertToken(t *testing.T, c collector) {
+	t.Helper()
+	_, uses := c["extensions"].(map[string]any)["kubernetes_access"]
+	mounts := w.template.Spec.AutomountServiceAccountToken
+	assert.Equal(t, uses, mounts == nil || *mounts)
+}
+
+// assertStops: a pod that receives waits until no Service leads to it, and has time for that and for its shutdown.
+func (w workload) assertStops(t *testing.T) {
+	t.Helper()
+	container := w.container(t)
+	receives := slices.ContainsFunc(container.Ports, func(port corev1.ContainerPort) bool { return port.Name == "pprof" })
+	if !receives {
+		assert.Nil(t, container.Lifecycle)
+		return
+	}
+	require.NotNil(t, container.Lifecycle)
+	require.NotNil(t, container.Lifecycle.PreStop)
+	require.NotNil(t, container.Lifecycle.PreStop.Sleep)
+	assert.EqualValues(t, 5, container.Lifecycle.PreStop.Sleep.Seconds)
+	assert.GreaterOrEqual(t, *w.template.Spec.TerminationGracePeriodSeconds, int64(30))
 }
 
 // assertServices: each has pods, and each port of it leads to one of theirs.

@@ -45,8 +45,8 @@ metadata:
     checksum/config: {{ sha256sum $files }}
 spec:
   serviceAccountName: {{ include "otelcol-pprof.name" .root }}{{ if eq .component "agent" }}-agent{{ end }}
-  {{- if eq .component "agent" }}
-  automountServiceAccountToken: false
+  {{- if has .file (list "agent" "back") }}
+  automountServiceAccountToken: false # without k8s_attributes, or with passthrough, it does not use the API server
   {{- end }}
   terminationGracePeriodSeconds: 60
   securityContext:
@@ -103,6 +103,11 @@ spec:
         {{- end }}
         - {name: health, containerPort: 13133}
         - {name: metrics, containerPort: 8888}
+      {{- if .receives }}
+      lifecycle:
+        preStop:
+          sleep: {seconds: 5} # no Service leads here any more when the receivers stop: clients that never retry lose nothing
+      {{- end }}
       startupProbe:
         httpGet: {path: /, port: health}
         periodSeconds: 2
