@@ -48,8 +48,11 @@ func (s *server) readPprof(ctx context.Context, r *http.Request, payloads *batch
 // queryFormat returns the format that the query names. If the format has no sample type, the query can name it, too.
 func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFormat, error) {
 	name := query.Get(queryFormat)
-	if name == "" || name == formatPprof {
+	switch name {
+	case "", formatPprof:
 		return s.pprof, nil
+	case formatJFR:
+		return s.intake.jfrFormat(nil, 0), nil
 	}
 	if named := query.Get(querySampleType); named != "" {
 		if err := label.Check(querySampleType, named); err != nil {
@@ -64,5 +67,5 @@ func (s *server) queryFormat(source *pprof.Source, query url.Values) (payloadFor
 	if format := s.intake.textFormat(name, 0); format != nil {
 		return format, nil
 	}
-	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s are", name, formatPprof, textFormats)
+	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, textFormats)
 }

@@ -35,7 +35,7 @@ func (s *server) ingestFormat(source *pprof.Source, query url.Values, contentTyp
 	if format := s.intake.textFormat(name, period); format != nil {
 		return format, nil
 	}
-	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s are", name, formatPprof, textFormats)
+	return nil, refuse(classUnknownFormat, "format %.32q is not supported, only %s, %s, %s are", name, formatPprof, formatJFR, textFormats)
 }
 
 // setFromCounts sets the type of values from the query, for formats without a type. If the name of the application ends

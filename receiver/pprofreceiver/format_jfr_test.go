@@ -98,6 +98,8 @@ func TestRecordings(t *testing.T) {
 		"Datadog's legacy field": {target: "/profiling/v1/input", body: formOf("b", "data[main.jfr]", text(recording), "event", event), headers: asForm, links: 1},
 		"by its magic":           {target: "/v1/pprof?service.name=shop", body: recording, links: 1, status: http.StatusNoContent},
 		"by its magic, gzip":     {target: "/v1/pprof?service.name=shop", body: gz(t, recording), links: 1, status: http.StatusNoContent},
+		"by its name":            {target: "/v1/pprof?service.name=shop&format=jfr", body: recording, links: 1, status: http.StatusNoContent},
+		"by its name, lz4":       {target: "/v1/pprof?service.name=shop&format=jfr", body: lz4Of(t, reader()), links: 1, status: http.StatusNoContent},
 		"by its magic, zstd":     {target: "/v1/pprof?service.name=shop", body: zs(t, gz(t, recording)), links: 1, status: http.StatusNoContent},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,18 +118,20 @@ func TestFormatRefusals(t *testing.T) {
 		status       int
 		reason, says string
 	}{
-		"unknown":         {target: "/v1/pprof?format=cpuprofile", body: "{}", status: 415, reason: "unknown_format", says: `format "cpuprofile" is not supported, only pprof, folded`},
-		"form":            {target: "/v1/pprof", body: string(formOf("b", "profile", "x")), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
-		"sample type":     {target: "/v1/pprof?format=folded&sample_type=cpu", body: "a 1", status: 400, reason: "bad_query", says: `sample_type "cpu"`},
-		"long type":       {target: "/v1/pprof?format=folded&sample_type=" + strings.Repeat("x", 20_000), body: "a 1", status: 413, reason: "too_large", says: "the limit is 16384"},
-		"folded":          {target: "/v1/pprof?format=folded", body: "a 1\nb", status: 400, reason: "malformed", says: `line 2: malformed profile: "b" has no count`},
-		"too many":        {target: "/v1/pprof?format=folded", body: "a 1\nb 1\nc 1", status: 413, reason: "too_large", says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
-		"perf.data":       {target: "/v1/pprof", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `format "perf.data" is not supported: send the output of perf script`},
-		"perf.data named": {target: "/v1/pprof?format=perf_script", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `"perf.data"`},
-		"at ingest":       {target: "/ingest?name=a&format=groups", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: "perf.data"},
-		"jemalloc":        {target: "/v1/pprof", body: "heap_v2/524288\n  t*: 28106: 56637512 [0: 0]\n", status: 415, reason: "unknown_format", says: "jemalloc heap"},
-		"callgrind":       {target: "/v1/pprof", body: "# callgrind format\nevents: Cycles\n", status: 415, reason: "unknown_format", says: "callgrind"},
-		"callgrind 3.12":  {target: "/v1/pprof", body: "version: 1\ncreator: callgrind-3.12.0\npid: 1\n", status: 415, reason: "unknown_format", says: "callgrind"},
+		"unknown":           {target: "/v1/pprof?format=cpuprofile", body: "{}", status: 415, reason: "unknown_format", says: `format "cpuprofile" is not supported, only pprof, jfr, folded`},
+		"unknown at ingest": {target: "/ingest?name=a&format=cpuprofile", body: "{}", status: 415, reason: "unknown_format", says: `only pprof, jfr, folded`},
+		"jfr":               {target: "/v1/pprof?format=jfr", body: "a 1", status: 400, reason: "malformed", says: "malformed JFR recording"},
+		"form":              {target: "/v1/pprof", body: string(formOf("b", "profile", "x")), headers: []string{"Content-Type", "Multipart/Form-Data; boundary=b"}, status: 415, reason: "unknown_format", says: "a form is not supported here"},
+		"sample type":       {target: "/v1/pprof?format=folded&sample_type=cpu", body: "a 1", status: 400, reason: "bad_query", says: `sample_type "cpu"`},
+		"long type":         {target: "/v1/pprof?format=folded&sample_type=" + strings.Repeat("x", 20_000), body: "a 1", status: 413, reason: "too_large", says: "the limit is 16384"},
+		"folded":            {target: "/v1/pprof?format=folded", body: "a 1\nb", status: 400, reason: "malformed", says: `line 2: malformed profile: "b" has no count`},
+		"too many":          {target: "/v1/pprof?format=folded", body: "a 1\nb 1\nc 1", status: 413, reason: "too_large", says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
+		"perf.data":         {target: "/v1/pprof", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `format "perf.data" is not supported: send the output of perf script`},
+		"perf.data named":   {target: "/v1/pprof?format=perf_script", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: `"perf.data"`},
+		"at ingest":         {target: "/ingest?name=a&format=groups", body: "PERFILE2\x68\x00\x00\x00", status: 415, reason: "unknown_format", says: "perf.data"},
+		"jemalloc":          {target: "/v1/pprof", body: "heap_v2/524288\n  t*: 28106: 56637512 [0: 0]\n", status: 415, reason: "unknown_format", says: "jemalloc heap"},
+		"callgrind":         {target: "/v1/pprof", body: "# callgrind format\nevents: Cycles\n", status: 415, reason: "unknown_format", says: "callgrind"},
+		"callgrind 3.12":    {target: "/v1/pprof", body: "version: 1\ncreator: callgrind-3.12.0\npid: 1\n", status: 415, reason: "unknown_format", says: "callgrind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.Samples = 2 })
