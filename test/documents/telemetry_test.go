@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -192,4 +193,31 @@ func TestDocumentsNameMetrics(t *testing.T) {
 		}
 	}
 	assert.NotZero(t, checked)
+}
+
+// TestTelemetryLogLines: the table of the page has each warning and error of the components, as the code writes it, and no other line.
+func TestTelemetryLogLines(t *testing.T) {
+	_, section, found := strings.Cut(read(t, page), "\n## Logs\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var lines []string
+	for _, match := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(section, -1) {
+		lines = append(lines, match[1])
+	}
+	require.NotEmpty(t, lines)
+	call := regexp.MustCompile(`[lL]og(?:ger)?\.(?:Warn|Error)\("([^"]+)"`)
+	var written []string
+	for _, folder := range []string{"connector", "exporter", "extension", "internal", "processor", "receiver"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			for _, match := range call.FindAllStringSubmatch(read(t, path), -1) {
+				written = append(written, match[1])
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+	assert.ElementsMatch(t, written, lines)
 }
