@@ -106,7 +106,7 @@ func (w *labelWriter) appendLink(link dictionary.Link, attributes []int32) {
 	if !link.TraceID.IsEmpty() {
 		w.sample = w.appendText(w.sample, names.Trace, link.TraceID.String())
 	}
-	if !link.SpanID.IsEmpty() {
+	if names.Span != "" && !link.SpanID.IsEmpty() {
 		w.sample = w.appendText(w.sample, names.Span, link.SpanID.String())
 	}
 }

@@ -90,6 +90,7 @@ func TestLinksToLabels(t *testing.T) {
 		"trace alone":  {link: dictionary.Link{TraceID: link.TraceID}, want: ` trace_id=["` + traceText + `"]`},
 		"span alone":   {link: dictionary.Link{SpanID: link.SpanID}, want: ` span_id=["` + spanText + `"]`},
 		"none":         {},
+		"no span":      {link: link, names: pprof.LinkLabels{Trace: "t"}, want: ` t=["` + traceText + `"]`},
 		"other names":  {link: link, names: pprof.LinkLabels{Trace: "t", Span: "s"}, want: ` s=["` + spanText + `"] t=["` + traceText + `"]`},
 		"said already": {link: link, attributes: []pair{{"trace_id", "0x" + traceText}, {"span_id", spanText}}, want: ` span_id=["` + spanText + `"] trace_id=["0x` + traceText + `"]`},
 		"said by Datadog, text": {
