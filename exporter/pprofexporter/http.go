@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/internal/redirect"
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -34,7 +34,7 @@ type httpDestination struct {
 	longestWait time.Duration
 
 	// Both are set by start.
-	client *http.Client
+	client httpclient.Client
 	health *health
 }
 
@@ -82,25 +82,22 @@ func (d *httpDestination) start(ctx context.Context, host component.Host) error 
 	if err := d.memory.Start(host); err != nil {
 		return err
 	}
-	client, err := d.cfg.Client.ToClient(ctx, host.GetExtensions(), d.settings)
+	client, err := httpclient.New(ctx, d.cfg.Client, host, d.settings)
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP client: %w", err)
 	}
-	client.CheckRedirect = redirect.SameHost
 	d.client, d.health = client, newHealth(host, d.logger)
 	return nil
 }
 
 func (d *httpDestination) shutdown(context.Context) error {
 	d.telemetry.builder.Shutdown()
-	if d.client != nil {
-		d.client.CloseIdleConnections()
-	}
+	d.client.Close()
 	return nil
 }
 
 func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) error {
-	if d.client == nil {
+	if d.client.Client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
 	ctx, working := d.memory.Begin(ctx)
@@ -162,7 +159,7 @@ func (d *httpDestination) send(ctx context.Context, request *http.Request, batch
 	}
 	request.Header.Set("User-Agent", d.userAgent)
 	size := request.ContentLength
-	outcome, err := exchange(d.client, request.WithContext(ctx), d.longestWait)
+	outcome, err := exchange(d.client.Client, request.WithContext(ctx), d.longestWait)
 	d.telemetry.requested(ctx, outcome)
 	switch outcome {
 	case outcomeSent:

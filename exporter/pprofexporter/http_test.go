@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -414,6 +415,31 @@ func TestHTTPRejectionIsSeen(t *testing.T) {
 		logged = append(logged, fmt.Sprint(fields["service"], " ", fields["reason"], " ", fields["profiles"]))
 	}
 	assert.Equal(t, []string{"a rejected 2", "b rejected 2", "c rejected 2"}, logged, "once for each service in a minute")
+}
+
+// After a shutdown, the server has no connection of the exporter.
+func TestHTTPIdleConnections(t *testing.T) {
+	var opened, closed atomic.Int64
+	to := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	to.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			opened.Add(1)
+		case http.StateClosed:
+			closed.Add(1)
+		}
+	}
+	to.Start()
+	t.Cleanup(to.Close)
+	cfg := createDefaultConfig().(*Config)
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = to.URL
+	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
+	e := create(t, cfg)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
+	assert.Greater(t, opened.Load(), closed.Load())
+	require.NoError(t, e.Shutdown(t.Context()))
+	assert.Eventually(t, func() bool { return opened.Load() == closed.Load() }, 10*time.Second, time.Millisecond)
 }
 
 func TestHTTPBeforeStart(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -27,7 +28,7 @@ type remote struct {
 	set    component.TelemetrySettings
 	target *url.URL
 	rounds *rounds
-	client fetchClient
+	client httpclient.Client
 }
 
 func newRemote(set receiver.Settings, cfg *RemoteConfig, in *intake) (*remote, error) {
@@ -49,7 +50,7 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 		settings.Timeout = fetchTimeout + secondsOf(r.target)
 	}
 	var err error
-	if r.client, err = newFetchClient(ctx, settings, host, r.set); err != nil {
+	if r.client, err = httpclient.New(ctx, settings, host, r.set); err != nil {
 		return err
 	}
 	from := &fetcher{client: r.client.Client, limit: r.cfg.MaxResponseSize}
@@ -80,7 +81,7 @@ func (r *remote) round(ctx context.Context, from *fetcher) error {
 // Shutdown stops the schedule and waits for a fetch in progress.
 func (r *remote) Shutdown(ctx context.Context) error {
 	err := r.rounds.stop(ctx)
-	r.client.close()
+	r.client.Close()
 	return err
 }
 

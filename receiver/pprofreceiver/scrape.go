@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/otelpprof/otelpprof/internal/httpclient"
 	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -26,7 +27,7 @@ type scrape struct {
 	set    component.TelemetrySettings
 	jobs   []*job
 	rounds *rounds
-	client fetchClient
+	client httpclient.Client
 	// discovered is nil unless extensions discover targets.
 	discovered *discoveredJobs
 	// slots limits how many profiles are translated at a time. The other answers wait compressed.
@@ -85,7 +86,7 @@ func (s *scrape) Start(ctx context.Context, host component.Host) error {
 	settings := s.cfg.HTTP
 	settings.Timeout = 0
 	var err error
-	if s.client, err = newFetchClient(ctx, settings, host, s.set); err != nil {
+	if s.client, err = httpclient.New(ctx, settings, host, s.set); err != nil {
 		return err
 	}
 	if err := s.metrics.observe(&s.remembered); err != nil {
@@ -114,7 +115,7 @@ func (s *scrape) Shutdown(ctx context.Context) error {
 		s.discovered.stop()
 	}
 	err := s.rounds.stop(ctx)
-	s.client.close()
+	s.client.Close()
 	if err == nil {
 		for _, one := range s.jobs {
 			one.tracker.release()

@@ -1,8 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package redirect decides which redirects our HTTP clients follow.
-package redirect
+package httpclient
 
 import (
 	"net/http"

@@ -1,7 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package pprofreceiver
+// Package httpclient makes the HTTP clients of receivers and exporters.
+package httpclient // import "github.com/otelpprof/otelpprof/internal/httpclient"
 
 import (
 	"context"
@@ -12,21 +13,18 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
-
-	"github.com/otelpprof/otelpprof/internal/redirect"
-	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 
-// fetchClient is a client that fetches profiles. The zero value has no connections.
-type fetchClient struct {
+// Client is a client that only follows redirects to the same host, see [SameHost]. The zero value has no connections.
+type Client struct {
 	*http.Client
 	// connections is the client without what confighttp adds. The transport that measures requests hides it from
 	// [http.Client.CloseIdleConnections].
 	connections http.Client
 }
 
-// newFetchClient returns the client of a configuration.
-func newFetchClient(ctx context.Context, cfg confighttp.ClientConfig, host component.Host, set component.TelemetrySettings) (c fetchClient, err error) {
+// New returns the client of a configuration.
+func New(ctx context.Context, cfg confighttp.ClientConfig, host component.Host, set component.TelemetrySettings) (c Client, err error) {
 	extensions := map[component.ID]component.Component{innermostID: &innermost{&c.connections.Transport}}
 	maps.Copy(extensions, host.GetExtensions())
 	last := len(cfg.Middlewares)
@@ -34,19 +32,19 @@ func newFetchClient(ctx context.Context, cfg confighttp.ClientConfig, host compo
 	cfg.Middlewares[last].ID = innermostID
 	c.Client, err = cfg.ToClient(ctx, extensions, set)
 	if err == nil {
-		c.CheckRedirect = redirect.SameHost
+		c.CheckRedirect = SameHost
 	}
 	return c, err
 }
 
-// close closes the connections that are idle.
-func (c *fetchClient) close() {
+// Close closes the connections that are idle.
+func (c *Client) Close() {
 	if c.Client != nil {
 		c.connections.CloseIdleConnections()
 	}
 }
 
-var innermostID = component.NewIDWithName(metadata.Type, "innermost transport")
+var innermostID = component.NewIDWithName(component.MustNewType("otelpprof"), "innermost transport")
 
 // innermost is a middleware that notes the transport with the connections, and changes nothing.
 type innermost struct{ transport *http.RoundTripper }
