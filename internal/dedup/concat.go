@@ -12,27 +12,34 @@ import (
 )
 
 // Concat moves the content of src behind that of dst, without deduplicating: pointers move, indices shift. src is empty
-// afterwards; one that is read-only is copied and stays as it is. What was equal or broken in src is so afterwards.
+// afterwards; one that is read-only is copied and stays as it is. What was equal or broken in src is so afterwards. An index of dst
+// that is out of range can become one of an entry of src: dst is empty or sound, or see [Join].
 func Concat(dst, src pprofile.Profiles) {
 	if src.IsReadOnly() {
 		own := pprofile.NewProfiles()
 		src.CopyTo(own)
 		src = own
 	}
-	to, from := dst.Dictionary(), src.Dictionary()
-	s := &shifts{by: dictionary.LengthsOf(to), n: dictionary.LengthsOf(from)}
+	shift(src, dictionary.LengthsOf(dst.Dictionary()))
+	dictionary.MoveEntries(dst.Dictionary(), src.Dictionary())
+	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
+}
+
+// shift adds to all indices of a message, for its tables to come behind others of these lengths. Indices of what does not exist become
+// negative.
+func shift(pd pprofile.Profiles, by dictionary.Lengths) {
+	d := pd.Dictionary()
+	s := &shifts{by: by, n: dictionary.LengthsOf(d)}
 	visit := dictionary.NewVisit(s)
 	for t := range visit {
 		visit[t].To = shifted(s.by[t], s.n[t])
 	}
 	for t, n := range s.n {
-		visit.Entries(from, dictionary.Table(t), 0, n, nil)
+		visit.Entries(d, dictionary.Table(t), 0, n, nil)
 	}
-	for profile := range walk.Profiles(src) {
+	for profile := range walk.Profiles(pd) {
 		visit.Profile(profile)
 	}
-	dictionary.MoveEntries(to, from)
-	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
 }
 
 // shifted returns the new indices of n entries that come behind others. 0 is the zero value in any dictionary.
@@ -55,7 +62,9 @@ func (s *shifts) List(t dictionary.Table, list pcommon.Int32Slice) {
 	for j := range list.Len() {
 		switch i := list.At(j); {
 		case i > 0 && i < n:
-			list.SetAt(j, i+by)
+			if by != 0 {
+				list.SetAt(j, i+by)
+			}
 		case i != 0:
 			list.SetAt(j, s.Index(t, i))
 		}

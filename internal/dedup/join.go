@@ -20,6 +20,9 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 		joined = pprofile.NewProfiles()
 		messages[0].CopyTo(joined)
 	}
+	if len(messages) > 1 {
+		shift(joined, dictionary.Lengths{}) // What does not exist must not come to exist with the next message.
+	}
 	reserve(joined, messages)
 	for _, message := range messages[1:] {
 		Concat(joined, message)

@@ -4,10 +4,12 @@
 package dedup_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"pgregory.net/rapid"
 
@@ -15,12 +17,16 @@ import (
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 )
 
-// Join is Concat, one message after the other.
+// Join is Concat to an empty message, one message after the other, also if one of them is broken.
 func TestJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := pprofile.NewProfiles()
 		messages := rapid.SliceOfN(gen.Profiles(), 0, 4).Draw(t, "messages")
 		readOnly := rapid.Bool().Draw(t, "read only")
+		if fault := rapid.SampledFrom(gen.Faults()).Draw(t, "fault"); len(messages) > 1 && rapid.Bool().Draw(t, "broken") {
+			broken := rapid.IntRange(0, len(messages)-1).Draw(t, "which")
+			gen.Break(messages[broken], fault, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		}
 		for i, pd := range messages {
 			dedup.Concat(want, clone(pd))
 			if readOnly {
@@ -33,4 +39,41 @@ func TestJoin(t *testing.T) {
 			assert.Equal(t, readOnly, pd.IsReadOnly())
 		}
 	})
+}
+
+// TestJoinKeepsSendersApart: what the first message refers to and does not have is not taken from the next one, which may be of another
+// sender. Its profile is dropped, as if the message were alone.
+func TestJoinKeepsSendersApart(t *testing.T) {
+	for _, fault := range gen.Faults() {
+		if !fault.Index {
+			continue
+		}
+		t.Run(fault.Name, func(t *testing.T) {
+			for seed := range uint64(64) {
+				messages := []pprofile.Profiles{ofFunction("main"), ofFunction("secret.func")}
+				_, ok := gen.Break(messages[0], fault, rand.New(rand.NewPCG(seed, 0)))
+				require.True(t, ok)
+				after, stats := deduplicate(t, dedup.Join(messages))
+				assert.Equal(t, 1, stats.Invalid[dedup.IndexOutOfRange])
+				service, _ := after.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
+				assert.Equal(t, "secret.func", service.Str())
+				assert.Equal(t, 1, profiles(after))
+			}
+		})
+	}
+}
+
+// ofFunction makes a message of one sample that refers to entry 1 of each table. Its service has the name of the function.
+func ofFunction(name string) pprofile.Profiles {
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
+	d := pd.Dictionary()
+	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", name)
+	d.StringTable().Append(name)
+	d.FunctionTable().AppendEmpty().SetNameStrindex(int32(d.StringTable().Len() - 1))
+	d.MappingTable().AppendEmpty().SetMemoryStart(1)
+	location := d.LocationTable().At(1)
+	location.SetMappingIndex(1)
+	location.Lines().AppendEmpty().SetFunctionIndex(1)
+	d.LinkTable().AppendEmpty().SetTraceID(pcommon.TraceID{1})
+	return pd
 }

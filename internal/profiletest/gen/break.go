@@ -22,36 +22,36 @@ type Fault struct {
 // Faults lists what [Break] can do.
 func Faults() []Fault {
 	return []Fault{
-		{"sample stack index", true, func(b *breaker) bool { b.sample.SetStackIndex(b.outside()); return true }},
-		{"sample link index", true, func(b *breaker) bool { b.sample.SetLinkIndex(b.outside()); return true }},
-		{"sample attribute index", true, func(b *breaker) bool { b.sample.AttributeIndices().Append(b.outside()); return true }},
-		{"profile attribute index", true, func(b *breaker) bool { b.profile.AttributeIndices().Append(b.outside()); return true }},
-		{"sample type", true, func(b *breaker) bool { b.profile.SampleType().SetTypeStrindex(b.outside()); return true }},
-		{"period unit", true, func(b *breaker) bool { b.profile.PeriodType().SetUnitStrindex(b.outside()); return true }},
+		{"sample stack index", true, func(b *breaker) bool { b.sample.SetStackIndex(b.outside(b.dict.StackTable())); return true }},
+		{"sample link index", true, func(b *breaker) bool { b.sample.SetLinkIndex(b.outside(b.dict.LinkTable())); return true }},
+		{"sample attribute index", true, func(b *breaker) bool { b.sample.AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
+		{"profile attribute index", true, func(b *breaker) bool { b.profile.AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
+		{"sample type", true, func(b *breaker) bool { b.profile.SampleType().SetTypeStrindex(b.outside(b.dict.StringTable())); return true }},
+		{"period unit", true, func(b *breaker) bool { b.profile.PeriodType().SetUnitStrindex(b.outside(b.dict.StringTable())); return true }},
 		{"stack's location index", true, func(b *breaker) bool {
 			stack := b.ownStack()
-			stack.LocationIndices().Append(b.outside())
+			stack.LocationIndices().Append(b.outside(b.dict.LocationTable()))
 			return true
 		}},
-		{"location's mapping index", true, func(b *breaker) bool { b.ownLocation().SetMappingIndex(b.outside()); return true }},
-		{"location's attribute index", true, func(b *breaker) bool { b.ownLocation().AttributeIndices().Append(b.outside()); return true }},
+		{"location's mapping index", true, func(b *breaker) bool { b.ownLocation().SetMappingIndex(b.outside(b.dict.MappingTable())); return true }},
+		{"location's attribute index", true, func(b *breaker) bool { b.ownLocation().AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
 		{"line's function index", true, func(b *breaker) bool {
-			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(b.outside())
+			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(b.outside(b.dict.FunctionTable()))
 			return true
 		}},
 		{"function's name", true, func(b *breaker) bool {
 			f := b.dict.FunctionTable().AppendEmpty()
-			f.SetNameStrindex(b.outside())
+			f.SetNameStrindex(b.outside(b.dict.StringTable()))
 			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(int32(b.dict.FunctionTable().Len() - 1))
 			return true
 		}},
 		{"mapping's file name", true, func(b *breaker) bool {
-			b.dict.MappingTable().AppendEmpty().SetFilenameStrindex(b.outside())
+			b.dict.MappingTable().AppendEmpty().SetFilenameStrindex(b.outside(b.dict.StringTable()))
 			b.ownLocation().SetMappingIndex(int32(b.dict.MappingTable().Len() - 1))
 			return true
 		}},
 		{"attribute's key", true, func(b *breaker) bool {
-			b.dict.AttributeTable().AppendEmpty().SetKeyStrindex(b.outside())
+			b.dict.AttributeTable().AppendEmpty().SetKeyStrindex(b.outside(b.dict.StringTable()))
 			b.sample.AttributeIndices().Append(int32(b.dict.AttributeTable().Len() - 1))
 			return true
 		}},
@@ -120,9 +120,10 @@ type breaker struct {
 	sample  pprofile.Sample
 }
 
-// outside returns an index that no table has.
-func (b *breaker) outside() int32 {
-	return pick(b.random, []int32{-1, math.MinInt32, math.MaxInt32, 1 << 20})
+// outside returns an index that a table does not have. Among them are those that the entries of a message behind it would get.
+func (b *breaker) outside(table interface{ Len() int }) int32 {
+	next := int32(max(1, table.Len())) // 0 is the zero value also where the table is empty
+	return pick(b.random, []int32{-1, math.MinInt32, math.MaxInt32, 1 << 20, next, next + 1})
 }
 
 // ownStack gives the sample a stack that no other sample has.
