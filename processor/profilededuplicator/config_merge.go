@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 )
 
 // MergeProfilesConfig configures which profiles of a batch are merged.
@@ -20,12 +22,7 @@ type MergeProfilesConfig struct {
 }
 
 func defaultMergeProfilesConfig() MergeProfilesConfig {
-	return MergeProfilesConfig{GaugeTypes: []string{
-		// Memory in use: Go, jemalloc, Node.js; gperftools and V8; Datadog.
-		"inuse_*", "objects", "space", "heap-live-*", "heap-space", "live_*",
-		// Numbers of goroutines and threads.
-		"goroutine", "goroutines", "thread", "threads", "threadcreate",
-	}}
+	return MergeProfilesConfig{GaugeTypes: gaugetypes.Default()}
 }
 
 // Validate checks the patterns.
@@ -43,19 +40,4 @@ func (c *MergeProfilesConfig) Validate() error {
 }
 
 // delta reports whether values of a type may be added. They may unless the type is a gauge.
-func (c *MergeProfilesConfig) delta(typ, unit string) bool {
-	for _, pattern := range c.GaugeTypes {
-		typePattern, unitPattern, hasUnit := strings.Cut(pattern, "/")
-		if matches(typePattern, typ) && (!hasUnit || matches(unitPattern, unit)) {
-			return false
-		}
-	}
-	return true
-}
-
-func matches(pattern, text string) bool {
-	if prefix, wildcard := strings.CutSuffix(pattern, "*"); wildcard {
-		return strings.HasPrefix(text, prefix)
-	}
-	return pattern == text
-}
+func (c *MergeProfilesConfig) delta(typ, unit string) bool { return !gaugetypes.Match(c.GaugeTypes, typ, unit) }

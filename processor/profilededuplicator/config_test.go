@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
 // configOf unmarshals and validates a section.
@@ -138,11 +139,8 @@ func TestConfigRefuses(t *testing.T) {
 
 func TestGaugeTypes(t *testing.T) {
 	defaults := defaultMergeProfilesConfig()
-	for _, gauge := range []string{"inuse_space", "inuse_objects", "goroutine", "goroutines", "heap-live-size", "space", "threadcreate"} {
-		assert.False(t, defaults.delta(gauge, "count"), gauge)
-	}
-	for _, delta := range []string{"cpu", "samples", "alloc_space", "contentions", "wall", "objects_freed", "goroutine_switches", ""} {
-		assert.True(t, defaults.delta(delta, "count"), delta)
+	for _, each := range profiletest.SampleTypes() {
+		assert.Equal(t, !each.Gauge, defaults.delta(each.Name, each.Unit), each.Name)
 	}
 	own := MergeProfilesConfig{GaugeTypes: []string{"queue*/item*", "size/bytes", "*/ratio"}}
 	require.NoError(t, own.Validate())

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/gaugetypes"
 )
 
 // The fields of profile.proto that are read.
@@ -31,13 +32,7 @@ const maxSampleTypes = 256
 type Type struct{ Name, Unit string }
 
 // IsGauge reports whether values of this type are a state at a point in time. A sum of such values over time has no meaning.
-func (t Type) IsGauge() bool {
-	switch t.Name {
-	case "goroutine", "goroutines", "threadcreate", "threads":
-		return true
-	}
-	return strings.HasPrefix(t.Name, "inuse_")
-}
+func (t Type) IsGauge() bool { return gaugetypes.IsDefault(t.Name, t.Unit) }
 
 // Head has the fields of a pprof that say what it measures.
 type Head struct {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
 func plain(tb testing.TB, types ...*profile.ValueType) []byte {
@@ -74,6 +76,12 @@ func TestPGO(t *testing.T) {
 		assert.Equal(t, tt.want, head.PGO(), "%v", tt)
 	}
 	assert.False(t, hasStartLine([]byte{0xff}), "a function that is broken")
+}
+
+func TestIsGauge(t *testing.T) {
+	for _, each := range profiletest.SampleTypes() {
+		assert.Equal(t, each.Gauge, Type{each.Name, each.Unit}.IsGauge(), each.Name)
+	}
 }
 
 func TestOfRefuses(t *testing.T) {
