@@ -28,18 +28,18 @@ type SampleType struct {
 
 // Types returns the sample types of the sum, and the one that is shown first, if it says which.
 func (m *Merger) Types() (types []SampleType, first string) {
-	for i, t := range m.header.types {
-		if !m.header.gone[i] {
-			types = append(types, SampleType{Type: strings.Clone(m.dict.StringAt(t.name)), Unit: strings.Clone(m.dict.StringAt(t.unit)), Column: i})
-		}
+	for _, column := range m.header.order {
+		t := m.header.types[column]
+		types = append(types, SampleType{Type: strings.Clone(m.dict.StringAt(t.name)), Unit: strings.Clone(m.dict.StringAt(t.unit)), Column: column})
 	}
 	return types, m.dict.StringAt(m.header.defaultType)
 }
 
-// Totals returns the sums of all samples that were added, for TotalOf. They are valid until the next sample.
+// Totals returns the sums of all samples that were added, for TotalOf. They are valid until the next sample, and become longer with the number
+// of sample types.
 func (m *Merger) Totals() []int64 {
 	if m.totals == nil {
-		m.totals = make([]int64, sumParts+len(m.header.types))
+		m.totals = make([]int64, sumParts+m.header.stride)
 	}
 	return m.totals
 }
@@ -48,6 +48,9 @@ func (m *Merger) Totals() []int64 {
 func TotalOf(sum []int64, column int) (samples, value int64) {
 	if len(sum) == 0 {
 		return 0, 0
+	}
+	if sumParts+column >= len(sum) {
+		return sum[sumSamples], 0 // The type came later.
 	}
 	return sum[sumSamples], sum[sumParts+column]
 }
@@ -132,7 +135,7 @@ func (m *Merger) Labels(column int, limits LabelLimits) ([]LabelKey, error) {
 	if err := m.grow(sizes{}, perLabel*int64(m.labels.Len())); err != nil {
 		return nil, err
 	}
-	width := sumParts + len(m.header.types)
+	width := sumParts + m.header.stride
 	keys := map[int32]*labelGroup{}
 	for label := range min(m.labels.Len(), len(m.labelSums)/width) {
 		sums := m.labelSums[label*width:][:width]
@@ -172,7 +175,7 @@ type labelGroup struct {
 
 // valuesOfLabels returns the values of labels, sorted by their sums.
 func (m *Merger) valuesOfLabels(labels []int32, column int, limits *LabelLimits) []LabelValue {
-	width := sumParts + len(m.header.types)
+	width := sumParts + m.header.stride
 	at := func(label int32, part int) int64 { return m.labelSums[int(label)*width+part] }
 	slices.SortFunc(labels, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(at(b, sumParts+column), at(a, sumParts+column)), cmp.Compare(at(b, sumSamples), at(a, sumSamples)), cmp.Compare(a, b))

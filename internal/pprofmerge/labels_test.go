@@ -4,6 +4,7 @@
 package pprofmerge_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,4 +136,31 @@ func TestLabelsOfDrawn(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, asked, m.Bytes())
 	})
+}
+
+// Labels and totals have the values of types that came later.
+func TestLabelsOfMoreTypes(t *testing.T) {
+	m := pprofmerge.New()
+	m.CountLabels = true
+	require.NoError(t, m.Add(raw(t, regions()), nil))
+	early := slices.Clone(m.Totals())
+	more := simple([]int64{3, 5, 7}, "a", "b", "c")
+	more.Sample[0].Label = map[string][]string{"region": {"eu"}}
+	require.NoError(t, m.Add(raw(t, more), nil))
+	types, _ := m.Types()
+	require.Len(t, types, 3)
+	totals := map[string]int64{}
+	for _, each := range types {
+		keys, err := m.Labels(each.Column, wide)
+		require.NoError(t, err)
+		require.Equal(t, "region", keys[0].Key)
+		for _, v := range keys[0].Values {
+			totals[v.Text+" "+each.Type] = v.Value
+		}
+		_, totals[each.Type] = m.Total(each.Column)
+		_, totals["early "+each.Type] = pprofmerge.TotalOf(early, each.Column)
+	}
+	assert.Equal(t, map[string]int64{
+		"a": 1114, "b": 5, "c": 7, "eu a": 4, "eu b": 5, "eu c": 7, "us a": 110, "us b": 0, "us c": 0, "early a": 1111, "early b": 0, "early c": 0,
+	}, totals)
 }

@@ -36,7 +36,7 @@ type Merger struct {
 	// were added, but not subtracted. See sumParts.
 	labelSums, totals []int64
 	counted           int64
-	// rows are the samples; each has len(header.types) values.
+	// rows are the samples; each has header.stride values.
 	rows   dictionary.SampleTable
 	values []int64
 	// The sizes that no table tells.
@@ -53,7 +53,7 @@ type payload struct {
 	refs references.Resolver
 	// What its entries became, plus one; 0 says nothing yet.
 	strings, functions, mappings, locations []int32
-	// columns are the positions of its values in the order of the sum, -1 for values that do not count.
+	// columns has for each type of the sum the position of its values, -1 for values that are absent or do not count.
 	columns []int
 	// base is set for a pprof that is subtracted.
 	base bool
@@ -88,8 +88,8 @@ func Check(pprof []byte, reserve func(bytes int64) error) error {
 }
 
 // Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
-// count as 0. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something else than those before it. After an
-// error the Merger is of no more use.
+// count as 0, and so does what it has no type for. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something
+// else than those before it; see also Comparable. After an error the Merger is of no more use.
 func (m *Merger) Add(pprof []byte, silent []int) error { return m.add(pprof, silent, false) }
 
 // Subtract is Add for a pprof that the sum is compared with: its values count negative, and its samples have the label
@@ -105,11 +105,11 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 	if err := p.read(pprof, func(bytes int64) error { return m.grow(sizes{}, bytes) }); err != nil {
 		return err
 	}
-	more, extra := p.most(len(p.wire.SampleTypes), m.CountLabels), p.bytes()
+	more, extra := p.most(max(m.header.stride, len(p.wire.SampleTypes)), m.CountLabels), p.bytes()
 	if err := m.grow(more, extra); err != nil {
 		return err
 	}
-	if err := m.addHeader(silent); err != nil {
+	if err := m.addHeader(silent, extra); err != nil {
 		return err
 	}
 	if len(m.mappings) == 0 && len(p.wire.Mappings) > 0 {

@@ -6,6 +6,7 @@ package pprofmerge_test
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -42,6 +43,9 @@ func sum(t testingT, profiles ...*profile.Profile) (*profile.Profile, error) {
 		if err := m.Add(raw(t, p), nil); err != nil {
 			return nil, err
 		}
+	}
+	if err := m.Comparable(); err != nil {
+		return nil, err
 	}
 	written := m.Append(nil)
 	require.NoError(t, pprofmerge.Check(written, nil))
@@ -188,17 +192,62 @@ func labelled() *profile.Profile {
 	return p
 }
 
-func TestTypesInCommon(t *testing.T) {
-	got, err := sum(t, simple([]int64{1, 2, 3}, "a", "b", "c"), simple([]int64{10, 20}, "c", "a"), simple([]int64{100, 200, 300}, "a", "b", "c"))
-	require.NoError(t, err)
-	require.Len(t, got.SampleType, 2)
-	assert.Equal(t, "a", got.SampleType[0].Type)
-	assert.Equal(t, []int64{121, 313}, got.Sample[0].Value)
+// totalsByType returns the sum of the values of each type.
+func totalsByType(p *profile.Profile) map[string]int64 {
+	sums := map[string]int64{}
+	for i, t := range p.SampleType {
+		for _, s := range p.Sample {
+			sums[t.Type] += s.Value[i]
+		}
+	}
+	return sums
+}
 
-	_, err = sum(t, simple([]int64{1}, "a"), simple([]int64{1}, "b"))
+// The sum has the types of all pprofs: nothing is lost, whichever came first. The last type of the first pprof, which tools show, stays
+// the last one.
+func TestTypesOfAll(t *testing.T) {
+	abc, ca, ad := simple([]int64{1, 2, 3}, "a", "b", "c"), simple([]int64{10, 20}, "c", "a"), simple([]int64{100, 200}, "a", "d")
+	for _, each := range []struct {
+		profiles []*profile.Profile
+		types    []string
+	}{
+		{[]*profile.Profile{abc, ca, ad}, []string{"a", "b", "d", "c"}},
+		{[]*profile.Profile{ca, ad, abc}, []string{"c", "d", "b", "a"}},
+		{[]*profile.Profile{ad, abc, ca}, []string{"a", "b", "c", "d"}},
+	} {
+		got, err := sum(t, each.profiles...)
+		require.NoError(t, err)
+		var types []string
+		for _, each := range got.SampleType {
+			types = append(types, each.Type)
+		}
+		assert.Equal(t, each.types, types)
+		require.Len(t, got.Sample, 1)
+		assert.Equal(t, map[string]int64{"a": 121, "b": 2, "c": 13, "d": 200}, totalsByType(got))
+	}
+	// A recording with allocations outside of a TLAB, and one without.
+	for range 2 {
+		abc, ca = ca, abc
+		got, err := sum(t, abc, ca)
+		require.NoError(t, err)
+		assert.EqualValues(t, 2, totalsByType(got)["b"])
+	}
+	twice, err := sum(t, simple([]int64{1}, "a"), simple([]int64{10, 20}, "a", "a"))
+	require.NoError(t, err)
+	assert.Equal(t, []int64{20, 11}, twice.Sample[0].Value, "a type that is there twice")
+}
+
+func TestTypesThatDiffer(t *testing.T) {
+	_, err := sum(t, simple([]int64{1}, "a"), simple([]int64{1}, "b"))
 	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
-	_, err = sum(t, simple([]int64{1, 2}, "a", "b"), simple([]int64{1, 2}, "a", "c"), simple([]int64{1, 2}, "b", "c"))
-	require.ErrorIs(t, err, pprofmerge.ErrDiffers, "no two are the same in all three")
+	ab, ac, cd, e := simple([]int64{1, 2}, "a", "b"), simple([]int64{1, 2}, "a", "c"), simple([]int64{1, 2}, "c", "d"), simple([]int64{1}, "e")
+	for _, profiles := range [][]*profile.Profile{{ab, cd, ac}, {cd, ab, ac}, {ac, cd, ab}} {
+		got, err := sum(t, profiles...)
+		require.NoError(t, err, "two have nothing in common but the third")
+		assert.Equal(t, map[string]int64{"a": 2, "b": 2, "c": 3, "d": 2}, totalsByType(got))
+		_, err = sum(t, append(profiles, e)...)
+		require.ErrorIs(t, err, pprofmerge.ErrDiffers)
+	}
 	other := simple([]int64{1}, "a")
 	other.SampleType[0].Unit = "bytes"
 	_, err = sum(t, simple([]int64{1}, "a"), other)
@@ -209,6 +258,49 @@ func TestTypesInCommon(t *testing.T) {
 	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
 }
 
+// The number of types of a sum is bounded, as is that of a pprof.
+func TestTooManyTypes(t *testing.T) {
+	m := pprofmerge.New()
+	for i := range 255 {
+		require.NoError(t, m.Add(raw(t, simple([]int64{1, 2}, "a", strconv.Itoa(i))), nil))
+	}
+	require.NoError(t, m.Comparable())
+	got, err := profile.ParseUncompressed(m.Append(nil))
+	require.NoError(t, err)
+	assert.EqualValues(t, 255, totalsByType(got)["a"])
+	assert.EqualValues(t, 2, totalsByType(got)["17"])
+	require.ErrorIs(t, m.Add(raw(t, simple([]int64{1, 2}, "a", "one more")), nil), pprofmerge.ErrDiffers)
+}
+
+// The memory of columns that are added is asked for.
+func TestTypesAreReserved(t *testing.T) {
+	f := &profile.Function{ID: 1, Name: "f"}
+	many := &profile.Profile{
+		Function: []*profile.Function{f}, PeriodType: &profile.ValueType{},
+		SampleType: []*profile.ValueType{{Type: "a", Unit: "count"}},
+	}
+	for i := range 1000 {
+		l := &profile.Location{ID: uint64(i + 1), Line: []profile.Line{{Function: f, Line: int64(i)}}}
+		many.Location = append(many.Location, l)
+		many.Sample = append(many.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1}})
+	}
+	types := []string{"a"}
+	for i := range 99 {
+		types = append(types, strconv.Itoa(i))
+	}
+	peak := int64(0)
+	m := pprofmerge.New()
+	m.Reserve = func(bytes int64) error {
+		peak = max(peak, bytes)
+		return nil
+	}
+	require.NoError(t, m.Add(raw(t, many), nil))
+	before := peak
+	require.NoError(t, m.Add(raw(t, simple(make([]int64, 100), types...)), nil))
+	assert.Greater(t, peak, before+1000*99*8)
+	assert.LessOrEqual(t, m.Bytes(), peak)
+}
+
 // What becomes 0 in the sum goes, with all that only it referred to.
 func TestZerosGo(t *testing.T) {
 	got, err := sum(t, simple([]int64{5, 7}, "a", "b"), simple([]int64{-5, -7}, "a", "b"))
@@ -216,9 +308,9 @@ func TestZerosGo(t *testing.T) {
 	assert.Empty(t, got.Sample)
 	assert.Empty(t, got.Location)
 	assert.Empty(t, got.Function)
-	got, err = sum(t, simple([]int64{0, 7}, "a", "b"), simple([]int64{0}, "a"))
+	got, err = sum(t, simple([]int64{0, 7}, "a", "b"), simple([]int64{0, -7, 0}, "a", "b", "c"))
 	require.NoError(t, err)
-	assert.Empty(t, got.Sample, "b is none of the sum")
+	assert.Empty(t, got.Sample)
 }
 
 func TestSilentValues(t *testing.T) {

@@ -61,8 +61,7 @@ func newPricing(m *Merger, costs *Costs) *pricing {
 }
 
 func (p *pricing) valuesAt(row int) []int64 {
-	width := len(p.header.types)
-	return p.values[row*width:][:width]
+	return p.values[row*p.header.stride:][:len(p.header.types)]
 }
 
 // weights returns by what a value of each type is multiplied to be a share of all of them.
@@ -74,7 +73,7 @@ func (p *pricing) weights() []float64 {
 		}
 	}
 	for i, sum := range weights {
-		if weights[i] = 0; sum > 0 && !p.header.gone[i] {
+		if weights[i] = 0; sum > 0 {
 			weights[i] = 1 / sum
 		}
 	}

@@ -71,7 +71,7 @@ func (m *Merger) rebuild(reserved sizes, change func(stack int32) (changed int32
 	rows, values := m.rows, m.values
 	m.rows, m.values, m.labelsOfRows = dictionary.SampleTable{}, nil, 0
 	m.rows.Reset(0)
-	width := len(m.header.types)
+	width := m.header.stride
 	base := []int32{m.baseLabel()}
 	for row := range rows.Len() {
 		if row%samplesPerStep == 0 {

@@ -37,10 +37,8 @@ func (m *Merger) Append(dst []byte) []byte {
 		stringIDs:   make([]uint32, sizes.Strings),
 		stringList:  []int32{0},
 	}
-	for i, t := range m.header.types {
-		if !m.header.gone[i] {
-			w.out = pprofwire.AppendSampleType(w.out, w.valueType(t))
-		}
+	for _, column := range m.header.order {
+		w.out = pprofwire.AppendSampleType(w.out, w.valueType(m.header.types[column]))
 	}
 	w.numberEntries()
 	w.writeSamples()
@@ -67,17 +65,14 @@ func (w *writing) shortened(s string) string {
 	return s[:end] + mark
 }
 
-// valuesOf returns the values of a row without those of types that are gone, in the memory of kept. None is one of zeros
-// only: sums may be 0.
+// valuesOf returns the values of a row in the order of the types, in the memory of kept. None is one of zeros only: sums may be 0.
 func (w *writing) valuesOf(row int, kept []int64) []int64 {
 	kept = kept[:0]
 	some := int64(0)
-	width := len(w.header.types)
-	for i, v := range w.values[row*width:][:width] {
-		if !w.header.gone[i] {
-			kept = append(kept, v)
-			some |= v
-		}
+	values := w.values[row*w.header.stride:][:w.header.stride]
+	for _, column := range w.header.order {
+		kept = append(kept, values[column])
+		some |= values[column]
 	}
 	if some == 0 {
 		return kept[:0]
@@ -220,15 +215,13 @@ func (w *writing) writeHeader() {
 		w.out = pprofwire.AppendPeriodType(w.out, w.valueType(h.periodType))
 	}
 	header := pprofwire.Header{
-		DropFrames:    w.string(h.dropFrames),
-		KeepFrames:    w.string(h.keepFrames),
-		TimeNanos:     h.time,
-		DurationNanos: h.duration,
-		Period:        h.period,
-		DocURL:        w.string(h.docURL),
-	}
-	if i := slices.IndexFunc(h.types, func(t valueType) bool { return t.name == h.defaultType }); i < 0 || !h.gone[i] {
-		header.DefaultSampleType = w.string(h.defaultType)
+		DropFrames:        w.string(h.dropFrames),
+		KeepFrames:        w.string(h.keepFrames),
+		TimeNanos:         h.time,
+		DurationNanos:     h.duration,
+		Period:            h.period,
+		DocURL:            w.string(h.docURL),
+		DefaultSampleType: w.string(h.defaultType),
 	}
 	for _, c := range h.comments {
 		header.Comments = append(header.Comments, w.string(c))

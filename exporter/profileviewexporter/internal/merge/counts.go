@@ -52,22 +52,34 @@ func (c *Counts) added(m *pprofmerge.Merger, e *recent.Entry) {
 		return
 	}
 	now := m.Totals()
-	if c.before == nil {
-		c.before, c.other, c.sums = make([]int64, len(now)), make([]int64, len(now)), map[string][]int64{}
+	if c.sums == nil {
+		c.sums = map[string][]int64{}
 	}
+	c.before = lengthened(c.before, len(now))
 	value, _ := e.Attribute(c.Attribute)
-	sum := c.sums[value]
-	if sum == nil && (len(value) > c.Limits.Text || len(c.sums) == maxResources) {
+	sum, known := c.sums[value]
+	isOther := !known && (len(value) > c.Limits.Text || len(c.sums) == maxResources)
+	if isOther {
 		sum = c.other
 	}
-	if sum == nil {
-		sum = make([]int64, len(now))
-		c.sums[value] = sum
-	}
+	sum = lengthened(sum, len(now))
 	for i, v := range now {
 		sum[i] += v - c.before[i]
 	}
+	if isOther {
+		c.other = sum
+	} else {
+		c.sums[value] = sum
+	}
 	copy(c.before, now)
+}
+
+// lengthened returns a sum with at least n values. An entry can have more sample types than those before it.
+func lengthened(sum []int64, n int) []int64 {
+	if missing := n - len(sum); missing > 0 {
+		return append(sum, make([]int64, missing)...)
+	}
+	return sum
 }
 
 // fill sets the counts from a sum.

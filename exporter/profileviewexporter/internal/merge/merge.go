@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	// ErrDiffers is the error for profiles with different sample types.
+	// ErrDiffers is the error for profiles without a sample type in common.
 	ErrDiffers = pprofmerge.ErrDiffers
 	// ErrNoSamples is the error if no sample has the selected labels.
 	ErrNoSamples = errors.New("no sample has these labels")
@@ -57,7 +57,7 @@ func (w *Work) Keep(bytes int64) error {
 	return w.take(bytes)
 }
 
-// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values. Of values that are a state at one
+// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values of all sample types. Of values that are a state at one
 // time, only the latest profile of each instance counts. It returns early if the request ends.
 func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
 	if len(entries) == 1 && len(w.Only) == 0 { // unchanged
@@ -107,6 +107,9 @@ func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofm
 		if counts != nil && !isBase {
 			counts.added(merger, e)
 		}
+	}
+	if err := merger.Comparable(); err != nil {
+		return nil, nil, fmt.Errorf("cannot merge profiles in memory: %w", err)
 	}
 	if len(w.Only) > 0 && merger.Samples() == 0 {
 		return nil, nil, ErrNoSamples

@@ -62,6 +62,35 @@ func totals(p *profile.Profile) []int64 {
 	return sums
 }
 
+// JFR recordings with and without allocations outside of a TLAB: the sum has both types, in either order, and so have the counts.
+func TestProfilesOfDifferentTypes(t *testing.T) {
+	of := func(instance string, values ...int64) *recent.Entry {
+		p := many(1)
+		p.SampleType, p.Sample[0].Value = nil, values
+		for i := range values {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: []string{"alloc_in_new_tlab_bytes", "alloc_outside_tlab_bytes"}[i], Unit: "bytes"})
+		}
+		var raw bytes.Buffer
+		require.NoError(t, p.WriteUncompressed(&raw))
+		return &recent.Entry{
+			Compressed: recent.Compress(raw.Bytes()), Inflated: raw.Len(), Attributes: []recent.Attribute{{Name: "pod", Value: instance}},
+		}
+	}
+	for _, entries := range [][]*recent.Entry{{of("x", 1), of("y", 10, 20)}, {of("y", 10, 20), of("x", 1)}} {
+		for sampleType, want := range map[string][2]int64{"alloc_in_new_tlab_bytes": {11, 10}, "alloc_outside_tlab_bytes": {20, 20}} {
+			counts := &Counts{Attribute: "pod", SampleType: sampleType, Limits: pprofmerge.LabelLimits{Text: 9}}
+			got, _, err := View(&Work{Context: t.Context()}, entries, nil, &whole, 0, counts)
+			require.NoError(t, err)
+			index, err := got.SampleIndexByName(sampleType)
+			require.NoError(t, err)
+			assert.Equal(t, want[0], totals(got)[index], sampleType)
+			assert.Equal(t, want[0], counts.Total)
+			require.NotEmpty(t, counts.Resources)
+			assert.Equal(t, pprofmerge.LabelValue{Text: "y", Samples: 1, Value: want[1]}, counts.Resources[0])
+		}
+	}
+}
+
 func TestProfilesEndsWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
