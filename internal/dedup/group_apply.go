@@ -63,7 +63,8 @@ func (s *groupSet) add(group int32) bool {
 }
 
 // Apply moves the samples as planned. pd must not be read-only. It divides a profile with samples of several groups: samples that
-// stay keep the id and the original payload of the profile. Each other part gets an id derived from that, and no original payload.
+// stay keep the id of the profile. Each other part gets an id derived from that. Unless all of a scope goes to one group, its profiles lose
+// their original payload: it can be that of several profiles, and has the samples of all groups.
 func (g *Grouping) Apply() {
 	resources := g.pd.ResourceProfiles()
 	for i, planned := range g.resources {
@@ -88,6 +89,9 @@ func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedRe
 	samples := planned.samples
 	for _, scope := range resource.ScopeProfiles().All() {
 		inScope.clear()
+		if isParted(scope, samples) {
+			dropPayloads(scope)
+		}
 		scope.Profiles().RemoveIf(func(profile pprofile.Profile) bool {
 			inProfile.clear()
 			of := samples[:profile.Samples().Len()]
@@ -104,6 +108,26 @@ func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedRe
 			}
 			return g.moveSamples(profile, of, planned.groups, profiles)
 		})
+	}
+}
+
+// isParted reports whether some of a scope goes and some stays, or goes elsewhere. The groups of its samples come first in samples. A profile
+// without samples stays.
+func isParted(scope pprofile.ScopeProfiles, samples []int32) bool {
+	n, empty := 0, false
+	for _, profile := range scope.Profiles().All() {
+		n += profile.Samples().Len()
+		empty = empty || profile.Samples().Len() == 0
+	}
+	of := samples[:n]
+	return !isOneGroup(of) || empty && n > 0 && of[0] != 0
+}
+
+// dropPayloads removes the original payloads of the profiles of a scope.
+func dropPayloads(scope pprofile.ScopeProfiles) {
+	for _, profile := range scope.Profiles().All() {
+		profile.OriginalPayload().FromRaw(nil)
+		profile.SetOriginalPayloadFormat("")
 	}
 }
 

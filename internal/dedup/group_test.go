@@ -4,11 +4,13 @@
 package dedup_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -18,6 +20,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // group groups a message, and reports whether there was anything to do.
@@ -170,6 +174,79 @@ func TestGroup(t *testing.T) {
 			assert.Equal(t, ids, idsOf(again), "a retry has the same ids")
 		})
 	}
+}
+
+// The original payload has all samples of a capture: no part of a capture keeps it, so that a writer that prefers it counts no sample twice.
+func TestGroupPayloads(t *testing.T) {
+	const key = "process.executable.name"
+	for name, tt := range map[string]struct {
+		cpu, wall []string
+		kept      bool
+	}{
+		"one group":                 {[]string{"java", "java"}, []string{"java"}, true},
+		"nothing moves":             {[]string{"", ""}, []string{""}, true},
+		"several groups":            {[]string{"java", "node"}, []string{"java", "node"}, false},
+		"one profile moves":         {[]string{"java", "java"}, []string{""}, false},
+		"each to another":           {[]string{"java", "java"}, []string{"node"}, false},
+		"some of a profile":         {[]string{"java", ""}, []string{"java"}, false},
+		"a profile without samples": {[]string{"java"}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{IncludeOriginalPayload: true}).Decode(capture(t, key, tt.cpu, tt.wall), pprof.Source{})
+			require.NoError(t, err)
+			want := encodedTotals(t, pd)
+			group(pd, key)
+			assert.Equal(t, want, encodedTotals(t, pd))
+			payloads := 0
+			for profile := range walk.Profiles(pd) {
+				payloads += profile.OriginalPayload().Len()
+				assert.Equal(t, tt.kept, profile.OriginalPayloadFormat() != "")
+			}
+			assert.Equal(t, tt.kept, payloads > 0)
+		})
+	}
+}
+
+// capture returns a pprof with a sample of each of these processes for cpu, and for wall.
+func capture(t *testing.T, key string, cpu, wall []string) []byte {
+	t.Helper()
+	f := &profile.Function{ID: 1, Name: "main"}
+	location := &profile.Location{ID: 1, Line: []profile.Line{{Function: f, Line: 1}}}
+	p := &profile.Profile{
+		Function: []*profile.Function{f}, Location: []*profile.Location{location},
+		SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "wall", Unit: "nanoseconds"}},
+	}
+	for column, names := range [][]string{cpu, wall} {
+		for i, name := range names {
+			sample := &profile.Sample{Location: []*profile.Location{location}, Value: make([]int64, 2)}
+			sample.Value[column] = int64(1) << (8*column + i)
+			if name != "" {
+				sample.Label = map[string][]string{key: {name}}
+			}
+			p.Sample = append(p.Sample, sample)
+		}
+	}
+	var raw bytes.Buffer
+	require.NoError(t, p.WriteUncompressed(&raw))
+	return raw.Bytes()
+}
+
+// encodedTotals returns the sum of each type in all pprofs that a message becomes, with the original payloads.
+func encodedTotals(t *testing.T, pd pprofile.Profiles) map[string]int64 {
+	t.Helper()
+	totals := map[string]int64{}
+	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{PreferOriginalPayload: true}).All(pd) {
+		require.NoError(t, err)
+		p, err := profile.ParseUncompressed(payload.Pprof)
+		require.NoError(t, err)
+		for i, sampleType := range p.SampleType {
+			totals[sampleType.Type] += 0
+			for _, sample := range p.Sample {
+				totals[sampleType.Type] += sample.Value[i]
+			}
+		}
+	}
+	return totals
 }
 
 // The ids of the parts depend on the values, not on the order of a message: a retry can come in another message.
