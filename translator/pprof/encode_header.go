@@ -35,16 +35,11 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 	if name, found := scope.Attributes().Get(semconv.ScopeDefaultSampleType); found {
 		h.DefaultSampleType = t.localText(attributevalue.Text(name))
 	}
-	for _, p := range g.profiles {
-		for _, a := range t.sets.At(p.comments) {
-			if err := t.labels.reserveItems(t.dict.AttributeAt(a)); err != nil {
-				return err
-			}
-		}
-		if h.Comments = t.comments(p.comments); len(h.Comments) > 0 {
-			break
-		}
+	comments, err := t.commentsOf(g)
+	if err != nil {
+		return err
 	}
+	h.Comments = comments
 	for _, a := range t.sets.At(g.key.attributes) {
 		attribute := t.dict.AttributeAt(a)
 		if t.isMainMapping(attribute) {
@@ -88,13 +83,34 @@ func isComment(key string) bool {
 	return found && (rest == "" || rest[0] == '.')
 }
 
-// comments returns the comments of a profile in their order. In the older form, their keys have the order.
-func (t *encoding) comments(set int32) []uint32 {
-	attributes := slices.Clone(t.sets.At(set))
+// commentsOf returns the comments of all profiles of a group. If several profiles have the same attribute, it counts once.
+func (t *encoding) commentsOf(g *group) (comments []uint32, err error) {
+	var known map[int32]bool
+	for _, p := range g.profiles {
+		var attributes []int32
+		for _, a := range t.sets.At(p.comments) {
+			if known[a] {
+				continue
+			}
+			if known == nil {
+				known = map[int32]bool{}
+			}
+			known[a] = true
+			if err := t.labels.reserveItems(t.dict.AttributeAt(a)); err != nil {
+				return nil, err
+			}
+			attributes = append(attributes, a)
+		}
+		comments = t.appendComments(comments, attributes)
+	}
+	return comments, nil
+}
+
+// appendComments appends the comments of a profile in their order. In the older form, their keys have the order.
+func (t *encoding) appendComments(comments []uint32, attributes []int32) []uint32 {
 	slices.SortStableFunc(attributes, func(a, b int32) int {
 		return cmp.Compare(t.commentNumber(a), t.commentNumber(b))
 	})
-	var comments []uint32
 	for _, a := range attributes {
 		attribute := t.dict.AttributeAt(a)
 		if attribute.Kind != pcommon.ValueTypeSlice {

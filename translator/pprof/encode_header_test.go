@@ -5,12 +5,15 @@ package pprof_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -72,7 +75,7 @@ func TestComments(t *testing.T) {
 		"none":                     {},
 		"today's":                  {first: []attribute{{"pprof.profile.comment", []any{"b", "a", "", "b"}}}, want: []string{"b", "a", "", "b"}},
 		"on another profile":       {second: []attribute{{"pprof.profile.comment", []any{"b"}}}, want: []string{"b"}},
-		"on both":                  {first: []attribute{{"pprof.profile.comment", []any{"a"}}}, second: []attribute{{"pprof.profile.comment", []any{"b"}}}, want: []string{"a"}},
+		"on both":                  {first: []attribute{{"pprof.profile.comment", []any{"a"}}}, second: []attribute{{"pprof.profile.comment", []any{"b"}}}, want: []string{"a", "b"}},
 		"one text":                 {first: []attribute{{"pprof.profile.comment", "a"}}, want: []string{"a"}},
 		"older":                    {first: []attribute{{"pprof.profile.comment.10", "c"}, {"pprof.profile.comment.9", "b"}, {"pprof.profile.comment.0", "a"}}, want: []string{"a", "b", "c"}},
 		"not a comment":            {first: []attribute{{"pprof.profile.comments", "a"}}, second: []attribute{{"pprof.profile.comments", "a"}}, want: []string{"pprof.profile.comments=a"}},
@@ -113,6 +116,52 @@ func TestCommentsOfTheGroup(t *testing.T) {
 	assert.Equal(t, []string{"other"}, all[1].parsed.Comments)
 }
 
+// TestCapturesWithoutTime: uploads without a time become one pprof, but nothing of either is lost: neither comments nor values, also if both
+// have their original payload.
+func TestCapturesWithoutTime(t *testing.T) {
+	upload := func(sampleType string, value int64, comments ...string) pprofile.Profiles {
+		p := newPayload(sampleType).code().sample([]uint32{1}, []int64{value})
+		header := pprofwire.Header{}
+		for _, comment := range comments {
+			header.Comments = append(header.Comments, p.text(comment))
+		}
+		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{IncludeOriginalPayload: true}).Decode(p.header(header).bytes(), pprof.Source{})
+		require.NoError(t, err)
+		return pd
+	}
+	pd := upload("cpu/nanoseconds", 5, "a", "a")
+	require.NoError(t, upload("alloc_space/bytes", 6, "b").MergeTo(pd))
+	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	pd.ResourceProfiles().At(1).ScopeProfiles().At(0).Profiles().MoveAndAppendTo(profiles)
+	require.Equal(t, 2, profiles.Len())
+	for _, prefer := range []bool{false, true} {
+		totals, comments := map[string]int64{}, []string(nil)
+		for _, e := range encode(t, pd, pprof.EncodeOptions{PreferOriginalPayload: prefer}) {
+			comments = append(comments, e.parsed.Comments...)
+			for i, sampleType := range e.types() {
+				for _, sample := range e.parsed.Sample {
+					totals[sampleType] += sample.Value[i]
+				}
+			}
+		}
+		assert.Equal(t, []string{"a", "a", "b"}, comments, prefer)
+		assert.Equal(t, map[string]int64{"cpu/nanoseconds": 5, "alloc_space/bytes": 6}, totals, prefer)
+	}
+}
+
+// TestCommentsAreNotMultiplied: many profiles of a group with one attribute have its comments once.
+func TestCommentsAreNotMultiplied(t *testing.T) {
+	m := newMessage()
+	common := m.attribute("pprof.profile.comment", []any{"x", "y"}, "")
+	for i := range 3 {
+		own := m.attribute("pprof.profile.comment."+strconv.Itoa(i), strconv.Itoa(i), "")
+		m.profile("a/"+strconv.Itoa(i)).AttributeIndices().Append(common, own)
+	}
+	all := encode(t, m.done(), pprof.EncodeOptions{})
+	require.Len(t, all, 1)
+	assert.Equal(t, []string{"x", "y", "0", "1", "2"}, all[0].parsed.Comments)
+}
+
 // TestProfileType: the attribute profile.name, or the default sample type.
 func TestProfileType(t *testing.T) {
 	m := newMessage()
@@ -135,12 +184,14 @@ func TestProfileType(t *testing.T) {
 // TestPreferOriginalPayload: the original payload is returned if the option is set and the profile has a pprof.
 func TestPreferOriginalPayload(t *testing.T) {
 	original := newPayload("original/1").code().sample([]uint32{1}, []int64{7}).bytes()
-	build := func(format string, payload []byte) encoded {
+	build := func(format string, payloads ...[]byte) encoded {
 		m := newMessage()
-		m.sample(m.profile("a/1"), m.stack("f"), []int64{1})
-		p := m.profile("b/2")
-		p.SetOriginalPayloadFormat(format)
-		p.OriginalPayload().FromRaw(payload)
+		first, second := m.profile("a/1"), m.profile("b/2")
+		m.sample(first, m.stack("f"), []int64{1})
+		for i, p := range []pprofile.Profile{first, second} {
+			p.SetOriginalPayloadFormat(format)
+			p.OriginalPayload().FromRaw(payloads[i%len(payloads)])
+		}
 		all := encode(t, m.done(), pprof.EncodeOptions{PreferOriginalPayload: true})
 		require.Len(t, all, 1)
 		return all[0]
@@ -155,6 +206,8 @@ func TestPreferOriginalPayload(t *testing.T) {
 		"broken":         build("pprof", gzipped(t, original)[:20]),
 		"not a pprof":    build("pprof", []byte("goroutine profile: total 7")),
 		"none":           build("pprof", nil),
+		"of one only":    build("pprof", original, nil),
+		"different ones": build("pprof", original, newPayload("other/1").bytes()),
 	} {
 		assert.Equal(t, []string{"b/2", "a/1"}, got.types(), name)
 		assert.Equal(t, []string{"f [0 1]"}, got.samples(), name)

@@ -178,7 +178,7 @@ func (t *encoding) importHeader(profile pprofile.Profile) (key groupKey, importe
 	return key, imported, nil
 }
 
-// splitComments separates the comments from the other attributes, since only one profile of a group has comments. Both
+// splitComments separates the comments from the other attributes, since not all profiles of a group have the same comments. Both
 // results are numbers of sets in t.sets.
 func (t *encoding) splitComments(attributes []int32) (others, comments int32) {
 	var otherSet, commentSet []int32

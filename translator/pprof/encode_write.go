@@ -132,28 +132,32 @@ func (t *encoding) profileType(g *group) string {
 
 // original writes the original payload of the group to t.out, if the option is set and the payload is a pprof.
 func (t *encoding) original(g *group) (found bool, err error) {
-	if !t.opts.PreferOriginalPayload {
+	if !t.opts.PreferOriginalPayload || !g.hasOnePayload() {
 		return false, nil
 	}
+	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
+	reserve := func(bytes int) error { return t.memory.growTo(&t.outReserved, payload.Len()+bytes) }
+	if err := reserve(0); err != nil {
+		return false, err
+	}
+	t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, reserve)
+	if t.memory.err != nil {
+		return false, err
+	}
+	return err == nil && isPprof(t.out), nil
+}
+
+// hasOnePayload reports whether all profiles of a group have the same pprof as their payload. Captures without a time can be in one group,
+// and the payload of one of them is not all of it.
+func (g *group) hasOnePayload() bool {
+	first := g.profiles[0].source.OriginalPayload()
 	for _, p := range g.profiles {
-		if p.source.OriginalPayloadFormat() != semconv.OriginalPayloadFormat {
-			continue
-		}
-		payload := p.source.OriginalPayload()
-		reserve := func(bytes int) error { return t.memory.growTo(&t.outReserved, payload.Len()+bytes) }
-		if err := reserve(0); err != nil {
-			return false, err
-		}
-		t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, reserve)
-		if t.memory.err != nil {
-			return false, err
-		}
-		if err == nil && isPprof(t.out) {
-			return true, nil
+		if p.source.OriginalPayloadFormat() != semconv.OriginalPayloadFormat || !p.source.OriginalPayload().Equal(first) {
+			return false
 		}
 	}
-	return false, nil
+	return first.Len() > 0
 }
 
 // isPprof reports whether a payload is a pprof by its content.
