@@ -18,10 +18,15 @@ import (
 //
 // v0.159 sends a reference in addition to the key. Resolve removes such references. Otherwise it returns pd unchanged, and
 // resolved is false. The caller must not use pd afterwards.
-func Resolve(pd pprofile.Profiles) (out pprofile.Profiles, resolved bool, err error) {
+//
+// Resolve calls reserve before it marshals: then there are two messages, and one of them in protobuf. It returns the error of reserve.
+func Resolve(pd pprofile.Profiles, reserve func() error) (out pprofile.Profiles, resolved bool, err error) {
 	if !hasEmptyKey(pd) {
 		out, resolved = removeRedundant(pd)
 		return out, resolved, nil
+	}
+	if err := reserve(); err != nil {
+		return pd, false, err
 	}
 	wire, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
 	if err != nil {

@@ -4,6 +4,7 @@
 package otlpreferences
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -26,6 +27,24 @@ func message() pprofile.Profiles {
 	return pd
 }
 
+// nothing reserves nothing.
+func nothing() error { return nil }
+
+// TestResolveReserves: without the memory for a copy, the message stays as it is. A message without references needs no copy.
+func TestResolveReserves(t *testing.T) {
+	pd := message()
+	none := errors.New("no memory")
+	refuse := func() error { return none }
+	_, _, err := Resolve(pd, refuse)
+	require.NoError(t, err)
+	_, err = (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	same, did, err := Resolve(pd, refuse)
+	require.ErrorIs(t, err, none)
+	assert.False(t, did)
+	assert.Equal(t, pd, same)
+}
+
 // TestResolve: keys and strings are resolved. To make a message with references, the test marshals one: pdata then leaves them
 // in the original.
 func TestResolve(t *testing.T) {
@@ -36,7 +55,7 @@ func TestResolve(t *testing.T) {
 	_, found := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 	require.False(t, found, "the message has no references")
 
-	resolved, did, err := Resolve(pd)
+	resolved, did, err := Resolve(pd, nothing)
 	require.NoError(t, err)
 	assert.True(t, did)
 	got := resolved.ResourceProfiles().At(0)
@@ -48,7 +67,7 @@ func TestResolve(t *testing.T) {
 
 func TestResolveLeavesOthers(t *testing.T) {
 	pd := message()
-	same, did, err := Resolve(pd)
+	same, did, err := Resolve(pd, nothing)
 	require.NoError(t, err)
 	assert.False(t, did)
 	assert.Equal(t, pd, same)
@@ -60,7 +79,7 @@ func TestResolveReadOnly(t *testing.T) {
 	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
 	require.NoError(t, err)
 	pd.MarkReadOnly()
-	resolved, did, err := Resolve(pd)
+	resolved, did, err := Resolve(pd, nothing)
 	require.NoError(t, err)
 	assert.True(t, did)
 	_, found := resolved.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
@@ -71,7 +90,7 @@ func TestResolveReadOnly(t *testing.T) {
 func TestResolveEmptyKey(t *testing.T) {
 	pd := message()
 	pd.ResourceProfiles().At(0).Resource().Attributes().PutStr("", "nameless")
-	resolved, did, err := Resolve(pd)
+	resolved, did, err := Resolve(pd, nothing)
 	require.NoError(t, err)
 	assert.True(t, did)
 	value, found := resolved.ResourceProfiles().At(0).Resource().Attributes().Get("")
@@ -111,13 +130,13 @@ func TestResolveBoth(t *testing.T) {
 			if shared {
 				pd.MarkReadOnly()
 			}
-			out, did, err := Resolve(pd)
+			out, did, err := Resolve(pd, nothing)
 			require.NoError(t, err)
 			assert.True(t, did)
 			assert.Equal(t, map[string]any{"service.name": "a", "map": map[string]any{"inner": "a"}},
 				out.ResourceProfiles().At(0).Resource().Attributes().AsRaw())
 			assert.Equal(t, before-3*2, (&pprofile.ProtoMarshaler{}).ProfilesSize(out), "three references of two bytes")
-			_, again, err := Resolve(out)
+			_, again, err := Resolve(out, nothing)
 			require.NoError(t, err)
 			assert.False(t, again)
 		})

@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/internal/otlpreferences"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
@@ -101,9 +102,11 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
 	m := d.measure(ctx, pd)
 	d.telemetry.incoming(ctx, m.content)
-	if err := d.resolve(ctx, &m); err != nil {
-		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
+	resolved, err := d.resolve(ctx, &m)
+	if err != nil {
+		return d.refuse(ctx, m, err)
 	}
+	defer resolved.Release()
 	if m.exceeds(maxMessageBytes) {
 		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)})
@@ -143,15 +146,35 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	return d.pass(ctx, m, &stats)
 }
 
-// resolve replaces references to the dictionary in attributes with their keys and values.
-func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
-	profiles, resolved, err := otlpreferences.Resolve(m.profiles)
-	if err != nil || !resolved {
-		return err
+// resolve replaces references to the dictionary in attributes with their keys and values. The reservation is for the copy that this takes:
+// the message as it was received exists until ConsumeProfiles returns. The error is a *refusal.
+func (d *deduplicator) resolve(ctx context.Context, m *incoming) (*budget.Reservation, error) {
+	var reservation *budget.Reservation
+	var refused error
+	profiles, resolved, err := otlpreferences.Resolve(m.profiles, func() error {
+		reservation, refused = d.reserve(ctx, true, copyMemory(m))
+		return refused
+	})
+	switch {
+	case refused != nil:
+		return nil, refused
+	case err != nil:
+		reservation.Release()
+		return nil, &refusal{refusedInvalid, badrequest.Errorf("%w", err)}
+	case resolved:
+		m.profiles, m.resolved = profiles, true
+		d.telemetry.resolved(ctx)
 	}
-	m.profiles, m.resolved = profiles, true
-	d.telemetry.resolved(ctx)
-	return nil
+	return reservation, nil
+}
+
+// copyMemory estimates the memory of a copy of a message that is made by way of protobuf.
+func copyMemory(m *incoming) int64 {
+	bytes := m.content.bytes
+	if !m.measured {
+		bytes = contentOf(m.profiles).bytes
+	}
+	return int64(bytes) + messagememory.Of(m.profiles)
 }
 
 // deduplicate makes a message canonical.

@@ -5,11 +5,16 @@ package profilededuplicator
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/messagememory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -27,4 +32,47 @@ func TestReferencesOfAttributes(t *testing.T) {
 	require.NoError(t, f.ConsumeProfiles(t.Context(), upload("other", 2, 1)))
 	assert.Equal(t, map[string]int64{"checkout/1": 1, "other/2": 1}, next.totals())
 	metadatatest.AssertEqualProcessorProfileDeduplicatorResolvedMessages(t, f.telemetry, points(1), onlyValues()...)
+}
+
+// references returns a message whose attributes are references to the dictionary.
+func references(tb testing.TB) pprofile.Profiles {
+	tb.Helper()
+	pd := upload("checkout", 1, make([]int64, 1000)...)
+	_, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(tb, err)
+	return pd
+}
+
+// To resolve references takes a copy of the message, which is reserved before, beside what the receiver reserved, until the message has been
+// passed on.
+func TestResolvedIsReserved(t *testing.T) {
+	for name, change := range map[string]func(*Config){"synchronous": nil, "batch": waitOf(nil)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				next := &sink{}
+				f := start(t, next, change)
+				memory := messagememory.Of(references(t))
+				used := int64(0)
+				next.answer = func(int, pprofile.Profiles) error {
+					used = f.used()
+					return nil
+				}
+				request, err := f.budget.Reserve(t.Context(), memory)
+				require.NoError(t, err)
+				require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), references(t)))
+				assert.GreaterOrEqual(t, used, 2*memory)
+				request.Release()
+				assert.Zero(t, f.used())
+
+				small, err := budget.New(3*memory/2, time.Second).Reserve(t.Context(), memory)
+				require.NoError(t, err)
+				err = f.ConsumeProfiles(budget.NewContext(t.Context(), small), references(t))
+				require.ErrorIs(t, err, budget.ErrTooLarge)
+				assert.True(t, consumererror.IsPermanent(err))
+				assert.Equal(t, memory, small.Bytes())
+				assert.Len(t, next.taken(), 1)
+				metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
+			})
+		})
+	}
 }
