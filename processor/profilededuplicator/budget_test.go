@@ -93,6 +93,34 @@ func TestJoinedIsReservedOnce(t *testing.T) {
 	})
 }
 
+// If the next component changes messages and there are retries, each attempt passes a copy, which is reserved as well.
+func TestCopiesOfAttemptsAreReserved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		mutates, retries bool
+		times            int64
+	}{
+		"changes, retries": {true, true, 2},
+		"changes":          {true, false, 1},
+		"retries":          {false, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachPooling(t, func(t *testing.T) {
+				next := &sink{mutates: tt.mutates}
+				f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = tt.retries }))
+				used := int64(0)
+				next.answer = func(int, pprofile.Profiles) error {
+					used = f.used()
+					return nil
+				}
+				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3)))
+				pass(time.Second)
+				require.Equal(t, 1, next.calls())
+				assert.Equal(t, tt.times*messagememory.Of(upload("checkout", 1, 1, 2, 3)), used)
+			})
+		})
+	}
+}
+
 func TestBudgetIsExhausted(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.Timeout = time.Hour }))

@@ -129,11 +129,14 @@ func (r *retries) next() (pause time.Duration, more bool) {
 	return pause, r.deadline.IsZero() || !time.Now().Add(pause).After(r.deadline)
 }
 
+// copies reports whether each attempt passes a copy of the message.
+func (d *deliverer) copies() bool { return d.retry.Enabled && d.next.Capabilities().MutatesData }
+
 // attempt passes pd to the next consumer. It passes a copy if the consumer may change it and a retry may need it. On an
 // error, rest is the message to retry: pd, or the profiles in the error. The caller's reference to pd is then one to rest.
 func (d *deliverer) attempt(ctx context.Context, pd pprofile.Profiles) (rest pprofile.Profiles, err error) {
 	given := pd
-	if d.retry.Enabled && d.next.Capabilities().MutatesData {
+	if d.copies() {
 		given = pprofile.NewProfiles()
 		pd.CopyTo(given)
 		pref.RefProfiles(given)

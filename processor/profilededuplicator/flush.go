@@ -88,12 +88,16 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 		}
 	}
 	memory, all := messagememory.Of(whole.profiles), contentOf(whole.profiles)
+	copies := int64(0)
+	if b.deliverer.copies() {
+		copies = 1
+	}
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
 	if limits.Allow(all.samples, all.bytes) {
-		due.reservation.Shrink(memory)
+		due.reservation.Shrink((1 + copies) * memory)
 		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all, memory)
 	} else {
-		due.reservation.Shrink(workFactor * memory)
+		due.reservation.Shrink((workFactor + copies) * memory)
 		dedup.Split(whole.profiles, limits, func(part dedup.Part) {
 			send(part, contentOf(part.Profiles), memory+messagememory.Of(part.Profiles))
 		})
