@@ -17,25 +17,61 @@ import (
 // from a wrong clock, and a range with it would be useless.
 const maxWidening = uint64(time.Hour)
 
-// timesChange reports whether widenTime would change any profile.
-func (w *work) timesChange() bool {
-	if !w.opts.WidenTimes {
-		return false
-	}
-	for profile := range walk.Profiles(w.pd) {
-		if _, _, changes := widened(profile); changes {
-			return true
-		}
-	}
-	return false
+// timesKey is a capture in a scope, which is numbered in the order of the message.
+type timesKey struct {
+	scope   int
+	capture capture
 }
 
-// widenTime widens the time range of a profile to include all timestamps of its samples.
-func (w *work) widenTime(profile pprofile.Profile) {
+// timeRange is the time from start to end, without end.
+type timeRange struct{ start, end uint64 }
+
+// planTimes finds the captures whose time changes, and reports whether any profile changes. The profiles of a capture keep a common time: an
+// encoder knows by it that they belong together.
+func (w *work) planTimes() (changes bool) {
+	w.times = nil
+	if !w.opts.WidenTimes || w.opts.Shape == ShapeTotal { // There are no timestamps afterwards.
+		return false
+	}
+	number := 0
+	for _, scope := range walk.Scopes(w.pd) {
+		for _, profile := range scope.Profiles().All() {
+			if start, duration, outside := widened(profile); outside {
+				changes = true
+				w.planTime(timesKey{number, captureOf(profile)}, timeRange{start, start + duration})
+			}
+		}
+		number++
+	}
+	return changes
+}
+
+func (w *work) planTime(key timesKey, wanted timeRange) {
+	if key.capture.time == 0 {
+		return // Nothing says that profiles without a time belong together.
+	}
+	if w.times == nil {
+		w.times = map[timesKey]timeRange{}
+	}
+	if planned, found := w.times[key]; found {
+		wanted = timeRange{min(planned.start, wanted.start), max(planned.end, wanted.end)}
+	}
+	w.times[key] = wanted
+}
+
+// widenTime gives a profile of a scope the time that is planned for its capture or, without a time, that of its timestamps.
+func (w *work) widenTime(scope int, profile pprofile.Profile) {
 	if !w.opts.WidenTimes {
 		return
 	}
-	if start, duration, changes := widened(profile); changes {
+	start, duration, changes := uint64(0), uint64(0), false
+	if profile.Time() == 0 {
+		start, duration, changes = widened(profile)
+	} else if planned, found := w.times[timesKey{scope, captureOf(profile)}]; found {
+		start, duration = planned.start, planned.end-planned.start
+		changes = start != uint64(profile.Time()) || duration != profile.DurationNano()
+	}
+	if changes {
 		profile.SetTime(pcommon.Timestamp(start))
 		profile.SetDurationNano(duration)
 		w.stats.WidenedProfiles++

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const hour = uint64(time.Hour)
@@ -71,6 +72,63 @@ func TestWidenTimes(t *testing.T) {
 					changed = 1
 				}
 				assert.Equal(t, changed, stats.WidenedProfiles)
+			}
+		})
+	}
+}
+
+// The profiles of a capture keep a common time, so that they stay one pprof, whichever of them has a timestamp outside. Others keep theirs.
+func TestWidenTimesOfCaptures(t *testing.T) {
+	of := func(pd pprofile.Profiles, sampleType int32, start uint64, timestamps ...uint64) {
+		profile := onlyProfile(pd)
+		if sampleType > 1 {
+			profile = pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty()
+		}
+		profile.SampleType().SetTypeStrindex(sampleType)
+		profile.SetTime(pcommon.Timestamp(start))
+		profile.SetDurationNano(10)
+		sample := profile.Samples().AppendEmpty()
+		sample.SetStackIndex(1)
+		sample.TimestampsUnixNano().FromRaw(timestamps)
+		if len(timestamps) == 0 {
+			sample.Values().Append(1)
+		}
+	}
+	for name, tt := range map[string]struct {
+		times      [][]uint64 // the start, and timestamps
+		want       [][2]uint64
+		widened    int
+		wantPprofs int
+	}{
+		"the second at the end": {[][]uint64{{100}, {100, 110}}, [][2]uint64{{100, 11}, {100, 11}}, 2, 1},
+		"the first at the end":  {[][]uint64{{100, 105, 110}, {100, 101}}, [][2]uint64{{100, 11}, {100, 11}}, 2, 1},
+		"on both sides":         {[][]uint64{{100, 98}, {100}, {100, 119}}, [][2]uint64{{98, 22}, {98, 22}, {98, 22}}, 3, 1},
+		"another capture":       {[][]uint64{{100, 110}, {200}, {200, 203}}, [][2]uint64{{100, 11}, {200, 10}, {200, 10}}, 1, 2},
+		"no time":               {[][]uint64{{0, 500}, {0}, {0, 520}}, [][2]uint64{{500, 10}, {0, 10}, {520, 10}}, 2, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, shape := range []dedup.Shape{dedup.ShapeCombined, dedup.ShapePerEvent, dedup.ShapeTotal} {
+				pd := samplesOf(func(func(int32) pprofile.Sample) {})
+				for i, times := range tt.times {
+					of(pd, int32(i+1), times[0], times[1:]...)
+				}
+				pd.MarkReadOnly()
+				after, stats, err := dedup.New(dedup.Options{WidenTimes: true, Shape: shape}).Deduplicate(pd)
+				require.NoError(t, err)
+				pprofs := 0
+				for _, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(after) {
+					require.NoError(t, err)
+					pprofs++
+				}
+				if shape == dedup.ShapeTotal {
+					assert.Zero(t, stats.WidenedProfiles, "there are no timestamps any more")
+					continue
+				}
+				assert.Equal(t, tt.wantPprofs, pprofs)
+				assert.Equal(t, tt.widened, stats.WidenedProfiles)
+				for i, profile := range after.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+					assert.Equal(t, tt.want[i], [2]uint64{uint64(profile.Time()), profile.DurationNano()})
+				}
 			}
 		})
 	}

@@ -22,6 +22,8 @@ type work struct {
 	stats    Stats
 	tables   dictionary.Compactor
 	samples  sampleWork
+	// times are those of captures whose time changes.
+	times map[timesKey]timeRange
 }
 
 func (w *work) begin(opts *Options, dropKeys map[string]bool, pd pprofile.Profiles) {
@@ -31,6 +33,7 @@ func (w *work) begin(opts *Options, dropKeys map[string]bool, pd pprofile.Profil
 
 func (w *work) release() {
 	w.pd = pprofile.Profiles{}
+	w.times = nil
 	w.tables.Release()
 }
 
@@ -67,7 +70,8 @@ func (w *work) run() error {
 	}
 	w.stats.EntriesOut = w.tables.SizesAfter()
 	w.stats.TablesChanged = w.stats.Changed || w.tables.Changed()
-	if w.tables.Changed() || w.samplesChange() || w.containersChange() || w.timesChange() {
+	timesChange := w.planTimes()
+	if w.tables.Changed() || w.samplesChange() || w.containersChange() || timesChange {
 		w.apply()
 	}
 	for profile := range walk.Profiles(w.pd) {
@@ -95,12 +99,16 @@ func (w *work) look() bool {
 func (w *work) apply() {
 	w.makeMutable()
 	w.stats.Changed = true
-	for profile := range walk.Profiles(w.pd) {
-		w.combine(profile)
-		w.widenTime(profile)
-		if w.tables.Renumbered() {
-			w.tables.RewriteHeader(profile)
+	number := 0
+	for _, scope := range walk.Scopes(w.pd) {
+		for _, profile := range scope.Profiles().All() {
+			w.combine(profile)
+			w.widenTime(number, profile)
+			if w.tables.Renumbered() {
+				w.tables.RewriteHeader(profile)
+			}
 		}
+		number++
 	}
 	if w.tables.Changed() {
 		w.tables.Apply()
