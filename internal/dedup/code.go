@@ -21,6 +21,7 @@ func (w *work) mendCode() (mended bool) {
 		w.clearLines(w.pd.Dictionary())
 	}
 	if name {
+		w.keepMissing()
 		w.nameFunctions(w.pd.Dictionary())
 	}
 	return true

@@ -4,6 +4,7 @@
 package dedup_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,6 +64,84 @@ func saidBy(pd pprofile.Profiles) (all []said) {
 	return all
 }
 
+// An attribute has the id of a link in any form that the translators read. Then the link goes without a trace.
+func TestPartialLinksThatAnAttributeHas(t *testing.T) {
+	short := func(pd pprofile.Profiles) {
+		pd.Dictionary().LinkTable().At(1).SetTraceID(pcommon.TraceID{14: 1, 15: 0xab})
+	}
+	for _, tt := range []struct {
+		key, value string
+		link       [2]bool
+		short, has bool
+	}{
+		{"trace_id", "0102030405060708090A0b0c0d0e0f10", [2]bool{true, false}, false, true},
+		{"otel.traceid", "0x102030405060708090a0b0c0d0e0f10", [2]bool{true, false}, false, true},
+		{"trace_id", "1ab", [2]bool{true, false}, true, true},
+		{"trace id", "427", [2]bool{true, false}, true, true},
+		{"trace_id", "427", [2]bool{true, false}, true, false},
+		{"trace id", "000000000000000000000000000001ab", [2]bool{true, false}, true, true},
+		{"span id", "72623859790382856", [2]bool{false, true}, false, true},
+		{"span_id", "102030405060708", [2]bool{false, true}, false, true},
+		{"span_id", "0102030405060709", [2]bool{false, true}, false, false},
+		{"span_id", "0102030405060708", [2]bool{true, false}, false, false},
+		{"trace_id", "", [2]bool{true, false}, true, false},
+		{"trace_id", "0x", [2]bool{true, false}, true, false},
+		{"trace_id", strings.Repeat("0", 1<<20) + "1ab", [2]bool{true, false}, true, false},
+	} {
+		pd := linked(tt.key, tt.link)
+		pd.Dictionary().AttributeTable().At(3).Value().SetStr(tt.value)
+		if tt.short {
+			short(pd)
+		}
+		after, stats, err := dedup.New(dedup.Options{DropPartialLinks: true}).Deduplicate(pd)
+		require.NoError(t, err)
+		assert.Equal(t, 1, stats.PartialLinks)
+		assert.Zero(t, stats.Invalid)
+		assert.Equal(t, tt.has, len(saidBy(after)[0].attributes) == 1, "%s=%.40s", tt.key, tt.value)
+		require.NoError(t, profiletest.Check(after))
+	}
+}
+
+// TestPartialLinksWithoutAttributes: index 0 of a table says nothing, also if the message has no attributes yet.
+func TestPartialLinksWithoutAttributes(t *testing.T) {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().LinkTable().AppendEmpty()
+	pd.Dictionary().LinkTable().AppendEmpty().SetTraceID(someTrace)
+	sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()
+	sample.Values().Append(1)
+	sample.SetLinkIndex(1)
+	after, _, err := dedup.New(dedup.Options{DropPartialLinks: true}).Deduplicate(pd)
+	require.NoError(t, err)
+	assert.Equal(t, []said{{false, map[string]string{"trace_id": someTrace.String()}}}, saidBy(after))
+	requireCanonical(t, after)
+}
+
+// TestNewEntriesDoNotReplaceMissing: a profile that refers to what does not exist is dropped, also if an entry was added just there.
+func TestNewEntriesDoNotReplaceMissing(t *testing.T) {
+	for name, spoil := range map[string]func(pd pprofile.Profiles, broken pprofile.Profile){
+		"an attribute": func(pd pprofile.Profiles, broken pprofile.Profile) {
+			broken.Samples().At(0).AttributeIndices().Append(int32(pd.Dictionary().AttributeTable().Len()))
+		},
+		"the key of an attribute": func(pd pprofile.Profiles, broken pprofile.Profile) {
+			broken.SampleType().SetTypeStrindex(int32(pd.Dictionary().StringTable().Len()))
+		},
+	} {
+		for _, link := range [][2]bool{{true, false}, {true, true}} {
+			pd := linked("region", link)
+			pd.Dictionary().FunctionTable().At(1).SetNameStrindex(0)
+			pd.Dictionary().FunctionTable().At(1).SetStartLine(7) // It gets a name.
+			broken := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty()
+			broken.Samples().AppendEmpty().Values().Append(1)
+			spoil(pd, broken)
+			after, stats, err := dedup.New(dedup.Options{DropPartialLinks: true, NameFunctions: true}).Deduplicate(pd)
+			require.NoError(t, err)
+			assert.Equal(t, 1, stats.NamedFunctions)
+			assert.Equal(t, 1, stats.Invalid[dedup.IndexOutOfRange], name)
+			assert.Equal(t, 1, profiles(after), name)
+		}
+	}
+}
+
 func TestPartialLinks(t *testing.T) {
 	const trace, span = "0102030405060708090a0b0c0d0e0f10", "0102030405060708"
 	for _, tt := range []struct {
@@ -77,8 +156,19 @@ func TestPartialLinks(t *testing.T) {
 			{true, map[string]string{"region": "eu"}},
 		}, 1},
 		{"span only", "region", [][2]bool{{false, true}}, []said{{false, map[string]string{"region": "eu", "span_id": span}}}, 1},
-		{"an attribute names the trace", "otel.traceid", [][2]bool{{true, false}}, []said{{false, map[string]string{"otel.traceid": "eu"}}}, 1},
-		{"an attribute names the span", "span id", [][2]bool{{false, true}}, []said{{false, map[string]string{"span id": "eu"}}}, 1},
+		{"an attribute names another trace", "otel.traceid", [][2]bool{{true, false}}, []said{
+			{false, map[string]string{"otel.traceid": "eu", "trace_id": trace}},
+		}, 1},
+		{"an attribute names another span", "span id", [][2]bool{{false, true}}, []said{
+			{false, map[string]string{"span id": "eu", "span_id": span}},
+		}, 1},
+		{"the key has another value", "trace_id", [][2]bool{{true, false}, {true, true}}, []said{
+			{false, map[string]string{"trace_id": "eu", "trace_id.2": trace}},
+			{true, map[string]string{"trace_id": "eu"}},
+		}, 1},
+		{"the key of the span has another value", "span_id", [][2]bool{{false, true}}, []said{
+			{false, map[string]string{"span_id": "eu", "span_id.2": span}},
+		}, 1},
 		{"equal links of two entries", "region", [][2]bool{{true, false}, {true, false}}, []said{
 			{false, map[string]string{"region": "eu", "trace_id": trace}},
 		}, 2},

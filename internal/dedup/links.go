@@ -4,6 +4,9 @@
 package dedup
 
 import (
+	"math/big"
+	"strconv"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -17,8 +20,14 @@ type partialLinks struct {
 	dict pprofile.ProfilesDictionary
 	// trace and span tell of each attribute whether its key is one that names a trace or a span.
 	trace, span []bool
-	// attributes has the attribute that replaces a link.
-	attributes map[int32]int32
+	// attributes has the attributes that replace links.
+	attributes map[replacement]int32
+}
+
+// replacement is an attribute that replaces a link.
+type replacement struct {
+	link int32
+	key  string
 }
 
 // isPartial tells whether a link has one of its ids only.
@@ -31,6 +40,7 @@ func (w *work) dropPartialLinks() {
 		return
 	}
 	w.makeOwn()
+	w.keepMissing()
 	p := newPartialLinks(w.pd.Dictionary())
 	for profile := range walk.Profiles(w.pd) {
 		for _, sample := range profile.Samples().All() {
@@ -64,9 +74,12 @@ func (w *work) hasPartialLinks() bool {
 func newPartialLinks(dict pprofile.ProfilesDictionary) *partialLinks {
 	var traces, spans []string
 	for _, labels := range pprof.DefaultLinkLabels() {
-		traces, spans = append(traces, labels.Trace), append(spans, labels.Span)
+		traces = append(traces, labels.Trace)
+		if labels.Span != "" {
+			spans = append(spans, labels.Span)
+		}
 	}
-	return &partialLinks{dict, attributesOf(dict, traces...), attributesOf(dict, spans...), map[int32]int32{}}
+	return &partialLinks{dict, attributesOf(dict, traces...), attributesOf(dict, spans...), map[replacement]int32{}}
 }
 
 // replace takes a partial link off a sample, and reports whether there was one.
@@ -76,14 +89,103 @@ func (p *partialLinks) replace(sample pprofile.Sample) bool {
 		return false
 	}
 	sample.SetLinkIndex(0)
-	link, named := p.dict.LinkTable().At(int(i)), p.trace
+	link, named, key := p.dict.LinkTable().At(int(i)), p.trace, pprof.DefaultLinkLabels()[0].Trace
 	if link.TraceID().IsEmpty() {
-		named = p.span
+		named, key = p.span, pprof.DefaultLinkLabels()[0].Span
 	}
-	if !hasAny(sample.AttributeIndices(), named) {
-		sample.AttributeIndices().Append(p.attribute(i, link))
+	if list := sample.AttributeIndices(); hasAny(list, named) {
+		if p.says(list, named, link) {
+			return true
+		}
+		key = p.freeKey(list, key)
 	}
+	sample.AttributeIndices().Append(p.attribute(replacement{i, key}, link))
 	return true
+}
+
+// says tells whether an attribute of a list, of those that are named, has the id of a link.
+func (p *partialLinks) says(list pcommon.Int32Slice, named []bool, link pprofile.Link) bool {
+	for _, i := range list.All() {
+		if i < 0 || int(i) >= len(named) || !named[i] {
+			continue
+		}
+		attribute := p.dict.AttributeTable().At(int(i))
+		decimal := isDecimal(p.dict.StringTable().At(int(attribute.KeyStrindex())))
+		if says(attribute.Value(), linkID(link), decimal) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDecimal tells whether the ids under a key are decimal numbers.
+func isDecimal(key string) bool {
+	for _, labels := range pprof.DefaultLinkLabels() {
+		if labels.Trace == key || labels.Span == key {
+			return labels.Decimal
+		}
+	}
+	return false
+}
+
+// linkID returns the id that a partial link has.
+func linkID(link pprofile.Link) []byte {
+	if span := link.SpanID(); link.TraceID().IsEmpty() {
+		return span[:]
+	}
+	trace := link.TraceID()
+	return trace[:]
+}
+
+// maxIDText is longer than any id.
+const maxIDText = 64
+
+// says tells whether a value is an id: hexadecimal digits, with or without padding and 0x, or a decimal number. Of a trace, 32 digits are
+// hexadecimal also where ids are decimal.
+func says(value pcommon.Value, id []byte, decimal bool) bool {
+	want := new(big.Int).SetBytes(id)
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		return decimal && want.Cmp(new(big.Int).SetUint64(uint64(value.Int()))) == 0
+	case pcommon.ValueTypeStr:
+		text, base := value.Str(), 16
+		if decimal && len(text) != 2*len(pcommon.TraceID{}) {
+			base = 10
+		} else if len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+			text = text[2:]
+		}
+		if len(text) > maxIDText {
+			return false
+		}
+		got, ok := new(big.Int).SetString(text, base)
+		return ok && want.Cmp(got) == 0
+	default:
+		return false
+	}
+}
+
+// freeKey returns a key that no attribute of a list has: with a number, if one has that key.
+func (p *partialLinks) freeKey(list pcommon.Int32Slice, key string) string {
+	taken := map[string]bool{}
+	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
+	for _, i := range list.All() {
+		if i <= 0 || int(i) >= table.Len() {
+			continue
+		}
+		if text := table.At(int(i)).KeyStrindex(); text > 0 && int(text) < texts.Len() {
+			taken[texts.At(int(text))] = true
+		}
+	}
+	return numbered(key, func(key string) bool { return taken[key] })
+}
+
+// numbered returns a text that is not taken, with the first number from 2 on if necessary.
+func numbered(text string, taken func(string) bool) string {
+	free := text
+	for n := 2; taken(free); n++ {
+		free = text + "." + strconv.Itoa(n)
+	}
+	return free
 }
 
 // hasAny tells whether a list has an index that is marked.
@@ -97,20 +199,25 @@ func hasAny(list pcommon.Int32Slice, marked []bool) bool {
 }
 
 // attribute returns the attribute that says what a link says.
-func (p *partialLinks) attribute(i int32, link pprofile.Link) int32 {
-	if known, found := p.attributes[i]; found {
+func (p *partialLinks) attribute(of replacement, link pprofile.Link) int32 {
+	if known, found := p.attributes[of]; found {
 		return known
 	}
-	labels := pprof.DefaultLinkLabels()[0]
-	key, id := labels.Trace, link.TraceID().String()
+	id := link.TraceID().String()
 	if link.TraceID().IsEmpty() {
-		key, id = labels.Span, link.SpanID().String()
+		id = link.SpanID().String()
 	}
 	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
-	texts.Append(key)
+	if texts.Len() == 0 {
+		texts.Append("") // 0 says nothing.
+	}
+	if table.Len() == 0 {
+		table.AppendEmpty()
+	}
+	texts.Append(of.key)
 	attribute := table.AppendEmpty()
 	attribute.SetKeyStrindex(int32(texts.Len() - 1))
 	attribute.Value().SetStr(id)
-	p.attributes[i] = int32(table.Len() - 1)
-	return p.attributes[i]
+	p.attributes[of] = int32(table.Len() - 1)
+	return p.attributes[of]
 }

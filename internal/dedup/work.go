@@ -134,6 +134,10 @@ func (w *work) makeOwn() {
 	w.stats.Changed = true
 }
 
+// keepMissing prepares for entries that are added before the message is known to be valid: an index of what does not exist must not become
+// that of a new entry.
+func (w *work) keepMissing() { shift(w.pd, dictionary.Lengths{}) }
+
 func (w *work) copy() {
 	own := pprofile.NewProfiles()
 	w.pd.CopyTo(own)
