@@ -40,7 +40,7 @@ func (t *texts) set(s string, set func(string)) {
 }
 
 func (t *texts) message(pd pprofile.Profiles) {
-	t.list(pd.Dictionary().StringTable())
+	t.dictionaryStrings(pd.Dictionary())
 	attributes := pd.Dictionary().AttributeTable()
 	for i := range attributes.Len() {
 		t.value(attributes.At(i).Value(), attributevalue.MaxDepth)

@@ -4,6 +4,7 @@
 package dedup_test
 
 import (
+	"encoding/binary"
 	"strconv"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
@@ -115,23 +117,65 @@ func TestTextIsNotMendedInWhatStays(t *testing.T) {
 	}
 }
 
-// Strings that become the same are one entry; keys that do are one key with two values.
+// Strings that become the same are one entry. Keys that do get a number, so that no profile has a key twice.
 func TestMendedTextsMeet(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		sample(1).Values().Append(1)
 		sample(0).Values().Append(2)
 	})
 	d := pd.Dictionary()
-	d.StringTable().SetAt(3, "a\xfe")
-	d.StringTable().SetAt(4, "b\xfe")
-	d.StringTable().SetAt(5, "b\xff")
-	other := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty()
-	other.Samples().AppendEmpty().SetStackIndex(1)
+	d.StringTable().FromRaw([]string{"", "cpu", "nanoseconds", "a\xfe", "b\xfe", "b\xff", "a\xff", "b\xfe", "b\uFFFD"})
+	d.FunctionTable().At(1).SetFilenameStrindex(6)
+	sample := onlyProfile(pd).Samples().At(0)
+	for i, key := range []int32{7, 8} { // of which the first is equal to another one
+		attribute := d.AttributeTable().AppendEmpty()
+		attribute.SetKeyStrindex(key)
+		attribute.Value().SetInt(int64(i + 1))
+		if i > 0 {
+			sample.AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+		}
+	}
 	after, stats := deduplicate(t, pd)
-	assert.Equal(t, 1, stats.Invalid[dedup.DuplicateKey])
+	assert.Zero(t, stats.Invalid)
+	assert.Equal(t, 5, stats.MendedTexts)
 	assert.Equal(t, 1, profiles(after))
-	assert.Equal(t, []string{"", "a\uFFFD"}, after.Dictionary().StringTable().AsRaw())
+	assert.Equal(t, map[string]string{"b\uFFFD.2": "1", "b\uFFFD.3": "eu", "b\uFFFD": "2"}, attributesOfSample(after, 0))
+	function := after.Dictionary().FunctionTable().At(1)
+	assert.Equal(t, function.NameStrindex(), function.FilenameStrindex())
 	requireCanonical(t, after)
+	_, stats = deduplicate(t, clone(after))
+	assert.False(t, stats.Changed)
+}
+
+// attributesOfSample returns the attributes of a sample as text.
+func attributesOfSample(pd pprofile.Profiles, number int) map[string]string {
+	all := map[string]string{}
+	for _, i := range onlyProfile(pd).Samples().At(number).AttributeIndices().All() {
+		attribute := pd.Dictionary().AttributeTable().At(int(i))
+		all[pd.Dictionary().StringTable().At(int(attribute.KeyStrindex()))] = attributevalue.Text(attribute.Value())
+	}
+	return all
+}
+
+// TestManyMendedKeys: keys that all become the same are numbered in linear time.
+func TestManyMendedKeys(t *testing.T) {
+	n := many(t) / 10
+	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
+	d, sample := pd.Dictionary(), onlyProfile(pd).Samples().At(0)
+	for i := range n {
+		d.StringTable().Append("k" + string(binary.LittleEndian.AppendUint32([]byte{0xff}, uint32(i)|0x80808080)))
+		attribute := d.AttributeTable().AppendEmpty()
+		attribute.SetKeyStrindex(int32(d.StringTable().Len() - 1))
+		attribute.Value().SetInt(7)
+		sample.AttributeIndices().Append(int32(d.AttributeTable().Len() - 1))
+	}
+	different := map[string]bool{}
+	for _, text := range d.StringTable().All() {
+		different[text] = true
+	}
+	after, stats := deduplicate(t, pd)
+	assert.Zero(t, stats.Invalid)
+	assert.Equal(t, len(different)-6, onlyProfile(after).Samples().At(0).AttributeIndices().Len())
 }
 
 // pdata can read attributes of which a key stands twice, and make them: a key is put on another's place.

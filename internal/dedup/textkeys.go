@@ -1,0 +1,67 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package dedup
+
+import (
+	"strconv"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// dictionaryStrings goes through the strings of a dictionary. Keys of attributes that differ do so afterwards: a sample with both would have
+// one key twice, which is invalid.
+func (t *texts) dictionaryStrings(d pprofile.ProfilesDictionary) {
+	if !t.write {
+		t.list(d.StringTable())
+		return
+	}
+	faulty, taken := keysOf(d)
+	t.list(d.StringTable())
+	numberKeys(d, faulty, taken)
+}
+
+// faultyKey is a key of an attribute that is not UTF-8: its index in the string table, and its text.
+type faultyKey struct {
+	index int32
+	text  string
+}
+
+// keysOf returns the keys of attributes that are not UTF-8, in the order of the attributes, and all others.
+func keysOf(d pprofile.ProfilesDictionary) (faulty []faultyKey, others map[string]bool) {
+	texts := d.StringTable()
+	others = map[string]bool{}
+	for _, attribute := range d.AttributeTable().All() {
+		i := attribute.KeyStrindex()
+		if i < 0 || int(i) >= texts.Len() {
+			continue
+		}
+		if text := texts.At(int(i)); utf8.ValidString(text) {
+			others[text] = true
+		} else {
+			faulty = append(faulty, faultyKey{i, text})
+		}
+	}
+	return faulty, others
+}
+
+// numberKeys gives a number to keys that were mended and are equal to another key now.
+func numberKeys(d pprofile.ProfilesDictionary, faulty []faultyKey, taken map[string]bool) {
+	texts := d.StringTable()
+	mended, last := map[string]string{}, map[string]int{}
+	for _, key := range faulty {
+		free, known := mended[key.text]
+		if !known {
+			text := texts.At(int(key.index))
+			free = text
+			n := max(last[text], 1)
+			for taken[free] {
+				n++
+				free = text + "." + strconv.Itoa(n)
+			}
+			last[text], taken[free], mended[key.text] = n, true, free
+		}
+		texts.SetAt(int(key.index), free)
+	}
+}
