@@ -127,7 +127,8 @@ func TestWidenTimesOfCaptures(t *testing.T) {
 				assert.Equal(t, tt.wantPprofs, pprofs)
 				assert.Equal(t, tt.widened, stats.WidenedProfiles)
 				for i, profile := range after.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-					assert.Equal(t, tt.want[i], [2]uint64{uint64(profile.Time()), profile.DurationNano()})
+					got := [2]uint64{uint64(profile.Time()), profile.DurationNano()}
+					assert.Equal(t, tt.want[i], got)
 				}
 			}
 		})

@@ -40,4 +40,6 @@ func (c *MergeProfilesConfig) Validate() error {
 }
 
 // delta reports whether values of a type may be added. They may unless the type is a gauge.
-func (c *MergeProfilesConfig) delta(typ, unit string) bool { return !gaugetypes.Match(c.GaugeTypes, typ, unit) }
+func (c *MergeProfilesConfig) delta(typ, unit string) bool {
+	return !gaugetypes.Match(c.GaugeTypes, typ, unit)
+}

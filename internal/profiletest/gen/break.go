@@ -24,17 +24,32 @@ func Faults() []Fault {
 	return []Fault{
 		{"sample stack index", true, func(b *breaker) bool { b.sample.SetStackIndex(b.outside(b.dict.StackTable())); return true }},
 		{"sample link index", true, func(b *breaker) bool { b.sample.SetLinkIndex(b.outside(b.dict.LinkTable())); return true }},
-		{"sample attribute index", true, func(b *breaker) bool { b.sample.AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
-		{"profile attribute index", true, func(b *breaker) bool { b.profile.AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
-		{"sample type", true, func(b *breaker) bool { b.profile.SampleType().SetTypeStrindex(b.outside(b.dict.StringTable())); return true }},
-		{"period unit", true, func(b *breaker) bool { b.profile.PeriodType().SetUnitStrindex(b.outside(b.dict.StringTable())); return true }},
+		{"sample attribute index", true, func(b *breaker) bool {
+			b.sample.AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
+			return true
+		}},
+		{"profile attribute index", true, func(b *breaker) bool {
+			b.profile.AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
+			return true
+		}},
+		{"sample type", true, func(b *breaker) bool {
+			b.profile.SampleType().SetTypeStrindex(b.outside(b.dict.StringTable()))
+			return true
+		}},
+		{"period unit", true, func(b *breaker) bool {
+			b.profile.PeriodType().SetUnitStrindex(b.outside(b.dict.StringTable()))
+			return true
+		}},
 		{"stack's location index", true, func(b *breaker) bool {
 			stack := b.ownStack()
 			stack.LocationIndices().Append(b.outside(b.dict.LocationTable()))
 			return true
 		}},
 		{"location's mapping index", true, func(b *breaker) bool { b.ownLocation().SetMappingIndex(b.outside(b.dict.MappingTable())); return true }},
-		{"location's attribute index", true, func(b *breaker) bool { b.ownLocation().AttributeIndices().Append(b.outside(b.dict.AttributeTable())); return true }},
+		{"location's attribute index", true, func(b *breaker) bool {
+			b.ownLocation().AttributeIndices().Append(b.outside(b.dict.AttributeTable()))
+			return true
+		}},
 		{"line's function index", true, func(b *breaker) bool {
 			b.ownLocation().Lines().AppendEmpty().SetFunctionIndex(b.outside(b.dict.FunctionTable()))
 			return true
