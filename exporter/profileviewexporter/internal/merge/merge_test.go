@@ -179,3 +179,39 @@ func TestPGOIsBounded(t *testing.T) {
 	_, err = PGO(&profile.Profile{}, 1)
 	require.ErrorIs(t, err, ErrNoStartLines)
 }
+
+// Of profiles with different sample types, go build sees all samples: it uses the first type that it knows.
+func TestPGOOfDifferentTypes(t *testing.T) {
+	samples := profile.ValueType{Type: "samples", Unit: "count"}
+	entry := func(values int, name string) *recent.Entry {
+		p := many(1)
+		p.Function[0].Name = name
+		if values == 2 {
+			p.SampleType = append([]*profile.ValueType{&samples}, p.SampleType...)
+			p.Sample[0].Value = []int64{1, 10}
+		}
+		var raw bytes.Buffer
+		require.NoError(t, p.WriteUncompressed(&raw))
+		return &recent.Entry{Compressed: recent.Compress(raw.Bytes()), Inflated: raw.Len()}
+	}
+	for _, tt := range []struct {
+		values []int
+		types  int
+	}{{[]int{2, 1, 1}, 1}, {[]int{1, 2, 1}, 1}, {[]int{2, 2}, 2}, {[]int{1, 1}, 1}} {
+		var entries []*recent.Entry
+		for i, values := range tt.values {
+			entries = append(entries, entry(values, fmt.Sprint("f", i)))
+		}
+		merged, _, err := View(&Work{Context: t.Context()}, entries, nil, &whole, 0, nil)
+		require.NoError(t, err)
+		written, err := PGO(merged, 1<<20)
+		require.NoError(t, err)
+		p, err := profile.ParseData(written)
+		require.NoError(t, err)
+		assert.Len(t, p.SampleType, tt.types)
+		require.Len(t, p.Sample, len(entries))
+		for _, s := range p.Sample {
+			assert.Positive(t, s.Value[0])
+		}
+	}
+}

@@ -34,6 +34,7 @@ func PGO(p *profile.Profile, limit int) ([]byte, error) {
 	if !hasStartLines(p) {
 		return nil, ErrNoStartLines
 	}
+	keepFullest(p)
 	last := len(p.SampleType) - 1
 	slices.SortStableFunc(p.Sample, func(a, b *profile.Sample) int { return cmp.Compare(b.Value[last], a.Value[last]) })
 	for {
@@ -46,6 +47,36 @@ func PGO(p *profile.Profile, limit int) ([]byte, error) {
 		}
 		fraction := 0.9 * float64(limit) / float64(out.Len())
 		p.Sample = p.Sample[:int(fraction*float64(len(p.Sample)))]
+	}
+}
+
+// pgoTypes are the sample types that go build accepts. It uses the first one that a profile has.
+var pgoTypes = []profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+
+// keepFullest leaves only one sample type if some of the profiles that were merged lacked the others: go build would ignore their samples.
+func keepFullest(p *profile.Profile) {
+	column, fullest, emptiest := -1, 0, len(p.Sample)
+	for i, t := range p.SampleType {
+		if !slices.Contains(pgoTypes, profile.ValueType{Type: t.Type, Unit: t.Unit}) {
+			continue
+		}
+		filled := 0
+		for _, s := range p.Sample {
+			if s.Value[i] != 0 {
+				filled++
+			}
+		}
+		emptiest = min(emptiest, filled)
+		if column < 0 || filled > fullest {
+			column, fullest = i, filled
+		}
+	}
+	if column < 0 || emptiest == fullest {
+		return
+	}
+	p.SampleType, p.DefaultSampleType = p.SampleType[column:column+1], ""
+	for _, s := range p.Sample {
+		s.Value = s.Value[column : column+1]
 	}
 }
 
