@@ -69,8 +69,8 @@ func (cfg *Config) Validate() error {
 		errs = append(errs, errors.New("nothing to discover: one of http_sd_configs, file_sd_configs, dns_sd_configs and kubernetes_sd_configs must be set"))
 	}
 	_, err = cfg.rules()
-	errs = append(errs, err)
 	errs = append(errs,
+		err,
 		configcheck.Positive("max_targets", cfg.MaxTargets),
 		configcheck.Positive("max_response_size", cfg.MaxResponseSize),
 	)
