@@ -121,7 +121,7 @@ func TestServerTraceBounds(t *testing.T) {
 	s := newServing(t, func(cfg *Config) {
 		cfg.Tenant.MetadataKey = "x-scope-orgid"
 		cfg.Encoding.LinkLabels.Span = ""
-		cfg.MaxRequestSize = 400
+		cfg.MaxRequestSize = 300
 	})
 	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"X-Scope-OrgID": {"a"}})})
 	require.NoError(t, s.ConsumeProfiles(ctx, deliverytest.Decode(t, traced(t, "samples"), map[string]any{"service.name": "s"})))
@@ -137,5 +137,5 @@ func TestServerTraceBounds(t *testing.T) {
 	}
 	response, body = s.get(t, "/trace/"+traceA, "X-Scope-OrgID", "a")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-	assert.Contains(t, string(body), "the newest ones: the limit is 400 bytes (max_request_size)")
+	assert.Contains(t, string(body), "the newest ones: the limit is 300 bytes (max_request_size)")
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// Concat moves the content of src behind that of dst, without deduplicating: pointers move, indices shift. src is empty
-// afterwards; one that is read-only is copied and stays as it is. What was equal or broken in src is so afterwards. An index of dst
-// that is out of range can become one of an entry of src: dst is empty or sound, or see [Join].
+// Concat moves the content of src behind that of dst, without deduplicating: pointers move, indices shift. src is empty afterwards,
+// unless it is read-only: then it is copied. What was equal or broken in src still is. dst must have no index out of range, which could
+// become one of an entry of src. [Join] takes care of that.
 func Concat(dst, src pprofile.Profiles) {
 	if src.IsReadOnly() {
 		own := pprofile.NewProfiles()
@@ -25,8 +25,7 @@ func Concat(dst, src pprofile.Profiles) {
 	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
 }
 
-// shift adds to all indices of a message, for its tables to come behind others of these lengths. Indices of what does not exist become
-// negative.
+// shift adds these lengths to all indices of a message, so that its tables can follow others. An index out of range becomes negative.
 func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	d := pd.Dictionary()
 	s := &shifts{by: by, n: dictionary.LengthsOf(d)}

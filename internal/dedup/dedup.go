@@ -24,7 +24,7 @@ const (
 	ShapeTotal
 )
 
-// OnInvalid tells what becomes of a profile that breaks the format.
+// OnInvalid says what to do with a profile that breaks the format.
 type OnInvalid int
 
 const (
@@ -106,7 +106,7 @@ func (s *Stats) drop(reason Reason, service string, err error) {
 	s.Dropped[DropKey{reason, service}] = Drop{known.Profiles + 1, cmp.Or(known.Err, err)}
 }
 
-// undo says that nothing was changed.
+// undo resets the statistics to no change.
 func (s *Stats) undo() {
 	*s = Stats{
 		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,

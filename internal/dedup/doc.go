@@ -6,7 +6,7 @@
 //
 // Two samples are equal when stack, set of attributes, and link are, by value; they are combined only when they have
 // the same shape: values, timestamps, or both. Two messages become one by [Concat] and one [Deduplicator.Deduplicate];
-// a large one is parted by [Split], which bounds what it repeats.
+// [Split] splits a large one, and limits what it repeats.
 //
 // All work is in place: what is canonical already is read only. The cost is linear in the size of the message.
 package dedup // import "github.com/otelpprof/otelpprof/internal/dedup"

@@ -72,21 +72,21 @@ func captureOf(profile pprofile.Profile) capture {
 
 // keepComments gives the comments of empty profiles to the first other profile of their capture that has none.
 func (w *work) keepComments(profiles pprofile.ProfilesSlice, isComment []bool) {
-	heirs := map[capture]pprofile.Profile{}
+	others := map[capture]pprofile.Profile{}
 	for _, profile := range profiles.All() {
-		if _, found := heirs[captureOf(profile)]; !found && !w.isEmpty(profile) && !hasAny(profile.AttributeIndices(), isComment) {
-			heirs[captureOf(profile)] = profile
+		if _, found := others[captureOf(profile)]; !found && !w.isEmpty(profile) && !hasAny(profile.AttributeIndices(), isComment) {
+			others[captureOf(profile)] = profile
 		}
 	}
 	for _, profile := range profiles.All() {
-		heir, found := heirs[captureOf(profile)]
+		other, found := others[captureOf(profile)]
 		if !found || !w.isEmpty(profile) {
 			continue
 		}
 		for _, i := range profile.AttributeIndices().All() {
 			if i >= 0 && int(i) < len(isComment) && isComment[i] {
-				heir.AttributeIndices().Append(i)
-				delete(heirs, captureOf(profile))
+				other.AttributeIndices().Append(i)
+				delete(others, captureOf(profile))
 				break
 			}
 		}

@@ -237,7 +237,7 @@ func TestPartsOfDeepValues(t *testing.T) {
 		dedup.Concat(pd, clone(pd))
 		profiletest.Deepen(pd, place, deep)
 		parts := 0
-		err := dedup.PartResources(pd, []int{0, 1}, 2, func(int, pprofile.Profiles) bool {
+		err := dedup.SplitResources(pd, []int{0, 1}, 2, func(int, pprofile.Profiles) bool {
 			parts++
 			return true
 		})

@@ -24,7 +24,7 @@ const (
 	IndexOutOfRange Reason = iota
 	// UnequalLengths says that a sample has values and timestamps, but not equally many.
 	UnequalLengths
-	// DuplicateKey says that an attribute's key stands twice, with different values.
+	// DuplicateKey says that the key of an attribute appears twice, with different values.
 	DuplicateKey
 	// TooDeep says that the value of an attribute is nested deeper than attributevalue.MaxDepth.
 	TooDeep

@@ -9,8 +9,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// Join concatenates messages in the first of them, see [Concat]. Its tables get their room at once, so that they leave
-// no garbage behind as they grow. Without messages the result is empty.
+// Join concatenates messages in the first of them, see [Concat]. It reserves the capacity of the tables once, so that they leave no
+// garbage behind as they grow. Without messages, the result is empty.
 func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) == 0 {
 		return pprofile.NewProfiles()
@@ -21,7 +21,7 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 		messages[0].CopyTo(joined)
 	}
 	if len(messages) > 1 {
-		shift(joined, dictionary.Lengths{}) // What does not exist must not come to exist with the next message.
+		shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
 	}
 	reserve(joined, messages)
 	for _, message := range messages[1:] {
@@ -30,7 +30,7 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	return joined
 }
 
-// reserve makes room in a message for the content of all.
+// reserve reserves capacity in a message for the content of all.
 func reserve(joined pprofile.Profiles, messages []pprofile.Profiles) {
 	var all dictionary.Lengths
 	resources := 0

@@ -12,8 +12,8 @@ import (
 // fewPairs is the length of a map up to which searching it is faster than an index.
 const fewPairs = 16
 
-// copies tells whether a key of m stands again with an equal value. That one stands twice with different values is an
-// error: nobody can tell which of them holds.
+// copies returns whether a key of m appears again with an equal value. A key that appears twice with different values is an
+// error: nobody can tell which of them is right.
 func copies(m pcommon.Map) (found bool, err error) {
 	if m.Len() < 2 {
 		return false, nil

@@ -4,12 +4,12 @@
 package dedup
 
 import (
-	"math/big"
 	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -137,28 +137,13 @@ func linkID(link pprofile.Link) []byte {
 	return trace[:]
 }
 
-// maxIDText is longer than any id.
-const maxIDText = 64
-
-// says tells whether a value is an id: hexadecimal digits, with or without padding and 0x, or a decimal number. Of a trace, 32 digits are
-// hexadecimal also where ids are decimal.
+// says tells whether a value is an id, in any form that the translators read.
 func says(value pcommon.Value, id []byte, decimal bool) bool {
-	want := new(big.Int).SetBytes(id)
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
-		return decimal && want.Cmp(new(big.Int).SetUint64(uint64(value.Int()))) == 0
+		return decimal && spanlink.IsNumber(id, uint64(value.Int()))
 	case pcommon.ValueTypeStr:
-		text, base := value.Str(), 16
-		if decimal && len(text) != 2*len(pcommon.TraceID{}) {
-			base = 10
-		} else if len(text) > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
-			text = text[2:]
-		}
-		if len(text) > maxIDText {
-			return false
-		}
-		got, ok := new(big.Int).SetString(text, base)
-		return ok && want.Cmp(got) == 0
+		return spanlink.Is(id, value.Str(), decimal)
 	default:
 		return false
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// MergeProfiles joins profiles of one scope with equal type, period and attributes that cover a span of time, where
-// delta tells of their type and unit that values may be summed. pd must come from Deduplicate; if profiles were merged,
-// Deduplicate it again, so that their samples are combined. The time covers all that were merged; the id is made of
-// theirs, if all have one; the original payload goes.
+// MergeProfiles joins profiles of one scope with equal type, period and attributes that cover a span of time, if delta returns for
+// their type and unit that values can be summed. pd must come from Deduplicate. If profiles were merged, Deduplicate it again, so
+// that their samples are combined. The time covers all merged profiles. The id is made of theirs, if all have one. The original
+// payload is removed.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
 	for _, scope := range walk.Scopes(pd) {
 		merged += mergeScope(pd.Dictionary(), scope.Profiles(), delta)

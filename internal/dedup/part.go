@@ -9,12 +9,12 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// PartResources parts pd by resource: groups says for each resource which message it goes to, 0 to n-1, and take gets
-// these in order, each with only the entries that it needs. One is made at a time, until take returns false.
+// SplitResources splits pd by resource. groups has for each resource the number of its message, 0 to n-1. take gets the messages
+// in order, each with only the entries that it needs. One is made at a time, until take returns false.
 //
-// pd need not be canonical, but a reference that leads nowhere is an error, before take is called. pd must not be
-// read-only; unless there is one group only, its content is moved and it must not be used any more.
-func PartResources(pd pprofile.Profiles, groups []int, n int, take func(group int, part pprofile.Profiles) bool) error {
+// pd need not be canonical. A reference to an entry that does not exist is an error, before take is called. pd must not be read-only.
+// Unless there is only one group, its content is moved, and it must not be used any more.
+func SplitResources(pd pprofile.Profiles, groups []int, n int, take func(group int, part pprofile.Profiles) bool) error {
 	if n <= 1 {
 		take(0, pd)
 		return nil

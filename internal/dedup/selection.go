@@ -169,5 +169,5 @@ func (s *selection) fault() error {
 	if s.err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot part a message: %w", s.err)
+	return fmt.Errorf("cannot split a message: %w", s.err)
 }

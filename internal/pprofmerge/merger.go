@@ -13,15 +13,15 @@ import (
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
-// Merger adds up pprofs. Make it with [New]. Not safe for concurrent use.
+// Merger merges pprofs. Make it with [New]. Not safe for concurrent use.
 type Merger struct {
-	// Reserve is asked, if it is set, before memory is taken, with the bytes that the sum and the pprof that is being added
-	// take then; and again and again in long work. Its error ends the work, and is returned.
+	// Reserve is called, if it is set, before memory is taken, with the bytes of the sum and of the pprof that is being added, and
+	// regularly in long work. Its error ends the work, and is returned.
 	Reserve func(bytes int64) error
-	// Only are labels that samples must have; those without all of them are left out.
+	// Only has the labels that samples must have. Samples without all of them are left out.
 	Only []selector.Selector
-	// CountLabels has the samples added up by their labels, see [Merger.Labels]. With CountOthers, a sample without one of the labels of Only
-	// counts as what else there is of that label.
+	// CountLabels also sums the samples by their labels, see [Merger.Labels]. With CountOthers, a sample that has another value of one
+	// label of Only counts under that value.
 	CountLabels, CountOthers bool
 
 	header header
@@ -39,9 +39,9 @@ type Merger struct {
 	// rows are the samples; each has header.stride values.
 	rows   dictionary.SampleTable
 	values []int64
-	// The sizes that no table tells.
+	// The sizes that no table has.
 	stringBytes, lines, frames, labelsOfRows int
-	// cut is the most bytes of a string that are written, 0 for no bound.
+	// cut is the maximum length of a string that is written. 0 means no limit.
 	cut int
 
 	payload payload
@@ -71,7 +71,7 @@ func New() *Merger {
 	return m
 }
 
-// limits take all that fits into the bytes of a pprof, which are bounded by who gives them.
+// limits allow all that fits into the bytes of a pprof. The caller limits these.
 func limits() pprofwire.Limits {
 	limits := pprofwire.NoLimits()
 	limits.SampleTypes = maxSampleTypes
@@ -138,7 +138,7 @@ func (m *Merger) addIfWanted(locations []uint64, values []int64, labels []pprofw
 		return
 	}
 	if missing == 1 {
-		// It has another value of one label: it counts as what there is of that.
+		// It has another value of one label, and counts under that.
 		m.countOthers(labels, m.Only[last].Key)
 		return
 	}

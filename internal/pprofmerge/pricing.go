@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Costs say what the parts of a sum cost to whoever gets it, in bytes of memory.
+// Costs are the costs of the parts of a sum for its reader, in bytes of memory.
 type Costs struct {
 	// Sample is for each sample, Value for each of its values, Label for each of its labels, and Frame for each frame of its
 	// stack.
@@ -108,7 +108,7 @@ func (p *pricing) within(stacks []int32, limit int64) bool {
 	return true
 }
 
-// forget begins anew.
+// forget resets the estimate.
 func (p *pricing) forget() {
 	p.total = 0
 	clear(p.locations)
@@ -127,7 +127,7 @@ func (p *pricing) add(stack int32, limit int64) bool {
 			cost += p.edgeCost(edge{locations[i-1], location})
 		}
 		if cost > limit-p.total {
-			p.takeBack()
+			p.undoStack()
 			return false
 		}
 	}
@@ -138,8 +138,8 @@ func (p *pricing) add(stack int32, limit int64) bool {
 	return true
 }
 
-// takeBack makes the locations and edges of the stack ones that were not seen.
-func (p *pricing) takeBack() {
+// undoStack marks the new locations and edges of the stack as not seen.
+func (p *pricing) undoStack() {
 	for _, location := range p.newLocations {
 		p.locations[location] = false
 	}
@@ -195,7 +195,7 @@ func (p *pricing) text(location int32) int64 {
 	return bytes
 }
 
-// maxAddressText is the length of the address that stands behind the file of a location without a function.
+// maxAddressText is the length of the address that follows the file of a location without a function.
 const maxAddressText = int64(len("+0xffffffffffffffff"))
 
 func (p *pricing) shown(text int32) int64 {

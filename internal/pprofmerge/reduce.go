@@ -17,7 +17,7 @@ const (
 	GapFunction = "[frames left out]"
 )
 
-// View says what of a sum is wanted.
+// View selects a part of a sum.
 type View struct {
 	// RootFrames and LeafFrames are how many frames of a stack are kept at its root and at its leaf. The location that
 	// reaches the number is kept whole.
@@ -26,14 +26,14 @@ type View struct {
 	Labels bool
 	// StringBytes is the length at which strings are cut.
 	StringBytes int
-	// MaxCost bounds the costs of what is kept: stacks of the largest values are kept first.
+	// MaxCost limits the costs of what is kept. The stacks with the largest values are kept first.
 	MaxCost int64
 	Costs   Costs
-	// Remainder has functions stand for the frames and the stacks that are left out, so that totals stay what they are.
+	// Remainder keeps totals: functions take the place of the frames and stacks that are left out.
 	Remainder bool
 }
 
-// Reduction tells what became of a sum.
+// Reduction describes how a sum was reduced.
 type Reduction struct {
 	// Cost is that of what was kept.
 	Cost int64
@@ -43,8 +43,8 @@ type Reduction struct {
 	Deep int
 }
 
-// Reduce leaves of the sum what a view wants, without comments. Nothing can be added after it. It takes at most as much
-// memory as the sum again, for which it asks Reserve.
+// Reduce reduces the sum to a view, without comments. Nothing can be added after it. It takes at most as much memory as the sum
+// again, which it reserves.
 func (m *Merger) Reduce(v *View) (Reduction, error) {
 	n := m.sizes()
 	if err := m.grow(n, 0); err != nil {
@@ -54,7 +54,7 @@ func (m *Merger) Reduce(v *View) (Reduction, error) {
 	m.header.comments = nil
 	for _, pattern := range []*int32{&m.header.dropFrames, &m.header.keepFrames} {
 		if len(m.dict.StringAt(*pattern)) > v.StringBytes {
-			*pattern = 0 // Half a pattern is none.
+			*pattern = 0 // an incomplete pattern would mean something else
 		}
 	}
 	r := Reduction{}
@@ -146,15 +146,15 @@ func (m *Merger) withoutMiddle(stack []int32, v *View) []int32 {
 	kept := m.payload.stack[:0]
 	kept = append(kept, stack[:leaf]...)
 	if v.Remainder && leaf < root {
-		kept = append(kept, m.standIn(GapFunction))
+		kept = append(kept, m.placeholder(GapFunction))
 	}
 	kept = append(kept, stack[root:]...)
 	m.payload.stack = kept
 	return kept
 }
 
-// standIn returns a location with one function of that name.
-func (m *Merger) standIn(name string) int32 {
+// placeholder returns a location with one function of that name.
+func (m *Merger) placeholder(name string) int32 {
 	text := m.newString([]byte(name))
 	function := 1 + m.dict.Function(dictionary.Function{Name: text, SystemName: text})
 	return m.newLocation(dictionary.Location{}, []dictionary.Line{{Function: function}}, nil)
@@ -185,7 +185,7 @@ func (m *Merger) keepHeaviest(v *View, r *Reduction, reserved sizes) error {
 	r.Cost = prices.total
 	other := int32(-1)
 	if v.Remainder {
-		other = m.stack([]int32{m.standIn(OtherFunction)})
+		other = m.stack([]int32{m.placeholder(OtherFunction)})
 	}
 	return m.rebuild(reserved, func(stack int32) (int32, bool) {
 		if keep[stack] {

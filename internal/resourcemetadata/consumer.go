@@ -59,7 +59,7 @@ func (c *metadataConsumer) ConsumeProfiles(ctx context.Context, pd pprofile.Prof
 		pd = own
 	}
 	d := delivery{parts: len(parts.values)}
-	err := dedup.PartResources(pd, parts.groups, len(parts.values), func(i int, part pprofile.Profiles) bool {
+	err := dedup.SplitResources(pd, parts.groups, len(parts.values), func(i int, part pprofile.Profiles) bool {
 		return d.add(c.next.ConsumeProfiles(c.withMetadata(ctx, parts.values[i]), part))
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 )
 
 // extractLink returns the link from the first pair of link labels that has one. It removes labels from refs if the link

@@ -8,8 +8,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
 // labelWriter converts the attributes and the link of samples to labels. It stores the labels of an attribute for other

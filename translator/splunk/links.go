@@ -9,7 +9,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

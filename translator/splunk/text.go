@@ -8,8 +8,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
-	"github.com/otelpprof/otelpprof/translator/internal/spanlink"
 )
 
 // groupKey identifies the text records of a scope that become one profile.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package spanlink parses trace ids and span ids in the forms that profilers write.
-package spanlink // import "github.com/otelpprof/otelpprof/translator/internal/spanlink"
+package spanlink // import "github.com/otelpprof/otelpprof/internal/spanlink"
 
 import (
 	"bytes"
