@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// evictionInterval is the least time between two evictions. An evicted request needs this time to free its memory, and the
-	// others can arrive completely in it.
-	evictionInterval = 20 * time.Millisecond
 	// maxWait limits how long a request waits for memory.
 	maxWait = time.Second
 	// pollInterval is how often a waiting request checks for free memory.
 	pollInterval = 5 * time.Millisecond
 	// maxArriving limits the number of arriving requests. Each one has a goroutine, even if it has sent nothing yet.
 	maxArriving = 2048
-	// One part in keptPart of the limit is kept for requests with at most one part in smallPart of it: ordinary requests arrive
-	// while large ones wait.
+	// One part in keptPart of the limit is kept for requests that need at most one part in smallPart of it: ordinary requests
+	// arrive while large ones wait.
 	keptPart  = 8
 	smallPart = 32
 )
 
-// arrivals holds the requests that have not arrived completely. They share a limit in bytes. If they exceed it, the oldest
-// requests are evicted: they are the most likely to have stalled.
+// arrivals holds the requests that have not arrived completely. They share a limit in bytes.
 //
-// A request over HTTP reserves its bytes before it allocates them, so these requests never exceed the limit together. gRPC does not
-// tell which request a buffer is for, and cannot refuse one: it waits, then allocates the buffer.
+// A request over HTTP reserves its bytes before it allocates them, so these requests never exceed the limit together. If a request
+// does not fit, it waits, and others that have stalled are evicted. Of requests that wait for each other, those that began last are
+// evicted, so that the others arrive.
+//
+// gRPC does not tell which request a buffer is for, and cannot refuse one: it waits, then allocates the buffer. If the limit is
+// exceeded then, the oldest requests are evicted: they are the most likely to have stalled.
 type arrivals struct {
 	limit int64
 
@@ -51,7 +51,16 @@ type arrival struct {
 	// reserves reports whether the request reserves its bytes, held is how many it has.
 	reserves bool
 	held     int64
-	evicted  bool
+	// large reports whether the request can need more than one part in smallPart of the limit.
+	large bool
+	// waiting reports whether the request waits for memory.
+	waiting bool
+	// began and progressed are times. received counts the bytes since progressed.
+	began, progressed time.Time
+	received          int64
+	// delayed reports whether the request has waited in vain for buffers of gRPC to be freed.
+	delayed bool
+	evicted bool
 }
 
 func newArrivals(limit int64) *arrivals { return &arrivals{limit: limit, requests: list.New()} }
@@ -60,14 +69,19 @@ func newArrivals(limit int64) *arrivals { return &arrivals{limit: limit, request
 // most once, by any goroutine, if the request is evicted.
 func (a *arrivals) begin(abort func()) *arrival { return a.insert(&arrival{arrivals: a, abort: abort}) }
 
-// beginReserving is [arrivals.begin] for a request that reserves its bytes. The caller must also call [arrival.release].
-func (a *arrivals) beginReserving(abort func()) *arrival {
-	return a.insert(&arrival{arrivals: a, abort: abort, reserves: true})
+// beginReserving is [arrivals.begin] for a request that reserves its bytes, and has announced their number, or -1. The caller must
+// also call [arrival.release].
+func (a *arrivals) beginReserving(announced int64, abort func()) *arrival {
+	// The pieces of a body are up to twice as large as the body.
+	large := announced < 0 || announced > a.limit/smallPart/2
+	return a.insert(&arrival{arrivals: a, abort: abort, reserves: true, large: large})
 }
 
 func (a *arrivals) insert(added *arrival) *arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	added.began = time.Now()
+	added.progressed = added.began
 	added.element = a.requests.PushBack(added)
 	if a.requests.Len() > maxArriving {
 		a.evict(a.requests.Front().Value.(*arrival))
@@ -92,12 +106,13 @@ func (a *arrivals) remove(request *arrival) bool {
 	return true
 }
 
-// evict aborts a request that is in the list. The caller holds the lock.
-func (a *arrivals) evict(request *arrival) {
-	a.remove(request)
-	request.evicted = true
-	a.freeing += request.held
-	request.abort()
+// progress counts bytes of the body that have arrived.
+func (request *arrival) progress(bytes int) {
+	request.arrivals.mu.Lock()
+	defer request.arrivals.mu.Unlock()
+	if request.received += int64(bytes); request.received >= progressBytes {
+		request.received, request.progressed = 0, time.Now()
+	}
 }
 
 // reserve counts bytes that the request is about to allocate. Above the limit it waits for up to maxWait, while others are evicted.
@@ -116,26 +131,33 @@ func (request *arrival) reserve(bytes int64) error {
 func (a *arrivals) try(request *arrival, bytes int64, last bool) (reserved bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	limit := a.limitOf(request, bytes)
-	a.makeRoom(request, bytes, limit)
+	limit := a.limitOf(request)
 	fits := a.used+bytes <= limit
-	// Buffers of gRPC can stay counted until a garbage collection. They delay the request, but do not refuse it.
-	fits = fits || last && a.reserved+bytes <= limit
-	if !fits && last && !request.evicted {
+	if !fits && (last || request.delayed) && a.reserved+bytes <= limit {
+		// Buffers of gRPC can stay counted until a garbage collection. They delay the request once, but do not refuse it.
+		fits, request.delayed = true, true
+	}
+	fits = fits && (!request.large || !a.olderWaits(request))
+	switch {
+	case request.evicted:
+	case fits:
+		a.count(request, bytes)
+		request.waiting, request.progressed = false, time.Now()
+	case last:
 		a.evict(request)
+	default:
+		request.waiting = true
+		a.makeRoom(request, bytes, limit)
 	}
 	if request.evicted {
 		return false, errEvicted
 	}
-	if fits {
-		a.count(request, bytes)
-	}
 	return fits, nil
 }
 
-// limitOf returns the limit for a request that is about to have more bytes. The caller holds the lock.
-func (a *arrivals) limitOf(request *arrival, bytes int64) int64 {
-	if request.held+bytes <= a.limit/smallPart || request.held == a.reserved {
+// limitOf returns the limit for a request. The caller holds the lock.
+func (a *arrivals) limitOf(request *arrival) int64 {
+	if !request.large || request.held == a.reserved {
 		return a.limit
 	}
 	return a.limit - a.limit/keptPart
@@ -172,32 +194,8 @@ func (a *arrivals) add(bytes int64) {
 func (a *arrivals) exceeded() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.makeRoom(nil, 0, a.limit)
+	a.evictOldest(a.used-a.limit-a.freeing, true)
 	return a.used > a.limit
-}
-
-// makeRoom evicts requests, oldest first, until there is room below the limit for bytes of a request, or will be soon. It does so at
-// most once per evictionInterval. The caller holds the lock.
-func (a *arrivals) makeRoom(needy *arrival, bytes, limit int64) {
-	missing := a.used + bytes - limit - a.freeing
-	if missing <= 0 || time.Since(a.lastEviction) < evictionInterval {
-		return
-	}
-	a.lastEviction = time.Now()
-	for freed, element := int64(0), a.requests.Front(); element != nil && freed < missing; {
-		oldest := element.Value.(*arrival)
-		element = element.Next()
-		switch {
-		case !oldest.reserves:
-			a.evict(oldest) // Nobody knows what it frees. The next time shows whether that was enough.
-			return
-		case oldest == needy && freed > 0:
-			return // The older ones would be evicted for nothing.
-		case oldest.held > 0:
-			a.evict(oldest)
-			freed += oldest.held
-		}
-	}
 }
 
 // adjust adds bytes to the count, or subtracts them if bytes is negative. It never waits.

@@ -16,14 +16,14 @@ import (
 
 // beginNoting adds a request that frees its memory a millisecond after it is evicted. It appends its name to evicted then.
 func (a *arrivals) beginNoting(evicted *[]string, name string) (request *arrival) {
-	return a.beginReserving(func() {
+	return a.beginReserving(-1, func() {
 		*evicted = append(*evicted, name)
 		time.AfterFunc(time.Millisecond, func() { request.release() })
 	})
 }
 
-// TestOldestIsEvictedFirst: above the limit, the oldest requests are evicted, and no more than necessary.
-func TestOldestIsEvictedFirst(t *testing.T) {
+// TestStalledAreEvicted: above the limit, the requests that have stalled are evicted, oldest first, and no more than necessary.
+func TestStalledAreEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newArrivals(1000)
 		var evicted []string
@@ -55,6 +55,7 @@ func TestManyAreEvictedAtOnce(t *testing.T) {
 		for range 100 {
 			require.NoError(t, a.beginNoting(&evicted, "small").reserve(8))
 		}
+		time.Sleep(stallTime)
 		waiting := a.beginNoting(&evicted, "waiting")
 		begin := time.Now()
 		require.NoError(t, waiting.reserve(200))
@@ -68,7 +69,7 @@ func TestManyAreEvictedAtOnce(t *testing.T) {
 // TestTheLargestAlone: a request may have the whole limit while there is no other.
 func TestTheLargestAlone(t *testing.T) {
 	a := newArrivals(1000)
-	request := a.beginReserving(func() {})
+	request := a.beginReserving(-1, func() {})
 	require.NoError(t, request.reserve(500))
 	require.NoError(t, request.reserve(500))
 }
@@ -78,11 +79,11 @@ func TestTheLargestAlone(t *testing.T) {
 func TestWaitIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newArrivals(1000)
-		arrived, evicted := a.beginReserving(func() {}), false
+		arrived, evicted := a.beginReserving(1000, func() {}), false
 		require.NoError(t, arrived.reserve(1000))
 		assert.True(t, arrived.end())
 		begin := time.Now()
-		request := a.beginReserving(func() { evicted = true })
+		request := a.beginReserving(10, func() { evicted = true })
 		require.ErrorIs(t, request.reserve(10), errEvicted)
 		assert.Equal(t, maxWait, time.Since(begin))
 		assert.True(t, evicted)
@@ -92,9 +93,11 @@ func TestWaitIsLimited(t *testing.T) {
 		begin = time.Now()
 		a.add(1001)
 		assert.Equal(t, maxWait, time.Since(begin))
-		late := a.beginReserving(func() { t.Error("it is evicted") })
+		late := a.beginReserving(20, func() { t.Error("it is evicted") })
 		require.NoError(t, late.reserve(10))
 		assert.Equal(t, 2*maxWait, time.Since(begin))
+		require.NoError(t, late.reserve(10), "it holds bytes, and gRPC still uses the limit")
+		assert.Equal(t, 2*maxWait, time.Since(begin), "it has been delayed once")
 	})
 }
 
@@ -107,7 +110,7 @@ type flood struct {
 // receive receives one request. A piece takes a millisecond to arrive.
 func (f *flood) receive(size int64) error {
 	var evicted atomic.Bool
-	request := f.beginReserving(func() { evicted.Store(true) })
+	request := f.beginReserving(size, func() { evicted.Store(true) })
 	got := int64(0)
 	defer func() {
 		request.end()
@@ -124,6 +127,7 @@ func (f *flood) receive(size int64) error {
 		for most := f.most.Load(); now > most && !f.most.CompareAndSwap(most, now); most = f.most.Load() {
 		}
 		time.Sleep(time.Millisecond)
+		request.progress(int(piece))
 		if evicted.Load() {
 			return errEvicted
 		}
@@ -131,11 +135,10 @@ func (f *flood) receive(size int64) error {
 	return nil
 }
 
-// TestFlood: what a thousand large requests allocate never exceeds the limit. Small ones arrive meanwhile. If the large ones begin at
-// nearly the same time, only a few of them can arrive, since the others hold the memory that all wait for. If there is room for those
-// that arrive, none is evicted.
+// TestFlood: what a thousand large requests allocate never exceeds the limit. Small ones arrive meanwhile. Many large ones arrive even
+// if all begin at the same time. If there is room for those that arrive, none is evicted.
 func TestFlood(t *testing.T) {
-	for between, least := range map[time.Duration]int64{0: 1, time.Millisecond: 1, 10 * time.Millisecond: 1000} {
+	for between, least := range map[time.Duration]int64{0: 20, time.Millisecond: 300, 10 * time.Millisecond: 1000} {
 		testFlood(t, between, least)
 	}
 }

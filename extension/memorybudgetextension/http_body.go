@@ -32,7 +32,7 @@ type httpBody struct {
 func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body httpBody, err error) {
 	control := http.NewResponseController(w)
 	var evicted atomic.Bool
-	arriving := m.arrivals.beginReserving(func() {
+	arriving := m.arrivals.beginReserving(r.ContentLength, func() {
 		evicted.Store(true)
 		_ = control.SetReadDeadline(time.Unix(1, 0)) // A server that does not support this reads until the timeout.
 	})
@@ -79,6 +79,7 @@ func (b *httpBody) readPiece(r io.Reader) error {
 	n, err := r.Read(piece[len(piece):cap(piece)])
 	b.pieces[last] = piece[:len(piece)+n]
 	b.size += int64(n)
+	b.arriving.progress(n)
 	return err
 }
 

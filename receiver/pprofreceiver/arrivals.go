@@ -10,12 +10,23 @@ import (
 	"time"
 )
 
+const (
+	// A body has stalled if less than 64 KiB of it have arrived for stallTime, or if it is still arriving after maxArrivalTime. It is
+	// refused if another one needs its memory.
+	stallTime      = 250 * time.Millisecond
+	maxArrivalTime = 5 * time.Second
+	// One part in keptPart of the memory is kept for bodies that need at most one part in smallPart of it: ordinary bodies arrive
+	// while large ones use the rest.
+	keptPart  = 8
+	smallPart = 32
+)
+
 // rateGrace is the time after which the minimum rate applies. It is longer than a reservation of memory waits.
 const rateGrace = 10 * time.Second
 
 // arrivals limits the memory of bodies that are still arriving, or waiting to be processed, to a part of the memory
 // budget, so that slow senders leave memory for others. If a body does not fit, the bodies that have stalled longest are
-// refused first.
+// refused first, then the large bodies that began last. So large bodies arrive even if there are many more than fit.
 type arrivals struct {
 	// limit is in bytes.
 	limit int64
@@ -26,22 +37,30 @@ type arrivals struct {
 	held int64
 	// incomplete has the bodies that are still arriving. The first one has stalled longest.
 	incomplete list.List
+	// last is the number of the newest body.
+	last uint64
 }
 
 // arrival is one body. It reads from the sender.
 type arrival struct {
 	all    *arrivals
 	sender io.Reader
-	// header is the memory of the request's header, in bytes.
-	header int64
+	// header is the memory of the request's header, in bytes. announced is the length of the body, or -1.
+	header, announced int64
 	// expire makes a pending read from the sender fail.
 	expire func()
-	began  time.Time
-	timer  *time.Timer
+	// began is the time of the first byte.
+	began time.Time
+	timer *time.Timer
+	// number orders bodies by their begin.
+	number uint64
+	large  bool
 
 	// The lock of arrivals protects the fields below.
 	got  int64
 	held int64
+	// progressed is the time of the last progress.
+	progressed time.Time
 	// element is the entry in incomplete. It is nil once the body is complete or refused.
 	element *list.Element
 	refusal error
@@ -52,6 +71,9 @@ func (one *arrival) begin() error {
 	a := one.all
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.last++
+	one.number, one.progressed = a.last, time.Now()
+	one.large = one.announced < 0 || max(firstBufferBytes, 2*one.announced)+one.header > a.limit/smallPart
 	one.element = a.incomplete.PushBack(one)
 	one.hold(0)
 	return one.refusal
@@ -84,6 +106,7 @@ func (one *arrival) account(bytes int64) {
 			one.timer = time.AfterFunc(rateGrace, one.checkRate)
 		}
 	case before/firstBufferBytes != one.got/firstBufferBytes:
+		one.progressed = time.Now()
 		a.incomplete.MoveToBack(one.element)
 	default:
 		return
@@ -99,14 +122,53 @@ func (one *arrival) hold(bytes int64) {
 	if bytes > a.limit {
 		one.refuse(refuse(classTooLarge, "the body needs %d bytes of memory, arriving bodies may use %d", bytes, a.limit))
 	}
-	for one.refusal == nil && a.held+bytes-one.held > a.limit {
-		stalled, _ := a.incomplete.Front().Value.(*arrival)
-		stalled.refuse(refuse(classMemory, "arriving bodies use all of their memory, %d bytes, and this one has stalled for longest", a.limit))
+	for one.refusal == nil && a.held+bytes-one.held > a.limitOf(one) {
+		refused, why := a.victim()
+		refused.refuse(refuse(classMemory, "arriving bodies use all of their memory, %d bytes, and this one %s", a.limit, why))
 	}
 	if one.refusal == nil {
 		a.held += bytes - one.held
 		one.held = bytes
 	}
+}
+
+// limitOf returns the limit for a body. The caller must hold the lock.
+func (a *arrivals) limitOf(one *arrival) int64 {
+	if !one.large || one.held == a.held {
+		return a.limit
+	}
+	return a.limit - a.limit/keptPart
+}
+
+// victim returns the body to refuse, and the reason. The caller must hold the lock.
+func (a *arrivals) victim() (victim *arrival, why string) {
+	const stalled = "has stalled for longest"
+	first := a.incomplete.Front().Value.(*arrival)
+	if time.Since(first.progressed) >= stallTime {
+		return first, stalled
+	}
+	var oldest, newest *arrival
+	for element := a.incomplete.Front(); element != nil; element = element.Next() {
+		one := element.Value.(*arrival)
+		if one.late() && (oldest == nil || one.number < oldest.number) {
+			oldest = one
+		}
+		if one.large && (newest == nil || one.number > newest.number) {
+			newest = one
+		}
+	}
+	switch {
+	case oldest != nil:
+		return oldest, "has taken longest to arrive"
+	case newest != nil:
+		return newest, "began last"
+	}
+	return first, stalled
+}
+
+// late reports whether the body is still arriving after maxArrivalTime.
+func (one *arrival) late() bool {
+	return !one.began.IsZero() && time.Since(one.began) >= maxArrivalTime
 }
 
 // checkRate refuses the body if it arrives too slowly. Otherwise it schedules the next check for the earliest time at

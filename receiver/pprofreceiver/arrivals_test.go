@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +39,7 @@ func (a *arrivals) arrive(t *testing.T) (*arrival, *io.PipeWriter) {
 // much they have sent. A body that makes progress is not refused.
 func TestStalledBodiesGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &arrivals{limit: 10 * firstBufferBytes}
+		a := &arrivals{limit: 12 * firstBufferBytes}
 		send := func(to io.Writer, size int) {
 			go func() { _, _ = to.Write(make([]byte, size)) }()
 		}
@@ -53,6 +55,7 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		require.NoError(t, read(active, 2*firstBufferBytes))
 		assert.EqualValues(t, 8*firstBufferBytes, a.held)
 
+		time.Sleep(stallTime)
 		waiting := make(chan error)
 		go func() { waiting <- read(stalled, 1) }()
 		newcomer, newcomerSender := a.arrive(t)
@@ -60,7 +63,7 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		require.NoError(t, read(newcomer, 2*firstBufferBytes))
 		err := <-waiting
 		assert.Equal(t, classMemory, classify(err), err)
-		assert.ErrorContains(t, err, "655360 bytes")
+		assert.ErrorContains(t, err, "786432 bytes")
 		require.ErrorIs(t, stalled.complete(), err)
 
 		// A single byte is no progress, 64 KiB are.
@@ -69,9 +72,10 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		send(activeSender, firstBufferBytes)
 		require.NoError(t, read(active, firstBufferBytes))
 		require.NoError(t, active.complete())
+		time.Sleep(stallTime)
 		another, anotherSender := a.arrive(t)
 		send(anotherSender, 2*firstBufferBytes)
-		require.NoError(t, read(another, 2*firstBufferBytes), "a complete body holds 6 parts, 4 are free")
+		require.NoError(t, read(another, 2*firstBufferBytes), "a complete body holds 6 parts, 4 of those for large bodies are free")
 		assert.Equal(t, classMemory, classify(newcomer.complete()))
 
 		// Complete bodies stay, and new ones are refused.
@@ -84,6 +88,54 @@ func TestStalledBodiesGoFirst(t *testing.T) {
 		assert.Zero(t, a.held)
 		assert.Zero(t, a.incomplete.Len())
 	})
+}
+
+// TestManyLargeBodies: if more large bodies begin than fit, those that began first arrive, and small ones arrive beside them.
+func TestManyLargeBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 4 << 20
+		a := &arrivals{limit: 24 << 20}
+		read := func(size int64) error {
+			one := &arrival{all: a, announced: size, sender: &slowReader{size}, expire: func() {}}
+			if err := one.begin(); err != nil {
+				return err
+			}
+			defer one.end()
+			_, err := io.Copy(io.Discard, one)
+			return errors.Join(err, one.complete())
+		}
+		var group sync.WaitGroup
+		var large, small atomic.Int64
+		for range 100 {
+			group.Go(func() {
+				if read(size) == nil {
+					large.Add(1)
+				}
+			})
+		}
+		for range 100 {
+			if read(10_000) == nil {
+				small.Add(1)
+			}
+		}
+		group.Wait()
+		assert.EqualValues(t, 2, large.Load(), "7/8 of the limit")
+		assert.EqualValues(t, 100, small.Load())
+		assert.Zero(t, a.held)
+	})
+}
+
+// slowReader returns this many bytes, at most 64 KiB in a millisecond.
+type slowReader struct{ left int64 }
+
+func (s *slowReader) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Millisecond)
+	n := min(int64(len(p)), s.left, firstBufferBytes)
+	s.left -= n
+	return int(n), nil
 }
 
 // TestBodyAboveShare: a body that needs more than the limit of all bodies is rejected permanently.
@@ -155,7 +207,7 @@ func TestStallingTenants(t *testing.T) {
 
 // TestRefusedArrivalIsAnswered: a client that stalled gets the error, over HTTP/1 and HTTP/2.
 func TestRefusedArrivalIsAnswered(t *testing.T) {
-	r := runOn(t, budgettest.NewHost(budget.New(4*firstBufferBytes, time.Second)), nil)
+	r := runOn(t, budgettest.NewHost(budget.New(5*firstBufferBytes, time.Second)), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -172,6 +224,7 @@ func TestRefusedArrivalIsAnswered(t *testing.T) {
 		answer <- response
 	}()
 	r.waitArriving(t, 1, 1)
+	time.Sleep(stallTime)
 	conn := r.raw(t, unfinished(1000, 3))
 	response := <-answer
 	assert.Equal(t, 2, response.ProtoMajor)
@@ -179,6 +232,7 @@ func TestRefusedArrivalIsAnswered(t *testing.T) {
 	assert.NotEmpty(t, response.Header.Get("Retry-After"))
 
 	r.waitArriving(t, 1, 3)
+	time.Sleep(stallTime)
 	r.raw(t, unfinished(1000, 4))
 	text, err := io.ReadAll(conn)
 	require.NoError(t, err)

@@ -101,7 +101,7 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
 	stop := sync.OnceFunc(s.limitReadOnShutdown(w))
 	defer stop()
-	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), expire: func() {
+	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), announced: r.ContentLength, expire: func() {
 		// An error means that the connection does not support deadlines. Then the request has none.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
 	}}

@@ -223,6 +223,26 @@ func TestExhaustedWhileReading(t *testing.T) {
 	assert.Less(t, bytes, int64(pieceBytes))
 }
 
+// An entry that is in the storage but not in memory is deleted when it is too old, also if no other entry arrives.
+func TestLeftEntryExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(t, 1<<20, 20)
+		memory := budget.New(16<<20, 0)
+		others := reserveAllBut(t, memory, leastReserved+300_000)
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
+		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		others.Release()
+		r.Start()
+		time.Sleep(time.Hour - time.Second)
+		synctest.Wait()
+		assert.Greater(t, s.Bytes(), int64(1<<20))
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Len(t, s.Keys(), 1+2, "the number of slots, and the other entry")
+		require.NoError(t, r.Close(t.Context()))
+	})
+}
+
 // A start waits for memory once, not for each entry.
 func TestExhaustedWaitsOnce(t *testing.T) {
 	s := filled(t, 1<<20, 20, 1<<20, 1<<20, 30)
@@ -308,6 +328,40 @@ func TestBrokenStorage(t *testing.T) {
 	require.ErrorIs(t, r.err, errDisk)
 	assert.Equal(t, 1, r.restored, "the readable entries")
 	assert.Positive(t, r.failed[OperationRead])
+}
+
+// An entry that the storage does not return at a start is neither lost nor overwritten: the next start restores it.
+func TestReadFails(t *testing.T) {
+	few := []int{10, pieceBytes + 10, 20}
+	for _, key := range []string{slotsKey, headerKey(1), pieceKey(1, 0), pieceKey(1, 1)} {
+		s := filled(t, few...)
+		s.Before = func(o *storage.Operation) error {
+			if o.Key == key {
+				return errDisk
+			}
+			return nil
+		}
+		r := begin(t, s, nil)
+		require.ErrorIs(t, r.err, errDisk, key)
+		assert.Positive(t, r.failed[OperationRead], key)
+		assert.Empty(t, r.dropped, key)
+		if key == slotsKey {
+			assert.Equal(t, len(few), r.restored, key)
+		} else {
+			assert.Equal(t, len(few)-1, r.restored, key)
+		}
+		s.Before = nil
+		require.True(t, r.store.Add(entry("service-new", 40)))
+		r.settle(t)
+
+		r = begin(t, s, nil)
+		require.NoError(t, r.err, key)
+		assert.Equal(t, len(few)+1, r.restored, key)
+		for i, size := range few {
+			r.assertHeld(t, service(i), size)
+		}
+		r.assertHeld(t, "service-new", 40)
+	}
 }
 
 // FuzzLoad checks that reading any content of a storage ends with an error or valid entries.

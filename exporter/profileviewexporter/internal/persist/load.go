@@ -43,7 +43,9 @@ type loading struct {
 	reservation *budget.Reservation
 	found       []found
 	body        []byte
-	note        func(error)
+	// exhausted is set after an entry was left because memory was exhausted.
+	exhausted bool
+	note      func(error)
 }
 
 // Load reads the entries of an earlier run, oldest first, and calls restore with each entry. It counts entries that cannot be
@@ -93,8 +95,11 @@ func (l *loading) find(n int, known bool) {
 			begin = n // The other slots can have entries, so they are not free.
 			break
 		}
-		if !slices.Contains(errs, nil) {
-			begin = n // These slots can have entries, so they are not free.
+		if !slices.Contains(errs, nil) { // These slots can have entries, so they are not free.
+			if begin = slot + len(values); known {
+				begin = n
+			}
+			l.note(errs[0])
 			break
 		}
 		for i, value := range values {
@@ -110,21 +115,21 @@ func (l *loading) find(n int, known bool) {
 	l.useSlotsFrom(begin, n, known)
 }
 
-// slotsStored returns the limit of the slots that can have an entry. known is false if the stored number is damaged.
+// slotsStored returns the limit of the slots that can have an entry. known is false if the stored number cannot be read or is
+// damaged.
 func (l *loading) slotsStored() (n int, known bool) {
 	value, err := l.get(slotsKey)
-	if err != nil {
-		l.note(err)
-	}
-	if err != nil || value == nil {
+	if err == nil && value == nil {
 		return 0, true
 	}
-	if n, err = decodeSlots(value); err != nil {
-		l.note(err)
+	if err == nil {
+		if n, err = decodeSlots(value); err == nil {
+			return n, true
+		}
 		l.settings.Dropped(ReasonDamaged)
-		return maxSlots, false
 	}
-	return n, true
+	l.note(err)
+	return maxSlots, false
 }
 
 // headers returns the values of the headers of some slots, or an error for each.
@@ -145,25 +150,32 @@ func (l *loading) headers(begin, end int) (values [][]byte, errs []error) {
 	return values, errs
 }
 
+// errRead is the error for a value that the storage did not return. A later attempt can succeed.
+var errRead = errors.New("the storage cannot be read")
+
 // get returns a value. It counts an error.
 func (l *loading) get(key string) ([]byte, error) {
 	operation := storage.GetOperation(key)
-	err := l.settings.Client.Batch(l.context, operation)
-	if err != nil {
+	if err := l.settings.Client.Batch(l.context, operation); err != nil {
 		l.settings.Failed(OperationRead, err)
+		return nil, fmt.Errorf("%w: %w", errRead, err)
 	}
-	return operation.Value, err
+	return operation.Value, nil
 }
 
-// take remembers the header of a slot.
+// take remembers the header of a slot. If the storage did not return the header, the slot stays in use, so that the next start can
+// restore its entry.
 func (l *loading) take(slot int, value []byte, err error) {
 	var h header
 	if err == nil {
 		h, err = decodeHeader(value)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		l.note(fmt.Errorf("cannot read the header of slot %d: %w", slot, err))
+	}
+	switch {
+	case errors.Is(err, errRead):
+	case err != nil:
 		l.discard(found{header: header{length: l.lengthOf(slot)}, slot: slot}, ReasonDamaged)
 	case !h.complete:
 		l.discard(found{header: h, slot: slot}, "")

@@ -73,7 +73,8 @@ type record struct {
 	removed bool
 }
 
-// left is a record whose entry was not restored, because memory was exhausted. Its age is that of the entry.
+// left is a record whose entry was not restored, because memory was exhausted or the storage did not return it. Its age is that of
+// the entry.
 type left struct {
 	*record
 	arrived time.Time

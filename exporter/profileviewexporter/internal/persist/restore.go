@@ -55,7 +55,8 @@ func (l *loading) choose() {
 	})
 }
 
-// restore reads an entry and adds it to the store. It discards the entry if that fails, unless only memory was missing.
+// restore reads an entry and adds it to the store. It discards the entry if that fails, unless only memory was missing or the
+// storage did not return all of it.
 func (l *loading) restore(f found, restore Restore) error {
 	r, err := l.read(f)
 	if err == nil {
@@ -64,7 +65,10 @@ func (l *loading) restore(f found, restore Restore) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, budget.ErrExhausted), l.context.Err() != nil:
+	case errors.Is(err, budget.ErrExhausted):
+		l.exhausted = true
+		l.leave(f)
+	case errors.Is(err, errRead), l.context.Err() != nil:
 		l.leave(f)
 	case errors.Is(err, ErrTooLarge), errors.Is(err, budget.ErrTooLarge):
 		l.discard(f, ReasonTooLarge)
@@ -108,7 +112,7 @@ func (l *loading) held(r *record, arrived time.Time, restore Restore) error {
 // entries would delay the start for hours.
 func (l *loading) reserve(bytes int64) error {
 	bytes += leastReserved + foundBytes*int64(cap(l.found))
-	if len(l.left) > 0 {
+	if l.exhausted {
 		return l.reservation.Grow(l.impatient, bytes)
 	}
 	return l.reservation.Grow(l.context, bytes)

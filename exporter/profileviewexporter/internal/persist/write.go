@@ -5,6 +5,7 @@ package persist
 
 import (
 	"context"
+	"math"
 	"time"
 )
 
@@ -36,20 +37,30 @@ func (p *Persister) run() {
 
 // wait waits until there is work. It returns false if run must end.
 func (p *Persister) wait(failed bool) bool {
-	wake, retry := p.wake, (<-chan time.Time)(nil)
+	wake, pause := p.wake, p.untilExpiry()
 	if failed {
-		timer := time.NewTimer(retryInterval)
-		defer timer.Stop()
-		wake, retry = nil, timer.C
+		wake, pause = nil, retryInterval
 	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	select {
 	case <-wake:
 		return true
-	case <-retry:
+	case <-timer.C:
 		return true
 	case <-p.stopping:
 		return !failed && p.unfinished()
 	}
+}
+
+// untilExpiry returns how long the oldest record that was left stays in the storage, or a long time if there is none.
+func (p *Persister) untilExpiry() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.left) == 0 || p.settings.Age == 0 {
+		return math.MaxInt64
+	}
+	return time.Until(p.left[0].arrived.Add(p.settings.Age)) + time.Millisecond
 }
 
 func (p *Persister) unfinished() bool {
