@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // about is the content of the bar of a page. Links are relative to the page.
@@ -52,8 +51,8 @@ type choice struct {
 // maxTypes limits the types of a service in the bar.
 const maxTypes = 30
 
-// aboutPage returns the content of the bar of a page.
-func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about {
+// aboutPage returns the content of the bar of a page. all are the profiles of all times.
+func (p *pages) aboutPage(r *http.Request, all, chosen, base []*recent.Entry) *about {
 	values := r.URL.Query()
 	a := &about{
 		Service: r.PathValue("service"), Type: r.PathValue("type"),
@@ -68,9 +67,9 @@ func (p *pages) aboutPage(r *http.Request, chosen, base []*recent.Entry) *about 
 	a.offerViews(r, values)
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)
-	p.offerTimes(a, r, values)
+	p.offerTimes(a, all, values)
 	p.addTrace(a, values)
-	a.Timeline = p.timelineOf(r, values, chosen)
+	a.Timeline = timelineOf(r, values, all, chosen)
 	if len(base) > 0 {
 		a.Base = baseText(r, values) + mergedText(base)
 		a.Alone = "?" + withoutBase(values).Encode()
@@ -127,12 +126,11 @@ func (p *pages) offerTypes(a *about, r *http.Request, values url.Values) {
 }
 
 // offerTimes adds links to the presets that have profiles, and a link to the difference from the time before.
-func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
+func (p *pages) offerTimes(a *about, all []*recent.Entry, values url.Values) {
 	current, isPreset := presetOf(values)
-	attributes := attributesOf(r, "")
 	for _, offered := range presets {
 		c := choice{Name: offered.name, Current: isPreset && offered.from == current.from}
-		if p.holdsBetween(r, a, attributes, offered.age, 0) {
+		if p.anyBetween(all, offered.age, 0) {
 			c.Link = "?" + withTime(values, offered.from).Encode()
 		}
 		a.Presets = append(a.Presets, c)
@@ -142,7 +140,7 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 		if offered.age == 0 || !wanted || a.Compare != "" {
 			continue
 		}
-		if p.holdsBetween(r, a, attributes, offered.age, 0) && p.holdsBetween(r, a, attributes, 2*offered.age, offered.age) {
+		if p.anyBetween(all, offered.age, 0) && p.anyBetween(all, 2*offered.age, offered.age) {
 			a.CompareAge = strings.TrimPrefix(offered.name, "last ")
 			compared := withTime(withoutBase(values), offered.from)
 			compared.Set(basePrefix+fromParameter, "-"+(2*offered.age).String())
@@ -157,19 +155,17 @@ func (p *pages) offerTimes(a *about, r *http.Request, values url.Values) {
 	}
 }
 
-// holdsBetween returns whether the store has a profile of a service and type with an age between youngest and oldest. 0 means
-// without a bound.
-func (p *pages) holdsBetween(r *http.Request, a *about, attributes []selector.Selector, oldest, youngest time.Duration) bool {
-	q := recent.Query{Tenant: p.tenant(r), Service: a.Service, Type: a.Type, Attributes: attributes}
+// anyBetween returns whether a profile has an age between youngest and oldest. 0 means without a bound.
+func (p *pages) anyBetween(all []*recent.Entry, oldest, youngest time.Duration) bool {
+	var from, until recent.Bound
 	now := p.now()
 	if oldest > 0 {
-		q.From = recent.Bound{At: now.Add(-oldest), Relative: true}
+		from = recent.Bound{At: now.Add(-oldest), Relative: true}
 	}
 	if youngest > 0 {
-		q.Until = recent.Bound{At: now.Add(-youngest), Relative: true}
+		until = recent.Bound{At: now.Add(-youngest), Relative: true}
 	}
-	entries, _ := p.store.Select(q)
-	return len(entries) > 0
+	return recent.AnyBetween(all, from, until)
 }
 
 // offerViews adds links to all pages of the profile.

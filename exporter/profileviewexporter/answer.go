@@ -14,6 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // failure is an error with an HTTP status.
@@ -91,7 +92,8 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, budget.ErrExhausted):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge):
+	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge),
+		errors.Is(err, selector.ErrExpensive):
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusInternalServerError

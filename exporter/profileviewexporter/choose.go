@@ -20,8 +20,10 @@ func (p *pages) choose(w http.ResponseWriter, r *http.Request, profileType, pref
 	if err != nil {
 		return nil, err
 	}
-	entries, known := p.store.Select(query)
+	entries, known, err := p.search(r, query)
 	switch {
+	case err != nil:
+		return nil, err
 	case !known && profileType == "":
 		return nil, fail(http.StatusNotFound, "there is no CPU profile of the service %q, see the list at /profiles", query.Service)
 	case !known:

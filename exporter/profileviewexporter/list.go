@@ -61,7 +61,15 @@ func (p *pages) list(r *http.Request, values url.Values) (part seriesPart, err e
 	if q.From, q.Until, err = bounds(values, "", now); err != nil {
 		return part, err
 	}
-	all, more := p.store.List(&q)
+	release, err := p.acquireFor(r, q.Attributes)
+	if err != nil {
+		return part, err
+	}
+	defer release()
+	all, more, err := p.store.List(r.Context(), &q)
+	if err != nil {
+		return part, err
+	}
 	part.series = all
 	switch {
 	case more && q.Order == nil:

@@ -223,3 +223,64 @@ func TestSelectorsAreShared(t *testing.T) {
 	require.NoError(t, err)
 	assert.Same(t, &own[0], &query.Attributes[0])
 }
+
+// Requests with regular expressions of attributes count towards max_concurrent_requests, since they are expensive.
+func TestExpressionsNeedAPlace(t *testing.T) {
+	d := newHolding(t, 1<<20)
+	d.cfg.ConcurrencyWait = 0
+	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
+	answer := func(path string) int {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w.Code
+	}
+	for _, path := range []string{"/", "/profiles", "/profiles/s/samples", "/view/s/samples/functions"} {
+		for range d.cfg.MaxConcurrentRequests {
+			d.pages.merging <- struct{}{}
+		}
+		assert.Equal(t, http.StatusServiceUnavailable, answer(path+"?resource.pod~=a"), path)
+		for range d.cfg.MaxConcurrentRequests {
+			<-d.pages.merging
+		}
+		assert.Equal(t, http.StatusOK, answer(path+"?resource.pod~=a"), path)
+		assert.Empty(t, d.pages.merging)
+	}
+	for range d.cfg.MaxConcurrentRequests {
+		d.pages.merging <- struct{}{}
+	}
+	assert.Equal(t, http.StatusOK, answer("/?resource.pod=a"), "a text is cheap")
+}
+
+// Expressions that take too many steps are refused on every page.
+func TestExpensiveExpressions(t *testing.T) {
+	d := newHolding(t, 1<<24)
+	one := hostile(1, 1, 1, 1, 0, 1)
+	for i := range d.cfg.MaxProfilesPerSeries {
+		require.True(t, d.store.Add(held(t, one, strings.Repeat("x", 400)+strconv.Itoa(i))))
+	}
+	query := "?from=all&resource.pod!~=" + strings.Repeat("y", 450) + "&resource.pod!~=" + strings.Repeat("z", 450) + "&resource.zone=none"
+	for _, path := range []string{"/", "/profiles", "/profiles/s/samples", "/pgo/s", "/view/s/samples/functions", "/trace/" + traceA} {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+query, http.NoBody))
+		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, "%s: %.300s", path, w.Body)
+		assert.Contains(t, w.Body.String(), "the regular expressions of attributes or labels are too expensive", path)
+	}
+}
+
+// The expressions of labels have the same limit.
+func TestExpensiveLabels(t *testing.T) {
+	d := newHolding(t, 1<<24)
+	p := hostile(3000, 1, 10, 10, 1, 1)
+	for i, sample := range p.Sample {
+		sample.Label["k0"] = []string{strings.Repeat("x", 400) + strconv.Itoa(i)}
+		sample.Label["trace_id"] = []string{traceA}
+	}
+	require.True(t, d.store.Add(held(t, p, "a")))
+	query := "?from=all&label.k0!~=" + strings.Repeat("y", 450)
+	for _, path := range []string{"/profiles/s/samples", "/collapsed/s/samples", "/pgo/s", "/view/s/samples/functions", "/view/s/samples/labels", "/trace/" + traceA} {
+		w := httptest.NewRecorder()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path+query, http.NoBody))
+		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, "%s: %.300s", path, w.Body)
+		assert.Contains(t, w.Body.String(), "the regular expressions of attributes or labels are too expensive", path)
+	}
+}

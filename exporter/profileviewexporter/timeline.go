@@ -41,11 +41,8 @@ type timeBar struct {
 
 // timelineOf returns the timeline of all profiles in memory that the page could show. It leaves out profiles whose time is far
 // from their arrival.
-func (p *pages) timelineOf(r *http.Request, values url.Values, chosen []*recent.Entry) (t timeline) {
-	all, _ := p.store.Select(recent.Query{
-		Tenant: p.tenant(r), Service: r.PathValue("service"), Type: r.PathValue("type"), Attributes: attributesOf(r, ""),
-	})
-	all = slices.DeleteFunc(all, (*recent.Entry).Far)
+func timelineOf(r *http.Request, values url.Values, all, chosen []*recent.Entry) (t timeline) {
+	all = slices.DeleteFunc(slices.Clone(all), (*recent.Entry).Far)
 	if len(all) == 0 || len(r.URL.RawQuery) > maxTimelineQuery {
 		return t
 	}

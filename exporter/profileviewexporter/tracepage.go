@@ -57,7 +57,7 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 			found.TraceLink = p.traceLink(found.ID, "")
 		}
 		return p.serveLimited(r, chosen, func(work *merge.Work) ([]byte, error) {
-			if err := p.search(work, r, chosen, found); err != nil {
+			if err := p.searchTrace(work, r, chosen, found); err != nil {
 				return nil, err
 			}
 			if len(found.Rows) == 1 {
@@ -84,8 +84,8 @@ func (p *pages) serveTrace(kind, parameter string) func(http.ResponseWriter, *ht
 	}
 }
 
-// search searches the profiles in memory for samples, newest first, within max_request_size.
-func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, found *tracePage) error {
+// searchTrace searches the profiles in memory for samples, newest first, within max_request_size.
+func (p *pages) searchTrace(work *merge.Work, r *http.Request, values url.Values, found *tracePage) error {
 	now := p.now()
 	from, until, err := bounds(values, "", now)
 	if err != nil {
@@ -100,7 +100,11 @@ func (p *pages) search(work *merge.Work, r *http.Request, values url.Values, fou
 		entries, found.Limit = entries[:maxSearched], fmt.Sprintf("%d profiles", maxSearched)
 	}
 	for _, e := range entries {
-		if !e.Has(attributes) {
+		matches, err := e.Matches(work.Context, attributes)
+		if err != nil {
+			return err
+		}
+		if !matches {
 			continue
 		}
 		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize {

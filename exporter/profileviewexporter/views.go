@@ -82,7 +82,11 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	}
 	// This comes before notModified, since a browser replaces the headers of a cached page by the headers of a 304.
 	w.Header().Set("Content-Security-Policy", shown.policy)
-	about := p.aboutPage(r, chosen, base)
+	all, err := p.allOf(r)
+	if err != nil {
+		return err
+	}
+	about := p.aboutPage(r, all, chosen, base)
 	if p.notModified(w, r, about.digest(), chosen, base) {
 		return nil
 	}

@@ -89,7 +89,7 @@ func Check(pprof []byte, reserve func(bytes int64) error) error {
 
 // Add adds a pprof that is not compressed; it is not needed any more after that. The values at the positions in silent
 // count as 0, and so does what it has no type for. The error is pprofwire.ErrMalformed, or [ErrDiffers] where the pprof measures something
-// else than those before it; see also Comparable. After an error the Merger is of no more use.
+// else than those before it; see also Comparable; or [selector.ErrExpensive]. After an error the Merger is of no more use.
 func (m *Merger) Add(pprof []byte, silent []int) error { return m.add(pprof, silent, false) }
 
 // Subtract is Add for a pprof that the sum is compared with: its values count negative, and its samples have the label
@@ -124,6 +124,9 @@ func (m *Merger) add(pprof []byte, silent []int, base bool) error {
 		}
 		s := &p.wire.Samples[i]
 		m.addIfWanted(p.wire.LocationIDs[locations:s.LocationsEnd], p.wire.Values[values:s.ValuesEnd], p.wire.Labels[labels:s.LabelsEnd])
+		if err := selector.Check(m.Only); err != nil {
+			return err
+		}
 		locations, values, labels = s.LocationsEnd, s.ValuesEnd, s.LabelsEnd
 	}
 	return nil

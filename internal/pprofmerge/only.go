@@ -47,6 +47,9 @@ func Count(pprof []byte, labels []selector.Selector, reserve func(bytes int64) e
 		if p.hasAll(p.wire.Labels[start:end], labels) {
 			samples++
 		}
+		if err := selector.Check(labels); err != nil {
+			return 0, err
+		}
 		start = end
 	}
 	return samples, nil

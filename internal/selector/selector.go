@@ -6,6 +6,7 @@
 package selector // import "github.com/otelpprof/otelpprof/internal/selector"
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -17,9 +18,13 @@ type Selector struct {
 	Text string
 	// negated inverts the result. matches is true if the text is an expression.
 	negated, matches bool
-	// expression matches whole values. It is nil until it is compiled. known has its results for some values.
+	// expression matches whole values. It is nil until it is compiled. known has its results for some values, knownBytes is its size.
 	expression *regexp.Regexp
 	known      map[string]bool
+	knownBytes int
+	// steps is the number of steps of the expression, and work the sum of the steps of all matches.
+	steps int
+	work  int64
 }
 
 // The bounds of expressions.
@@ -30,8 +35,11 @@ const (
 	MaxExpression = 1024
 	// MaxText is how long a value may be that an expression can match.
 	MaxText = 512
-	// maxKnown is how many values are remembered: most come again and again.
-	maxKnown = 128
+	// maxKnown is how many bytes the remembered values may take: most come again and again. A value takes valueBytes beside its text.
+	maxKnown   = 128 << 10
+	valueBytes = 80
+	// MaxWork is how many steps the expressions of a request may make together. They take two to three seconds.
+	MaxWork = 1 << 28
 	// Bytes is what an expression takes of memory, from when it is used.
 	Bytes = 256 << 10
 )
@@ -49,7 +57,7 @@ func New(key, text string, negated, expression bool) (Selector, error) {
 	if err != nil {
 		return s, fmt.Errorf("cannot read the regular expression %.40q: %w", text, err)
 	}
-	if Steps(parsed, MaxSteps) > MaxSteps {
+	if s.steps = Steps(parsed, MaxSteps); s.steps > MaxSteps {
 		return s, fmt.Errorf("the regular expression %.40q has more than %d steps", text, MaxSteps)
 	}
 	if _, err = syntax.Parse(whole(text), syntax.Perl); err != nil {
@@ -66,7 +74,24 @@ func (s *Selector) match(value []byte) bool {
 	if s.expression == nil {
 		s.expression, s.known = regexp.MustCompile(whole(s.Text)), map[string]bool{} // It was parsed before.
 	}
-	return s.expression.Match(value)
+	s.work += int64(s.steps) * int64(len(value)+1)
+	return s.work <= MaxWork && s.expression.Match(value)
+}
+
+// ErrExpensive is the error for expressions that make more than MaxWork steps.
+var ErrExpensive = errors.New("the regular expressions of attributes or labels are too expensive")
+
+// Check returns [ErrExpensive] if the selectors have made more than MaxWork steps: each byte of a value can take all steps of an
+// expression, and a value that is remembered takes none. Results after that are wrong.
+func Check(wanted []Selector) error {
+	work := int64(0)
+	for i := range wanted {
+		work += wanted[i].work
+	}
+	if work > MaxWork {
+		return fmt.Errorf("%w: they take more than %d steps for the values in memory; write shorter ones or select a shorter time", ErrExpensive, MaxWork)
+	}
+	return nil
 }
 
 // Steps returns how many steps a regular expression has, its repetitions written out, and a number above most where they are
@@ -105,7 +130,7 @@ func (s *Selector) Operator() string {
 // is selected. Without a value, it is treated like an empty value, except that no text equals it.
 func (s *Selector) Wants(has, named bool) bool {
 	if !has {
-		named = s.matches && s.match(nil)
+		named = s.matches && s.Names(nil)
 	}
 	return named != s.negated
 }
@@ -121,8 +146,9 @@ func (s *Selector) Names(value []byte) bool {
 	named, known := s.known[string(value)]
 	if !known {
 		named = s.match(value)
-		if len(s.known) < maxKnown {
+		if size := len(value) + valueBytes; s.knownBytes+size <= maxKnown {
 			s.known[string(value)] = named
+			s.knownBytes += size
 		}
 	}
 	return named

@@ -61,6 +61,39 @@ func TestManyValues(t *testing.T) {
 	}
 }
 
+// A value is matched once, even if there are many values.
+func TestValuesAreRemembered(t *testing.T) {
+	s, err := selector.New("k", ".*0|b{150}", false, true)
+	require.NoError(t, err)
+	for range 30 { // If all were matched each time, this would be too much work.
+		for i := range 1000 {
+			value := strings.Repeat("a", 32) + strconv.Itoa(i)
+			assert.Equal(t, i%10 == 0, s.Names([]byte(value)))
+		}
+		assert.False(t, s.Wants(false, false))
+	}
+	require.NoError(t, selector.Check([]selector.Selector{s}))
+}
+
+// The work of all selectors counts. Afterwards no value is matched.
+func TestCheck(t *testing.T) {
+	wanted := make([]selector.Selector, 2)
+	for i := range wanted {
+		var err error
+		wanted[i], err = selector.New("k", strings.Repeat("y", 400)+".*", false, true)
+		require.NoError(t, err)
+	}
+	matches := 0
+	for ; selector.Check(wanted) == nil; matches++ {
+		value := []byte(strings.Repeat("y", 500) + strconv.Itoa(matches))
+		assert.True(t, wanted[0].Names(value))
+		assert.True(t, wanted[1].Names(value))
+	}
+	assert.InDelta(t, selector.MaxWork/2/(404*504), matches, 20)
+	require.ErrorIs(t, selector.Check(wanted), selector.ErrExpensive)
+	require.ErrorContains(t, selector.Check(wanted), "more than 268435456 steps")
+}
+
 func TestNewRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"(":                       "cannot read the regular expression",

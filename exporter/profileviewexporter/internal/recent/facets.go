@@ -30,21 +30,7 @@ const (
 // values. It reads the newest profiles only. It leaves out attributes with a single value, and names and values that are too
 // long.
 func (s *Store) Facets(tenant string, from, until Bound, except string) []Facet {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	values := map[string]map[string]struct{}{}
-	element := s.order.Back()
-	for range facetEntries {
-		if element == nil {
-			break
-		}
-		e := element.Value.(*Entry)
-		element = element.Prev()
-		if e.Tenant == tenant && admits(from, until, e) {
-			addFacets(values, e, except)
-		}
-	}
-	return facetsOf(values)
+	return FacetsOf(s.Newest(tenant, from, until, facetEntries), except)
 }
 
 // FacetsOf returns attributes that differ between entries, like Facets.
@@ -53,10 +39,6 @@ func FacetsOf(entries []*Entry, except string) []Facet {
 	for _, e := range entries[max(0, len(entries)-facetEntries):] {
 		addFacets(values, e, except)
 	}
-	return facetsOf(values)
-}
-
-func facetsOf(values map[string]map[string]struct{}) []Facet {
 	var facets []Facet
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if all := slices.Sorted(maps.Keys(values[name])); len(all) > 1 && len(facets) < maxFacets {

@@ -4,6 +4,7 @@
 package recent
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -45,14 +46,46 @@ type ListQuery struct {
 	Limit int
 }
 
-// List returns the series of a tenant that have matching profiles, in order. more is true if others follow.
-func (s *Store) List(q *ListQuery) (found []Series, more bool) {
+// List returns the series of a tenant that have matching profiles, in order. more is true if others follow. Attributes are matched while
+// the store is not locked. The error is [selector.ErrExpensive] or that of ctx.
+func (s *Store) List(ctx context.Context, q *ListQuery) (found []Series, more bool, err error) {
+	keys, oldest := s.keysOf(q)
+	slices.SortFunc(keys, key.compare)
+	if q.From.Relative {
+		oldest = q.From.At
+	}
+	found = make([]Series, 0, min(len(keys), q.Limit))
+	var entries []*Entry
+	for _, k := range keys {
+		entries = s.appendSeries(entries[:0], k)
+		one, err := q.seriesOf(ctx, k, entries, oldest)
+		if err != nil {
+			return nil, false, err
+		}
+		if one.Profiles == 0 {
+			continue
+		}
+		if q.Order == nil && len(found) == q.Limit {
+			return found, true, nil
+		}
+		if found = append(found, one); len(found) == 2*q.Limit {
+			found, more = q.first(found), true
+		}
+	}
+	if q.Order != nil {
+		more = more || len(found) > q.Limit
+		found = q.first(found)
+	}
+	return found, more, nil
+}
+
+// keysOf returns the keys of the series that can match, and the first arrival of all series of the tenant.
+func (s *Store) keysOf(q *ListQuery) (keys []key, oldest time.Time) {
 	after := key{tenant: q.Tenant, service: q.AfterService, profileType: q.AfterType}
+	search := strings.ToLower(q.Search)
+	oldest = q.Now
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var keys []key
-	search := strings.ToLower(q.Search)
-	oldest := q.Now
 	for k, entries := range s.series {
 		if k.tenant != q.Tenant {
 			continue
@@ -64,28 +97,14 @@ func (s *Store) List(q *ListQuery) (found []Series, more bool) {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, key.compare)
-	if q.From.Relative {
-		oldest = q.From.At
-	}
-	found = make([]Series, 0, min(len(keys), q.Limit))
-	for _, k := range keys {
-		one := q.seriesOf(k, s.series[k], oldest)
-		if one.Profiles == 0 {
-			continue
-		}
-		if q.Order == nil && len(found) == q.Limit {
-			return found, true
-		}
-		if found = append(found, one); len(found) == 2*q.Limit {
-			found, more = q.first(found), true
-		}
-	}
-	if q.Order != nil {
-		more = more || len(found) > q.Limit
-		found = q.first(found)
-	}
-	return found, more
+	return keys, oldest
+}
+
+// appendSeries appends the entries of a series.
+func (s *Store) appendSeries(entries []*Entry, k key) []*Entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return append(entries, s.series[k]...)
 }
 
 // first sorts series, and returns the first limit of them.
@@ -111,10 +130,17 @@ func (a *Arrivals) add(at, begin, end time.Time) {
 	a[min(max(part, 0), len(a)-1)]++
 }
 
-func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
+func (q *ListQuery) seriesOf(ctx context.Context, k key, entries []*Entry, oldest time.Time) (Series, error) {
 	one := Series{Service: k.service, Type: k.profileType}
 	for _, e := range entries {
-		if !admits(q.From, q.Until, e) || !e.Has(q.Attributes) {
+		if !admits(q.From, q.Until, e) {
+			continue
+		}
+		matches, err := e.Matches(ctx, q.Attributes)
+		if err != nil {
+			return one, err
+		}
+		if !matches {
 			continue
 		}
 		one.Profiles++
@@ -129,7 +155,7 @@ func (q *ListQuery) seriesOf(k key, entries []*Entry, oldest time.Time) Series {
 			one.Last = e.seenEnd
 		}
 	}
-	return one
+	return one, nil
 }
 
 // HeldOf returns the number of profiles of a tenant.

@@ -23,7 +23,8 @@ func TestListSearchesAndSorts(t *testing.T) {
 	}
 	names := func(q ListQuery) (names []string, more bool) {
 		q.Now = f.clock
-		all, more := f.List(&q)
+		all, more, err := f.List(t.Context(), &q)
+		require.NoError(t, err)
 		for _, one := range all {
 			names = append(names, one.Service)
 		}
@@ -55,7 +56,7 @@ func TestArrivals(t *testing.T) {
 		require.True(t, f.add("a", "cpu", 1))
 	}
 	assert.Equal(t, Arrivals{0: 1, 13: 1, 26: 1, 39: 1}, f.list("")[0].Arrivals)
-	some, _ := f.List(&ListQuery{From: Bound{At: f.clock.Add(-20 * time.Minute), Relative: true}, Now: f.clock, Limit: 9})
+	some, _, _ := f.List(t.Context(), &ListQuery{From: Bound{At: f.clock.Add(-20 * time.Minute), Relative: true}, Now: f.clock, Limit: 9})
 	assert.Equal(t, Arrivals{0: 1, 20: 1, 39: 1}, some[0].Arrivals)
 }
 

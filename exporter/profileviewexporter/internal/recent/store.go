@@ -7,12 +7,9 @@ package recent // import "github.com/otelpprof/otelpprof/exporter/profileviewexp
 import (
 	"cmp"
 	"container/list"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
 // Reason says why an entry was evicted.
@@ -176,82 +173,4 @@ func (s *Store) Held() (profiles, memory int64) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return int64(s.order.Len()), s.memory
-}
-
-// Query selects entries.
-type Query struct {
-	Tenant, Service string
-	// Type is the profile type. If it is empty, all profiles of CPU time match.
-	Type string
-	// From and Until limit the time of profiles. Window is counted back from the end of the newest profile. For Window, a
-	// profile whose time is far from its arrival counts by its arrival.
-	From, Until Bound
-	Window      time.Duration
-	// After is a sequence. Only later entries match.
-	After uint64
-	// Attributes select profiles by their resource attributes.
-	Attributes []selector.Selector
-}
-
-// Bound is one end of a time range.
-type Bound struct {
-	// At is zero if there is no bound.
-	At time.Time
-	// Relative is set if the time was counted back from now. Then an entry whose time is far from its arrival counts by its
-	// arrival.
-	Relative bool
-}
-
-// admits returns whether an entry ends at or after from and begins before until.
-func admits(from, until Bound, e *Entry) bool {
-	_, end := e.span(from.Relative)
-	begin, _ := e.span(until.Relative)
-	return (from.At.IsZero() || !end.Before(from.At)) && (until.At.IsZero() || begin.Before(until.At))
-}
-
-// Bounded returns whether the query has a time range.
-func (q *Query) Bounded() bool { return !q.From.At.IsZero() || !q.Until.At.IsZero() || q.Window > 0 }
-
-// Select returns the matching entries, in order of arrival. known is true if the store has entries of the service and type.
-func (s *Store) Select(q Query) (entries []*Entry, known bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var all []*Entry
-	if q.Type != "" {
-		all = s.series[key{tenant: q.Tenant, service: q.Service, profileType: q.Type}]
-	} else {
-		for k, some := range s.series {
-			if k.tenant == q.Tenant && k.service == q.Service {
-				all = append(all, some...)
-			}
-		}
-		all = slices.DeleteFunc(all, func(e *Entry) bool { return !e.CPU })
-		slices.SortFunc(all, func(a, b *Entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	}
-	for _, e := range all {
-		if q.wants(e) {
-			entries = append(entries, e)
-		}
-	}
-	if q.Window > 0 && len(entries) > 0 {
-		newest := slices.MaxFunc(entries, func(a, b *Entry) int { return a.seenEnd.Compare(b.seenEnd) }).seenEnd
-		entries = slices.DeleteFunc(entries, func(e *Entry) bool { return !e.seenEnd.After(newest.Add(-q.Window)) })
-	}
-	return entries, len(all) > 0
-}
-
-// Newest returns at most limit entries of a tenant and time range, newest first.
-func (s *Store) Newest(tenant string, from, until Bound, limit int) (entries []*Entry) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for element := s.order.Back(); element != nil && len(entries) < limit; element = element.Prev() {
-		if e := element.Value.(*Entry); e.Tenant == tenant && admits(from, until, e) {
-			entries = append(entries, e)
-		}
-	}
-	return entries
-}
-
-func (q *Query) wants(e *Entry) bool {
-	return e.Sequence > q.After && admits(q.From, q.Until, e) && e.Has(q.Attributes)
 }

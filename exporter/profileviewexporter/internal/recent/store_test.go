@@ -4,6 +4,7 @@
 package recent
 
 import (
+	"context"
 	"strconv"
 	"sync"
 	"testing"
@@ -37,7 +38,7 @@ func (f *fixture) add(service, profileType string, size int) bool {
 }
 
 func (f *fixture) list(tenant string) []Series {
-	all, _ := f.List(&ListQuery{Tenant: tenant, Now: f.clock, Limit: 1000})
+	all, _, _ := f.List(context.Background(), &ListQuery{Tenant: tenant, Now: f.clock, Limit: 1000})
 	return all
 }
 
@@ -111,10 +112,10 @@ func TestListAndSelect(t *testing.T) {
 	assert.Len(t, list, 3)
 	assert.Equal(t, Series{Service: "a", Type: "heap", Profiles: 2, Bytes: 6, First: time.Unix(1000, 0), Last: f.clock, Arrivals: Arrivals{0: 1, 39: 1}}, list[1])
 	assert.Len(t, f.list("other"), 1)
-	page, more := f.List(&ListQuery{Now: f.clock, Limit: 2})
+	page, more, _ := f.List(t.Context(), &ListQuery{Now: f.clock, Limit: 2})
 	assert.Equal(t, list[:2], page)
 	assert.True(t, more)
-	page, more = f.List(&ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Now: f.clock, Limit: 2})
+	page, more, _ = f.List(t.Context(), &ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Now: f.clock, Limit: 2})
 	assert.Equal(t, list[2:], page)
 	assert.False(t, more)
 	entries, known := f.Select(Query{Service: "a"})
@@ -136,7 +137,7 @@ func TestConcurrently(t *testing.T) {
 		all.Go(func() {
 			for j := range 200 {
 				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Compressed: make([]byte, j)})
-				store.List(&ListQuery{Limit: 3})
+				_, _, _ = store.List(t.Context(), &ListQuery{Limit: 3})
 				store.Select(Query{Service: "0", Type: "1"})
 				store.Held()
 			}
@@ -171,9 +172,9 @@ func TestFarFromArrival(t *testing.T) {
 	list := f.list("")
 	assert.Equal(t, f.clock, list[0].Last)
 	assert.Equal(t, f.clock.Add(-farFromArrival-time.Second), list[0].First)
-	some, _ := f.List(&ListQuery{From: ago(5 * time.Minute), Limit: 10})
+	some, _, _ := f.List(t.Context(), &ListQuery{From: ago(5 * time.Minute), Limit: 10})
 	assert.Equal(t, 2, some[0].Profiles)
-	none, _ := f.List(&ListQuery{From: Bound{At: f.clock.Add(2 * year)}, Limit: 10})
+	none, _, _ := f.List(t.Context(), &ListQuery{From: Bound{At: f.clock.Add(2 * year)}, Limit: 10})
 	assert.Empty(t, none, "a series without a profile of that time is not listed")
 }
 
