@@ -86,6 +86,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 		return fmt.Errorf("cannot create the HTTP server: %w", err)
 	}
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
+	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w", v.cfg.HTTP.NetAddr.Endpoint, err)

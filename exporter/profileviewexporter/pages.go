@@ -33,6 +33,8 @@ type pages struct {
 	hosts map[string]bool
 	// merging limits the number of requests that merge. It has one element for each of them.
 	merging chan struct{}
+	// requests limits the number of requests in progress. It has one element for each of them.
+	requests chan struct{}
 	// start is random. It makes the ETags of each run of the process different.
 	start    [8]byte
 	scrapers scrapers
@@ -40,7 +42,10 @@ type pages struct {
 }
 
 func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
-	p := &pages{cfg: cfg, store: store, budget: bytes, merging: make(chan struct{}, cfg.MaxConcurrentRequests), now: time.Now}
+	p := &pages{
+		cfg: cfg, store: store, budget: bytes, now: time.Now,
+		merging: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
+	}
 	_, _ = rand.Read(p.start[:]) // never fails
 	return p
 }
@@ -65,9 +70,9 @@ func (p *pages) handler() http.Handler {
 	mux.Handle("GET /span/{id}", handle(p.serveTrace("span", spanParameter)))
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
-		return p.guarded(mux)
+		return p.limited(p.guarded(mux))
 	}
-	return p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux))
+	return p.limited(p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux)))
 }
 
 // The Content-Security-Policies of a page without scripts, of one that loads scripts of this server, and of one that also has

@@ -82,6 +82,10 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 	}
 	// This comes before notModified, since a browser replaces the headers of a cached page by the headers of a 304.
 	w.Header().Set("Content-Security-Policy", shown.policy)
+	// The bar is made before the request waits for its place, so its memory is reserved here.
+	if err := held.Grow(r.Context(), held.Bytes()+barBytes(r)); err != nil {
+		return err
+	}
 	all, err := p.allOf(r)
 	if err != nil {
 		return err
