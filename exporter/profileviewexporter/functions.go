@@ -149,6 +149,9 @@ func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
 	}
 	slices.SortStableFunc(rows, func(a, b functions.Row) int { return order.compare(&a, &b) })
 	f.Found, f.Shown = len(rows), min(len(rows), f.most)
+	if err := reserveLinks(d.work, d.r, f.Shown); err != nil {
+		return err
+	}
 	for i := range rows[:f.Shown] {
 		f.Rows = append(f.Rows, f.row(&rows[i], total, d.counts.Unit, query))
 	}
@@ -180,6 +183,9 @@ func (f *functionsPage) fillNeighbours(d *drawing, p *profile.Profile, name stri
 	own, callers, callees, found := functions.Neighbours(p, index, name)
 	if !found {
 		return fail(http.StatusNotFound, "no sample has the function %.200q", name)
+	}
+	if err := reserveLinks(d.work, d.r, min(len(callers), maxFunctions)+min(len(callees), maxFunctions)); err != nil {
+		return err
 	}
 	row := f.row(&own, own.Cum, d.counts.Unit, query)
 	f.Function = &row

@@ -63,6 +63,13 @@ func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 	if err := p.tally(d); err != nil {
 		return nil, err
 	}
+	links := min(len(d.counts.Resources), groupLimits.Values)
+	for i := range d.counts.Labels {
+		links += 1 + len(d.counts.Labels[i].Values)
+	}
+	if err := reserveLinks(d.work, d.r, links); err != nil {
+		return nil, err
+	}
 	page := &labelsPage{By: by, Total: amount(d.counts.Total, d.counts.Unit) + " " + d.counts.Type, Samples: d.counts.Samples}
 	page.All = "?" + without(values, byParameter).Encode()
 	if d.counts.Attribute != "" {

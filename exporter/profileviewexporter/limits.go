@@ -6,6 +6,8 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 )
 
 const (
@@ -36,3 +38,13 @@ const barQueryCost = 200 * (3 + 5)
 
 // barBytes returns the memory of the links of a bar.
 func barBytes(r *http.Request) int64 { return barQueryCost * int64(len(r.URL.RawQuery)) }
+
+// linkQueryCost is the memory of a link on a page for each byte of the query: the escaped link, its place on the page, and the growth of
+// the page.
+const linkQueryCost = 16
+
+// reserveLinks reserves memory for links that repeat the query of a request.
+func reserveLinks(work *merge.Work, r *http.Request, links int) error {
+	bytes := linkQueryCost * int64(links) * int64(len(r.URL.RawQuery))
+	return work.Reservation.Grow(work.Context, work.Reservation.Bytes()+bytes)
+}

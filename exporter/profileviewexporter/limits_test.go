@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +25,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budgettest"
 )
 
-// longQuery returns a query of about 8 KiB that is three times as long after escaping, and that all links of a page repeat.
-func longQuery() string {
+// longQuery returns a query of about 8 KiB of a character, which all links of a page repeat.
+func longQuery(character string) string {
 	var conditions []string
 	for i := range maxSelectors {
-		conditions = append(conditions, fmt.Sprintf("resource.a!=%d%s", i, strings.Repeat("(", 230)), fmt.Sprintf("label.a!=%d%s", i, strings.Repeat("(", 230)))
+		conditions = append(conditions, fmt.Sprintf("resource.a!=%d%s", i, strings.Repeat(character, 230)), fmt.Sprintf("label.a!=%d%s", i, strings.Repeat(character, 230)))
 	}
 	return "?" + strings.Join(conditions, "&")
 }
@@ -52,7 +55,7 @@ func TestWaitingRequestsAreReserved(t *testing.T) {
 	for range d.cfg.MaxConcurrentRequests {
 		d.pages.merging <- struct{}{}
 	}
-	handler, query := d.pages.handler(), longQuery()
+	handler, query := d.pages.handler(), longQuery("(")
 	require.Less(t, len(query), maxQuery)
 	require.Greater(t, len(query), maxQuery*9/10)
 	before := heapInUse()
@@ -101,4 +104,46 @@ func TestRequestsInProgress(t *testing.T) {
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(unlimited())))
 	assert.Equal(t, maxStreams, d.http.HTTP2.MaxConcurrentStreams)
+}
+
+// neighbours returns a profile of a function with many callers and callees, and of a label with many values.
+func neighbours() *profile.Profile {
+	p := hostile(maxFunctions, 3, 2*maxFunctions+1, 10, 0, 1)
+	for i, f := range p.Function {
+		f.Name = fmt.Sprintf("f%04d", i)
+	}
+	for i, s := range p.Sample {
+		s.Location = []*profile.Location{p.Location[2*i+1], p.Location[0], p.Location[2*i+2]}
+		s.Label = map[string][]string{"k": {strconv.Itoa(i)}, "trace_id": {traceA}}
+	}
+	return p
+}
+
+// The memory of the links of all rows is reserved, also if the query is long.
+func TestLinksAreReserved(t *testing.T) {
+	d := newHolding(t, 64<<20)
+	require.True(t, d.store.Add(held(t, neighbours(), "a")))
+	for i := range maxTraceRows {
+		e := held(t, neighbours(), "a")
+		e.Service = "traced" + strconv.Itoa(i)
+		require.True(t, d.store.Add(e))
+	}
+	for path, links := range map[string]int{
+		"/view/s/samples/functions?sort=cum&": maxFunctions, "/view/s/samples/functions?function=f0000&": 2 * maxFunctions,
+		"/view/s/samples/compare?base_from=all&": maxFunctions, "/view/s/samples/both?sort=cum&": maxBeside,
+		"/view/s/samples/labels?by=label.k&": groupLimits.Values, "/trace/" + traceA + "?from=all&": 2 * maxTraceRows,
+	} {
+		for character, growth := range map[string]int{"(": 3, "+": 5} { // after escaping
+			w, query := httptest.NewRecorder(), longQuery(character)
+			d.pages.budget = budget.New(1<<30, time.Minute)
+			runtime.GC()
+			peak := peakOf(func() { d.pages.handler().ServeHTTP(w, browserRequest(t, path+query[1:])) })
+			used, reserved := d.pages.budget.Used()
+			t.Logf("%-40s %4d MiB, %4d MiB reserved, a page of %5d KiB", path, peak>>20, reserved>>20, w.Body.Len()>>10)
+			require.Equal(t, http.StatusOK, w.Code, "%s: %.300s", path, w.Body)
+			assert.Greater(t, w.Body.Len(), links*growth*len(query)*9/10, "%s: each row has a link", path)
+			assert.LessOrEqual(t, peak, 2*reserved+16<<20, path)
+			assert.Zero(t, used, path)
+		}
+	}
 }

@@ -117,14 +117,18 @@ func (p *pages) searchTrace(work *merge.Work, r *http.Request, values url.Values
 			return err
 		}
 		if samples > 0 {
-			found.add(rows, e, samples, values)
+			found.add(rows, e, samples)
 		}
 	}
+	if err := reserveLinks(work, r, 2*len(found.Rows)); err != nil {
+		return err
+	}
+	found.addLinks(values)
 	return nil
 }
 
 // add adds samples to the row of a series.
-func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int, values url.Values) {
+func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int) {
 	name := [2]string{e.Service, e.Type}
 	row, known := rows[name]
 	if !known {
@@ -134,15 +138,20 @@ func (f *tracePage) add(rows map[[2]string]int, e *recent.Entry, samples int, va
 		}
 		row = len(f.Rows)
 		rows[name] = row
-		query := "?" + choosing(values).Encode()
-		f.Rows = append(f.Rows, traceRow{
-			Service: e.Service, Type: e.Type,
-			Flamegraph: "../" + address("view", e.Service, e.Type, "flamegraph") + query,
-			Top:        "../" + address("view", e.Service, e.Type, "top") + query,
-		})
+		f.Rows = append(f.Rows, traceRow{Service: e.Service, Type: e.Type})
 	}
 	f.Rows[row].Profiles++
 	f.Rows[row].Samples += samples
+}
+
+// addLinks adds the links of all rows.
+func (f *tracePage) addLinks(values url.Values) {
+	query := "?" + choosing(values).Encode()
+	for i := range f.Rows {
+		row := &f.Rows[i]
+		row.Flamegraph = "../" + address("view", row.Service, row.Type, "flamegraph") + query
+		row.Top = "../" + address("view", row.Service, row.Type, "top") + query
+	}
 }
 
 // maxTraceRows limits the services and types on the page.
