@@ -209,6 +209,28 @@ func TestServerHostileNames(t *testing.T) {
 	}
 }
 
+// Expressions that would take too long for the names of a profile are refused, before the page is drawn.
+func TestServerHostileExpressions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws a large profile")
+	}
+	d := newHolding(t, 256<<20)
+	d.pages.budget = budget.New(1<<30, time.Minute)
+	require.True(t, d.store.Add(held(t, hostile(50_000, 1, 50_000, 60, 0, 1), "a")))
+	for query, want := range map[string]int{
+		"?f=n":                  http.StatusOK,
+		"?f=n.*&h=x%2B&i=[abc]": http.StatusOK,
+		"?f=(?:.*){600}%00":     http.StatusUnprocessableEntity,
+		"?f=(?:.*){120}%00&i=(?:.*){120}%00&h=(?:.*){120}%00&s=(?:.*){120}%00&sf=(?:.*){120}%00&prunefrom=(?:.*){120}%00": http.StatusBadRequest,
+	} {
+		for _, page := range []string{"flamegraph", "both", "top", "peek"} {
+			w := httptest.NewRecorder()
+			d.pages.handler().ServeHTTP(w, browserRequest(t, "/view/s/samples/"+page+query))
+			assert.Equal(t, want, w.Code, "%s of %s: %.300s", query, page, w.Body)
+		}
+	}
+}
+
 func TestServerSaysWhatIsLeftOut(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.MaxPageMemory, cfg.MaxDepth = 20_000, 4 })
 	s.post(t, written(t, hostile(100, 10, 50, 10, 0, 1)), map[string]any{"service.name": "s"})

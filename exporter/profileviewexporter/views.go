@@ -196,6 +196,9 @@ func (p *pages) drawGoogle(d *drawing) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := viewer.CheckWork(values, shown); err != nil {
+		return nil, fail(http.StatusUnprocessableEntity, "%v", err)
+	}
 	isGraph := drawn == "flamegraph"
 	above, layout := bar{Coloured: isGraph}, ""
 	if len(d.base) > 0 {
