@@ -70,9 +70,9 @@ func (p *pages) handler() http.Handler {
 	mux.Handle("GET /span/{id}", handle(p.serveTrace("span", spanParameter)))
 	p.routeViews(mux)
 	if p.cfg.PathPrefix == "" {
-		return p.limited(p.guarded(mux))
+		return p.limited(p.guarded(withoutOtherSites(mux)))
 	}
-	return p.limited(p.guarded(http.StripPrefix(p.cfg.PathPrefix, mux)))
+	return p.limited(p.guarded(withoutOtherSites(http.StripPrefix(p.cfg.PathPrefix, mux))))
 }
 
 // The Content-Security-Policies of a page without scripts, of one that loads scripts of this server, and of one that also has
