@@ -99,21 +99,34 @@ func TestServerTrace(t *testing.T) {
 }
 
 // The page says that older profiles were not searched, even if the first of them would not match.
+// Profiles with other attributes do not count.
 func TestServerTraceSearchesTheNewest(t *testing.T) {
 	d := newHolding(t, 256<<20)
-	answer := func() string {
+	answer := func(pod string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/trace/"+traceA+"?resource.pod=a", http.NoBody))
-		require.Equal(t, http.StatusNotFound, w.Code)
-		return w.Body.String()
+		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/trace/"+traceA+"?resource.pod="+pod, http.NoBody))
+		return w
+	}
+	require.True(t, d.store.Add(held(t, deliverytest.Parsed(t, traced(t, "samples")), "a")))
+	other := held(t, deliverytest.Parsed(t, made(t, day, []string{"samples"}, 1)), "b")
+	add := func(service string) {
+		require.True(t, d.store.Add(&recent.Entry{
+			Service: service, Type: "samples", Compressed: other.Compressed, Inflated: other.Inflated, Attributes: []recent.Attribute{{Name: "pod", Value: "b"}},
+		}))
 	}
 	const leftOut = "to search older ones"
 	for i := range maxSearched {
-		d.store.Add(&recent.Entry{Service: strconv.Itoa(i), Type: "samples"})
+		add(strconv.Itoa(i))
 	}
-	assert.NotContains(t, answer(), leftOut)
-	d.store.Add(&recent.Entry{Service: "one more", Type: "samples"})
-	assert.Contains(t, answer(), leftOut)
+	found := answer("a")
+	assert.Equal(t, http.StatusFound, found.Code, "%s", found.Body)
+	none := answer("b")
+	assert.Equal(t, http.StatusNotFound, none.Code)
+	assert.NotContains(t, none.Body.String(), leftOut)
+	add("one more")
+	none = answer("b")
+	assert.Equal(t, http.StatusNotFound, none.Code)
+	assert.Contains(t, none.Body.String(), leftOut)
 }
 
 // Traces of another tenant are not found, and the search is limited.

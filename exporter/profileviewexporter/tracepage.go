@@ -21,8 +21,12 @@ var traceText string
 
 var traceTemplate = template.Must(template.New("trace").Parse(traceText))
 
-// maxSearched limits the profiles that are searched for samples of a trace.
-const maxSearched = 20_000
+const (
+	// maxSearched limits the profiles that are searched for samples of a trace.
+	maxSearched = 20_000
+	// candidateBytes is the memory of a profile that could be searched, in a list that grows.
+	candidateBytes = 16
+)
 
 // tracePage is the content of the page of a trace or span.
 type tracePage struct {
@@ -91,14 +95,16 @@ func (p *pages) searchTrace(work *merge.Work, r *http.Request, values url.Values
 	if err != nil {
 		return err
 	}
-	entries := p.store.Newest(p.tenant(r), from, until, maxSearched+1)
+	// All profiles of that time are candidates: those with other attributes do not count towards the limit.
+	profiles, _ := p.store.Held()
+	if err := work.Reservation.Grow(work.Context, work.Reservation.Bytes()+candidateBytes*profiles); err != nil {
+		return err
+	}
+	entries := p.store.Newest(p.tenant(r), from, until, int(profiles))
 	attributes := attributesOf(r, "")
 	rows := map[[2]string]int{}
 	var raw []byte
 	size := int64(0)
-	if len(entries) > maxSearched {
-		entries, found.Limit = entries[:maxSearched], fmt.Sprintf("%d profiles", maxSearched)
-	}
 	for _, e := range entries {
 		matches, err := e.Matches(work.Context, attributes)
 		if err != nil {
@@ -106,6 +112,10 @@ func (p *pages) searchTrace(work *merge.Work, r *http.Request, values url.Values
 		}
 		if !matches {
 			continue
+		}
+		if found.Searched == maxSearched {
+			found.Limit = fmt.Sprintf("%d profiles", maxSearched)
+			break
 		}
 		if size += int64(e.Inflated); size > p.cfg.MaxRequestSize {
 			found.Limit = fmt.Sprintf("%d bytes (max_request_size)", p.cfg.MaxRequestSize)
