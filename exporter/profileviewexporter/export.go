@@ -104,6 +104,7 @@ func (p *pages) exported(work *merge.Work, w http.ResponseWriter, r *http.Reques
 	}
 	p.notices(w.Header(), &reduction)
 	viewer.NameFunctions(shown)
+	viewer.Prune(shown)
 	taken := work.Reservation.Bytes()
 	body, err := f.write(r, shown, export.Limits{
 		Bytes:   p.pageMemory(),

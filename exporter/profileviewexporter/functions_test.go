@@ -120,6 +120,28 @@ func TestServerManyFunctions(t *testing.T) {
 	assert.Contains(t, string(body), "and 50 others")
 }
 
+// The frames that a profile drops are on no page, and in no download except pprof.
+func TestServerDropsFrames(t *testing.T) {
+	s := newServing(t, nil)
+	p := deliverytest.Parsed(t, stacks(t, time.Now(), map[string]int64{"main work leaf": 5, "main leaf other": 2}))
+	p.DropFrames = "leaf"
+	s.post(t, written(t, p), map[string]any{"service.name": "s"})
+	for _, path := range []string{
+		"/view/s/samples/flamegraph", "/view/s/samples/both", "/view/s/samples/top", "/view/s/samples/peek", "/view/s/samples/functions",
+		"/view/s/samples/compare?base_from=all", "/collapsed/s/samples", "/speedscope/s/samples", "/svg/s/samples",
+	} {
+		response, body := s.get(t, path)
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", path, body)
+		assert.Contains(t, string(body), "work", path)
+		assert.NotContains(t, string(body), `leaf`, path)
+	}
+	_, body := s.get(t, "/collapsed/s/samples")
+	assert.Equal(t, "main 2\nmain;work 5\n", string(body))
+	_, body = s.get(t, "/profiles/s/samples")
+	assert.Equal(t, "leaf", deliverytest.Parsed(t, body).DropFrames)
+	assert.Len(t, deliverytest.Parsed(t, body).Function, 4)
+}
+
 // A form compares two services: totals, images, and the functions with the largest changes.
 func TestServerComparePage(t *testing.T) {
 	s := newServing(t, nil)

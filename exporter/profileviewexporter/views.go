@@ -162,6 +162,7 @@ func (p *pages) merged(d *drawing, costs pprofmerge.Costs) (*profile.Profile, er
 	if n, all := viewer.NameFunctions(shown), len(shown.Location); n > 0 {
 		d.notices = append(d.notices, fmt.Sprintf("%d of %d locations have no symbols: they are shown as binary+0xaddress.", n, all))
 	}
+	viewer.Prune(shown)
 	return shown, nil
 }
 

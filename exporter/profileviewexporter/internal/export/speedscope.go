@@ -61,12 +61,12 @@ func (t *text) quoted(s string) {
 	}
 }
 
-// speedscopeFrames adds the frames, and returns the index of each.
+// speedscopeFrames adds the frames of samples, and returns the index of each.
 func (t *text) speedscopeFrames(p *profile.Profile) map[speedscopeFrame]int {
 	indices := map[speedscopeFrame]int{}
-	for _, l := range p.Location {
-		for i := range l.Line {
-			f := frameOf(&l.Line[i])
+	for _, s := range p.Sample {
+		for frame := range frames(s) {
+			f := frameOf(frame)
 			if _, known := indices[f]; known {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -66,4 +67,40 @@ func TestCheckWork(t *testing.T) {
 		assert.ErrorContains(t, err, want, query)
 		assert.ErrorContains(t, err, "the limit is 536870912", query)
 	}
+}
+
+// Frames are dropped, unless the expression of the profile is too expensive. A part of it can be expensive although it is not valid alone.
+func TestPrune(t *testing.T) {
+	for _, test := range []struct {
+		drop, keep string
+		want       int
+	}{
+		{"leaf|other", "", 1},
+		{"leaf", "le.*", 2},
+		{"", "", 2},
+		{"lea", "", 2},
+		{"(", "", 2},
+		{"leaf", "(", 2},
+		{"leaf)|(other", "", 1},
+		{"leaf)|((?:abcdefghij){1000}", "", 2},
+		{"leaf", "a)|((?:abcdefghij){1000}", 2},
+	} {
+		p, root := example("main.go", "leaf"), example("main.go", "main")
+		p.Sample[0].Location = append(p.Sample[0].Location, root.Location[0])
+		root.Location[0].ID = 2
+		p.Location = append(p.Location, root.Location[0])
+		p.DropFrames, p.KeepFrames = test.drop, test.keep
+		Prune(p)
+		assert.Len(t, p.Sample[0].Location, test.want, "%+v", test)
+		assert.Empty(t, p.DropFrames)
+		assert.Empty(t, p.KeepFrames)
+	}
+	p := example("main.go", strings.Repeat("n", 1000))
+	for range 1000 {
+		p.Function = append(p.Function, p.Function[0])
+	}
+	p.Sample[0].Location = append(p.Sample[0].Location, &profile.Location{ID: 2})
+	p.DropFrames = "(?:.*){600}|n+"
+	Prune(p)
+	assert.Len(t, p.Sample[0].Location, 2, "the expression is too expensive for the names")
 }

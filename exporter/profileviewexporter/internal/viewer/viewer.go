@@ -66,9 +66,7 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 
 // draw returns a page of google/pprof without changes.
 func draw(r *http.Request, p *profile.Profile, page string, limit int64) (status int, body []byte, err error) {
-	if !cheap(p.DropFrames) || !cheap(p.KeepFrames) {
-		p.DropFrames, p.KeepFrames = "", ""
-	}
+	Prune(p)
 	handlers, err := handlersOf(p)
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot make the page: %w", err)
