@@ -94,8 +94,37 @@ func TestSpeedscope(t *testing.T) {
 	assert.Equal(t, []string{"main", ""}, []string{names(first.Samples[1]), names(first.Samples[2])})
 	assert.Equal(t, "nanoseconds", file.Profiles[1].Unit)
 	assert.EqualValues(t, 60, file.Profiles[1].EndValue)
-	assert.Equal(t, 3, file.Shared.Frames[0].Line)
+	assert.Zero(t, file.Shared.Frames[0].Line, "the start line is not known")
 	assert.Equal(t, `a "b".go`, file.Shared.Frames[0].File)
+}
+
+// A function is one frame, even if samples have several of its lines.
+func TestSpeedscopeFrames(t *testing.T) {
+	p := example()
+	p.Function[0].StartLine = 2
+	for i := range 3 {
+		l := &profile.Location{ID: uint64(10 + i), Line: []profile.Line{{Function: p.Function[0], Line: int64(20 + i)}}}
+		p.Location = append(p.Location, l)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1, 1}})
+	}
+	p.Function = append(p.Function, &profile.Function{ID: 5, Name: "main", Filename: "other.go"})
+	other := &profile.Location{ID: 20, Line: []profile.Line{{Function: p.Function[4], Line: 3}}}
+	p.Location, p.Sample = append(p.Location, other), append(p.Sample, &profile.Sample{Location: []*profile.Location{other}, Value: []int64{1, 1}})
+	got, err := Speedscope(p, "", unlimited)
+	require.NoError(t, err)
+	var file struct {
+		Shared struct {
+			Frames []struct {
+				Name, File string
+				Line       int
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(got, &file))
+	require.Len(t, file.Shared.Frames, 5)
+	assert.Equal(t, "main", file.Shared.Frames[0].Name)
+	assert.Equal(t, 2, file.Shared.Frames[0].Line, "where the function starts")
+	assert.Equal(t, "other.go", file.Shared.Frames[4].File, "another function of this name")
 }
 
 // A text is within its limit, and its memory is reserved before it is allocated.

@@ -16,7 +16,8 @@ const speedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
 // speedscopeUnits are the units of speedscope.
 var speedscopeUnits = map[string]bool{"nanoseconds": true, "microseconds": true, "milliseconds": true, "seconds": true, "bytes": true}
 
-// speedscopeFrame identifies a frame.
+// speedscopeFrame identifies a frame, which stands for a function. line is the line where the function starts, as in speedscope's own import
+// of pprof: with the lines of samples, one function would be several.
 type speedscopeFrame struct {
 	name, file string
 	line       int64
@@ -93,9 +94,9 @@ func (t *text) speedscopeFrames(p *profile.Profile) map[speedscopeFrame]int {
 }
 
 func frameOf(l *profile.Line) speedscopeFrame {
-	f := speedscopeFrame{name: nameOf(l), line: l.Line}
+	f := speedscopeFrame{name: nameOf(l)}
 	if l.Function != nil {
-		f.file = l.Function.Filename
+		f.file, f.line = l.Function.Filename, l.Function.StartLine
 	}
 	return f
 }
