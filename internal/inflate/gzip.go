@@ -68,11 +68,13 @@ func (r *gzipReader) append(t *inflater, dst, src []byte, limit int) ([]byte, er
 		space := dst[len(dst) : base+min(cap(dst)-base, limit)]
 		n, err := readFull(&r.gz, space)
 		dst = dst[:len(dst)+n]
+		t.produced(len(dst) - base)
 		if err != nil {
 			return dst, corruptGzip(err)
 		}
 		// The buffer is full. Usually the input ends here.
 		n, err = readFull(&r.gz, r.discard[:])
+		t.produced(len(dst) - base + n)
 		switch {
 		case len(dst)-base+n > limit:
 			return dst, tooLarge(limit)
@@ -99,6 +101,7 @@ func (r *gzipReader) appendCounted(t *inflater, dst, src []byte, limit int) ([]b
 		return dst, err
 	}
 	size, err := count(&r.gz, r.discard[:], limit)
+	t.produced(size)
 	if err != nil {
 		return dst, corruptGzip(err)
 	}
@@ -145,13 +148,13 @@ func gzipCapacity(compressed, hint, limit int) int {
 	return min(hint, limit)
 }
 
-// count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit.
-func count(r io.Reader, scratch []byte, limit int) (int, error) {
-	size := 0
+// count reads all of r through scratch and returns its size, or ErrTooLarge as soon as that is above limit. With an error, size is
+// what it has read, at most limit.
+func count(r io.Reader, scratch []byte, limit int) (size int, err error) {
 	for {
 		n, err := r.Read(scratch)
 		if n > limit-size {
-			return 0, tooLarge(limit)
+			return limit, tooLarge(limit)
 		}
 		size += n
 		if err != nil {

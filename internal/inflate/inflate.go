@@ -49,22 +49,34 @@ func Append(dst, src []byte, limit int) ([]byte, error) {
 // use then, for the result, the outer layers and the decompressor. The total includes the existing capacity of dst as soon
 // as that is used. It never falls. AppendReserving returns an error of reserve unchanged.
 func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
+	dst, _, err := AppendMeasured(dst, src, limit, reserve)
+	return dst, err
+}
+
+// AppendMeasured is [AppendReserving], but also returns the size of the largest layer, which is at most limit. With an error, it is
+// the size up to there: to refuse a payload can cost as much time as to accept it, and a caller can limit that.
+func AppendMeasured(dst, src []byte, limit int, reserve func(bytes int) error) (result []byte, largest int, err error) {
 	base := len(dst)
 	t := inflater{reserve: reserve, base: base}
 	defer t.release()
 	limit = min(max(limit, 0), math.MaxInt-base)
+	dst, err = t.appendLayers(dst, src, limit)
+	if err != nil {
+		dst = dst[:base]
+	}
+	return dst, min(t.largest, limit), err
+}
+
+// appendLayers decompresses all layers. On an error, the content of the result after the base is undefined.
+func (t *inflater) appendLayers(dst, src []byte, limit int) ([]byte, error) {
 	dst, err := t.appendLayer(dst, src, limit)
-	for depth := 1; err == nil && !Plain(dst[base:]); depth++ {
+	for depth := 1; err == nil && !Plain(dst[t.base:]); depth++ {
 		if depth == MaxDepth {
-			err = fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
-			break
+			return dst, fmt.Errorf("%w: more than %d layers of compression", ErrTooLarge, MaxDepth)
 		}
 		dst, err = t.appendNested(dst, limit)
 	}
-	if err != nil {
-		return dst[:base], err
-	}
-	return dst, nil
+	return dst, err
 }
 
 // appendNested replaces the compressed bytes after the base with their decompressed form.
@@ -120,6 +132,7 @@ func (t *inflater) appendLayer(dst, src []byte, limit int) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
+		t.produced(len(src))
 		return append(dst, src...), nil
 	}
 }

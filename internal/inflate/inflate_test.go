@@ -160,6 +160,42 @@ func TestCorrupt(t *testing.T) {
 	}
 }
 
+// TestMeasured: the size is that of the largest layer, also if decompression fails.
+func TestMeasured(t *testing.T) {
+	const limit = 100_000
+	text := []byte(strings.Repeat("a profile of something, somewhere. ", limit/35))
+	wrongSum := gzipped(t, text)
+	wrongSum[len(wrongSum)-8]++
+	wrongZstd := zstdAll(t, text)
+	wrongZstd[len(wrongZstd)-1]++
+	padded := join(zstdAll(t, []byte("x")), []byte("\x50\x2a\x4d\x18\x50\xc3\x00\x00"), make([]byte, 50_000))
+	for name, c := range map[string]struct {
+		src    []byte
+		size   int
+		failed error
+	}{
+		"plain":                  {src: text, size: len(text)},
+		"gzip":                   {src: gzipped(t, text), size: len(text)},
+		"zstd":                   {src: zstdAll(t, text), size: len(text)},
+		"gzip in zstd":           {src: zstdAll(t, gzipped(t, text)), size: len(text)},
+		"large outer layer":      {src: gzipped(t, padded), size: len(padded)},
+		"plain, too large":       {src: make([]byte, limit+1), failed: ErrTooLarge},
+		"gzip, too large":        {src: gzipped(t, make([]byte, limit+1)), size: limit, failed: ErrTooLarge},
+		"two gzips, too large":   {src: join(gzipped(t, make([]byte, limit)), gzipped(t, []byte("x"))), size: limit, failed: ErrTooLarge},
+		"zstd, too large":        {src: zstdStream(t, bytes.NewReader(join(text, text))), size: limit, failed: ErrTooLarge},
+		"zstd says it":           {src: zstdAll(t, join(text, text)), failed: ErrTooLarge},
+		"gzip, wrong checksum":   {src: wrongSum, size: len(text), failed: ErrCorrupt},
+		"zstd, wrong checksum":   {src: wrongZstd, size: len(text), failed: ErrCorrupt},
+		"inner, wrong checksum":  {src: gzipped(t, wrongSum), size: len(text), failed: ErrCorrupt},
+		"inner layer is damaged": {src: gzipped(t, join([]byte(gzipMagic), make([]byte, 50_000))), size: 50_002, failed: ErrCorrupt},
+	} {
+		got, size, err := AppendMeasured([]byte("before"), c.src, limit, nil)
+		assert.Equal(t, c.size, size, name)
+		require.ErrorIs(t, err, c.failed, name)
+		assert.Equal(t, c.failed != nil, string(got) == "before", name)
+	}
+}
+
 func TestPlain(t *testing.T) {
 	assert.True(t, Plain(nil))
 	assert.True(t, Plain([]byte{0x1f}))

@@ -3,7 +3,7 @@
 
 package inflate
 
-// inflater accounts for the memory of one call of [AppendReserving].
+// inflater accounts for the memory and the size of one call of [AppendMeasured].
 type inflater struct {
 	// reserve may be nil.
 	reserve func(bytes int) error
@@ -18,7 +18,12 @@ type inflater struct {
 	copied int
 	// reserved is the largest number that reserve was called with.
 	reserved int
+	// largest is the size of the largest layer, as far as it was decompressed.
+	largest int
 }
+
+// produced notes that a layer has decompressed to this many bytes until now.
+func (t *inflater) produced(bytes int) { t.largest = max(t.largest, bytes) }
 
 // need reserves bytes for the result in addition to the working memory.
 func (t *inflater) need(bytes int) error {

@@ -68,6 +68,7 @@ func (t *inflater) appendZstd(dst, src []byte, limit int) ([]byte, error) {
 		// Each frame is decoded separately: the size limit of the decoder is exact only for a single frame.
 		space := dst[len(dst):min(cap(dst), base+limit)]
 		out, err := reader.DecodeAll(src[:frame.length], space[:0:len(space)])
+		t.produced(len(dst) - base + len(out))
 		if errors.Is(err, zstd.ErrDecoderSizeExceeded) && size == limit {
 			return dst, tooLarge(limit)
 		}
@@ -109,11 +110,11 @@ func (t *inflater) measureZstd(src []byte, limit int) (int, error) {
 	if err := t.need(int(window) + 2*zstdReaderBytes); err != nil {
 		return 0, err
 	}
-	return countZstd(src, limit)
+	return t.countZstd(src, limit)
 }
 
 // countZstd decodes src only to count its bytes. This is rare, so the decoder and its window are not pooled.
-func countZstd(src []byte, limit int) (int, error) {
+func (t *inflater) countZstd(src []byte, limit int) (int, error) {
 	decoder, err := zstd.NewReader(bytes.NewReader(src),
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
@@ -123,6 +124,7 @@ func countZstd(src []byte, limit int) (int, error) {
 	}
 	defer decoder.Close()
 	size, err := count(decoder, make([]byte, 16<<10), limit)
+	t.produced(size)
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return 0, corrupt("zstd", err)
 	}

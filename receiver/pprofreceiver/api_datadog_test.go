@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -212,6 +213,49 @@ func TestRequestLimits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestManyBombsInForm is TestManyBombs for containers and recordings.
+func TestManyBombsInForm(t *testing.T) {
+	const limit = 1 << 20
+	damaged := append([]byte{0x1f, 0x8b, 0}, make([]byte, limit-3)...)
+	wrongSum := gz(t, make([]byte, limit))
+	wrongSum[len(wrongSum)-8]++
+	for name, c := range map[string]struct {
+		part    string
+		content []byte
+	}{
+		"lz4 of a damaged gzip":       {"x.pprof", lz4Of(t, bytes.NewReader(damaged))},
+		"zip of a damaged gzip":       {"x.jfr", zipOf(t, func() io.Reader { return bytes.NewReader(damaged) }, "x.jfr")},
+		"lz4 above the limit":         {"x.pprof", lz4Of(t, zeros(limit+1))},
+		"recording, wrong checksum":   {"x.jfr", wrongSum},
+		"recording, above the limit":  {"x.jfr", gzipped(t, zeros(limit+1))},
+		"recording in gzip in an lz4": {"x.jfr", lz4Of(t, bytes.NewReader(wrongSum))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = limit })
+			fields := append(slices.Repeat([]string{c.part, string(c.content)}, wasteFactor+1), "good.pprof", string(plain(t, cpuProfile(1))), "event", event)
+			got := r.post(t, "/profiling/v1/input", formOf("b", fields...), asForm...)
+			assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+			assert.Regexp(t, "inflate to [0-9]+ bytes, the limit is 4194304", got.text)
+			assert.Empty(t, r.sink.all())
+		})
+	}
+}
+
+// TestLargeContainers: a container counts with its size after unpacking, also if the pprof in it is small.
+func TestLargeContainers(t *testing.T) {
+	const limit = 1 << 20
+	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = limit })
+	part := []string{"x.pprof", string(lz4Of(t, bytes.NewReader(zstdPadded(t, plain(t, cpuProfile(1)), limit/2))))}
+	for parts, status := range map[int]int{1: http.StatusOK, 2: http.StatusRequestEntityTooLarge} {
+		got := r.post(t, "/profiling/v1/input", formOf("b", append(slices.Repeat(part, parts), "event", event)...), asForm...)
+		assert.Equal(t, status, got.status, got.text)
+		if parts > 1 {
+			assert.Contains(t, got.text, "inflate to more than limits.inflated_bytes, 1048576")
+		}
+	}
+	assert.Len(t, r.sink.all(), 1)
 }
 
 // TestOneRefusalForAll: the profiles of a request are passed on as one message, so that the sender repeats all of them or

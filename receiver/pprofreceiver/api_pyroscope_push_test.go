@@ -247,21 +247,59 @@ func grpcFrame(flag byte, message []byte) []byte {
 }
 
 // TestManyBombs: small payloads that inflate to much are refused one by one, until their limit is reached. Then the whole
-// request is refused.
+// request is refused. It makes no difference when the fault of a payload is found.
 func TestManyBombs(t *testing.T) {
-	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = 1 << 20 })
-	bomb := gz(t, make([]byte, 1<<20)) // at the limit, and not a pprof
-	good := gz(t, plain(t, cpuProfile(1)))
-	request := func(bombs int) reply {
-		return r.post(t, pushPath, pushRequest(false, nil, append(slices.Repeat([][]byte{bomb}, bombs), good)...), "Content-Type", "application/proto")
+	const limit = 1 << 20
+	wrongSum := gz(t, make([]byte, limit))
+	wrongSum[len(wrongSum)-8]++
+	text := bytes.Repeat([]byte("a profile of something, somewhere. "), limit/30)
+	for name, bomb := range map[string][]byte{
+		"at the limit, and not a pprof": gz(t, make([]byte, limit)),
+		"above the limit":               gz(t, make([]byte, limit+1)),
+		"far above the limit":           gz(t, make([]byte, 10*limit)),
+		"gzip in gzip":                  gz(t, gz(t, make([]byte, limit+1))),
+		"zstd above the limit":          zs(t, text),
+		"wrong checksum":                wrongSum,
+		"cut off":                       gz(t, make([]byte, limit))[:len(wrongSum)-8],
+		"inner layer is damaged":        gz(t, append([]byte{0x1f, 0x8b, 0}, make([]byte, limit-3)...)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = limit })
+			good := gz(t, plain(t, cpuProfile(1)))
+			request := func(bombs int) reply {
+				return r.post(t, pushPath, pushRequest(false, nil, append(slices.Repeat([][]byte{bomb}, bombs), good)...), "Content-Type", "application/proto")
+			}
+			got := request(wasteFactor)
+			assert.Contains(t, got.text, "4 of 5 profiles refused, the others are accepted")
+			require.Len(t, r.sink.all(), 1)
+			for _, bombs := range []int{wasteFactor + 1, 200} {
+				got = request(bombs)
+				assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
+				assert.Contains(t, got.text, "inflate to 5242880 bytes, the limit is 4194304")
+			}
+			assert.Len(t, r.sink.all(), 1)
+		})
 	}
-	got := request(wasteFactor)
-	assert.Contains(t, got.text, "4 of 5 profiles refused, the others are accepted")
-	require.Len(t, r.sink.all(), 1)
-	for _, bombs := range []int{wasteFactor + 1, 200} {
-		got = request(bombs)
-		assert.Equal(t, http.StatusRequestEntityTooLarge, got.status, got.text)
-		assert.Contains(t, got.text, "inflate to 5242880 bytes, the limit is 4194304")
+}
+
+// TestLargeLayers: a payload counts with its largest layer, also if the pprof in it is small.
+func TestLargeLayers(t *testing.T) {
+	const limit = 1 << 20
+	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.Limits.InflatedBytes = limit })
+	payload := gz(t, zstdPadded(t, plain(t, cpuProfile(1)), limit/2))
+	for payloads, status := range map[int]int{1: http.StatusOK, 2: http.StatusRequestEntityTooLarge} {
+		got := r.post(t, pushPath, pushRequest(false, nil, slices.Repeat([][]byte{payload}, payloads)...), "Content-Type", "application/proto")
+		assert.Equal(t, status, got.status, got.text)
+		if payloads > 1 {
+			assert.Contains(t, got.text, "inflate to more than limits.inflated_bytes, 1048576")
+		}
 	}
 	assert.Len(t, r.sink.all(), 1)
+}
+
+// zstdPadded returns content in zstd with a skippable frame of padding, which decompresses to nothing.
+func zstdPadded(tb testing.TB, content []byte, padding int) []byte {
+	tb.Helper()
+	out := binary.LittleEndian.AppendUint32(append(zs(tb, content), "\x50\x2a\x4d\x18"...), uint32(padding))
+	return append(out, make([]byte, padding)...)
 }

@@ -49,7 +49,12 @@ func (f containerFormat) Decode(payload []byte, source pprof.Source) (pprofile.P
 		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: int(min(working, int64(f.limit)))}, err
 	}
 	source.Reserve = func(bytes int64) error { return reserve(working + bytes) }
-	return f.content.Decode(unpacked, source)
+	profiles, stats, err := f.content.Decode(unpacked, source)
+	if working > 0 {
+		// The content can be compressed, and smaller after decompression.
+		stats.InflatedBytes = max(stats.InflatedBytes, len(unpacked))
+	}
+	return profiles, stats, err
 }
 
 // open returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
@@ -60,6 +65,7 @@ func (f containerFormat) open(payload []byte, reserve func(bytes int64) error) (
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
 			content, err = nil, refuse(classMalformed, "cannot unpack the payload: %v", cause)
+			working = int64(f.limit) // At most that was unpacked.
 		}
 	}()
 	switch {

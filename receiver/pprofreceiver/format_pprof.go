@@ -32,6 +32,7 @@ func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profi
 		return profiles, stats, refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
 	}
 	converted, size, err := f.legacy.convert(payload, source.Reserve)
+	size = max(size, stats.InflatedBytes) // The limit of older formats is smaller, but the payload was decompressed before.
 	if err != nil {
 		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
 	}

@@ -30,25 +30,25 @@ func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormat
 	return legacyFormats{allowed: allowed, hint: hint, limit: min(inflatedBytes, maxLegacyBytes)}
 }
 
-// convert returns the payload as profile.proto, and its decompressed size. Before allocating, it calls reserve with the
-// total number of bytes.
+// convert returns the payload as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
+// Before allocating, it calls reserve with the total number of bytes.
 func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) (converted []byte, size int, err error) {
-	plain, err := inflate.AppendReserving(nil, payload, f.limit, func(bytes int) error { return reserve(int64(bytes)) })
+	plain, size, err := inflate.AppendMeasured(nil, payload, f.limit, func(bytes int) error { return reserve(int64(bytes)) })
 	if err != nil {
-		return nil, 0, refuse(classify(err), "payload in an older format: %w", err)
+		return nil, size, refuse(classify(err), "payload in an older format: %w", err)
 	}
 	if err := reserve(legacyFactor * int64(len(plain))); err != nil {
-		return nil, len(plain), err
+		return nil, size, err
 	}
 	parsed, err := parseLegacy(plain)
 	if err != nil {
-		return nil, len(plain), err
+		return nil, size, err
 	}
 	var out bytes.Buffer
 	if err := parsed.WriteUncompressed(&out); err != nil {
-		return nil, len(plain), refuse(classMalformed, "cannot write the payload as profile.proto: %w", err)
+		return nil, size, refuse(classMalformed, "cannot write the payload as profile.proto: %w", err)
 	}
-	return out.Bytes(), len(plain), reserve(int64(out.Cap()))
+	return out.Bytes(), size, reserve(int64(out.Cap()))
 }
 
 // parseLegacy recovers from panics: the parsers of google/pprof are made for trusted files.

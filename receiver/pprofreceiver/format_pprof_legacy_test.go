@@ -13,6 +13,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const heapText = `heap profile: 3: 1024 [7: 4096] @ heap/1048576
@@ -55,6 +56,17 @@ func TestLegacyRefused(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, got.status)
 	assert.Contains(t, got.text, "16777216")
 	r.assertRefusals(t, map[string]int64{"malformed": 1, "too_large": 1})
+}
+
+// TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
+func TestLegacyRefusedSize(t *testing.T) {
+	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
+	format := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
+	for name, payload := range map[string][]byte{"plain": content, "gzip": gz(t, content)} {
+		_, stats, err := format.Decode(payload, pprof.Source{Reserve: func(int64) error { return nil }})
+		require.ErrorContains(t, err, "more than 5000 bytes", name)
+		assert.Equal(t, len(content), stats.InflatedBytes, name)
+	}
 }
 
 // TestLegacyCorpus accepts every file of the corpus in an older format that google/pprof reads.

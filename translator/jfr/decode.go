@@ -51,8 +51,8 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, Stats, 
 }
 
 func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
-	data, err := t.inflate(&t.inflated, payload, "recording")
-	t.stats.InflatedBytes = len(data)
+	data, size, err := t.inflate(&t.inflated, payload, "recording")
+	t.stats.InflatedBytes = size
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
@@ -76,17 +76,18 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	return t.write(payload)
 }
 
-// inflate returns the decompressed payload or labels. what names them in errors. It appends to buffer, unless the payload is plain.
-func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) ([]byte, error) {
+// inflate returns the decompressed payload or labels, and the size for the statistics. what names them in errors. It appends to
+// buffer, unless the payload is plain.
+func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain []byte, size int, err error) {
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
-			return nil, outline.TooLarge("bytes of the "+what, len(payload), limit)
+			return nil, 0, outline.TooLarge("bytes of the "+what, len(payload), limit)
 		}
-		return payload, nil
+		return payload, len(payload), nil
 	}
 	before := t.reserved.fixed
-	plain, err := inflate.AppendReserving((*buffer)[:0], payload, limit, func(bytes int) error {
+	plain, size, err = inflate.AppendMeasured((*buffer)[:0], payload, limit, func(bytes int) error {
 		t.reserved.fixed = max(t.reserved.fixed, before+int64(bytes))
 		return t.reserved.ask()
 	})
@@ -94,5 +95,5 @@ func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) ([]byte,
 	if err != nil && t.reserved.err == nil {
 		err = inflateError(err)
 	}
-	return plain, err
+	return plain, size, err
 }

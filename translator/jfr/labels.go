@@ -52,7 +52,7 @@ func (t *decoding) readLabels() error {
 	if len(t.src.Labels) == 0 {
 		return nil
 	}
-	plain, err := t.inflate(&t.inflatedLabels, t.src.Labels, "labels")
+	plain, _, err := t.inflate(&t.inflatedLabels, t.src.Labels, "labels")
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,8 @@ type Source struct {
 
 // Stats describe a translation.
 type Stats struct {
-	// InflatedBytes is the size of the recording after decompression.
+	// InflatedBytes is the size of the recording after decompression: of its largest layer, if compression is nested. If
+	// decompression failed, it is the size up to the failure.
 	InflatedBytes int
 	// MessageBytes estimates the memory of the result in bytes.
 	MessageBytes int64

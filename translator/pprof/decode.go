@@ -40,8 +40,8 @@ type Source struct {
 
 // DecodeStats describe a payload, its translation and its repairs.
 type DecodeStats struct {
-	// InflatedBytes is the decompressed size of the pprof. If decompression failed, it is about the size up to the
-	// failure.
+	// InflatedBytes is the decompressed size of the payload: of its largest layer, if compression is nested. If decompression
+	// failed, it is the size up to the failure.
 	InflatedBytes int
 	// MessageBytes is the approximate size of the message in memory. It is larger than the marshalled message.
 	MessageBytes int64
@@ -110,9 +110,9 @@ func (d *Decoder) Decode(payload []byte, src Source) (pprofile.Profiles, DecodeS
 
 func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Profiles, DecodeStats, error) {
 	t.begin(&d.opts, src)
-	raw, err := t.inflate(payload)
+	raw, size, err := t.inflate(payload)
 	if err != nil {
-		return pprofile.Profiles{}, DecodeStats{InflatedBytes: int(min(t.reserved.inflated, int64(d.opts.Limits.InflatedBytes)))}, err
+		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
 	}
 	limits := d.opts.Limits.wire()
 	if src.Reserve != nil {
@@ -125,32 +125,31 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 		case bytes.HasPrefix(raw, []byte(recordingMagic)):
 			err = ErrRecording
 		}
-		return pprofile.Profiles{}, DecodeStats{InflatedBytes: len(raw)}, err
+		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
 	}
 	pd, err := t.translate(payload)
-	t.stats.InflatedBytes = len(raw)
+	t.stats.InflatedBytes = size
 	return pd, t.stats, err
 }
 
 // recordingMagic begins every JFR recording. No pprof begins with it: the wire type of the first byte does not exist.
 const recordingMagic = "FLR\x00"
 
-// inflate returns the decompressed payload.
-func (t *decoding) inflate(payload []byte) ([]byte, error) {
+// inflate returns the decompressed payload, and the size for the statistics.
+func (t *decoding) inflate(payload []byte) (raw []byte, size int, err error) {
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
-			return nil, pprofwire.TooLarge("bytes of the payload", len(payload), limit)
+			return nil, 0, pprofwire.TooLarge("bytes of the payload", len(payload), limit)
 		}
-		return payload, nil
+		return payload, len(payload), nil
 	}
-	var err error
-	t.inflated, err = inflate.AppendReserving(t.inflated[:0], payload, limit, func(bytes int) error {
+	t.inflated, size, err = inflate.AppendMeasured(t.inflated[:0], payload, limit, func(bytes int) error {
 		t.reserved.inflated = max(t.reserved.inflated, int64(bytes))
 		return t.reserved.reserveTotal(t.reserved.inflated)
 	})
 	if err != nil && t.reserved.err == nil {
 		err = inflateError(err)
 	}
-	return t.inflated, err
+	return t.inflated, size, err
 }

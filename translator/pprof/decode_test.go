@@ -106,12 +106,13 @@ func TestForms(t *testing.T) {
 	require.NoError(t, err)
 
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
+	largest := map[string]int{"plain": len(plain), "gzip": len(plain), "zstd": len(plain), "zstd in gzip": max(len(plain), len(zs))}
 	for name, form := range map[string][]byte{"plain": plain, "gzip": gz, "zstd": zs, "zstd in gzip": both} {
 		before := bytes.Clone(form)
 		pd, stats, err := decoder.Decode(form, pprof.Source{})
 		require.NoError(t, err, name)
 		assert.Equal(t, before, form, "the payload was changed")
-		assert.Equal(t, len(plain), stats.InflatedBytes, name)
+		assert.Equal(t, largest[name], stats.InflatedBytes, name)
 		// The message shares no memory with the payload.
 		made := marshalled(t, pd)
 		clear(form)

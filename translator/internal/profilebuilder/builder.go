@@ -56,7 +56,6 @@ func Decode(
 	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
 	b.reserved.reserve = src.Reserve
 	plain, err := b.inflate(payload)
-	b.stats.InflatedBytes = len(plain)
 	if err != nil {
 		return pprofile.Profiles{}, b.statsOfRefused(), err
 	}
@@ -64,18 +63,21 @@ func Decode(
 	return b.finish()
 }
 
-func (b *Builder) inflate(payload []byte) ([]byte, error) {
+// inflate returns the decompressed payload, and sets its size in the statistics.
+func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
 	limit := b.limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
 			return nil, TooLarge("bytes of the payload", len(payload), limit)
 		}
+		b.stats.InflatedBytes = len(payload)
 		return payload, nil
 	}
-	return inflate.AppendReserving(nil, payload, limit, func(bytes int) error {
+	plain, b.stats.InflatedBytes, err = inflate.AppendMeasured(nil, payload, limit, func(bytes int) error {
 		b.reserved.inflated = max(b.reserved.inflated, int64(bytes))
 		return b.reserved.reserveTotal(b.reserved.inflated)
 	})
+	return plain, err
 }
 
 // Err returns the first error.
