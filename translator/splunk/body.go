@@ -6,7 +6,6 @@ package splunk
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -149,7 +148,11 @@ func (t *decoding) unpackPprof() *refusal {
 	return t.inflate()
 }
 
-// inflate decompresses the pprof, within the limit that is left for the request.
+// refusedPart: a refused pprof uses at least one part in refusedPart of the limit, since refusing it is not free either.
+const refusedPart = 16
+
+// inflate decompresses the pprof, within the limit that is left for the request. A pprof in several layers uses the size of the
+// largest one.
 func (t *decoding) inflate() *refusal {
 	limit := t.opts.Limits.InflatedBytes
 	if t.inflatedLeft <= 0 {
@@ -157,9 +160,9 @@ func (t *decoding) inflate() *refusal {
 			inflate.ErrTooLarge, requestFactor*int64(limit))
 	}
 	limit = int(min(int64(limit), t.inflatedLeft))
+	var size, inflated int
 	var err error
-	inflated := 0
-	t.inflated, err = inflate.AppendReserving(t.inflated[:0], t.payload, limit, func(bytes int) error {
+	t.inflated, size, err = inflate.AppendMeasured(t.inflated[:0], t.payload, limit, func(bytes int) error {
 		inflated = bytes
 		t.reserve(int64(bytes))
 		return t.reserved.err
@@ -168,29 +171,14 @@ func (t *decoding) inflate() *refusal {
 	switch {
 	case t.reserved.err != nil:
 		return t.memoryRefusal()
-	case errors.Is(err, inflate.ErrTooLarge):
-		t.inflatedLeft -= int64(limit)
-		return inflateRefusal(err)
 	case err != nil:
-		t.inflatedLeft -= int64(max(limit/16, t.failedBytes(inflated)))
+		t.inflatedLeft -= int64(max(limit/refusedPart, size))
 		return inflateRefusal(err)
 	}
 	t.pprof = t.inflated
-	t.inflatedLeft -= int64(len(t.pprof))
+	t.inflatedLeft -= int64(size)
 	t.result.InflatedBytes += len(t.pprof)
 	return nil
-}
-
-// gzipRatio is the largest ratio of gzip: 258 bytes for two bits.
-const gzipRatio = 1032
-
-// failedBytes estimates how much was decompressed until a failure, since invalid records must not be free. reserved can include the
-// memory of earlier records.
-func (t *decoding) failedBytes(reserved int) int {
-	if bytes.HasPrefix(t.payload, []byte{0x1f, 0x8b}) {
-		return min(reserved, gzipRatio*len(t.payload))
-	}
-	return reserved
 }
 
 // decodedLen returns the decoded length of base64. It is exact only if it can exceed the limit.

@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -165,6 +166,18 @@ func TestRequestLimits(t *testing.T) {
 		require.Len(t, result.Refused, 20)
 		assert.ErrorContains(t, result.Refused[0].Err, "checksum")
 		assert.ErrorContains(t, result.Refused[9].Err, "all pprofs of the request are larger than 40000 bytes together")
+	})
+	t.Run("large outer layers", func(t *testing.T) {
+		padding := bytes.Repeat(compress(t, nil), 9_000/len(compress(t, nil)))
+		body := base64.StdEncoding.EncodeToString(compress(t, append(onePayload().gzip(t), padding...)))
+		r := newRequest("nodejs")
+		for range 6 {
+			r.addPprof(body)
+		}
+		pd, result := decodeAndCheck(t, r.logs, Options{Limits: Limits{InflatedBytes: 10_000}})
+		assert.Len(t, profilesOf(pd), 4)
+		require.Len(t, result.Refused, 2)
+		assert.ErrorContains(t, result.Refused[1].Err, "all pprofs of the request are larger than 40000 bytes together")
 	})
 	t.Run("bombs", func(t *testing.T) {
 		bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_000)))
