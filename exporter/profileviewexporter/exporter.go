@@ -63,7 +63,7 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 	return &viewExporter{
 		cfg:       cfg,
 		settings:  set.TelemetrySettings,
-		encoder:   cfg.Encoding.Encoder(),
+		encoder:   cfg.Encoding.SearchEncoder(),
 		telemetry: telemetry,
 		store:     store,
 		id:        set.ID,

@@ -14,11 +14,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const (
@@ -95,6 +97,33 @@ func TestServerTrace(t *testing.T) {
 	} {
 		response, body := s.get(t, path)
 		assert.Equal(t, want, response.StatusCode, "%s: %.200s", path, body)
+	}
+}
+
+// The samples of a trace are found by their link, whatever labels the sender used for it, and in whatever form.
+func TestServerTraceOfOtherLabels(t *testing.T) {
+	for name, labels := range map[string]map[string][]string{
+		"own names":    {"tid": {traceA}, "sid": {spanA}},
+		"Datadog's":    {"trace id": {traceA}, "span id": {"67667974448284343"}},
+		"another form": {"trace_id": {"0x" + strings.ToUpper(traceA)}, "span_id": {strings.TrimLeft(spanA, "0")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServing(t, nil)
+			p := deliverytest.Parsed(t, made(t, time.Now(), []string{"samples"}, 1))
+			p.Sample[0].Label = labels
+			p.Sample = append(p.Sample, &profile.Sample{Location: p.Sample[0].Location, Value: []int64{10}})
+			resource := pcommon.NewMap()
+			resource.PutStr("service.name", "a")
+			links := append(pprof.DefaultLinkLabels(), pprof.LinkLabels{Trace: "tid", Span: "sid"})
+			pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{LinkLabels: links}).Decode(written(t, p), pprof.Source{Resource: resource})
+			require.NoError(t, err)
+			require.NoError(t, s.ConsumeProfiles(t.Context(), pd))
+			for _, path := range []string{"/trace/" + traceA, "/span/" + spanA} {
+				response, body := s.get(t, path)
+				require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", path, body)
+				assert.Contains(t, string(body), `"Total":1,`)
+			}
+		})
 	}
 }
 

@@ -99,20 +99,28 @@ func (w *labelWriter) write(link int32, attributes []int32) []byte {
 
 // appendLink appends a link as two labels, unless attributes of the sample have the same link.
 func (w *labelWriter) appendLink(link dictionary.Link, attributes []int32) {
-	if w.hasLink(link, attributes) {
+	if !w.t.opts.AllLinkLabels && w.hasLink(link, attributes) {
 		return
 	}
 	names := w.t.opts.LinkLabels
 	if !link.TraceID.IsEmpty() {
-		w.sample = w.appendText(w.sample, names.Trace, link.TraceID.String())
+		w.appendID(names.Trace, link.TraceID.String(), attributes)
 	}
 	if names.Span != "" && !link.SpanID.IsEmpty() {
-		w.sample = w.appendText(w.sample, names.Span, link.SpanID.String())
+		w.appendID(names.Span, link.SpanID.String(), attributes)
 	}
 }
 
-func (w *labelWriter) appendText(dst []byte, key, value string) []byte {
-	return pprofwire.AppendLabel(dst, pprofwire.Label{Key: w.t.localText(key), Str: w.t.localText(value)})
+// appendID appends the label of an id, unless an attribute has become the same label: a decoder makes no link of a label that a
+// sample has twice.
+func (w *labelWriter) appendID(key, id string, attributes []int32) {
+	for _, a := range attributes {
+		attribute := w.t.dict.AttributeAt(a)
+		if attribute.Kind == pcommon.ValueTypeStr && attribute.Text == id && w.t.dict.StringAt(attribute.Key) == key {
+			return
+		}
+	}
+	w.sample = pprofwire.AppendLabel(w.sample, pprofwire.Label{Key: w.t.localText(key), Str: w.t.localText(id)})
 }
 
 // hasLink reports whether the values of attributes are the ids of the link, whatever their names are: a decoder can make

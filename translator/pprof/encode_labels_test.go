@@ -83,6 +83,7 @@ func TestLinksToLabels(t *testing.T) {
 	for name, test := range map[string]struct {
 		link       dictionary.Link
 		names      pprof.LinkLabels
+		all        bool
 		attributes []pair
 		want       string
 	}{
@@ -121,6 +122,22 @@ func TestLinksToLabels(t *testing.T) {
 			link: link, names: pprof.LinkLabels{Trace: "t", Span: "s"}, attributes: []pair{{"t", traceText}, {"s", spanText}},
 			want: ` s=["` + spanText + `"] t=["` + traceText + `"]`,
 		},
+		"the same label": {
+			link: link, attributes: []pair{{"trace_id", traceText}},
+			want: ` span_id=["` + spanText + `"] trace_id=["` + traceText + `"]`,
+		},
+		"all, other names": {
+			link: link, all: true, attributes: []pair{{"t", traceText}, {"s", spanText}},
+			want: ` s=["` + spanText + `"] span_id=["` + spanText + `"] t=["` + traceText + `"] trace_id=["` + traceText + `"]`,
+		},
+		"all, another form": {
+			link: link, all: true, attributes: []pair{{"trace_id", "0x" + traceText}, {"span_id", spanText}},
+			want: ` span_id=["` + spanText + `"] trace_id=["0x` + traceText + `" "` + traceText + `"]`,
+		},
+		"all, the same labels": {
+			link: link, all: true, attributes: []pair{{"trace_id", traceText}, {"span_id", spanText}},
+			want: ` span_id=["` + spanText + `"] trace_id=["` + traceText + `"]`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMessage()
@@ -129,7 +146,7 @@ func TestLinksToLabels(t *testing.T) {
 				attributes = append(attributes, m.attribute(a.key, a.value, ""))
 			}
 			m.sample(m.profile("cpu/ns"), m.stack("f"), []int64{1}, attributes...).SetLinkIndex(m.dict.Link(test.link))
-			all := encode(t, m.done(), pprof.EncodeOptions{LinkLabels: test.names})
+			all := encode(t, m.done(), pprof.EncodeOptions{LinkLabels: test.names, AllLinkLabels: test.all})
 			assert.Equal(t, []string{"f [1]" + test.want}, all[0].samples())
 		})
 	}

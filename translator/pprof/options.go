@@ -144,6 +144,10 @@ type EncodeOptions struct {
 	TimestampLabels bool
 	// LinkLabels are the names of the labels for a link. The zero value means trace_id and span_id.
 	LinkLabels LinkLabels
+	// AllLinkLabels writes the labels of every link, so that samples can be searched by them. By default they are left out for
+	// a sample whose attributes have the ids of its link under other names, or in another form: from these attributes, a
+	// decoder makes the link again.
+	AllLinkLabels bool
 	// ResourceComments writes the attributes of the resource as comments "resource:key=value".
 	ResourceComments bool
 	// PreferOriginalPayload returns original_payload, decompressed, if it is a pprof, instead of encoding the profile.

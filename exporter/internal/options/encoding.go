@@ -78,6 +78,13 @@ func (c *EncodingConfig) Validate() error {
 // Encoder returns an encoder with these options.
 func (c *EncodingConfig) Encoder() *pprof.Encoder { return pprof.NewEncoder(c.encodeOptions()) }
 
+// SearchEncoder returns an encoder with these options for pprofs whose samples are searched by the labels of their links.
+func (c *EncodingConfig) SearchEncoder() *pprof.Encoder {
+	options := c.encodeOptions()
+	options.AllLinkLabels = true
+	return pprof.NewEncoder(options)
+}
+
 func (c *EncodingConfig) encodeOptions() pprof.EncodeOptions {
 	return pprof.EncodeOptions{
 		PprofBytes:            c.MaxPprofBytes,
