@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -45,10 +46,11 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 			t.translateLabels(labels)
 		}
 		t.attributes = append(t.attributes, labels.attributes...)
-		if ids == (dictionary.Link{}) {
+		if ids == (dictionary.Link{}) || ids == labels.link {
 			ids = labels.link
-		} else if ids != labels.link {
-			t.addLinkLabels(labels)
+			t.addIDLabels(labels)
+		} else {
+			t.addOtherIDs(ids, labels)
 		}
 	}
 	if ids != (dictionary.Link{}) {
@@ -63,14 +65,34 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 	return link
 }
 
-// addLinkLabels adds the labels that the link of a context replaces as attributes, for a sample that has another link.
-func (t *decoding) addLinkLabels(c *labelContext) {
-	if !c.replaced {
-		return
+// addIDLabels adds the labels trace_id and span_id of a context as attributes, unless its link replaces them.
+func (t *decoding) addIDLabels(c *labelContext) {
+	if c.trace.found && !c.replaced {
+		t.addAttribute(canonicalLabels.Trace, c.trace.value)
 	}
-	for _, name := range []string{canonicalLabels.Trace, canonicalLabels.Span} {
-		_, value := t.label(c, name)
-		t.addAttribute(name, []byte(value))
+	if c.span.found && !c.replaced {
+		t.addAttribute(canonicalLabels.Span, c.span.value)
+	}
+}
+
+// addOtherIDs does the same for a sample with another link than that of the context. It adds only what the link does not say, with a
+// number in the key: in a pprof, the link has the labels trace_id and span_id, and a decoder makes no link of two values.
+func (t *decoding) addOtherIDs(link dictionary.Link, c *labelContext) {
+	if c.trace.found && !spanlink.Is(link.TraceID[:], c.trace.value, false) {
+		t.addAttribute(t.freeKey(canonicalLabels.Trace), c.trace.value)
+	}
+	if c.span.found && !spanlink.Is(link.SpanID[:], c.span.value, false) {
+		t.addAttribute(t.freeKey(canonicalLabels.Span), c.span.value)
+	}
+}
+
+// freeKey returns a key with the first number that makes it one that the sample does not have.
+func (t *decoding) freeKey(key string) string {
+	for n := 2; ; n++ {
+		free := key + "." + strconv.Itoa(n)
+		if !slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.StringAt(t.dict.AttributeAt(a).Key) == free }) {
+			return free
+		}
 	}
 }
 
@@ -111,11 +133,11 @@ func (t *decoding) translateLabels(c *labelContext) {
 	c.done = true
 	own := t.attributes
 	t.attributes = c.attributes[:0:0]
-	link, trace, span := t.linkOf(c)
-	c.link, c.replaced = link, trace >= 0
-	for i, l := range c.labels {
+	c.link, c.replaced = t.linkOf(c)
+	c.trace, c.span = t.label(c, canonicalLabels.Trace), t.label(c, canonicalLabels.Span)
+	for _, l := range c.labels {
 		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
-		if i == trace || i == span || len(key) == 0 || isThreadAttribute(key) {
+		if len(key) == 0 || string(key) == canonicalLabels.Trace || string(key) == canonicalLabels.Span || isThreadAttribute(key) {
 			continue
 		}
 		if !t.spendText(len(key)) {
@@ -140,33 +162,33 @@ func isThreadAttribute(key []byte) bool {
 // canonicalLabels are the names of the labels that a link can replace: an Encoder restores them.
 var canonicalLabels = pprof.DefaultLinkLabels()[0]
 
-// linkOf returns the link in the labels of a context. trace and span are the positions of labels that the link replaces, or -1 if
-// they stay attributes.
-func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, trace, span int) {
+// linkOf returns the link in the labels of a context. replaced says that an Encoder restores the labels from the link.
+func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, replaced bool) {
 	for _, names := range t.opts.LinkLabels {
-		trace, traceID := t.label(c, names.Trace)
-		span, spanID := t.label(c, names.Span)
+		trace, span := t.label(c, names.Trace), t.label(c, names.Span)
+		traceID, spanID := trace.idText(), span.idText()
 		found, ok := spanlink.Parse(traceID, spanID, names.Decimal)
-		if trace < 0 || !ok {
+		if !trace.found || !ok {
 			continue
 		}
-		if names != canonicalLabels || !spanlink.Canonical(traceID, spanID) || found.SpanID == (pcommon.SpanID{}) {
-			trace, span = -1, -1
-		}
-		return found, trace, span
+		canonical := names == canonicalLabels && spanlink.Canonical(traceID, spanID) && found.SpanID != (pcommon.SpanID{})
+		return found, canonical
 	}
-	return dictionary.Link{}, -1, -1
+	return dictionary.Link{}, false
 }
 
 // maxIDText is a length in bytes that no text of an id exceeds.
 const maxIDText = 64
 
-// label returns the position and the value of a label. The position is -1 if the context has no such label.
-func (t *decoding) label(c *labelContext, name string) (position int, value string) {
-	position = slices.IndexFunc(c.labels, func(l [2]uint64) bool { return name != "" && string(t.labels.strings[l[0]]) == name })
-	if position < 0 {
-		return -1, ""
+// idText returns the value, if it can be the text of an id.
+func (l idLabel) idText() string { return string(l.value[:min(len(l.value), maxIDText)]) }
+
+// label returns the first label with this name. No label has an empty name.
+func (t *decoding) label(c *labelContext, name string) idLabel {
+	for _, l := range c.labels {
+		if name != "" && string(t.labels.strings[l[0]]) == name {
+			return idLabel{t.labels.strings[l[1]], true}
+		}
 	}
-	text := t.labels.strings[c.labels[position][1]]
-	return position, string(text[:min(len(text), maxIDText)])
+	return idLabel{}
 }

@@ -59,8 +59,18 @@ func TestLabels(t *testing.T) {
 		"Datadog's":      {labels: map[string]string{"trace id": trace, "span id": "10"}, want: "span id=10 trace id=" + trace + " | " + trace + "/000000000000000a"},
 		"no ids":         {labels: map[string]string{"trace_id": "main", "span_id": span}, want: "span_id=" + span + " trace_id=main |"},
 		"of the event":   {labels: map[string]string{"a": "b"}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: "a=b | 00000000000000000000000000000001/0000000000000002"},
-		"of both":        {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: "span_id=" + span + " trace_id=" + trace + " | 00000000000000000000000000000001/0000000000000002"},
+		"of both":        {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceLow: 1, Span: 2}, want: "span_id.2=" + span + " trace_id.2=" + trace + " | 00000000000000000000000000000001/0000000000000002"},
 		"of both, equal": {labels: map[string]string{"trace_id": trace, "span_id": span}, context: jfrtest.Context{TraceHigh: 0x0af7651916cd43dd, TraceLow: 0x8448eb211c80319c, Span: 0xb7ad6b7169203331}, want: " | " + trace + "/" + span},
+		"of both, the same trace": {
+			labels:  map[string]string{"trace_id": trace, "span_id": span},
+			context: jfrtest.Context{TraceHigh: 0x0af7651916cd43dd, TraceLow: 0x8448eb211c80319c, Span: 2},
+			want:    "span_id.2=" + span + " | " + trace + "/0000000000000002",
+		},
+		"of both, another form": {
+			labels:  map[string]string{"trace_id": "0x" + strings.ToUpper(trace), "span_id": "3", "trace_id.2": "x"},
+			context: jfrtest.Context{TraceLow: 1, Span: 2},
+			want:    "span_id.2=3 trace_id.2=x trace_id.3=0x" + strings.ToUpper(trace) + " | 00000000000000000000000000000001/0000000000000002",
+		},
 		"other names": {
 			labels: map[string]string{"tid": trace, "sid": span}, opts: Options{LinkLabels: []pprof.LinkLabels{{Trace: "tid", Span: "sid"}}},
 			want: "sid=" + span + " tid=" + trace + " | " + trace + "/" + span,
@@ -104,8 +114,36 @@ func TestOneContextWithAndWithoutOwnIDs(t *testing.T) {
 	require.NoError(t, profiletest.Check(pd))
 	assert.Equal(t, []string{
 		" | a=b | " + trace + "/" + span + " | 1@0",
-		" | a=b span_id=" + span + " trace_id=" + trace + " | 00000000000000000000000000000001/0000000000000002 | 1@0",
+		" | a=b span_id.2=" + span + " trace_id.2=" + trace + " | 00000000000000000000000000000001/0000000000000002 | 1@0",
 	}, samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], jfrtest.Start))
+}
+
+// TestLinkSurvivesPprof: ids of a context beside those of the event do not prevent that a pprof of the profiles has the link of the
+// event.
+func TestLinkSurvivesPprof(t *testing.T) {
+	const trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	own := jfrtest.Context{Context: 1, TraceHigh: 0x0af7651916cd43dd, TraceLow: 0x8448eb211c80319c, Span: 0xb7ad6b7169203331}
+	for name, labels := range map[string]map[string]string{
+		"another trace and span": {"trace_id": strings.Repeat("a", 32), "span_id": strings.Repeat("b", 16)},
+		"another span":           {"trace_id": trace, "span_id": strings.Repeat("b", 16)},
+		"another form":           {"trace_id": "0x" + strings.ToUpper(trace), "span_id": "17"},
+		"no ids":                 {"trace_id": "main", "span_id": "root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := jfrtest.New()
+			r.ExecutionSample(1000, 0, r.Stack(false), 0, own)
+			pd, _, err := NewDecoder(Options{}).Decode(r.Bytes(), Source{Labels: snapshotOf(labels)})
+			require.NoError(t, err)
+			for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+				require.NoError(t, err)
+				again, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload.Pprof, pprof.Source{})
+				require.NoError(t, err)
+				sample := again.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)
+				link := again.Dictionary().LinkTable().At(int(sample.LinkIndex()))
+				assert.Equal(t, trace+"/"+span, link.TraceID().String()+"/"+link.SpanID().String())
+			}
+		})
+	}
 }
 
 // TestBadLabels checks the errors for labels that cannot be read.

@@ -192,7 +192,7 @@ func TestTextLinks(t *testing.T) {
 		})
 		assert.Equal(t, trace, got.TraceID())
 		assert.Equal(t, span, got.SpanID())
-		assert.Equal(t, map[string]any{"trace_id": someTrace}, attributes, "it is of another trace")
+		assert.Equal(t, map[string]any{"trace_id.2": someTrace}, attributes, "it is of another trace")
 	})
 	t.Run("of the attributes", func(t *testing.T) {
 		got, attributes := link(t, func(r plog.LogRecord) {

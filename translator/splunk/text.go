@@ -6,9 +6,7 @@ package splunk
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/spanlink"
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
@@ -131,55 +129,14 @@ func (t *decoding) addText(g *textGroup) {
 	e.link = t.textLink(trace, span)
 	t.addTextThread()
 	t.addRecordAttributes(func(key string, value pcommon.Value) bool {
-		return t.record.representedByText(key, value) || e.link != 0 && t.isInLink(e.link, key, value)
+		return t.record.representedByText(key, value) || t.isInLink(e.link, key, value) || t.isOtherID(e.link, key, value)
 	})
+	t.addOtherIDs(e.link, span)
 	var values []int64
 	if t.record.hasAllocated {
 		values = append(t.text.value[:0], t.record.allocated)
 	}
 	g.events.add(&e, g.events.number(&e, t.sortAttributes()), values)
-}
-
-// textLink returns the link from the trace and span id of the record, or from its attributes, which an early Java agent
-// used.
-func (t *decoding) textLink(trace pcommon.TraceID, span pcommon.SpanID) int32 {
-	if !trace.IsEmpty() {
-		return t.dict.Link(dictionary.Link{TraceID: trace, SpanID: span})
-	}
-	if !span.IsEmpty() {
-		t.attributes = append(t.attributes, t.dict.StringAttribute(t.textKey(labelSpanID), 0, span.String()))
-	}
-	for _, names := range t.opts.LinkLabels {
-		if traceText, found := t.record.log.Attributes().Get(names.Trace); found {
-			spanText, _ := t.record.log.Attributes().Get(names.Span)
-			if link, ok := spanlink.Parse(textOf(traceText), textOf(spanText), names.Decimal); ok {
-				return t.dict.Link(link)
-			}
-		}
-	}
-	return 0
-}
-
-func textOf(value pcommon.Value) string {
-	if value == (pcommon.Value{}) {
-		return ""
-	}
-	return attributevalue.Text(value)
-}
-
-// isInLink reports whether an attribute has an id of the link under one of its names, or a zero id, which says nothing.
-func (t *decoding) isInLink(index int32, key string, value pcommon.Value) bool {
-	for _, names := range t.opts.LinkLabels {
-		isTrace, isSpan := key == names.Trace, key == names.Span && key != ""
-		if !isTrace && !isSpan {
-			continue
-		}
-		text, link := textOf(value), t.dict.LinkAt(index)
-		if isZeroID(text) || isTrace && spanlink.Is(link.TraceID[:], text, names.Decimal) || isSpan && spanlink.Is(link.SpanID[:], text, names.Decimal) {
-			return true
-		}
-	}
-	return false
 }
 
 // addTextThread adds the thread in the text, with the keys that the labels of a pprof have. These are the first

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
@@ -36,7 +37,29 @@ func TestTextLinkAttributes(t *testing.T) {
 		},
 		"another trace": {
 			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": someTrace, "span_id": span.String()},
-			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"trace_id": someTrace},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"trace_id.2": someTrace},
+		},
+		"another trace and span": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": someTrace, "span_id": someSpan, "trace_id.2": "x"},
+			wantTrace: trace.String(), wantSpan: span.String(),
+			want: map[string]any{"trace_id.2": "x", "trace_id.3": someTrace, "span_id.2": someSpan},
+		},
+		"another trace and a span, beside a trace without one": {
+			record: ofRecord(trace, pcommon.SpanID{}), attributes: map[string]any{"trace_id": someTrace, "span_id": someSpan},
+			wantTrace: trace.String(), want: map[string]any{"trace_id.2": someTrace, "span_id.2": someSpan},
+		},
+		"a span of the record without its trace": {
+			record: ofRecord(pcommon.TraceID{}, span), attributes: map[string]any{"trace_id": someTrace, "span_id": someSpan},
+			wantTrace: someTrace, wantSpan: someSpan, want: map[string]any{"span_id.2": span.String()},
+		},
+		"no ids": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": "main", "span_id": "root"},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"trace_id.2": "main", "span_id.2": "root"},
+		},
+		"names that make no links": {
+			record: ofRecord(trace, span), attributes: map[string]any{"trace_id": "0x" + trace.String(), "span_id": someSpan},
+			options:   []pprof.LinkLabels{},
+			wantTrace: trace.String(), wantSpan: span.String(), want: map[string]any{"span_id.2": someSpan},
 		},
 		"a span beside a trace without one": {
 			record: ofRecord(trace, pcommon.SpanID{}), attributes: map[string]any{"span_id": someSpan},
@@ -74,6 +97,17 @@ func TestTextLinkAttributes(t *testing.T) {
 			assert.Equal(t, test.wantTrace, link.TraceID().String())
 			assert.Equal(t, test.wantSpan, link.SpanID().String())
 			assert.Equal(t, test.want, attributesOf(pd, s.AttributeIndices()))
+
+			for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+				require.NoError(t, err)
+				again, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload.Pprof, pprof.Source{})
+				require.NoError(t, err)
+				link := again.Dictionary().LinkTable().At(int(onlySample(t, again).LinkIndex()))
+				assert.Equal(t, test.wantTrace, link.TraceID().String(), "of a pprof of the profile")
+				if test.wantSpan != "" {
+					assert.Equal(t, test.wantSpan, link.SpanID().String())
+				}
+			}
 		})
 	}
 }
