@@ -53,6 +53,7 @@ func (m *Merger) addHeader(silent []int, extra int64) error {
 		h.firstTypes = len(types)
 		h.periodType, h.hasPeriodType = periodType, w.HasPeriodType
 		h.dropFrames, h.keepFrames = m.string(w.DropFrames), m.string(w.KeepFrames)
+		h.defaultType = m.string(w.DefaultSampleType)
 	}
 	if periodType != h.periodType {
 		return fmt.Errorf("%w: the period is of %s, and of %s", ErrDiffers, m.typeText(h.periodType), m.typeText(periodType))
@@ -74,7 +75,6 @@ func (m *Merger) addHeader(silent []int, extra int64) error {
 			h.comments = append(h.comments, comment)
 		}
 	}
-	h.defaultType = cmp.Or(h.defaultType, m.string(w.DefaultSampleType))
 	h.docURL = cmp.Or(h.docURL, m.string(w.DocURL))
 	return nil
 }

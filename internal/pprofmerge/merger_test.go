@@ -237,6 +237,19 @@ func TestTypesOfAll(t *testing.T) {
 	assert.Equal(t, []int64{20, 11}, twice.Sample[0].Value, "a type that is there twice")
 }
 
+// The type that is shown first is that of the first pprof: its default, or else its last type.
+func TestDefaultOfTheFirst(t *testing.T) {
+	without, with := simple([]int64{1, 2}, "a", "b"), simple([]int64{10, 20}, "c", "a")
+	with.DefaultSampleType = "c"
+	got, err := sum(t, without, with)
+	require.NoError(t, err)
+	assert.Empty(t, got.DefaultSampleType)
+	assert.Equal(t, "b", got.SampleType[len(got.SampleType)-1].Type)
+	got, err = sum(t, with, without)
+	require.NoError(t, err)
+	assert.Equal(t, "c", got.DefaultSampleType)
+}
+
 func TestTypesThatDiffer(t *testing.T) {
 	_, err := sum(t, simple([]int64{1}, "a"), simple([]int64{1}, "b"))
 	require.ErrorIs(t, err, pprofmerge.ErrDiffers)
@@ -330,7 +343,7 @@ func TestHeader(t *testing.T) {
 	a.Period, b.Period, c.Period = 5, 7, 6
 	a.Comments, b.Comments = []string{"x", "y"}, []string{"y", "z", "x"}
 	b.DocURL, c.DocURL = "http://b", "http://c"
-	c.DefaultSampleType = "a"
+	c.DefaultSampleType = "other"
 	a.DropFrames, b.DropFrames = "drop", "other"
 	got, err := sum(t, a, b, c)
 	require.NoError(t, err)
@@ -339,7 +352,7 @@ func TestHeader(t *testing.T) {
 	assert.EqualValues(t, 7, got.Period)
 	assert.Equal(t, []string{"x", "y", "z"}, got.Comments)
 	assert.Equal(t, "http://b", got.DocURL)
-	assert.Equal(t, "a", got.DefaultSampleType)
+	assert.Empty(t, got.DefaultSampleType, "the first has none")
 	assert.Equal(t, "drop", got.DropFrames)
 }
 
