@@ -228,6 +228,30 @@ func TestTake(t *testing.T) {
 	assert.Zero(t, used)
 }
 
+// TestKeep: Take leaves what the request keeps, and what it takes can be released before or after.
+func TestKeep(t *testing.T) {
+	b := New(200, 0)
+	r, err := b.Reserve(t.Context(), 60)
+	require.NoError(t, err)
+	r.Keep(50)
+	assert.Equal(t, int64(50), r.Kept())
+	held := r.Take(40)
+	assert.Equal(t, int64(10), held.Bytes())
+	assert.Equal(t, int64(50), r.Bytes())
+	require.NoError(t, r.Grow(t.Context(), r.Kept()+40))
+	held.Add(r.Take(40))
+	assert.Equal(t, int64(50), held.Bytes())
+	r.Shrink(20)
+	assert.Zero(t, r.Take(1).Bytes(), "it has less than it keeps")
+	r.Release()
+	held.Release()
+	used, _ := b.Used()
+	assert.Zero(t, used)
+	var none *Reservation
+	none.Keep(1)
+	assert.Zero(t, none.Kept())
+}
+
 // TestUnreachable: the garbage collector releases an unreachable reservation.
 func TestUnreachable(t *testing.T) {
 	b := New(100, 0)

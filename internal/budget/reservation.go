@@ -24,6 +24,8 @@ type share struct {
 	preempted bool
 	// accepted is set by [Reservation.Accept].
 	accepted bool
+	// kept is set by [Reservation.Keep].
+	kept int64
 }
 
 func newReservation(b *Budget, bytes int64) *Reservation {
@@ -90,8 +92,27 @@ func (s *share) shrink(bytes int64) {
 // Release gives all bytes back. The reservation can be used again.
 func (r *Reservation) Release() { r.Shrink(0) }
 
+// Keep sets the number of bytes that [Reservation.Take] leaves: those that the request itself uses until its end.
+func (r *Reservation) Keep(bytes int64) {
+	if r != nil {
+		r.budget.mu.Lock()
+		defer r.budget.mu.Unlock()
+		r.kept = bytes
+	}
+}
+
+// Kept returns the number of bytes that Take leaves.
+func (r *Reservation) Kept() int64 {
+	if r == nil {
+		return 0
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	return r.kept
+}
+
 // Take moves at most this many bytes to a new reservation of the same budget, for a consumer that keeps data of the request. It moves
-// fewer if the reservation has fewer. The caller must release the new reservation.
+// fewer if the reservation has fewer beside those that it keeps. The caller must release the new reservation.
 func (r *Reservation) Take(bytes int64) *Reservation {
 	if r == nil {
 		return nil
@@ -99,7 +120,7 @@ func (r *Reservation) Take(bytes int64) *Reservation {
 	r.budget.mu.Lock()
 	defer r.budget.mu.Unlock()
 	r.budget.clearPreempted(r.share)
-	taken := newReservation(r.budget, min(bytes, r.bytes))
+	taken := newReservation(r.budget, min(bytes, max(0, r.bytes-r.kept)))
 	r.bytes -= taken.bytes
 	return taken
 }

@@ -57,6 +57,47 @@ func TestHeldIsReserved(t *testing.T) {
 	}
 }
 
+// A request keeps the bytes that it uses itself, whatever its message needs.
+func TestRequestKeepsItsBytes(t *testing.T) {
+	const own = 24 << 10
+	eachPooling(t, func(t *testing.T) {
+		f := start(t, &sink{}, batchOf(nil))
+		one := messagememory.Of(upload("checkout", 1, 1))
+		for i, reserved := range []int64{own, own + one, own + 100*one} {
+			before := f.used()
+			request, err := f.budget.Reserve(t.Context(), reserved)
+			require.NoError(t, err)
+			request.Keep(own)
+			require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i), 1)))
+			assert.Equal(t, before+max(reserved, own+2*one), f.used())
+			request.Release()
+			assert.Equal(t, before+2*one, f.used())
+		}
+		pass(time.Minute)
+	})
+}
+
+// So it does while it waits for its batch, with sample_shape: per_event, which makes its message larger than the receiver could know.
+func TestWaitingRequestKeepsItsBytes(t *testing.T) {
+	const own = 24 << 10
+	eachPooling(t, func(t *testing.T) {
+		f := start(t, &sink{}, func(cfg *Config) {
+			cfg.SampleShape = SampleShapePerEvent
+			batchOf(func(cfg *BatchConfig) { cfg.WaitForResult = true })(cfg)
+		})
+		request, err := f.budget.Reserve(t.Context(), own+2*messagememory.Of(events()))
+		require.NoError(t, err)
+		request.Keep(own)
+		done := make(chan error, 1)
+		go func() { done <- f.ConsumeProfiles(budget.NewContext(t.Context(), request), events()) }()
+		synctest.Wait()
+		assert.EqualValues(t, own, request.Bytes())
+		pass(time.Second)
+		require.NoError(t, <-done)
+		request.Release()
+	})
+}
+
 // The memory of a shared message stays in the reservation of its request. The copy needs an additional reservation.
 func TestHeldCopyIsReserved(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
@@ -182,18 +223,20 @@ func TestPartsAreReserved(t *testing.T) {
 	})
 }
 
+// events returns a message with one sample of 200 events and 200 attributes.
+func events() pprofile.Profiles {
+	pd := upload("checkout", 1, 1)
+	sample := sampleOf(pd)
+	sample.Values().FromRaw(nil)
+	for i := range 200 {
+		addAttribute(pd, strings.Repeat("k", i+1), "value")
+		sample.TimestampsUnixNano().Append(uint64(1001 + i%5))
+	}
+	return pd
+}
+
 // With sample_shape: per_event, a message becomes larger: the attributes of a sample are copied for each of its timestamps.
 func TestEventsAreReserved(t *testing.T) {
-	events := func() pprofile.Profiles {
-		pd := upload("checkout", 1, 1)
-		sample := sampleOf(pd)
-		sample.Values().FromRaw(nil)
-		for i := range 200 {
-			addAttribute(pd, strings.Repeat("k", i+1), "value")
-			sample.TimestampsUnixNano().Append(uint64(1001 + i%5))
-		}
-		return pd
-	}
 	for name, batch := range map[string]func(*Config){"synchronous": func(*Config) {}, "batch": batchOf(nil)} {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {

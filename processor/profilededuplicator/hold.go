@@ -96,18 +96,19 @@ func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error 
 }
 
 // reserve returns a reservation of this many bytes. It takes them from the reservation of the request, after that has grown if
-// necessary. If the message is shared, the request keeps the bytes that it has. The error is a *refusal.
+// necessary. The request keeps the bytes that it uses itself; if the message is shared, it keeps all that it has. The error is a
+// *refusal.
 func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*budget.Reservation, error) {
 	request := budget.FromContext(ctx)
 	if request == nil {
 		reservation, err := d.budget.Reserve(ctx, bytes)
 		return reservation, refusalOf(err)
 	}
-	total := bytes
+	kept := request.Kept()
 	if shared {
-		total += request.Bytes()
+		kept = max(kept, request.Bytes())
 	}
-	if err := request.Grow(ctx, total); err != nil {
+	if err := request.Grow(ctx, kept+bytes); err != nil {
 		return nil, refusalOf(err)
 	}
 	return request.Take(bytes), nil

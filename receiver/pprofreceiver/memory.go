@@ -55,11 +55,12 @@ func (m *memory) keep(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// keepBase reserves bytes until release.
+// keepBase reserves bytes until release. The next consumers leave them to the request.
 func (m *memory) keepBase(ctx context.Context, bytes int64) error {
 	err := m.keep(ctx, bytes)
 	if err == nil {
 		m.base += bytes
+		m.reservation.Keep(m.base)
 	}
 	return err
 }

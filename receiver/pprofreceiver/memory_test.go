@@ -200,6 +200,25 @@ func TestRequestIsHeld(t *testing.T) {
 	require.Eventually(t, func() bool { return used(b) == 0 }, 10*time.Second, time.Millisecond)
 }
 
+// TestRequestKeepsItsHeader: a consumer that takes the memory of a large message leaves that of the goroutine and the header.
+func TestRequestKeepsItsHeader(t *testing.T) {
+	b := budget.New(64<<20, 0)
+	r := runOn(t, budgettest.NewHost(b), nil)
+	left := int64(0)
+	r.sink.set(func(ctx context.Context) error {
+		const large = 10 << 20
+		request := budget.FromContext(ctx)
+		if err := request.Grow(ctx, large); err != nil {
+			return err
+		}
+		request.Take(large).Release()
+		left = request.Bytes()
+		return nil
+	})
+	assert.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(10))).status)
+	assert.GreaterOrEqual(t, left, int64(requestBytes))
+}
+
 // TestMemoryExhausted: while other requests use the memory, a request is refused with a retryable error, over every API.
 // This includes requests whose body fits, but not their profiles.
 func TestMemoryExhausted(t *testing.T) {
