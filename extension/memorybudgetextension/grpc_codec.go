@@ -142,6 +142,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c conte
 		return fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}
 	o.reservation.Shrink(requestBytes + base + counted)
+	o.reservation.Keep(requestBytes)
 	return nil
 }
 

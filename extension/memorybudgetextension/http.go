@@ -91,6 +91,7 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) 
 		return nil, err
 	}
 	reservation.Shrink(total)
+	reservation.Keep(requestBytes)
 	return reservation, nil
 }
 

@@ -78,6 +78,7 @@ func TestHTTPReservation(t *testing.T) {
 	var reserved int64
 	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
 		reserved = budget.FromContext(ctx).Bytes()
+		assert.EqualValues(t, requestBytes, budget.FromContext(ctx).Kept(), "whatever the next consumers take")
 		return nil
 	})
 	require.NoError(t, err)
