@@ -47,11 +47,17 @@ func entryOf(payload *pprof.Payload, tenant string, now time.Time) (*recent.Entr
 	return e, nil
 }
 
-// gaugesOf returns the positions of the sample types whose values are a state at one time.
-func gaugesOf(head summary.Head) (gauges []int) {
+// The limits of gauges, which an entry keeps. No profiler has more, or longer names: the values of others are summed.
+const (
+	maxGauges    = 16
+	maxGaugeText = 128
+)
+
+// gaugesOf returns the sample types whose values are a state at one time.
+func gaugesOf(head summary.Head) (gauges []recent.Gauge) {
 	for i, t := range head.Types {
-		if t.IsGauge() {
-			gauges = append(gauges, i)
+		if t.IsGauge() && len(gauges) < maxGauges && len(t.Name)+len(t.Unit) <= maxGaugeText {
+			gauges = append(gauges, recent.Gauge{Position: i, Type: t.Name, Unit: t.Unit})
 		}
 	}
 	return gauges

@@ -171,7 +171,7 @@ func TestReviveChecks(t *testing.T) {
 	require.NoError(t, v.restoreEntry(e, time.Now(), free))
 	assert.Equal(t, []string{"unknown_service", ".._"}, []string{e.Service, e.Type})
 	assert.Equal(t, "a", e.Attributes[0].Name)
-	assert.Equal(t, []int{0}, e.Gauges)
+	assert.Equal(t, []recent.Gauge{{Position: 0, Type: "inuse_space", Unit: "count"}}, e.Gauges)
 	for name, e := range map[string]*recent.Entry{
 		"larger than it says":  entry(valid.Bytes(), valid.Len()-1),
 		"smaller than it says": entry(valid.Bytes(), valid.Len()+1),

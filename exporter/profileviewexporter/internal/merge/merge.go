@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/google/pprof/profile"
@@ -57,8 +56,8 @@ func (w *Work) Keep(bytes int64) error {
 	return w.take(bytes)
 }
 
-// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values of all sample types. Of values that are a state at one
-// time, only the latest profile of each instance counts. It returns early if the request ends.
+// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values of all sample types. Of each type whose values are
+// a state at one time, only the latest profile of each instance counts, see gauges. It returns early if the request ends.
 func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
 	if len(entries) == 1 && len(w.Only) == 0 { // unchanged
 		return inflated(w, nil, entries[0])
@@ -76,8 +75,8 @@ func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofm
 	merger.CountLabels = counts != nil
 	merger.CountOthers = counts != nil && counts.Alternatives
 	merger.Reserve = func(bytes int64) error { return w.take(bytes + int64(cap(raw))) }
-	latest := latestOfEach(entries)
-	maps.Copy(latest, latestOfEach(base))
+	// Both sides can have the same entry, which may be the latest of one side only.
+	latest, latestOfBase := gaugesOf(entries), gaugesOf(base)
 	for i, e := range slices.Concat(entries, base) {
 		if raw, err = inflated(w, raw, e); err != nil {
 			return nil, nil, err
@@ -89,14 +88,10 @@ func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofm
 		if (!merger.CountOthers || isBase) && !pprofmerge.Mentions(raw, merger.Only) {
 			continue
 		}
-		silent := e.Gauges
-		if latest[e] {
-			silent = nil
-		}
 		if isBase {
-			err = merger.Subtract(raw, silent)
+			err = merger.Subtract(raw, latestOfBase.silent(e))
 		} else {
-			err = merger.Add(raw, silent)
+			err = merger.Add(raw, latest.silent(e))
 		}
 		if errors.Is(err, pprofwire.ErrMalformed) {
 			err = fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -150,22 +145,6 @@ func written(w *Work, merger *pprofmerge.Merger, raw []byte) ([]byte, error) {
 	}
 	raw = merger.Append(raw[:0])
 	return raw, w.Keep(int64(cap(raw)))
-}
-
-// latestOfEach returns the latest entry of each instance.
-func latestOfEach(entries []*recent.Entry) map[*recent.Entry]bool {
-	byInstance := map[recent.Instance]*recent.Entry{}
-	for _, e := range entries {
-		instance := e.Instance()
-		if other := byInstance[instance]; other == nil || !e.End.Before(other.End) {
-			byInstance[instance] = e
-		}
-	}
-	latest := make(map[*recent.Entry]bool, len(byInstance))
-	for _, e := range byInstance {
-		latest[e] = true
-	}
-	return latest
 }
 
 // View merges entries, subtracts those of base, and returns the parts of the sum that a view selects, for google/pprof.

@@ -17,10 +17,11 @@ import (
 )
 
 // The cost of an entry beside its bytes and text: the struct, its elements in the lists, and its share of the maps.
-// attributeOverhead is the cost of an attribute beside its text.
+// attributeOverhead is the cost of an attribute beside its text, and gaugeOverhead that of a gauge.
 const (
 	entryOverhead     = 640
 	attributeOverhead = 32
+	gaugeOverhead     = 40
 )
 
 // Entry is one profile. It must not be changed after it is added.
@@ -35,9 +36,9 @@ type Entry struct {
 	// Compressed is the pprof, see Compress. Inflated is its uncompressed size.
 	Compressed []byte
 	Inflated   int
-	// Gauges are the positions of the sample types whose values are a state at one time. CPU is set for profiles of CPU time.
-	// PGO is set for profiles that go build accepts: CPU time, with the start lines of functions.
-	Gauges   []int
+	// Gauges are the sample types whose values are a state at one time. CPU is set for profiles of CPU time. PGO is set for
+	// profiles that go build accepts: CPU time, with the start lines of functions.
+	Gauges   []Gauge
 	CPU, PGO bool
 
 	// Sequence is the number of the entry in its store.
@@ -80,6 +81,12 @@ func (e *Entry) span(relative bool) (begin, end time.Time) {
 
 // Attribute is a resource attribute as text.
 type Attribute struct{ Name, Value string }
+
+// Gauge is a sample type whose values are a state at one time, and its position in the pprof.
+type Gauge struct {
+	Position   int
+	Type, Unit string
+}
 
 func (e *Entry) key() key { return key{tenant: e.Tenant, service: e.Service, profileType: e.Type} }
 
@@ -142,6 +149,9 @@ func (e *Entry) pack() int64 {
 	for i := range e.Attributes {
 		texts = append(texts, &e.Attributes[i].Name, &e.Attributes[i].Value)
 	}
+	for i := range e.Gauges {
+		texts = append(texts, &e.Gauges[i].Type, &e.Gauges[i].Unit)
+	}
 	size := 0
 	for _, text := range texts {
 		size += len(*text)
@@ -155,5 +165,5 @@ func (e *Entry) pack() int64 {
 	for _, text := range texts {
 		*text, packed = packed[:len(*text)], packed[len(*text):]
 	}
-	return int64(cap(e.Compressed)+all.Cap()+attributeOverhead*cap(e.Attributes)) + entryOverhead
+	return int64(cap(e.Compressed)+all.Cap()+attributeOverhead*cap(e.Attributes)+gaugeOverhead*cap(e.Gauges)) + entryOverhead
 }
