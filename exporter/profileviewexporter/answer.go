@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
@@ -39,7 +40,10 @@ func handle(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 		header.Set("Content-Security-Policy", policyPlain)
 		header.Set("Cache-Control", "private, no-cache")
 		header.Set("Vary", "Accept-Encoding")
-		err := serve(w, r)
+		err := checkQuery(r)
+		if err == nil {
+			err = serve(w, r)
+		}
 		if err == nil {
 			return
 		}
@@ -59,6 +63,15 @@ func handle(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
 	})
 }
 
+// checkQuery refuses a query with a malformed part. Otherwise net/url leaves out that part, and the answer is not what the client
+// asked for.
+func checkQuery(r *http.Request) error {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		return fail(http.StatusBadRequest, "cannot read the query: %v; in a value, ; is written as %%3B, %% as %%25", err)
+	}
+	return nil
+}
+
 //go:embed error.html
 var errorText string
 
@@ -74,8 +87,9 @@ func writeError(w http.ResponseWriter, r *http.Request, status int, err error) {
 		return
 	}
 	page := map[string]any{"Text": err.Error(), "List": strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1))}
-	if compares(r.URL.Query()) || r.URL.Query().Get(fromParameter) != "" {
-		page["All"] = "?" + withTime(withoutBase(r.URL.Query()), allTimes).Encode()
+	values, malformed := url.ParseQuery(r.URL.RawQuery)
+	if malformed == nil && (compares(values) || values.Get(fromParameter) != "") {
+		page["All"] = "?" + withTime(withoutBase(values), allTimes).Encode()
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

@@ -236,6 +236,28 @@ func TestServerUnknownParameters(t *testing.T) {
 	}
 }
 
+// A query with a malformed part is refused. An answer without that part would be one about other profiles.
+func TestServerMalformedQueries(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
+	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s"})
+	for query, want := range map[string]string{
+		"?resource.path=/a;b": "invalid semicolon separator", "?from=-15m;until=-5m": "invalid semicolon separator", "?resource.share=100%": "invalid URL escape",
+	} {
+		for _, path := range []string{"/", "/profiles", "/profiles/s/samples", "/pgo/s", "/svg/s/samples", "/flamegraph/s/samples", "/view/s/samples/top", "/trace/" + traceA} {
+			response, body := s.get(t, path+query)
+			assert.Equal(t, http.StatusBadRequest, response.StatusCode, path+query)
+			assert.Contains(t, string(body), want, path+query)
+		}
+	}
+	const path = "/view/s/samples/top?from=-5m&resource.path=/a;b"
+	_, body := s.get(t, path, "Accept", "text/html")
+	assert.NotContains(t, string(body), "All times", "it would be about other profiles too")
+	response, _ := s.follow(t, s.url+path, linksOf(string(body))["All profiles"])
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	response, _ = s.get(t, "/view/s/samples/top?resource.path!=/a%3Bb&resource.share!=100%25")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+}
+
 // The error page links to the list, at any path depth.
 func TestServerErrorPage(t *testing.T) {
 	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/p" })
