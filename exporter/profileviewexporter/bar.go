@@ -37,8 +37,8 @@ type bar struct {
 	Filter filter
 	// Total is the sum of the samples, and its sample type.
 	Total string
-	// Comparison are the fields of the form that compares with another service, type or time. ComparisonKept are the other
-	// parameters of the page.
+	// Comparison are the fields of the form that compares with another profile. ComparisonKept are the parameters of the page
+	// itself.
 	Comparison     []field
 	ComparisonKept []parameter
 }
@@ -59,20 +59,48 @@ func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
 	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query(), asked...)
 }
 
-// offerComparison adds the form that compares with another service, type or time.
+// offerComparison adds the form that compares with another service, type, time, resource or label. On a page without a comparison,
+// the fields have the time and the selectors of the page, so that both sides differ only in what the user changes.
 func (b *bar) offerComparison(values url.Values) {
-	var asked []string
-	for _, f := range []field{
+	base := values
+	if !compares(values) {
+		base = withSameBase(values)
+	}
+	fields := []field{
 		{Parameter: basePrefix + "service", Name: "service", Placeholder: b.Service},
 		{Parameter: basePrefix + "type", Name: "type", Placeholder: b.Type},
 		{Parameter: basePrefix + fromParameter, Name: "from", Placeholder: "-30m"},
 		{Parameter: basePrefix + untilParameter, Name: "until", Placeholder: "-15m"},
-	} {
-		f.Value = values.Get(f.Parameter)
-		b.Comparison = append(b.Comparison, f)
-		asked = append(asked, f.Parameter)
 	}
-	b.ComparisonKept = kept(values, asked)
+	if base.Get(basePrefix+windowParameter) != "" {
+		fields = append(fields, field{Parameter: basePrefix + windowParameter, Name: "window"})
+	}
+	for i := range fields {
+		fields[i].Value = base.Get(fields[i].Parameter)
+	}
+	for _, prefix := range []string{basePrefix + attributePrefix, basePrefix + labelPrefix} {
+		wanted, _ := selectorsOf(base, prefix) // the request has checked them
+		for i := range wanted {
+			s := &wanted[i]
+			fields = append(fields, field{Parameter: parameterOf(prefix, s, s.Negated()), Name: s.Key + " " + s.Operator(), Value: s.Text})
+		}
+	}
+	b.Comparison = fields
+	b.ComparisonKept = kept(withoutBase(values), nil)
+}
+
+// withSameBase returns parameters whose base is the profile of the page itself: with the same time, resources and labels.
+func withSameBase(values url.Values) url.Values {
+	same := withoutBase(values)
+	for name, list := range values {
+		if isKnown(basePrefix+name, baseParameters) {
+			same[basePrefix+name] = list
+		}
+	}
+	if seconds := values.Get(secondsParameter); seconds != "" {
+		same.Set(basePrefix+windowParameter, seconds+"s")
+	}
+	return same
 }
 
 func (b *bar) html() ([]byte, error) {

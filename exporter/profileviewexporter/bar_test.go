@@ -134,7 +134,7 @@ func TestServerComparesByForm(t *testing.T) {
 	page := string(body)
 	for _, want := range []string{
 		`<input name="base_service" value="" placeholder="b">`, `<input name="base_type" value="" placeholder="samples">`,
-		`<input name="base_from" value=""`, `<input name="base_until" value=""`, `<input type="hidden" name="from" value="-15m">`,
+		`<input name="base_from" value="-15m"`, `<input name="base_until" value=""`, `<input type="hidden" name="from" value="-15m">`,
 	} {
 		assert.Contains(t, page, want)
 	}
@@ -148,6 +148,56 @@ func TestServerComparesByForm(t *testing.T) {
 	assert.NotContains(t, string(body), `<section id="legend"`)
 	response, _ = s.get(t, "/diff/b/samples?base_service="+empty)
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+}
+
+// comparisonOf returns the fields of the form that compares.
+func comparisonOf(page string) url.Values {
+	_, form, _ := strings.Cut(page, "<summary>Compare</summary>")
+	form, _, _ = strings.Cut(form, "</form>")
+	fields := url.Values{}
+	for _, match := range regexp.MustCompile(`<input (?:type="hidden" )?name="([^"]*)" value="([^"]*)"`).FindAllStringSubmatch(form, -1) {
+		if match[2] != "" {
+			fields.Add(html.UnescapeString(match[1]), html.UnescapeString(match[2]))
+		}
+	}
+	return fields
+}
+
+// The form compares the same resources and labels at the same time, except for what the user changes.
+func TestServerComparesTheSameByForm(t *testing.T) {
+	s := newServing(t, nil)
+	old := deliverytest.Parsed(t, labelled(t, 3))
+	old.TimeNanos = time.Now().Add(-8 * time.Minute).UnixNano()
+	s.post(t, written(t, old), map[string]any{"service.name": "s", "pod": "a"})
+	for _, pod := range []string{"a", "b", "c"} {
+		s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": pod})
+	}
+	const path = "/view/s/samples/flamegraph"
+	_, body := s.get(t, path+"?from=-5m&label.region=eu&resource.pod!=b&resource.pod!=c&f=main")
+	assert.Contains(t, string(body), `region = <input name="base_label.region" value="eu"`, "the user can change it")
+	fields := comparisonOf(string(body))
+	assert.Equal(t, "-5m", fields.Get("base_from"))
+	fields.Set("base_from", "-10m")
+	fields.Set("base_until", "-5m")
+	response, body := s.get(t, path+"?"+fields.Encode())
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
+	legend := regexp.MustCompile(`(?s)<section id="legend".*?</section>`).FindString(string(body))
+	assert.Contains(t, legend, "<strong>1</strong> (1 profile, ", "now")
+	assert.Contains(t, legend, "<strong>3</strong> (1 profile, ", "before")
+	assert.Equal(t, fields, comparisonOf(string(body)), "a second submission changes nothing")
+
+	for query, want := range map[string]url.Values{
+		"?until=-1s&from=all": {"base_from": {"all"}, "base_until": {"-1s"}}, "?window=15m": {"base_window": {"15m"}}, "?seconds=900": {"base_window": {"900s"}},
+	} {
+		_, body := s.get(t, path+query)
+		fields := comparisonOf(string(body))
+		for name, list := range want {
+			assert.Equal(t, list, fields[name], query)
+		}
+		fields.Set("base_label.region", "eu")
+		response, body := s.get(t, path+"?"+fields.Encode())
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", query, body)
+	}
 }
 
 func TestAmount(t *testing.T) {
