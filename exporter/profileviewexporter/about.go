@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,11 +189,31 @@ func withTime(values url.Values, from string) url.Values {
 			changed.Del(prefix + name)
 		}
 	}
-	if compares(changed) {
+	if comparesOther(changed) {
 		changed.Set(basePrefix+fromParameter, from)
+	} else {
+		changed = withoutBase(changed)
 	}
 	changed.Set(fromParameter, from)
 	return changed
+}
+
+// comparesOther returns whether parameters without times select another profile to compare with: another service or type, or other
+// resources or labels.
+func comparesOther(values url.Values) bool {
+	if !compares(values) {
+		return false
+	}
+	given := func(name string) []string {
+		return slices.DeleteFunc(slices.Clone(values[name]), func(value string) bool { return value == "" })
+	}
+	for name := range values {
+		own := strings.TrimPrefix(name, basePrefix)
+		if isKnown(basePrefix+own, baseParameters) && !slices.Equal(given(own), given(basePrefix+own)) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutBase returns parameters without the profile to compare with.

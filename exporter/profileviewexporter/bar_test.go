@@ -125,6 +125,32 @@ func TestServerCompares(t *testing.T) {
 	assert.Contains(t, page, "<strong>40</strong>")
 }
 
+// After a comparison with the time before, the links to other times show the profile without a comparison. Links of a comparison
+// with another profile keep it.
+func TestServerTimesOfComparisons(t *testing.T) {
+	s := newServing(t, nil)
+	for _, pod := range []string{"p", "q"} {
+		for _, age := range []time.Duration{8 * time.Minute, time.Minute} {
+			s.post(t, made(t, time.Now().Add(-age), []string{"samples"}, 1), map[string]any{"service.name": "s", "pod": pod})
+		}
+	}
+	const path = "/view/s/samples/flamegraph?from=-15m&resource.pod=p"
+	_, body := s.get(t, "/view/s/samples/flamegraph?from=all&resource.pod=p")
+	response, page := s.follow(t, s.url+path, linksOf(string(body))["Compare with the 5 min before"])
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Equal(t, "p", response.Request.URL.Query().Get("base_resource.pod"))
+	response, page = s.follow(t, s.url+path, linksOf(page)["last 15 min"])
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "from=-15m&resource.pod=p", response.Request.URL.RawQuery)
+	assert.Contains(t, page, "2 profiles, ")
+	for _, base := range []string{"&base_resource.pod=q", "&base_resource.pod!=p", "&base_label.region!=eu", "&resource.node!=n&base_resource.pod=p"} {
+		_, body := s.get(t, path+base)
+		response, _ := s.follow(t, s.url+path, linksOf(string(body))["last hour"])
+		require.Equal(t, http.StatusOK, response.StatusCode, base)
+		assert.Equal(t, "-1h", response.Request.URL.Query().Get("base_from"), base)
+	}
+}
+
 // A form compares with another service. Its empty fields have no effect.
 func TestServerComparesByForm(t *testing.T) {
 	s := newServing(t, nil)
