@@ -193,13 +193,18 @@ func (f *filter) offer(found []recent.Facet, values url.Values, asked ...string)
 	f.Kept = append(f.Kept, kept(values, asked)...)
 }
 
-// kept returns the parameters that a form keeps: all with a value, except those that have a field.
+// kept returns the parameters that a form keeps: all with a value, except those that have a field. A field has one value, so the form
+// also keeps the other values of attributes and labels, which must all match.
 func kept(values url.Values, asked []string) (parameters []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list := values[name]
 		if slices.Contains(asked, name) {
-			continue
+			if !isKnown(strings.TrimPrefix(name, basePrefix), []string{attributePrefix, labelPrefix}) {
+				continue
+			}
+			list = list[1:]
 		}
-		for _, value := range values[name] {
+		for _, value := range list {
 			if value != "" {
 				parameters = append(parameters, parameter{Name: name, Value: value})
 			}

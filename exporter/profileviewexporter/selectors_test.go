@@ -170,6 +170,11 @@ func TestServerSelectorsOnPages(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(string(other), `<input type="hidden" name="resource.pod!" value="b">`), "each form keeps both")
 	assert.Contains(t, string(other), `pod != a <a href="?resource.pod%21=b"`)
 
+	_, other = s.get(t, "/view/cart/samples/functions?resource.pod~=c.*&resource.pod~=.*1")
+	assert.Contains(t, string(other), `<input name="resource.pod~" value="c.*"`)
+	assert.Equal(t, 3, strings.Count(string(other), `<input type="hidden" name="resource.pod~" value=".*1">`), "a field has one value, but all must match")
+	assert.Equal(t, 2, strings.Count(string(other), `<input type="hidden" name="resource.pod~" value="c.*">`), "of the forms without that field")
+
 	response, page := s.follow(t, s.url+path, "functions?from=-15m&resource.pod%21~=a%7Cb")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, page, ">3 samples, ")

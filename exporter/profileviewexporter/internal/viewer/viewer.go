@@ -92,6 +92,17 @@ const graph = `<div id="stack-holder">
   </div>
 `
 
+// In the scripts of google/pprof, copyParameters copies the parameters of the page to a link. Of several values of one parameter, it
+// keeps only the last. copyAllParameters keeps all.
+const (
+	copyParameters = `for (const p of new URLSearchParams(window.location.search)) {
+      params.set(p[0], p[1]);
+    }`
+	copyAllParameters = `const given = new URLSearchParams(window.location.search);
+    for (const p of given) params.delete(p[0]);
+    for (const p of given) params.append(p[0], p[1]);`
+)
+
 // adapt removes the links to pages that are left out, links the title to the list of profiles, and adds the additions.
 func adapt(body []byte, additions Additions) []byte {
 	if additions.Notice != "" {
@@ -102,6 +113,7 @@ func adapt(body []byte, additions Additions) []byte {
 		body = replaceFirst(body, graph, `<div id="both">`+graph+string(additions.Beside)+"</div>")
 	}
 	body = accessible(body)
+	body = replaceAll(body, copyParameters, copyAllParameters)
 	body = replaceMatches(body, links, "")
 	body = replaceMatches(body, saving, `<a id="save-config" hidden></a>`)
 	return replaceFirst(body, `<a href="./">pprof</a>`, `<a href="../../../" title="All profiles">pprof</a>`)

@@ -115,6 +115,19 @@ func TestRenderOpensNothing(t *testing.T) {
 	}
 }
 
+// The menus keep all values of a parameter: the scripts do not set a parameter once for each of its values.
+func TestMenusKeepAllValues(t *testing.T) {
+	for _, page := range Pages {
+		_, body := render(t, example("a", "main.work"), page, "")
+		assert.NotContains(t, body, "params.set(p[0], p[1])", page)
+		want := 1
+		if page == "flamegraph" {
+			want = 2 // its boxes have a menu of their own
+		}
+		assert.Equal(t, want, strings.Count(body, "params.append(p[0], p[1]);"), page)
+	}
+}
+
 func TestRenderBadQuery(t *testing.T) {
 	status, body := render(t, example("a", "main.work"), "top", "?n=x")
 	assert.Equal(t, http.StatusBadRequest, status)
