@@ -4,10 +4,12 @@
 package profileviewexporter
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,32 @@ func TestServerViews(t *testing.T) {
 		response, _ := s.get(t, path)
 		assert.Equal(t, want, response.StatusCode, path)
 	}
+}
+
+// The links of google/pprof's menus keep the parameters of the page without JavaScript too. The link that resets keeps those that are
+// not google/pprof's.
+func TestServerMenusKeepParameters(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, made(t, time.Now(), []string{"samples", "other"}, 1, 2), map[string]any{"service.name": "s", "pod": "p"})
+	for _, page := range []string{"flamegraph", "both", "top", "peek"} {
+		path := "/view/s/" + s.types(t, "s")[0] + "/" + page + "?f=main&from=-15m&layout=flame&resource.pod=p&si=samples&p=main"
+		_, body := s.get(t, path)
+		for _, test := range []struct{ tag, want string }{
+			{`href="([^"]*)">Reset<`, "from=-15m&layout=flame&resource.pod=p"},
+			{`href="([^"]*)" id="topbtn"`, "f=main&from=-15m&layout=flame&resource.pod=p&si=samples"},
+			{`href="([^"]*)" id="focus"`, "f=main&from=-15m&layout=flame&resource.pod=p&si=samples"},
+			{`href="([^"]*)" id="sampletype-other"`, "f=main&from=-15m&layout=flame&resource.pod=p&si=other"},
+		} {
+			link := regexp.MustCompile(test.tag).FindStringSubmatch(string(body))
+			require.NotNil(t, link, "%s of %s", test.tag, page)
+			response, next := s.follow(t, s.url+path, html.UnescapeString(link[1]))
+			assert.Equal(t, http.StatusOK, response.StatusCode, next)
+			assert.Equal(t, test.want, response.Request.URL.RawQuery, "%s of %s", test.tag, page)
+		}
+	}
+	_, body := s.get(t, "/view/s/"+s.types(t, "s")[0]+"/peek")
+	assert.Contains(t, string(body), `<a href="?si=other"`)
+	assert.Contains(t, string(body), `href="?">Reset<`)
 }
 
 // goProgram returns a CPU profile of a Go program with several functions.

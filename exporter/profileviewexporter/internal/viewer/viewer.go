@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"runtime"
@@ -61,7 +62,7 @@ func Render(r *http.Request, p *profile.Profile, page string, additions Addition
 		return status, body, err
 	}
 	_, rest, _ = bytes.Cut(body, []byte(beginOfBody))
-	return status, adapt(withoutPlaces(rest), additions), nil
+	return status, adapt(withoutPlaces(rest), r.URL.Query(), additions), nil
 }
 
 // draw returns a page of google/pprof without changes.
@@ -103,8 +104,9 @@ const (
     for (const p of given) params.append(p[0], p[1]);`
 )
 
-// adapt removes the links to pages that are left out, links the title to the list of profiles, and adds the additions.
-func adapt(body []byte, additions Additions) []byte {
+// adapt removes the links to pages that are left out, links the title to the list of profiles, keeps the parameters of the page in
+// its links, and adds the additions.
+func adapt(body []byte, values url.Values, additions Additions) []byte {
 	if additions.Notice != "" {
 		shown := `<section id="notice" aria-label="Notice">` + html.EscapeString(additions.Notice) + `</section>` + errorsOfPage
 		body = replaceFirst(body, errorsOfPage, shown)
@@ -114,6 +116,7 @@ func adapt(body []byte, additions Additions) []byte {
 	}
 	body = accessible(body)
 	body = replaceAll(body, copyParameters, copyAllParameters)
+	body = keepParameters(body, values)
 	body = replaceMatches(body, links, "")
 	body = replaceMatches(body, saving, `<a id="save-config" hidden></a>`)
 	return replaceFirst(body, `<a href="./">pprof</a>`, `<a href="../../../" title="All profiles">pprof</a>`)
