@@ -4,6 +4,7 @@
 package profileviewexporter
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -68,6 +69,25 @@ func TestServerListFilters(t *testing.T) {
 	}
 	_, body = s.get(t, "/?q=none")
 	assert.Contains(t, string(body), "There are 6 profiles in memory")
+}
+
+// The list for programs has the same series in the same order.
+func TestServerListAsJSON(t *testing.T) {
+	s := newServing(t, nil)
+	for i, service := range []string{"cart", "checkout-a", "checkout-b"} {
+		for j := range i + 1 {
+			s.post(t, made(t, time.Now(), []string{"samples"}, int64(j+1)), map[string]any{"service.name": service})
+		}
+	}
+	const path = "/?q=check&sort=profiles&refresh=10s&after_service=a&after_type=b"
+	_, body := s.get(t, path)
+	response, list := s.follow(t, s.url+path, linksOf(string(body))["JSON"])
+	require.Equal(t, http.StatusOK, response.StatusCode, list)
+	assert.Equal(t, "from=-15m&q=check&sort=profiles", response.Request.URL.RawQuery)
+	var all []recent.Series
+	require.NoError(t, json.Unmarshal([]byte(list), &all))
+	require.Len(t, all, 2)
+	assert.Equal(t, []string{"checkout-b", "checkout-a"}, []string{all[0].Service, all[1].Service})
 }
 
 // Names from senders are escaped in the form too.

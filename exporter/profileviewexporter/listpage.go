@@ -45,7 +45,7 @@ type listPage struct {
 func (p *pages) listPage(r *http.Request, values url.Values, part seriesPart, refresh time.Duration) *listPage {
 	page := &listPage{
 		Rows: p.rows(part.series, choosing(values)), Time: timeText(values), Next: part.next, Cut: part.isCut,
-		Refresh: "?" + r.URL.RawQuery, All: "?" + withTime(values, allTimes).Encode(), JSON: "profiles?" + choosing(values).Encode(),
+		Refresh: "?" + r.URL.RawQuery, All: "?" + withTime(values, allTimes).Encode(), JSON: "profiles?" + forJSON(values).Encode(),
 	}
 	page.Filter = p.filterOf(r, values, refresh)
 	page.Columns = columnsOf(values)
@@ -64,6 +64,11 @@ func (p *pages) listPage(r *http.Request, values url.Values, part seriesPart, re
 		})
 	}
 	return page
+}
+
+// forJSON returns the parameters of the list for programs: those that select and sort, without those of a part of the list.
+func forJSON(values url.Values) url.Values {
+	return only(withoutParts(values), func(name string) bool { return isKnown(name, listParameters) })
 }
 
 // rows returns the rows of the page. Their links select the same profiles as the list.
