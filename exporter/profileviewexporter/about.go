@@ -39,6 +39,8 @@ type about struct {
 	Trace, Span, TraceLink, Whole string
 	// Timeline shows when the profiles were recorded.
 	Timeline timeline
+	// Resources are the attributes of the profiles of the requested time, with all their values.
+	Resources []recent.Facet
 	// Base describes the profile to compare with. Alone links to the page without the comparison.
 	Base, Alone string
 }
@@ -65,6 +67,7 @@ func (p *pages) aboutPage(r *http.Request, all, chosen, base []*recent.Entry) *a
 		}
 	}
 	a.Conditions = conditionsOf(values)
+	a.Resources = p.resourcesOf(r)
 	a.offerViews(r, values)
 	p.offerTypes(a, r, values)
 	p.offerDownloads(a, r, values, chosen)

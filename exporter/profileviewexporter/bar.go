@@ -47,16 +47,21 @@ type bar struct {
 type field struct{ Parameter, Name, Value, Placeholder string }
 
 // offerFilter adds the form that selects resources with profiles of the time, and sample labels.
-func (p *pages) offerFilter(b *bar, r *http.Request, counts *merge.Counts) {
+func (b *bar) offerFilter(r *http.Request, counts *merge.Counts) {
 	b.Total = amount(counts.Total, counts.Unit) + " " + counts.Type
 	asked := b.Filter.offerLabels(counts, r.URL.Query())
-	q, err := p.query(r, b.Type, "")
+	b.Filter.offer(b.Resources, r.URL.Query(), asked...)
+}
+
+// resourcesOf returns the attributes of the profiles of the requested time, also of those without the selected attributes.
+func (p *pages) resourcesOf(r *http.Request) []recent.Facet {
+	q, err := p.query(r, r.PathValue("type"), "")
 	if err != nil {
-		return
+		return nil // the request has no answer
 	}
 	q.Attributes = nil
 	entries, _ := p.store.Select(q)
-	b.Filter.offer(recent.FacetsOf(entries, attributevalue.ServiceName), r.URL.Query(), asked...)
+	return recent.FacetsOf(entries, attributevalue.ServiceName)
 }
 
 // offerComparison adds the form that compares with another service, type, time, resource or label. On a page without a comparison,

@@ -101,6 +101,25 @@ func TestServerBarChoosesResources(t *testing.T) {
 	assert.Contains(t, string(body), "3 profiles, ")
 }
 
+// A page is sent again if its menus change, also if the profiles that it shows are the same.
+func TestServerMenusChangeThePage(t *testing.T) {
+	s := newServing(t, nil)
+	const path = "/view/s/samples/top?resource.pod=a"
+	s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s", "pod": "a"})
+	response, _ := s.get(t, path)
+	for _, pod := range []string{"b", "c"} {
+		tag := response.Header.Get("ETag")
+		response, _ = s.get(t, path, "If-None-Match", tag)
+		require.Equal(t, http.StatusNotModified, response.StatusCode)
+		s.post(t, made(t, time.Now(), []string{"samples"}, 1), map[string]any{"service.name": "s", "pod": pod})
+		var body []byte
+		response, body = s.get(t, path, "If-None-Match", tag)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		assert.Contains(t, string(body), "1 profile, ")
+		assert.Contains(t, string(body), `<option value="`+pod+`">`)
+	}
+}
+
 // A link compares with the time before. The legend has the totals of both sides.
 func TestServerCompares(t *testing.T) {
 	s := newServing(t, nil)

@@ -76,7 +76,7 @@ func (p *pages) drawCompare(d *drawing) ([]byte, error) {
 		page.Graph = "flamegraph?" + onlyKnown(query).Encode()
 	}
 	asking := bar{about: d.about}
-	p.offerFilter(&asking, d.r, &d.counts)
+	asking.offerFilter(d.r, &d.counts)
 	page.ask(d, &asking.Filter, query)
 	return p.drawOwn(d, &above, "compare", page)
 }

@@ -178,7 +178,7 @@ func (p *pages) tally(d *drawing) error {
 // bar returns the HTML of the bar of a page.
 func (p *pages) bar(d *drawing, above *bar) ([]byte, error) {
 	above.about = d.about
-	p.offerFilter(above, d.r, &d.counts)
+	above.offerFilter(d.r, &d.counts)
 	above.offerComparison(d.r.URL.Query())
 	if n := d.about.Far; n > 0 {
 		d.notices = append(d.notices, fmt.Sprintf("The times of %d of %d profiles are more than 10 minutes from their arrival. The links to other times use the arrival.", n, len(d.chosen)))
