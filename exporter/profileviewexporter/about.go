@@ -17,7 +17,7 @@ import (
 
 // about is the content of the bar of a page. Links are relative to the page.
 type about struct {
-	Service, Type string
+	Page, Service, Type string
 	// Time is the requested time. Merged describes the merged profiles and their time.
 	Time, Merged string
 	// Far is the number of merged profiles whose time is far from their arrival.
@@ -58,7 +58,7 @@ const maxTypes = 30
 func (p *pages) aboutPage(r *http.Request, all, chosen, base []*recent.Entry) *about {
 	values := r.URL.Query()
 	a := &about{
-		Service: r.PathValue("service"), Type: r.PathValue("type"),
+		Page: r.PathValue("page"), Service: r.PathValue("service"), Type: r.PathValue("type"),
 		Time: timeText(values), Merged: mergedText(chosen), Refresh: "?" + values.Encode(),
 	}
 	for _, e := range chosen {
@@ -154,7 +154,7 @@ func (p *pages) offerTimes(a *about, all []*recent.Entry, values url.Values) {
 					compared[basePrefix+name] = list // the same resources and samples
 				}
 			}
-			a.Compare = "?" + compared.Encode()
+			a.Compare = a.comparisonLink(compared)
 		}
 	}
 }

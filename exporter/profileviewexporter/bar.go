@@ -41,6 +41,8 @@ type bar struct {
 	// itself.
 	Comparison     []field
 	ComparisonKept []parameter
+	// ComparisonPage is the page that compares. It is empty if the page itself does.
+	ComparisonPage string
 }
 
 // field is a field of a form.
@@ -91,6 +93,9 @@ func (b *bar) offerComparison(values url.Values) {
 		}
 	}
 	b.Comparison = fields
+	if b.ComparisonPage != "" {
+		values = onlyKnown(values)
+	}
 	b.ComparisonKept = kept(withoutBase(values), nil)
 }
 

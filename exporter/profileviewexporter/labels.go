@@ -17,6 +17,20 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
+// groupsPage is the page with the totals of labels. It has one side only: its links and its form compare on comparisonPage.
+const (
+	groupsPage     = "labels"
+	comparisonPage = "flamegraph"
+)
+
+// comparisonLink returns a link to a comparison from a page.
+func (a *about) comparisonLink(values url.Values) string {
+	if a.Page == groupsPage {
+		return comparisonPage + "?" + onlyKnown(values).Encode()
+	}
+	return "?" + values.Encode()
+}
+
 // byParameter selects the label or attribute by which the page groups: label.<key> or resource.<key>.
 const byParameter = "by"
 
@@ -85,7 +99,7 @@ func (p *pages) drawLabels(d *drawing) ([]byte, error) {
 		}
 	}
 	d.counts.Labels = nil // The page has them already.
-	return p.drawOwn(d, &bar{}, "labels", page)
+	return p.drawOwn(d, &bar{ComparisonPage: comparisonPage}, groupsPage, page)
 }
 
 // groupOf returns the values of a label, with links to their samples.
@@ -127,7 +141,7 @@ func resourceGroup(counts *merge.Counts, values url.Values) labelGroup {
 func rowOf(counts *merge.Counts, text string, v pprofmerge.LabelValue, values url.Values, parameter string) labelRow {
 	return labelRow{
 		Value: text, Total: amount(v.Value, counts.Unit), Share: share(v.Value, counts.Total), Samples: v.Samples,
-		Link: "flamegraph?" + with(without(values, byParameter), parameter, v.Text).Encode(),
+		Link: "flamegraph?" + with(without(withoutBase(values), byParameter), parameter, v.Text).Encode(),
 	}
 }
 

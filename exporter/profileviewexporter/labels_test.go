@@ -150,6 +150,37 @@ func TestServerLabels(t *testing.T) {
 	assert.Contains(t, row(string(body), "(none)"), "338")
 }
 
+// The page of labels has one side. Its links and its form compare on another page.
+func TestServerLabelsDoNotCompare(t *testing.T) {
+	s := newServing(t, nil)
+	old := deliverytest.Parsed(t, labelled(t, 3))
+	old.TimeNanos = time.Now().Add(-8 * time.Minute).UnixNano()
+	s.post(t, written(t, old), map[string]any{"service.name": "s", "pod": "a"})
+	s.post(t, labelled(t, 1), map[string]any{"service.name": "s", "pod": "a"})
+	const path = "/view/s/samples/labels?by=label.region&from=-5m"
+	for _, base := range []string{"", "&base_from=-10m&base_until=-5m", "&base_service=none"} {
+		response, body := s.get(t, path+base)
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", base, body)
+		page := string(body)
+		assert.Contains(t, page, "<title>s samples, last 5 min – profiles</title>")
+		assert.Contains(t, page, "111 samples in 3 samples.")
+		links := linksOf(page)
+		response, next := s.follow(t, s.url+path, links["eu"])
+		require.Equal(t, http.StatusOK, response.StatusCode, next)
+		assert.Equal(t, "from=-5m&label.region=eu", response.Request.URL.RawQuery)
+		response, next = s.follow(t, s.url+path, links["Compare with the 5 min before"])
+		require.Equal(t, http.StatusOK, response.StatusCode, next)
+		assert.Contains(t, next, "compared with <strong>333</strong>")
+		assert.Contains(t, page, `<form method="get" action="flamegraph">`)
+		assert.NotContains(t, comparisonOf(page), "by")
+		if base == "" {
+			response, next = s.follow(t, s.url+path, "flamegraph?"+comparisonOf(page).Encode())
+			require.Equal(t, http.StatusOK, response.StatusCode, next)
+			assert.Contains(t, next, "compared with <strong>111</strong>")
+		}
+	}
+}
+
 // Long lists are cut, and the page says how much is left out.
 func TestServerManyLabels(t *testing.T) {
 	s := newServing(t, nil)

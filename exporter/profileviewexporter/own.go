@@ -30,7 +30,7 @@ var views = []view{
 	{"peek", "Peek", viewParameters, policyViewer, (*pages).drawGoogle},
 	{"functions", "Functions", slices.Concat(ownParameters, []string{searchParameter, sortParameter, functionParameter}), policyOwn, (*pages).drawFunctions},
 	{"compare", "Compare", slices.Concat(ownParameters, []string{searchParameter, sortParameter}), policyOwn, (*pages).drawCompare},
-	{"labels", "Labels", slices.Concat(ownParameters, []string{byParameter}), policyOwn, (*pages).drawLabels},
+	{groupsPage, "Labels", slices.Concat(ownParameters, []string{byParameter}), policyOwn, (*pages).drawLabels},
 }
 
 // viewOf returns the page with a name.

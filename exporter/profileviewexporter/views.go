@@ -75,7 +75,7 @@ func (p *pages) serveView(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var base []*recent.Entry
-	if compares(r.URL.Query()) {
+	if page != groupsPage && compares(r.URL.Query()) {
 		if base, err = p.chooseBase(w, r); err != nil {
 			return err
 		}
