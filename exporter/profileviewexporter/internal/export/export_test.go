@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -166,6 +167,26 @@ func TestFlamegraph(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooLarge)
 	_, err = Flamegraph(&profile.Profile{SampleType: example().SampleType}, image, unlimited)
 	require.NoError(t, err, "of nothing")
+}
+
+// Of boxes with equal widths, as many are drawn as fit, each with its parents.
+func TestFlamegraphOfEqualBoxes(t *testing.T) {
+	p := &profile.Profile{SampleType: example().SampleType}
+	for i := range 500 {
+		leaf := &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "leaf" + strconv.Itoa(i)}}}}
+		parent := &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "parent" + strconv.Itoa(i)}}}}
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{leaf, parent}, Value: []int64{1, 1}})
+	}
+	image := &SVG{Amount: func(v int64) string { return strconv.FormatInt(v, 10) }, Boxes: 400}
+	got, err := Flamegraph(p, image, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, 400, strings.Count(string(got), "<g>"))
+	assert.Contains(t, string(got), "601 narrower boxes are not drawn")
+	for i := range 500 {
+		if strings.Contains(string(got), fmt.Sprintf("<title>leaf%d (", i)) {
+			assert.Contains(t, string(got), fmt.Sprintf("<title>parent%d (", i))
+		}
+	}
 }
 
 // Each side of a difference has its own samples. The difference has both.

@@ -56,6 +56,7 @@ const (
 type box struct {
 	parent, name int32
 	depth        int32
+	drawn        bool
 	// now and before are the values of its samples. width is the value that sets its width.
 	now, before, width int64
 	x                  float64
@@ -72,11 +73,11 @@ type boxes struct {
 // Flamegraph returns an image of a profile in SVG, without a script.
 func Flamegraph(p *profile.Profile, image *SVG, limits Limits) ([]byte, error) {
 	tree := boxesOf(p, image)
-	smallest := tree.layOut(image.Boxes)
+	tree.layOut(image.Boxes)
 	t := text{limits: limits}
 	depth, left := int32(0), 0
 	for _, b := range tree.all {
-		if b.width >= smallest && b.width > 0 {
+		if b.drawn {
 			depth = max(depth, b.depth)
 		} else {
 			left++
@@ -94,7 +95,7 @@ func Flamegraph(p *profile.Profile, image *SVG, limits Limits) ([]byte, error) {
 		t.add(`<text x="4" y="13" fill="#1b1f24">` + escaped(image.Title, maxSVGName) + "</text>\n")
 	}
 	for i := range tree.all {
-		if b := &tree.all[i]; b.width >= smallest && b.width > 0 {
+		if b := &tree.all[i]; b.drawn {
 			row := b.depth
 			if image.RootBelow {
 				row = depth - b.depth
@@ -165,18 +166,17 @@ func (t *boxes) count(at int32, v int64, isBase bool) {
 	b.width += max(v, -v)
 }
 
-// layOut sets the positions of the boxes. Children of one box are sorted by name. It returns the width of the narrowest box
-// that is drawn.
-func (t *boxes) layOut(most int) (smallest int64) {
-	total := t.all[0].width
-	smallest = int64(svgSmall / svgWidth * float64(total))
-	order, widths := make([]int32, len(t.all)), make([]int64, len(t.all))
+// layOut sets the positions of the boxes, and which ones are drawn: the widest, and of equal widths the first, so that a parent comes
+// before its children. Children of one box are sorted by name.
+func (t *boxes) layOut(most int) {
+	order := make([]int32, len(t.all))
 	for i := range order {
-		order[i], widths[i] = int32(i), t.all[i].width
+		order[i] = int32(i)
 	}
-	if len(widths) > most {
-		slices.Sort(widths)
-		smallest = max(smallest, widths[len(widths)-most-1]+1)
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(t.all[b].width, t.all[a].width), cmp.Compare(a, b)) })
+	smallest := max(int64(svgSmall/svgWidth*float64(t.all[0].width)), 1)
+	for _, i := range order[:min(most, len(order))] {
+		t.all[i].drawn = t.all[i].width >= smallest
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(t.all[a].depth, t.all[b].depth), cmp.Compare(t.names[t.all[a].name], t.names[t.all[b].name]))
@@ -191,7 +191,6 @@ func (t *boxes) layOut(most int) (smallest int64) {
 		}
 		next[i] = b.x
 	}
-	return smallest
 }
 
 func (t *boxes) pixels(b *box) float64 {
