@@ -245,6 +245,18 @@ func TestServerComparesTheSameByForm(t *testing.T) {
 	}
 }
 
+// A title names the time that the page shows.
+func TestTimeText(t *testing.T) {
+	for query, want := range map[string]string{
+		"": "all", "from=all": "all", "from=now": "from now", "from=-15m": "last 15 min", "from=now-15m": "last 15 min", "from=-15m&until=-5m": "from -15m until -5m",
+		"from=-7m": "from -7m", "until=now": "until now",
+	} {
+		values, err := url.ParseQuery(query)
+		require.NoError(t, err)
+		assert.Equal(t, want, timeText(values), query)
+	}
+}
+
 func TestAmount(t *testing.T) {
 	for want, given := range map[string]struct {
 		value int64

@@ -35,7 +35,10 @@ func presetOf(values url.Values) (named preset, found bool) {
 	if values.Get(untilParameter) != "" || values.Get(windowParameter) != "" || values.Get(secondsParameter) != "" {
 		return preset{}, false
 	}
-	from := strings.TrimPrefix(values.Get(fromParameter), "now")
+	from := values.Get(fromParameter)
+	if from != "now" {
+		from = strings.TrimPrefix(from, "now")
+	}
 	for _, p := range presets {
 		if p.from == from || p.age == 0 && from == "" {
 			return p, true
