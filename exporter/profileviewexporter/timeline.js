@@ -37,6 +37,7 @@
     const target = new URL(chart.dataset.query, window.location.href)
     target.searchParams.set('from', time(Math.min(first, last)))
     target.searchParams.set('until', time(Math.max(first, last) + 1))
+    first = -1 // the browser can keep this page, and show it again after Back
     window.location.assign(target.href)
   }
 
@@ -61,7 +62,15 @@
     first = -1
     show()
   })
-  chart.addEventListener('click', event => { if (dragged) event.preventDefault() })
+  chart.addEventListener('click', event => {
+    if (dragged) event.preventDefault()
+    dragged = false
+  })
+  window.addEventListener('pageshow', () => {
+    first = -1
+    dragged = false
+    show()
+  })
 
   // Tab stops once at the timeline; the arrow keys move from bar to bar.
   const enter = (link, focused) => {

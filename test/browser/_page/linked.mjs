@@ -1,7 +1,8 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The pages that links from elsewhere lead to: of a trace, of a span, and of what is not there; and how soon a first page is.
+// The pages that links from elsewhere lead to: of a trace, of a span, and of what is not there; a page that stays after a selection;
+// and how soon a first page is.
 
 import { press, violations } from './common.mjs'
 
@@ -39,6 +40,27 @@ export async function linked (browser, options, address) {
   await enter('All profiles', address)
   await context.close()
   return found
+}
+
+// brushed selects a part of the time on a page that stays, as after Back. Later clicks must not select it again.
+export async function brushed (browser, address) {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.goto(`${address}view/checkout/cpu/functions?from=-15m`)
+  let asked = 0
+  await page.route('**until=*', route => { asked++; return route.fulfill({ status: 204 }) }) // without content, a browser stays on its page
+  const box = await page.locator('#timeline').boundingBox()
+  const y = box.y + box.height / 2
+  await page.mouse.move(box.x + 1, y)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 2, y, { steps: 5 })
+  await Promise.all([page.waitForResponse('**until=*'), page.mouse.up()])
+  await page.locator('main h1').click()
+  await page.waitForTimeout(200) // a request would begin
+  if (asked !== 1) throw new Error(`a click selects the time again: ${asked} requests`)
+  await page.locator('#timeline a').last().focus()
+  await Promise.all([page.waitForResponse('**until=*'), page.keyboard.press('Enter')]) // a bar opens by keyboard
+  await context.close()
 }
 
 // paint returns when a browser that knows nothing yet paints the flame graph of the heap example, and what it fetched.

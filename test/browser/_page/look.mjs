@@ -10,7 +10,7 @@ import { chromium } from 'playwright-core'
 import path from 'node:path'
 import { press, violations } from './common.mjs'
 import { byKeys, sideBySide } from './graph.mjs'
-import { linked, paint } from './linked.mjs'
+import { brushed, linked, paint } from './linked.mjs'
 
 const [executablePath, address, pictures, frameName, size, colorScheme] = process.argv.slice(2)
 const patience = 60_000
@@ -283,6 +283,7 @@ try {
   } else {
     await withoutScripts(browser)
     await withKeyboard(browser)
+    await brushed(browser, address)
     console.log(JSON.stringify(await paint(browser, address)))
   }
 } finally {
