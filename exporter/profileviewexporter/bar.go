@@ -62,7 +62,10 @@ func (p *pages) resourcesOf(r *http.Request) []recent.Facet {
 		return nil // the request has no answer
 	}
 	q.Attributes = nil
-	entries, _ := p.store.Select(q)
+	entries, _, err := p.store.Search(r.Context(), q)
+	if err != nil {
+		return nil
+	}
 	return recent.FacetsOf(entries, attributevalue.ServiceName)
 }
 

@@ -65,7 +65,8 @@ func TestConsumeRetriesWithoutMemory(t *testing.T) {
 		others.taken.Release()
 		require.NoError(t, d.ConsumeProfiles(t.Context(), pd), name)
 		for _, service := range []string{"small", "large"} {
-			entries, _ := d.store.Select(recent.Query{Service: service, Type: "samples"})
+			entries, _, err := d.store.Search(t.Context(), recent.Query{Service: service, Type: "samples"})
+			require.NoError(t, err)
 			assert.Len(t, entries, 1, "%s of %s", name, service)
 		}
 	}

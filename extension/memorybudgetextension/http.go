@@ -151,7 +151,8 @@ func (m *memoryBudget) refuseHTTP(w http.ResponseWriter, r *http.Request, mediaT
 		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 	}
 	w.WriteHeader(refusal.http)
-	_, _ = w.Write(statusBody(mediaType, s)) // If this fails, the client has disconnected.
+	// If this fails, the client has disconnected.
+	_, _ = w.Write(statusBody(mediaType, s)) // #nosec G705 -- The media type is protobuf or JSON.
 }
 
 func statusBody(mediaType string, s *status.Status) []byte {

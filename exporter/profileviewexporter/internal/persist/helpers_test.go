@@ -4,6 +4,7 @@
 package persist
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"testing"
@@ -90,7 +91,7 @@ func entry(service string, size int) *recent.Entry {
 
 // selected returns the entries of a service in the store.
 func (r *run) selected(service string) []*recent.Entry {
-	entries, _ := r.store.Select(recent.Query{Tenant: "tenant", Service: service, Type: "cpu"})
+	entries, _, _ := r.store.Search(context.Background(), recent.Query{Tenant: "tenant", Service: service, Type: "cpu"})
 	return entries
 }
 

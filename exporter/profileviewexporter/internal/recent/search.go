@@ -51,12 +51,6 @@ func AnyBetween(entries []*Entry, from, until Bound) bool {
 // Bounded returns whether the query has a time range.
 func (q *Query) Bounded() bool { return !q.From.At.IsZero() || !q.Until.At.IsZero() || q.Window > 0 }
 
-// Select is Search for a query without regular expressions, which has no error.
-func (s *Store) Select(q Query) (entries []*Entry, known bool) {
-	entries, known, _ = s.Search(context.Background(), q)
-	return entries, known
-}
-
 // Search returns the matching entries, in order of arrival. known is true if the store has entries of the service and type. Attributes are
 // matched while the store is not locked. The error is [selector.ErrExpensive] or that of ctx.
 func (s *Store) Search(ctx context.Context, q Query) (entries []*Entry, known bool, err error) {

@@ -42,8 +42,14 @@ func (f *fixture) list(tenant string) []Series {
 	return all
 }
 
+// search returns the result of a search without an error.
+func (f *fixture) search(q Query) (entries []*Entry, known bool) {
+	entries, known, _ = f.Search(context.Background(), q)
+	return entries, known
+}
+
 func (f *fixture) count(service, profileType string) int {
-	entries, _ := f.Select(Query{Service: service, Type: profileType})
+	entries, _ := f.search(Query{Service: service, Type: profileType})
 	return len(entries)
 }
 
@@ -118,14 +124,14 @@ func TestListAndSelect(t *testing.T) {
 	page, more, _ = f.List(t.Context(), &ListQuery{AfterService: page[1].Service, AfterType: page[1].Type, Now: f.clock, Limit: 2})
 	assert.Equal(t, list[2:], page)
 	assert.False(t, more)
-	entries, known := f.Select(Query{Service: "a"})
+	entries, known := f.search(Query{Service: "a"})
 	assert.Empty(t, entries)
 	assert.False(t, known, "no profile of CPU time")
-	entries, _ = f.Select(Query{Tenant: "other", Service: "a"})
+	entries, _ = f.search(Query{Tenant: "other", Service: "a"})
 	assert.Len(t, entries, 1)
-	entries, _ = f.Select(Query{Service: "a", Type: "heap", Window: time.Minute})
+	entries, _ = f.search(Query{Service: "a", Type: "heap", Window: time.Minute})
 	assert.Len(t, entries, 1)
-	entries, known = f.Select(Query{Service: "a", Type: "heap", Attributes: []selector.Selector{{Key: "pod"}}})
+	entries, known = f.search(Query{Service: "a", Type: "heap", Attributes: []selector.Selector{{Key: "pod"}}})
 	assert.Empty(t, entries, "an absent attribute does not match")
 	assert.True(t, known)
 }
@@ -138,7 +144,7 @@ func TestConcurrently(t *testing.T) {
 			for j := range 200 {
 				store.Add(&Entry{Service: strconv.Itoa(i), Type: strconv.Itoa(j % 4), Compressed: make([]byte, j)})
 				_, _, _ = store.List(t.Context(), &ListQuery{Limit: 3})
-				store.Select(Query{Service: "0", Type: "1"})
+				_, _, _ = store.Search(t.Context(), Query{Service: "0", Type: "1"})
 				store.Held()
 			}
 		})
@@ -160,7 +166,7 @@ func TestFarFromArrival(t *testing.T) {
 	ago := func(age time.Duration) Bound { return Bound{At: f.clock.Add(-age), Relative: true} }
 	count := func(q Query) int {
 		q.Service, q.Type = "a", "cpu"
-		entries, _ := f.Select(q)
+		entries, _ := f.search(q)
 		return len(entries)
 	}
 	assert.Equal(t, 2, count(Query{From: ago(5 * time.Minute)}), "recent arrivals")
