@@ -13,6 +13,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // behaviours are attacks that are more than a body: what a client does with its connection, or between requests.
@@ -39,17 +44,36 @@ func behaviours() []body {
 	}
 }
 
-// deepProfile is small on the wire and has many deep stacks.
-func deepProfile() []byte { return zstandard(distinctStacks(1000, 10_000)) }
+// deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB.
+func deepProfile() []byte { return zstandard(distinctStacks(1000, 4000)) }
 
 // upload sends a profile of the service "hostile" to whatever takes profiles.
 func (p *process) upload(ctx context.Context, wire []byte) (status, answer string) {
 	if address := p.listening(pprofServer); address != "" {
 		return request(ctx, "http://"+address+"/v1/pprof?service.name=hostile", nil, wire)
 	}
+	if !strings.Contains(p.text, "splunk_log_profile:") {
+		return p.uploadOTLP(ctx, wire)
+	}
 	record := profilingRecord("pprof-gzip-base64", text(base64Text(wire)))
 	service := field(1, textField(1, "service.name"), field(2, textField(1, "hostile")))
 	return request(ctx, "http://"+p.listening(otlpHTTP)+logsPath, []string{"Content-Type", "application/x-protobuf"}, profilingLogs(service, record).plain())
+}
+
+// uploadOTLP is upload to what takes OTLP profiles only.
+func (p *process) uploadOTLP(ctx context.Context, wire []byte) (status, answer string) {
+	service := pcommon.NewMap()
+	service.PutStr("service.name", "hostile")
+	profiles, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(wire, pprof.Source{Resource: service})
+	if err != nil {
+		return err.Error(), ""
+	}
+	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(profiles)
+	if err != nil {
+		return err.Error(), ""
+	}
+	header := []string{"Content-Type", "application/x-protobuf", "Content-Encoding", "gzip"}
+	return request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, header, gzipped(text(string(message))))
 }
 
 // lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over.
@@ -57,6 +81,9 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 	var answers tally
 	status, answer := p.upload(ctx, wire)
 	answers.add("upload "+status, answer)
+	if status != "200" && status != "204" {
+		answers.fault("the upload is refused with %s, so there is no page to draw", status)
+	}
 	p.waitListed(ctx)
 	var viewers sync.WaitGroup
 	for i := range times {
@@ -65,8 +92,14 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 			defer cancel()
 			status, text := get(ctx, "http://"+p.listening(pages)+"/"+requests[i%len(requests)], "")
 			answers.add(status, text)
-			if status == noAnswer && patience == answerWithin {
-				answers.fault("no page within %s", patience)
+			switch status {
+			case "200", "422", "503":
+			case noAnswer:
+				if patience == answerWithin {
+					answers.fault("no page within %s", patience)
+				}
+			default:
+				answers.fault("a page is answered with %s: %.200s", status, text)
 			}
 		})
 	}
