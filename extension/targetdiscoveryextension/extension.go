@@ -202,8 +202,11 @@ func (d *targetDiscovery) update() {
 func (d *targetDiscovery) limit(all map[string]*discovery.Target, now *counts) map[string]*discovery.Target {
 	passed := make(map[string]*discovery.Target, min(len(all), d.cfg.MaxTargets))
 	for key, target := range d.passed {
-		if all[key] != nil {
+		if now := all[key]; now != nil {
 			passed[key] = target
+			if now.Position != target.Position {
+				passed[key] = now
+			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {

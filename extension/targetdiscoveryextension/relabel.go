@@ -36,7 +36,7 @@ var errDropped = errors.New("dropped")
 func (d *targetDiscovery) apply(of *targetgroup.Group) group {
 	made := group{targets: make(map[string]*discovery.Target, len(of.Targets))}
 	builder := labels.NewBuilder(labels.EmptyLabels())
-	for _, one := range of.Targets {
+	for i, one := range of.Targets {
 		target, err := d.target(builder, one, of.Labels)
 		switch {
 		case errors.Is(err, errDropped):
@@ -44,10 +44,18 @@ func (d *targetDiscovery) apply(of *targetgroup.Group) group {
 		case err != nil:
 			made.invalid = append(made.invalid, fmt.Errorf("target %.100q: %w", one[model.AddressLabel], err))
 		default:
-			made.targets[key(target)] = target
+			target.Position = i
+			addFirst(made.targets, key(target), target)
 		}
 	}
 	return made
+}
+
+// addFirst adds a target, unless an equal one is there that is not behind it. Equal targets may have different positions.
+func addFirst(all map[string]*discovery.Target, key string, target *discovery.Target) {
+	if other := all[key]; other == nil || target.Position < other.Position {
+		all[key] = target
+	}
 }
 
 // target applies the rules to one target. Its own labels override those of its group.

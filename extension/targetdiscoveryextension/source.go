@@ -6,7 +6,6 @@ package targetdiscoveryextension
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -129,7 +128,9 @@ func (s *source) collect(all map[string]*discovery.Target, into *counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.groups {
-		maps.Copy(all, one.targets)
+		for key, target := range one.targets {
+			addFirst(all, key, target)
+		}
 		into.dropped += one.dropped
 		into.invalid += len(one.invalid)
 		if into.firstInvalid == nil && len(one.invalid) > 0 {

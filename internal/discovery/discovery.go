@@ -22,6 +22,8 @@ type Target struct {
 	Address string
 	// Origin is the address as it was discovered.
 	Origin string
+	// Position is the place of the target in its group: for a pod, its containers have the order of its specification.
+	Position int
 	// PathPrefix is the path of the profiles.
 	PathPrefix string
 	// Interval is the time from one fetch to the next.

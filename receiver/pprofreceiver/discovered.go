@@ -4,6 +4,7 @@
 package pprofreceiver
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -24,7 +25,7 @@ type discoveredJobs struct {
 	unsubscribe []func()
 
 	mu sync.Mutex
-	// targets are the current targets of each extension, in the order of the option discovery.
+	// targets are the current targets of each extension, in the order of the option discovery, sorted by position.
 	targets [][]*discovery.Target
 	// possible has the jobs of each target. Some of them do not run: see choose.
 	possible map[*discovery.Target][]*discoveredJob
@@ -71,7 +72,7 @@ func (d *discoveredJobs) stop() {
 func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.targets[extension] = append([]*discovery.Target(nil), targets...)
+	d.targets[extension] = slices.SortedStableFunc(slices.Values(targets), byPosition)
 	wanted := d.choose()
 	for key, before := range d.running {
 		// A job whose settings are equal goes on: it keeps its counters and its place in the interval.
@@ -89,6 +90,10 @@ func (d *discoveredJobs) update(extension int, targets []*discovery.Target) {
 	}
 	d.running = wanted
 }
+
+// byPosition has the containers of a pod in the order of its specification. The first one is its program, by convention, the others
+// are sidecars. This order stays when a container is restarted.
+func byPosition(a, b *discovery.Target) int { return cmp.Compare(a.Position, b.Position) }
 
 // choose returns one job for each profile of each URL, so that the receiver fetches nothing twice. If several targets have the same
 // URL, it prefers the target that was discovered with that port, or else the first.
