@@ -9,6 +9,7 @@ import (
 	"hash"
 	"math"
 	"slices"
+	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -100,10 +101,21 @@ func (s *identities) function(i int32) identity {
 	})
 }
 
+// symbolFlags begins the names of the attributes of a mapping that say which symbols a profile has for it. A program decides that
+// for each profile: one new frame without a function can change it. They do not make it another mapping.
+const symbolFlags = "pprof.mapping.has_"
+
 func (s *identities) mapping(i int32) identity {
 	return remember(s.mappings, i, func() identity {
 		mapping := s.dictionary.MappingTable().At(int(i))
-		set := s.attributeSet(mapping.AttributeIndices())
+		own := pcommon.NewInt32Slice()
+		for _, index := range mapping.AttributeIndices().All() {
+			key := s.dictionary.AttributeTable().At(int(index)).KeyStrindex()
+			if !strings.HasPrefix(s.dictionary.StringTable().At(int(key)), symbolFlags) {
+				own.Append(index)
+			}
+		}
+		set := s.attributeSet(own)
 		return s.sum(func() {
 			s.writeString(mapping.FilenameStrindex())
 			s.writeNumber(mapping.MemoryStart())
