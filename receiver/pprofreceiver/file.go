@@ -40,6 +40,8 @@ type files struct {
 	// settling has the files that changed too recently to be read: their marks, and the time since when these are
 	// unchanged.
 	settling map[string]settlingFile
+	// missing has the files that were read and are gone together with their directory: since when.
+	missing map[string]time.Time
 	// unsaved counts the files that were read since the state was saved.
 	unsaved int
 }
@@ -57,7 +59,7 @@ func newFiles(set receiver.Settings, cfg *FileConfig, in *intake) (*files, error
 	c.format = in.pprofFormat(cfg.LegacyFormats, ", which file.legacy_formats: true allows")
 	return &files{
 		collector: c, cfg: cfg, id: set.ID, rounds: newRounds(), queue: newFileQueue(),
-		settling: map[string]settlingFile{},
+		settling: map[string]settlingFile{}, missing: map[string]time.Time{},
 	}, nil
 }
 
@@ -201,17 +203,19 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 // finish deletes or moves a file that was read, if configured. If that fails, the next rounds try again, also after a restart, until it
 // succeeds or the file changes.
 func (f *files) finish(path string, mark fileMark) error {
-	err := f.deleteOrMove(path, mark)
-	f.state.setUndone(path, err != nil)
-	return err
-}
-
-// deleteOrMove deletes or moves the version of a file that the next consumer has accepted, if configured. A version that has
-// replaced it in the meantime stays: the next round reads it.
-func (f *files) deleteOrMove(path string, mark fileMark) error {
 	if !f.cfg.DeleteAfterRead && f.cfg.MoveTo == "" {
 		return nil
 	}
+	err := f.deleteOrMove(path, mark)
+	if err != nil {
+		f.state.setUndone(path)
+	}
+	return err
+}
+
+// deleteOrMove deletes or moves the version of a file that the next consumer has accepted. A version that has replaced it in the
+// meantime stays: the next round reads it.
+func (f *files) deleteOrMove(path string, mark fileMark) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -221,10 +225,14 @@ func (f *files) deleteOrMove(path string, mark fileMark) error {
 	case markOf(info) != mark:
 		return nil
 	case f.cfg.DeleteAfterRead:
-		return os.Remove(path)
+		err = os.Remove(path)
 	default:
-		return moveTo(f.cfg.MoveTo, path)
+		err = moveTo(f.cfg.MoveTo, path)
 	}
+	if err == nil {
+		f.state.forget(path)
+	}
+	return err
 }
 
 // moveTo moves a file to a directory of the same file system. It never replaces a file.

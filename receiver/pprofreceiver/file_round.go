@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -54,9 +56,29 @@ func (f *files) list() ([]string, error) {
 	return paths, fmt.Errorf("cannot list all files: %w", err)
 }
 
+// forgetAfter is how long files are remembered that are gone together with all others of their directory: they are back when
+// its volume is mounted again.
+const forgetAfter = 24 * time.Hour
+
 // forget drops the state of files that no longer exist.
 func (f *files) forget(present map[string]bool) {
-	f.state.forget(present)
+	directories := map[string]bool{}
+	for path := range present {
+		directories[filepath.Dir(path)] = true
+		delete(f.missing, path)
+	}
+	now := time.Now()
+	for path := range f.state.read {
+		since, wasMissing := f.missing[path]
+		switch {
+		case present[path]:
+		case directories[filepath.Dir(path)], wasMissing && now.Sub(since) >= forgetAfter:
+			delete(f.missing, path)
+			f.state.forget(path)
+		case !wasMissing:
+			f.missing[path] = now
+		}
+	}
 	maps.DeleteFunc(f.settling, func(path string, _ settlingFile) bool { return !present[path] })
 }
 

@@ -84,22 +84,18 @@ func (s *fileState) remember(path string, mark fileMark) {
 
 func (s *fileState) isUndone(path string) bool { return s.read[path].Undone }
 
-// setUndone sets whether a file that was read is still to be deleted or moved.
-func (s *fileState) setUndone(path string, undone bool) {
-	if known := s.read[path]; known.Undone != undone {
-		known.Undone = undone
+// setUndone remembers that a file that was read is still to be deleted or moved.
+func (s *fileState) setUndone(path string) {
+	if known := s.read[path]; !known.Undone {
+		known.Undone = true
 		s.read[path], s.changed = known, true
 	}
 }
 
-// forget drops the files that no longer exist.
-func (s *fileState) forget(present map[string]bool) {
-	for path := range s.read {
-		if !present[path] {
-			delete(s.read, path)
-			s.changed = true
-		}
-	}
+// forget drops a file.
+func (s *fileState) forget(path string) {
+	delete(s.read, path)
+	s.changed = true
 }
 
 // save saves the state, if it has changed.

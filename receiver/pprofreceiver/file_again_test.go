@@ -1,0 +1,68 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+)
+
+// TestFileDirectoryAway: files whose directory was away for some rounds, or was an empty mount point, are not read again, also after
+// a restart meanwhile. After a day they are forgotten.
+func TestFileDirectoryAway(t *testing.T) {
+	directory, elsewhere := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
+	id := component.MustNewID("file_storage")
+	keeper := &storedMemory{values: map[string][]byte{}}
+	host := &watchingHost{extensions: map[component.ID]component.Component{id: keeper}}
+	start := func() *running { return runFiles(t, host, directory, func(cfg *FileConfig) { cfg.Storage = &id }) }
+	top := put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+	put(t, plain(t, cpuProfile(1)), directory, "a", "b", "y.pb.gz")
+	r := start()
+	require.Equal(t, 2, r.round(t))
+
+	require.NoError(t, os.Rename(directory, elsewhere))
+	require.Equal(t, 2, r.round(t))
+	require.NoError(t, os.Mkdir(directory, 0o750))
+	require.Equal(t, 2, r.round(t))
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	r = start()
+	require.Zero(t, r.round(t))
+	require.NoError(t, os.Remove(directory))
+	require.NoError(t, os.Rename(elsewhere, directory))
+	require.Zero(t, r.round(t), "they were read before")
+
+	require.NoError(t, os.RemoveAll(directory))
+	require.Zero(t, r.round(t))
+	f := r.receiver.sections[0].(*files)
+	require.Len(t, f.missing, 2)
+	f.missing[top] = f.missing[top].Add(-forgetAfter)
+	require.Zero(t, r.round(t))
+	assert.NotContains(t, f.state.read, top, "forgotten")
+	assert.Len(t, f.state.read, 1)
+	assert.Len(t, f.missing, 1)
+}
+
+// TestFileForgotten: the receiver forgets files that it has deleted or moved itself, also the last one of a directory.
+func TestFileForgotten(t *testing.T) {
+	done := t.TempDir()
+	for name, change := range map[string]func(*FileConfig){
+		"delete": func(cfg *FileConfig) { cfg.DeleteAfterRead = true },
+		"move":   func(cfg *FileConfig) { cfg.MoveTo = done },
+	} {
+		directory := t.TempDir()
+		r := runFiles(t, componenttest.NewNopHost(), directory, change)
+		put(t, plain(t, cpuProfile(1)), directory, "x.pb.gz")
+		require.Equal(t, 1, r.round(t), name)
+		require.Equal(t, 1, r.round(t), name)
+		f := r.receiver.sections[0].(*files)
+		assert.Empty(t, f.state.read, name)
+		assert.Empty(t, f.missing, name)
+	}
+}
