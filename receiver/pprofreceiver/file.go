@@ -94,11 +94,6 @@ func (f *files) Shutdown(ctx context.Context) error {
 	return errors.Join(f.state.save(ctx), f.state.close(ctx))
 }
 
-// isMoved reports whether a file is in the directory that files are moved to.
-func (f *files) isMoved(path string) bool {
-	return f.cfg.MoveTo != "" && filepath.Clean(filepath.Dir(path)) == filepath.Clean(f.cfg.MoveTo)
-}
-
 // process reads a file if it is new and complete.
 func (f *files) process(ctx context.Context, path string) error {
 	info, err := os.Stat(path)

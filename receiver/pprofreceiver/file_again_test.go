@@ -66,3 +66,31 @@ func TestFileForgotten(t *testing.T) {
 		assert.Empty(t, f.missing, name)
 	}
 }
+
+// TestFileMovedSpelling: moved files are not read again, however the pattern and move_to spell the directory.
+func TestFileMovedSpelling(t *testing.T) {
+	for name, spell := range map[string]func(directory, link string) (include, moveTo string){
+		"relative pattern":   func(directory, _ string) (string, string) { return "**/*", filepath.Join(directory, "done") },
+		"relative directory": func(directory, _ string) (string, string) { return filepath.Join(directory, "**", "*"), "done" },
+		"link in pattern": func(directory, link string) (string, string) {
+			return filepath.Join(link, "**", "*"), filepath.Join(directory, "done")
+		},
+		"link in directory": func(directory, link string) (string, string) {
+			return filepath.Join(directory, "**", "*"), filepath.Join(link, "done")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+			require.NoError(t, os.Symlink(directory, link))
+			t.Chdir(directory)
+			r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.Include, cfg.MoveTo = spell(directory, link) })
+			put(t, plain(t, cpuProfile(1)), directory, "a", "x.pb.gz")
+			for range 3 {
+				require.Equal(t, 1, r.round(t))
+			}
+			assert.Equal(t, []string{"x.pb.gz"}, names(t, filepath.Join(directory, "done")))
+			require.NoError(t, os.RemoveAll("done"))
+			require.Equal(t, 1, r.round(t), "without the directory")
+		})
+	}
+}

@@ -21,10 +21,11 @@ import (
 func (f *files) round(ctx context.Context) {
 	paths, unlisted := f.list()
 	present := make(map[string]bool, len(paths))
+	moved := newMovedFiles(f.cfg.MoveTo)
 	var failed error
 	stopped := false
 	for _, path := range paths {
-		if f.isMoved(path) {
+		if moved.have(path) {
 			continue
 		}
 		present[path] = true
