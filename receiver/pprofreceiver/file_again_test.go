@@ -4,14 +4,18 @@
 package pprofreceiver
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // TestFileDirectoryAway: files whose directory was away for some rounds, or was an empty mount point, are not read again, also after
@@ -93,4 +97,19 @@ func TestFileMovedSpelling(t *testing.T) {
 			require.Equal(t, 1, r.round(t), "without the directory")
 		})
 	}
+}
+
+// TestFileListedTwice: a file that the pattern lists several times is read once, also while it waits for its result.
+func TestFileListedTwice(t *testing.T) {
+	directory := t.TempDir()
+	put(t, plain(t, cpuProfile(1)), directory, "p", "p", "x.pb.gz")
+	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) {
+		cfg.Include = filepath.Join(directory, "**", "p", "**", "*.pb.gz")
+	})
+	r.sink.set(func(ctx context.Context) error {
+		waiting.Begin(ctx)
+		time.Sleep(20 * time.Millisecond) // time for the second one
+		return nil
+	})
+	assert.Equal(t, 1, r.round(t))
 }

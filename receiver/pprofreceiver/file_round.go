@@ -25,8 +25,8 @@ func (f *files) round(ctx context.Context) {
 	var failed error
 	stopped := false
 	for _, path := range paths {
-		if moved.have(path) {
-			continue
+		if present[path] || moved.have(path) {
+			continue // A pattern with two ** lists a file several times.
 		}
 		present[path] = true
 		f.queue.run(func() {
