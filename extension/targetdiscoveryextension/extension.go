@@ -217,8 +217,15 @@ func (d *targetDiscovery) limit(all map[string]*discovery.Target, now *counts) m
 			passed[key] = all[key]
 		}
 	}
-	now.overLimit = len(all) - len(passed)
+	now.overLimit += len(all) - len(passed)
 	return passed
+}
+
+// known returns the targets that were passed on, by key. The map does not change.
+func (d *targetDiscovery) known() map[string]*discovery.Target {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.passed
 }
 
 // logChanges logs changes of the targets that are left out.

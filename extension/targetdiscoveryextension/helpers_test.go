@@ -5,6 +5,7 @@ package targetdiscoveryextension
 
 import (
 	"context"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -163,7 +164,7 @@ func applied(tb testing.TB, text string, common model.LabelSet, own ...model.Lab
 	cfg := configOf(tb, text)
 	rules, err := cfg.rules()
 	require.NoError(tb, err)
-	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(&targetgroup.Group{Source: "x", Labels: common, Targets: own})
+	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(&targetgroup.Group{Source: "x", Labels: common, Targets: own}, math.MaxInt, nil)
 	for _, target := range made.targets {
 		targets = append(targets, target)
 	}

@@ -4,15 +4,13 @@
 package targetdiscoveryextension
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
@@ -22,31 +20,26 @@ import (
 	"github.com/otelpprof/otelpprof/internal/discovery"
 )
 
-// The limits of the attributes of a target. They are those of labels that clients send with their profiles.
-const (
-	maxAttributes     = 128
-	maxAttributeName  = 1 << 10
-	maxAttributeValue = 16 << 10
-)
-
 // errDropped says that the rules have dropped a target.
 var errDropped = errors.New("dropped")
 
-// apply makes targets of a group.
-func (d *targetDiscovery) apply(of *targetgroup.Group) group {
-	made := group{targets: make(map[string]*discovery.Target, len(of.Targets))}
+// apply makes targets of a group: as many as there is room for, and those that are known. The others are only counted.
+func (d *targetDiscovery) apply(of *targetgroup.Group, room int, known map[string]*discovery.Target) group {
+	made := group{targets: map[string]*discovery.Target{}}
 	builder := labels.NewBuilder(labels.EmptyLabels())
 	for i, one := range of.Targets {
 		target, err := d.target(builder, one, of.Labels)
-		switch {
-		case errors.Is(err, errDropped):
-			made.dropped++
-		case err != nil:
-			made.invalid = append(made.invalid, fmt.Errorf("target %.100q: %w", one[model.AddressLabel], err))
-		default:
-			target.Position = i
-			addFirst(made.targets, key(target), target)
+		if err != nil {
+			made.leaveOut(one, err)
+			continue
 		}
+		key := key(target)
+		if made.targets[key] == nil && known[key] == nil && len(made.targets) >= room {
+			made.overLimit++
+			continue
+		}
+		target.Position = i
+		addFirst(made.targets, key, target)
 	}
 	return made
 }
@@ -58,8 +51,23 @@ func addFirst(all map[string]*discovery.Target, key string, target *discovery.Ta
 	}
 }
 
+// leaveOut counts a target that is left out.
+func (g *group) leaveOut(target model.LabelSet, err error) {
+	if errors.Is(err, errDropped) {
+		g.dropped++
+		return
+	}
+	g.invalid++
+	if g.firstInvalid == nil {
+		g.firstInvalid = fmt.Errorf("target %.100q: %w", target[model.AddressLabel], err)
+	}
+}
+
 // target applies the rules to one target. Its own labels override those of its group.
 func (d *targetDiscovery) target(builder *labels.Builder, own, common model.LabelSet) (*discovery.Target, error) {
+	if err := checkLabels(len(own) + len(common)); err != nil {
+		return nil, err
+	}
 	builder.Reset(labels.EmptyLabels())
 	builder.Set(model.SchemeLabel, "http")
 	for name, value := range common {
@@ -83,6 +91,9 @@ func (d *targetDiscovery) target(builder *labels.Builder, own, common model.Labe
 		readDuration(builder, model.ScrapeIntervalLabel, &target.Interval), readDuration(builder, model.ScrapeTimeoutLabel, &target.Timeout),
 		readProfiles(builder, target),
 	)
+	if err == nil {
+		err = checkText(target)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,60 +111,6 @@ func bracketed(address string) string {
 	return address
 }
 
-func checkPort(port string) error {
-	if port == "" {
-		return nil
-	}
-	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
-		return fmt.Errorf("the port must be 1 to 65535, is %.100q", port)
-	}
-	return nil
-}
-
-func checkAddress(address string) error {
-	if address == "" {
-		return errors.New("it has no __address__")
-	}
-	parsed, err := url.Parse("http://" + address)
-	if err != nil || parsed.Host != address {
-		return fmt.Errorf("__address__ must be a host and port, is %.100q", address)
-	}
-	return nil
-}
-
-func checkScheme(scheme string) error {
-	if scheme != "http" && scheme != "https" {
-		return fmt.Errorf("the scheme must be http or https, is %.100q", scheme)
-	}
-	return nil
-}
-
-func checkAttributes(attributes map[string]string) error {
-	if len(attributes) > maxAttributes {
-		return fmt.Errorf("it has %d labels, the limit is %d", len(attributes), maxAttributes)
-	}
-	for name, value := range attributes {
-		if len(name) > maxAttributeName || len(value) > maxAttributeValue {
-			return fmt.Errorf("the label %.64q has %d bytes in its name and %d in its value, the limits are %d and %d",
-				name, len(name), len(value), maxAttributeName, maxAttributeValue)
-		}
-	}
-	return nil
-}
-
-func readDuration(builder *labels.Builder, name string, into *time.Duration) error {
-	text := builder.Get(name)
-	if text == "" {
-		return nil
-	}
-	duration, err := model.ParseDuration(text)
-	if err != nil || duration == 0 {
-		return fmt.Errorf("%s must be a duration above 0, is %.100q", name, text)
-	}
-	*into = time.Duration(duration)
-	return nil
-}
-
 // portNames are the labels with the name of the port of a target.
 var portNames = []string{
 	"__meta_kubernetes_pod_container_port_name", "__meta_kubernetes_endpointslice_port_name",
@@ -169,7 +126,7 @@ func hasPortName(builder *labels.Builder, name string) bool {
 func readProfiles(builder *labels.Builder, target *discovery.Target) error {
 	profiles := map[string]discovery.Profile{}
 	wanted := map[string]bool{}
-	var errs []error
+	var invalid error // the first alone: there can be thousands
 	builder.Range(func(l labels.Label) {
 		if param, isParam := strings.CutPrefix(l.Name, model.ParamLabelPrefix); isParam {
 			if target.Params == nil {
@@ -190,10 +147,10 @@ func readProfiles(builder *labels.Builder, target *discovery.Target) error {
 		case "path":
 			profile.Path = l.Value
 		case "scheme":
-			errs = append(errs, checkScheme(l.Value))
+			invalid = cmp.Or(invalid, checkScheme(l.Value))
 			profile.Scheme = l.Value
 		case "port":
-			errs = append(errs, checkPort(l.Value))
+			invalid = cmp.Or(invalid, checkPort(l.Value))
 			profile.Port = l.Value
 		case "port_name":
 			profile.Skip = !hasPortName(builder, l.Value)
@@ -209,7 +166,7 @@ func readProfiles(builder *labels.Builder, target *discovery.Target) error {
 	if len(profiles) > 0 {
 		target.Profiles = profiles
 	}
-	return errors.Join(errs...)
+	return invalid
 }
 
 // profileSetting splits __profile_<name>_<setting>__. Other labels have no name.
@@ -225,28 +182,4 @@ func profileSetting(label string) (name, setting string) {
 		}
 	}
 	return "", ""
-}
-
-// key is the same for targets that are equal.
-func key(target *discovery.Target) string {
-	var text strings.Builder
-	write := func(values ...string) {
-		for _, value := range values {
-			text.WriteString(strconv.Itoa(len(value)))
-			text.WriteByte(':')
-			text.WriteString(value)
-		}
-	}
-	write(target.Address, target.Origin, target.Scheme, target.PathPrefix, target.Interval.String(), target.Timeout.String(), strconv.FormatBool(target.Listed))
-	for _, values := range []map[string]string{target.Params, target.Attributes} {
-		write(strconv.Itoa(len(values)))
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			write(name, values[name])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(target.Profiles)) {
-		profile := target.Profiles[name]
-		write(name, strconv.FormatBool(profile.Skip), profile.Scheme, profile.Port, profile.Path)
-	}
-	return text.String()
 }

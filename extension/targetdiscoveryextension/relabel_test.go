@@ -71,7 +71,7 @@ func TestAlloyAnnotations(t *testing.T) {
 			annotations = append(annotations, prefix+test.annotations[i], test.annotations[i+1])
 		}
 		targets, made := applied(t, shipped(t), nil, pod("10.0.0.1:6060", test.portName, annotations...))
-		require.Empty(t, made.invalid, name)
+		require.NoError(t, made.firstInvalid, name)
 		if test.want == nil {
 			assert.Empty(t, targets, name)
 			assert.Equal(t, 1, made.dropped, name)
@@ -210,15 +210,15 @@ func TestInvalidTargets(t *testing.T) {
 	} {
 		targets, made := applied(t, "file_sd_configs: [{files: [x.json]}]", nil, labels)
 		assert.Empty(t, targets, want)
-		require.Len(t, made.invalid, 1, want)
-		assert.ErrorContains(t, made.invalid[0], want)
+		assert.Equal(t, 1, made.invalid, want)
+		assert.ErrorContains(t, made.firstInvalid, want)
 	}
 	many := model.LabelSet{"__address__": "a:1"}
 	for i := range maxAttributes + 1 {
 		many[model.LabelName(fmt.Sprintf("label_%d", i))] = "x"
 	}
 	_, made := applied(t, "file_sd_configs: [{files: [x.json]}]", nil, many)
-	assert.ErrorContains(t, made.invalid[0], "it has 129 labels, the limit is 128")
+	assert.ErrorContains(t, made.firstInvalid, "it has 129 labels, the limit is 128")
 }
 
 // TestShards: of three replicas each has its part of the pods, none is in two, and all are somewhere.

@@ -4,8 +4,10 @@
 package targetdiscoveryextension
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -31,13 +33,17 @@ type source struct {
 	mu sync.Mutex
 	// groups are the last known targets of each group.
 	groups map[string]group
+	// held is the number of targets of all groups.
+	held int
+	// firstInvalid is the reason for the first invalid target of the last change that had one.
+	firstInvalid error
 }
 
 // group is what the rules made of a group of targets.
 type group struct {
-	targets map[string]*discovery.Target
-	dropped int
-	invalid []error
+	targets                     map[string]*discovery.Target
+	dropped, invalid, overLimit int
+	firstInvalid                error
 }
 
 func newSource(owner *targetDiscovery, one mechanism) *source {
@@ -93,6 +99,9 @@ func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group
 
 // set replaces groups. Those without targets are removed.
 func (s *source) set(changed []*targetgroup.Group) {
+	known := s.owner.known()
+	room := s.room(changed)
+	var firstInvalid error
 	for _, one := range changed {
 		if one == nil {
 			continue
@@ -100,14 +109,44 @@ func (s *source) set(changed []*targetgroup.Group) {
 		if path, isFile := s.path(one); isFile {
 			s.health.works(path)
 		}
-		made := s.owner.apply(one)
-		s.mu.Lock()
-		if len(one.Targets) == 0 {
-			delete(s.groups, one.Source)
-		} else {
-			s.groups[one.Source] = made
+		made := s.owner.apply(one, room, known)
+		room -= len(made.targets)
+		firstInvalid = cmp.Or(firstInvalid, made.firstInvalid)
+		made.firstInvalid = nil // the source has one, since there can be millions of groups
+		s.replace(one, made)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.firstInvalid = cmp.Or(firstInvalid, s.firstInvalid)
+}
+
+// room returns how many targets the changed groups may have: what the other groups leave of twice max_targets. The double is for
+// targets that two sources discover. What is left out comes with the next refresh. Kubernetes has none: it sends each object
+// once, and client-go has it in memory anyway.
+func (s *source) room(changed []*targetgroup.Group) int {
+	if _, watches := s.config.(*kubernetes.SDConfig); watches {
+		return math.MaxInt
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	room := 2*s.owner.cfg.MaxTargets - s.held
+	for _, one := range changed {
+		if one != nil {
+			room += len(s.groups[one.Source].targets)
 		}
-		s.mu.Unlock()
+	}
+	return room
+}
+
+// replace sets what was made of a group.
+func (s *source) replace(of *targetgroup.Group, made group) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held += len(made.targets) - len(s.groups[of.Source].targets)
+	if len(of.Targets) == 0 {
+		delete(s.groups, of.Source)
+	} else {
+		s.groups[of.Source] = made
 	}
 }
 
@@ -132,9 +171,10 @@ func (s *source) collect(all map[string]*discovery.Target, into *counts) {
 			addFirst(all, key, target)
 		}
 		into.dropped += one.dropped
-		into.invalid += len(one.invalid)
-		if into.firstInvalid == nil && len(one.invalid) > 0 {
-			into.firstInvalid = one.invalid[0]
+		into.invalid += one.invalid
+		into.overLimit += one.overLimit
+		if one.invalid > 0 {
+			into.firstInvalid = cmp.Or(into.firstInvalid, s.firstInvalid)
 		}
 	}
 }
