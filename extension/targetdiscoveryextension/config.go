@@ -58,8 +58,18 @@ func createDefaultConfig() component.Config {
 	return &Config{MaxTargets: defaultMaxTargets, MaxResponseSize: defaultMaxResponseSize}
 }
 
-// Unmarshal reads the configuration. An unknown key is an error.
-func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, cfg) }
+// Unmarshal reads the configuration. An unknown key is an error. It makes the secrets opaque.
+func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := configcheck.Unmarshal(conf, cfg); err != nil {
+		return err
+	}
+	for _, entries := range [][]map[string]any{cfg.HTTPSDConfigs, cfg.FileSDConfigs, cfg.DNSSDConfigs, cfg.KubernetesSDConfigs} {
+		for i, entry := range entries {
+			entries[i], _ = hidden(entry, false).(map[string]any)
+		}
+	}
+	return nil
+}
 
 // Validate checks the options, and the entries as Prometheus does.
 func (cfg *Config) Validate() error {
@@ -120,7 +130,7 @@ func (cfg *Config) rules() ([]*relabel.Config, error) {
 
 // decode reads an entry as Prometheus reads its own configuration.
 func decode(entry map[string]any, into any) error {
-	text, err := yaml.Marshal(entry)
+	text, err := yaml.Marshal(revealed(entry))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ import (
 // secretive matches the keys under which a configuration may hold a secret.
 var secretive = regexp.MustCompile(`^(headers|.*(password|secret|token|credentials|_pem))$`)
 
-// TestSecretFields: whatever in our configurations is named like a secret is of a type that does not print itself.
+// TestSecretFields: whatever in our configurations is named like a secret is of a type that does not print itself. The extension
+// target_discovery is a module of its own, with the test TestSecretKeys.
 func TestSecretFields(t *testing.T) {
 	opaque := map[reflect.Type]bool{
 		reflect.TypeFor[configopaque.String](): true, reflect.TypeFor[configopaque.MapList](): true,
@@ -91,6 +92,12 @@ exporters:
 extensions:
   bearertokenauth: {token: "${env:TOKEN}"}
   basicauth: {client_auth: {username: user, password: s3cret-7}}
+  target_discovery:
+    http_sd_configs:
+      - {url: "http://localhost:1", basic_auth: {username: user, password: "${env:TOKEN}"}, http_headers: {X-Key: {secrets: [s3cret-9]}}}
+      - {url: "http://localhost:1", bearer_token: s3cret-10, tls_config: {key: s3cret-11, cert: x}}
+    kubernetes_sd_configs:
+      - {role: pod, api_server: "http://localhost:1", oauth2: {client_id: x, client_secret: s3cret-12, token_url: "http://localhost:1"}}
 service:
   extensions: [bearertokenauth, basicauth]
   pipelines:
@@ -101,6 +108,7 @@ service:
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
 	assert.NotContains(t, string(output), "s3cret")
-	// A header each, the two parts of the certificate, the password and the token: they are there, but not shown.
-	assert.Equal(t, 8, strings.Count(string(output), "[REDACTED]"), string(output))
+	// A header each, the two parts of the certificate, the password and the token, and those of Prometheus' clients: they are
+	// there, but not shown.
+	assert.Equal(t, 13, strings.Count(string(output), "[REDACTED]"), string(output))
 }
