@@ -25,6 +25,12 @@ const (
 	maxText = 64 << 10
 	// maxLabels is the limit of the labels before the rules, which take time with the square of their number.
 	maxLabels = 4096
+	// minInterval protects the targets: some profiles stop the whole program for a moment.
+	minInterval = time.Second
+	maxInterval = 365 * 24 * time.Hour
+	minTimeout  = time.Millisecond
+	// maxTimeout is how long a target that does not answer can hold a connection and memory.
+	maxTimeout = time.Hour
 )
 
 func checkPort(port string) error {
@@ -97,14 +103,14 @@ func checkText(target *discovery.Target) error {
 	return nil
 }
 
-func readDuration(builder *labels.Builder, name string, into *time.Duration) error {
+func readDuration(builder *labels.Builder, name string, lowest, highest time.Duration, into *time.Duration) error {
 	text := builder.Get(name)
 	if text == "" {
 		return nil
 	}
 	duration, err := model.ParseDuration(text)
-	if err != nil || duration == 0 {
-		return fmt.Errorf("%s must be a duration above 0, is %.100q", name, text)
+	if err != nil || time.Duration(duration) < lowest || time.Duration(duration) > highest {
+		return fmt.Errorf("%s must be a duration from %s to %s, is %.100q", name, model.Duration(lowest), model.Duration(highest), text)
 	}
 	*into = time.Duration(duration)
 	return nil

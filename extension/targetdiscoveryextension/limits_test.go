@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
@@ -36,6 +37,44 @@ func sharedLabels(name string, count, size int) model.LabelSet {
 		set[model.LabelName(fmt.Sprintf(name, i))] = model.LabelValue(strings.Repeat("x", size))
 	}
 	return set
+}
+
+// TestInvalidTargets are left out, each with a reason.
+func TestInvalidTargets(t *testing.T) {
+	t.Parallel()
+	for want, labels := range map[string]model.LabelSet{
+		"it has no __address__":                 {"a": "b"},
+		"__address__ must be a host and port":   {"__address__": "a:1/path"},
+		"the scheme must be http or https":      {"__address__": "a:1", "__scheme__": "ftp"},
+		"__scrape_interval__ must be":           {"__address__": "a:1", "__scrape_interval__": "0s"},
+		"__scrape_timeout__ must be":            {"__address__": "a:1", "__scrape_timeout__": "soon"},
+		`duration from 1s to 1y, is "999ms"`:    {"__address__": "a:1", "__scrape_interval__": "999ms"},
+		`duration from 1ms to 1h, is "3601s"`:   {"__address__": "a:1", "__scrape_timeout__": "3601s"},
+		`the port must be 1 to 65535, is "x"`:   {"__address__": "a:1", "__profile_cpu_port__": "x"},
+		`the port must be 1 to 65535, is "0"`:   {"__address__": "a:1", "__profile_port__": "0"},
+		`http or https, is "gopher"`:            {"__address__": "a:1", "__profile_cpu_scheme__": "gopher"},
+		"has 1 bytes in its name and 16385 in ": {"__address__": "a:1", "b": model.LabelValue(strings.Repeat("x", maxAttributeValue+1))},
+	} {
+		targets, made := applied(t, someFiles, nil, labels)
+		assert.Empty(t, targets, want)
+		assert.Equal(t, 1, made.invalid, want)
+		assert.ErrorContains(t, made.firstInvalid, want)
+	}
+	many := model.LabelSet{"__address__": "a:1"}
+	for i := range maxAttributes + 1 {
+		many[model.LabelName(fmt.Sprintf("label_%d", i))] = "x"
+	}
+	_, made := applied(t, someFiles, nil, many)
+	assert.ErrorContains(t, made.firstInvalid, "it has 129 labels, the limit is 128")
+}
+
+// TestDurations: those at the limits are valid.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	targets, _ := applied(t, someFiles, nil,
+		model.LabelSet{"__address__": "a:1", "__scrape_interval__": "1s", "__scrape_timeout__": "1h"})
+	require.Len(t, targets, 1)
+	assert.Equal(t, []time.Duration{time.Second, time.Hour}, []time.Duration{targets[0].Interval, targets[0].Timeout})
 }
 
 // TestMemoryOfGroups: the targets of a group share the texts of its labels, also in their keys, and only the first error is kept.

@@ -88,7 +88,8 @@ func (d *targetDiscovery) target(builder *labels.Builder, own, common model.Labe
 	}
 	err := errors.Join(
 		checkAddress(target.Address), checkPort(port), checkScheme(target.Scheme), checkAttributes(target.Attributes),
-		readDuration(builder, model.ScrapeIntervalLabel, &target.Interval), readDuration(builder, model.ScrapeTimeoutLabel, &target.Timeout),
+		readDuration(builder, model.ScrapeIntervalLabel, minInterval, maxInterval, &target.Interval),
+		readDuration(builder, model.ScrapeTimeoutLabel, minTimeout, maxTimeout, &target.Timeout),
 		readProfiles(builder, target),
 	)
 	if err == nil {

@@ -194,33 +194,6 @@ func TestServiceName(t *testing.T) {
 	assert.Equal(t, map[string]string{"service.instance.id": "i"}, targets[0].Attributes)
 }
 
-// TestInvalidTargets are left out, each with a reason.
-func TestInvalidTargets(t *testing.T) {
-	t.Parallel()
-	for want, labels := range map[string]model.LabelSet{
-		"it has no __address__":                 {"a": "b"},
-		"__address__ must be a host and port":   {"__address__": "a:1/path"},
-		"the scheme must be http or https":      {"__address__": "a:1", "__scheme__": "ftp"},
-		"__scrape_interval__ must be":           {"__address__": "a:1", "__scrape_interval__": "0s"},
-		"__scrape_timeout__ must be":            {"__address__": "a:1", "__scrape_timeout__": "soon"},
-		`the port must be 1 to 65535, is "x"`:   {"__address__": "a:1", "__profile_cpu_port__": "x"},
-		`the port must be 1 to 65535, is "0"`:   {"__address__": "a:1", "__profile_port__": "0"},
-		`http or https, is "gopher"`:            {"__address__": "a:1", "__profile_cpu_scheme__": "gopher"},
-		"has 1 bytes in its name and 16385 in ": {"__address__": "a:1", "b": model.LabelValue(strings.Repeat("x", maxAttributeValue+1))},
-	} {
-		targets, made := applied(t, "file_sd_configs: [{files: [x.json]}]", nil, labels)
-		assert.Empty(t, targets, want)
-		assert.Equal(t, 1, made.invalid, want)
-		assert.ErrorContains(t, made.firstInvalid, want)
-	}
-	many := model.LabelSet{"__address__": "a:1"}
-	for i := range maxAttributes + 1 {
-		many[model.LabelName(fmt.Sprintf("label_%d", i))] = "x"
-	}
-	_, made := applied(t, "file_sd_configs: [{files: [x.json]}]", nil, many)
-	assert.ErrorContains(t, made.firstInvalid, "it has 129 labels, the limit is 128")
-}
-
 // TestShards: of three replicas each has its part of the pods, none is in two, and all are somewhere.
 func TestShards(t *testing.T) {
 	t.Parallel()
