@@ -46,7 +46,10 @@ func (c *Client) Close() {
 
 var innermostID = component.NewIDWithName(component.MustNewType("otelpprof"), "innermost transport")
 
-// innermost is a middleware that notes the transport with the connections, and changes nothing.
+// maxHeader is the largest header of a response. The standard library reads 10 MiB, and no memory budget counts it.
+const maxHeader = 64 << 10
+
+// innermost is a middleware that notes the transport with the connections, and limits the headers of its responses.
 type innermost struct{ transport *http.RoundTripper }
 
 var _ extensionmiddleware.HTTPClient = (*innermost)(nil)
@@ -59,6 +62,9 @@ func (*innermost) Shutdown(context.Context) error { return nil }
 func (i *innermost) GetHTTPRoundTripper(context.Context) (extensionmiddleware.WrapHTTPRoundTripperFunc, error) {
 	return func(_ context.Context, transport http.RoundTripper) (http.RoundTripper, error) {
 		*i.transport = transport
+		if connections, ok := transport.(*http.Transport); ok {
+			connections.MaxResponseHeaderBytes = maxHeader
+		}
 		return transport, nil
 	}, nil
 }

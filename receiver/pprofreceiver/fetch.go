@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/printable"
 )
 
 const (
@@ -27,6 +28,8 @@ const (
 	fetchTimeout = 30 * time.Second
 	// maxQuoted is how much of a text an error quotes that is no profile.
 	maxQuoted = 200
+	// maxType is how much of a Content-Type an error has.
+	maxType = 100
 )
 
 // fetcher fetches profiles over HTTP.
@@ -77,7 +80,8 @@ func checkContent(contentType string, body []byte) error {
 	if !inflate.Plain(body) || !isPage && !strings.HasPrefix(mediaType, "text/") {
 		return nil
 	}
-	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)", mediaType, quote(body))
+	return failFetch(outcomeBadAnswer, "it is %s, not a profile%s (a parameter debug makes Go answer with text)",
+		printable.Line(mediaType, maxType), quote(body))
 }
 
 // quote returns the first line of an answer for an error, or "" if it is not text.

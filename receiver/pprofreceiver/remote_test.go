@@ -135,6 +135,18 @@ func TestRemoteFailures(t *testing.T) {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			_, _ = io.WriteString(w, "\n <!DOCTYPE html><html><body>login</body></html>")
 		}},
+		"long type": {outcome: "bad_answer", says: "it is text/aaa", respond: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/"+strings.Repeat("a", 50_000))
+			_, _ = io.WriteString(w, "x")
+		}},
+		"strange type": {outcome: "bad_answer", says: "it is text/ b=aaa", respond: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/ b="+strings.Repeat("a", 50_000))
+			_, _ = io.WriteString(w, "x")
+		}},
+		"large header": {outcome: "unreachable", says: "server response headers exceeded 65536 bytes", respond: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Some", strings.Repeat("a", 100_000))
+			serve(gz(t, plain(t, cpuProfile(1))))(w, nil)
+		}},
 		"empty":   {outcome: "bad_answer", says: "empty", respond: func(http.ResponseWriter, *http.Request) {}},
 		"garbage": {outcome: "malformed", says: "malformed", respond: serve([]byte("\x00\x01\x02"))},
 		"large":   {outcome: "too_large", says: "max_response_size, 10000 bytes", respond: serve(make([]byte, 10_001))},
