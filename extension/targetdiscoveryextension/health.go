@@ -146,7 +146,7 @@ func (h *health) watched(ctx context.Context, failures int) {
 	h.counted(ctx, more)
 	if repeated {
 		h.fails("", errors.New("requests to the API of Kubernetes fail, the log of client-go has the reason: "+
-			"the service account needs the verbs get, list and watch for the resources of the role"))
+			"the service account needs the verbs list and watch for the resources of the role and of attach_metadata"))
 	}
 }
 
