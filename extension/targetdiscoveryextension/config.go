@@ -58,17 +58,22 @@ func createDefaultConfig() component.Config {
 	return &Config{MaxTargets: defaultMaxTargets, MaxResponseSize: defaultMaxResponseSize}
 }
 
-// Unmarshal reads the configuration. An unknown key is an error. It makes the secrets opaque.
+// Unmarshal reads the configuration. An unknown key is an error, and so is a secret that is no text. It makes the secrets opaque.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 	if err := configcheck.Unmarshal(conf, cfg); err != nil {
 		return err
 	}
-	for _, entries := range [][]map[string]any{cfg.HTTPSDConfigs, cfg.FileSDConfigs, cfg.DNSSDConfigs, cfg.KubernetesSDConfigs} {
+	var errs []error
+	for option, entries := range map[string][]map[string]any{
+		"http_sd_configs": cfg.HTTPSDConfigs, "file_sd_configs": cfg.FileSDConfigs,
+		"dns_sd_configs": cfg.DNSSDConfigs, "kubernetes_sd_configs": cfg.KubernetesSDConfigs,
+	} {
 		for i, entry := range entries {
+			errs = append(errs, checkSecrets(entry, false, fmt.Sprintf("%s[%d]", option, i)))
 			entries[i], _ = hidden(entry, false).(map[string]any)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Validate checks the options, and the entries as Prometheus does.
