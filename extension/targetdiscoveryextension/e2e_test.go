@@ -111,8 +111,9 @@ func TestFiles(t *testing.T) {
 	eventually(t, func() bool { return r.host.err() != nil })
 	assert.ErrorContains(t, r.host.err(), "file_sd_configs[0]: "+file+": error reading file: yaml")
 	assert.Len(t, r.addresses(), 2, "the last known targets stay")
-	eventually(t, func() bool { return r.count("failures", "file") > 1 })
-	assert.Equal(t, 1, r.logs.FilterMessage("Cannot discover targets, the last known ones stay").Len(), "logged once")
+	eventually(t, func() bool { return r.count("failures", "file") > 4 })
+	// Targets that were read before the failure can arrive after it, so that it ends and begins again.
+	assert.LessOrEqual(t, r.logs.FilterMessage("Cannot discover targets, the last known ones stay").Len(), 2, "not logged each time")
 
 	write(fmt.Sprintf("- targets: [%q]\n  labels: {service.name: other}\n", other.address()))
 	r.wait(t, other.address())
