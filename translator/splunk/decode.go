@@ -60,9 +60,10 @@ func (d *Decoder) DecodeReserving(
 func (t *decoding) decode(logs plog.Logs) {
 	for i, resource := range logs.ResourceLogs().All() {
 		t.resource = nil
+		ofProfiling := isProfilingResource(resource)
 		for j, scope := range resource.ScopeLogs().All() {
 			t.scope = nil
-			whole := isProfilingScope(resource.Resource().Attributes(), scope.Scope())
+			whole := isProfilingScope(ofProfiling, scope.Scope())
 			for k, log := range scope.LogRecords().All() {
 				if !whole && !isProfilingRecord(log) {
 					t.result.OtherRecords++

@@ -9,10 +9,15 @@ import (
 )
 
 // isProfilingScope reports whether all records of a scope are profiling records: by its name, or by the source type of
-// the scope or resource. Components on the way can remove one of these.
-func isProfilingScope(resource pcommon.Map, scope pcommon.InstrumentationScope) bool {
-	return scope.Name() == profilingScope || hasSourceType(scope.Attributes(), attributeSourceType) ||
-		hasSourceType(resource, attributeSourceType)
+// the scope or resource. Components on the way can remove one of these. ofProfiling is the result of isProfilingResource.
+func isProfilingScope(ofProfiling bool, scope pcommon.InstrumentationScope) bool {
+	return ofProfiling || scope.Name() == profilingScope || hasSourceType(scope.Attributes(), attributeSourceType)
+}
+
+// isProfilingResource reports whether all records of a resource are profiling records. Call it once for each resource, not for each
+// of its scopes: there can be many attributes and many scopes.
+func isProfilingResource(resource plog.ResourceLogs) bool {
+	return hasSourceType(resource.Resource().Attributes(), attributeSourceType)
 }
 
 // isProfilingRecord reports whether the attributes of a record identify it as a profiling record.
@@ -29,8 +34,9 @@ func hasSourceType(attributes pcommon.Map, key string) bool {
 // HasProfiling reports whether logs contain a profiling record.
 func HasProfiling(logs plog.Logs) bool {
 	for _, resource := range logs.ResourceLogs().All() {
+		ofProfiling := isProfilingResource(resource)
 		for _, scope := range resource.ScopeLogs().All() {
-			if scope.LogRecords().Len() > 0 && isProfilingScope(resource.Resource().Attributes(), scope.Scope()) {
+			if scope.LogRecords().Len() > 0 && isProfilingScope(ofProfiling, scope.Scope()) {
 				return true
 			}
 			for _, record := range scope.LogRecords().All() {
@@ -47,10 +53,10 @@ func HasProfiling(logs plog.Logs) bool {
 // number. The other records keep their order. Scopes and resources that become empty are removed.
 func RemoveProfiling(logs plog.Logs) (removed int) {
 	logs.ResourceLogs().RemoveIf(func(resource plog.ResourceLogs) bool {
-		before := removed
+		before, ofProfiling := removed, isProfilingResource(resource)
 		scopes := resource.ScopeLogs()
 		scopes.RemoveIf(func(scope plog.ScopeLogs) bool {
-			n := removeFromScope(resource.Resource().Attributes(), scope)
+			n := removeFromScope(ofProfiling, scope)
 			removed += n
 			return n > 0 && scope.LogRecords().Len() == 0
 		})
@@ -59,9 +65,9 @@ func RemoveProfiling(logs plog.Logs) (removed int) {
 	return removed
 }
 
-func removeFromScope(resource pcommon.Map, scope plog.ScopeLogs) (removed int) {
+func removeFromScope(ofProfiling bool, scope plog.ScopeLogs) (removed int) {
 	records, before := scope.LogRecords(), scope.LogRecords().Len()
-	whole := isProfilingScope(resource, scope.Scope())
+	whole := isProfilingScope(ofProfiling, scope.Scope())
 	records.RemoveIf(func(record plog.LogRecord) bool { return whole || isProfilingRecord(record) })
 	return before - records.Len()
 }

@@ -1,0 +1,54 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package splunk
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+// A small request must not occupy a CPU for long: these requests take milliseconds. When the cost was the product of two sizes of the
+// request, they took far longer than slow.
+const slow = 5 * time.Second
+
+func assertFast(t *testing.T, what string, do func()) {
+	t.Helper()
+	start := time.Now()
+	do()
+	assert.Less(t, time.Since(start), slow, what)
+}
+
+// addWide adds n attributes. Map.Put would look for each of them.
+func addWide(t *testing.T, attributes pcommon.Map, n int) {
+	t.Helper()
+	pairs := attributes.AsRaw()
+	for i := range n {
+		pairs[fmt.Sprint("key ", i)] = int64(i)
+	}
+	require.NoError(t, attributes.FromRaw(pairs))
+}
+
+// TestManyScopesOfOneWideResource: the attributes of a resource are not searched for each of its scopes, also in requests without a
+// profiling record.
+func TestManyScopesOfOneWideResource(t *testing.T) {
+	const n = 100_000
+	logs := plog.NewLogs()
+	resource := logs.ResourceLogs().AppendEmpty()
+	addWide(t, resource.Resource().Attributes(), n)
+	for range n {
+		resource.ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("ordinary")
+	}
+	assertFast(t, "Decode", func() {
+		_, result := mustDecode(t, logs, Options{})
+		assert.Equal(t, n, result.OtherRecords)
+	})
+	assertFast(t, "HasProfiling", func() { assert.False(t, HasProfiling(logs)) })
+	assertFast(t, "RemoveProfiling", func() { assert.Zero(t, RemoveProfiling(logs)) })
+}
