@@ -16,6 +16,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/entities"
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
 // resourceEntry is a resource of the request and its resource in the result. Equal resources share one entry.
@@ -29,6 +30,8 @@ type resourceEntry struct {
 	frameTypeName string
 	frameType     int32
 	target        pprofile.ResourceProfiles
+	// hash is the beginning of all profile ids of the resource, made on first use.
+	hash profileid.Hash
 	// made is true after the target is made, reserved after its memory is reserved.
 	made, reserved bool
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
 
 // A small request must not occupy a CPU for long: these requests take milliseconds. When the cost was the product of two sizes of the
@@ -51,4 +53,39 @@ func TestManyScopesOfOneWideResource(t *testing.T) {
 	})
 	assertFast(t, "HasProfiling", func() { assert.False(t, HasProfiling(logs)) })
 	assertFast(t, "RemoveProfiling", func() { assert.Zero(t, RemoveProfiling(logs)) })
+}
+
+// TestManyRecordsOfOneWideResource: the attributes of a resource are hashed once for all ids.
+func TestManyRecordsOfOneWideResource(t *testing.T) {
+	const attributes, records = 20_000, 1_000
+	emptySample := []byte{2<<3 | 2, 0, 6<<3 | 2, 0}
+	pprofs, texts := newRequest("java"), newRequest("java")
+	for i := range records {
+		pprofs.add("").Body().SetEmptyBytes().FromRaw(emptySample)
+		texts.addText(oneFrame, "source.event.period", i+1)
+	}
+	for name, r := range map[string]request{"pprofs": pprofs, "texts": texts} {
+		addWide(t, r.logs.ResourceLogs().At(0).Resource().Attributes(), attributes)
+		assertFast(t, name, func() {
+			pd, _ := mustDecode(t, r.logs, Options{})
+			assert.Len(t, profilesOf(pd), records)
+		})
+	}
+}
+
+// TestIDIsOfResourceAndBody: each record of a resource has the id that it has alone.
+func TestIDIsOfResourceAndBody(t *testing.T) {
+	r := newRequest("nodejs")
+	bodies := []string{onePayload().body(t), interleaved().body(t), onePayload(num("a", 1)).body(t)}
+	for _, body := range bodies {
+		r.addPprof(body)
+	}
+	pd, _ := mustDecode(t, r.logs, Options{})
+	for i, profile := range profilesOf(pd) {
+		hash := profileid.NewHash()
+		hash.Attributes(r.logs.ResourceLogs().At(0).Resource().Attributes())
+		hash.Bytes([]byte(bodies[i]))
+		ids := hash.IDs()
+		assert.Equal(t, ids.Next("cpu", "nanoseconds"), profile.ProfileID())
+	}
 }

@@ -107,11 +107,14 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 	t.result.Samples += profile.Samples().Len()
 }
 
-// newHash starts the hash for profile ids with the resource. The caller adds the record.
+// newHash starts the hash for profile ids with the resource, which is hashed once. The caller adds the record.
 func newHash(s *scopeEntry) profileid.Hash {
-	h := profileid.NewHash()
-	h.Attributes(s.resource.source.Resource().Attributes())
-	return h
+	r := s.resource
+	if r.hash == (profileid.Hash{}) {
+		r.hash = profileid.NewHash()
+		r.hash.Attributes(r.source.Resource().Attributes())
+	}
+	return r.hash.Clone()
 }
 
 // isNewKey adds the key to the keys of t.attributes, and reports whether it is new. Only then can the attribute be

@@ -25,7 +25,7 @@ type Hash struct{ state *state }
 
 // state collects short writes: one call of the hash function for each number would take longer than the hashing itself.
 type state struct {
-	hash    hash.Hash
+	hash    hash.Cloner
 	pending []byte
 }
 
@@ -33,7 +33,18 @@ type state struct {
 const pendingBytes = 512
 
 // NewHash returns an empty Hash.
-func NewHash() Hash { return Hash{&state{sha256.New(), make([]byte, 0, pendingBytes)}} }
+func NewHash() Hash {
+	return Hash{&state{sha256.New().(hash.Cloner), make([]byte, 0, pendingBytes)}} // SHA-256 can be cloned since Go 1.25.
+}
+
+// Clone returns a Hash with the same content, which collects further content of its own.
+func (h Hash) Clone() Hash {
+	same, err := h.state.hash.Clone()
+	if err != nil {
+		panic(err) // only of hashes that consist of another hash
+	}
+	return Hash{&state{same, append(make([]byte, 0, pendingBytes), h.state.pending...)}}
+}
 
 // Bytes adds bytes, prefixed with their length.
 func (h Hash) Bytes(b []byte) {

@@ -4,6 +4,7 @@
 package profileid
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +60,27 @@ func TestValuesCountByTypeAndContent(t *testing.T) {
 		id := origin.Next("", "")
 		assert.NotContains(t, ids, id, "%v", value)
 		ids[id] = value
+	}
+}
+
+// TestClone: a clone has the content of the original, whether that is still in the buffer or already hashed. They do not share what
+// follows.
+func TestClone(t *testing.T) {
+	for _, size := range []int{0, 1, 8, 500, 512, 600, 5000} {
+		start := strings.Repeat("x", size)
+		original, whole, other := NewHash(), NewHash(), NewHash()
+		original.Text(start)
+		clone := original.Clone()
+		original.Text("other")
+		clone.Text("end")
+		for _, text := range []string{start, "end"} {
+			whole.Text(text)
+		}
+		for _, text := range []string{start, "other"} {
+			other.Text(text)
+		}
+		assert.Equal(t, whole.IDs(), clone.IDs(), size)
+		assert.Equal(t, other.IDs(), original.IDs(), size)
 	}
 }
 
