@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,46 @@ func TestIDIsOfResourceAndBody(t *testing.T) {
 		hash.Bytes([]byte(bodies[i]))
 		ids := hash.IDs()
 		assert.Equal(t, ids.Next("cpu", "nanoseconds"), profile.ProfileID())
+	}
+}
+
+// manyLabels returns a request with a pprof of many samples, which differ in a number and have these labels 1,000 times each.
+func manyLabels(t *testing.T, first string, samples int, repeated label) plog.Logs {
+	t.Helper()
+	p := newPayload(first)
+	labels := make([]label, 1_000)
+	for i := range labels {
+		labels[i] = repeated
+	}
+	for i := range samples {
+		p.sample(nil, nil, append(labels, num("number", int64(i)))...)
+	}
+	r := newRequest("java")
+	r.addPprof(p.body(t))
+	return r.logs
+}
+
+// TestLongTextOfManyLabels: a text of 64 KiB is not read for each label that has it.
+func TestLongTextOfManyLabels(t *testing.T) {
+	long := strings.Repeat("0", 64<<10)
+	for _, test := range []struct {
+		name    string
+		first   string
+		samples int
+		label   label
+		want    map[string]any
+	}{
+		{"an id", "", 500, str("trace_id", long), map[string]any{"trace_id": long}},
+		{"a key in string zero", long, 1_500, num(long, 7), map[string]any{long: int64(7)}},
+		{"the state of a thread", "", 1_500, str("thread.state", long), map[string]any{"thread.state": long}},
+	} {
+		logs := manyLabels(t, test.first, test.samples, test.label)
+		assertFast(t, test.name, func() {
+			pd, result := mustDecode(t, logs, Options{JVMThreadState: true})
+			assert.Equal(t, 999*test.samples, result.Repairs.RepeatedLabels)
+			got := attributesOf(pd, profilesOf(pd)[0].Samples().At(1).AttributeIndices())
+			test.want["number"] = int64(1)
+			assert.Equal(t, test.want, got, test.name)
+		})
 	}
 }

@@ -49,6 +49,9 @@ type labelTranslation struct {
 	lastLink  int32
 	// recordTime is the time of samples without a time, computed on first use.
 	recordTime uint64
+	// keyZero is the key of labels whose key is string 0 of the pprof, if hasKeyZero.
+	keyZero    int32
+	hasKeyZero bool
 }
 
 // textAttribute is an attribute plus one, and the string that is its key.
@@ -69,7 +72,7 @@ func (l *labelTranslation) begin(t *decoding) {
 	l.lastStart, l.lastEnd, l.lastLinks = 0, 0, l.lastLinks[:0]
 	l.identity = 0
 	clear(l.longTexts)
-	l.recordTime = 0
+	l.recordTime, l.hasKeyZero = 0, false
 }
 
 // role returns the role of a key. A key of 0 means string 0 if that is not empty, unlike in all other references: the
@@ -214,7 +217,7 @@ func (t *decoding) addLabel(l *pprofwire.Label) {
 	if !t.isNewKey(key) {
 		return
 	}
-	if role == roleTruncated && (l.Num == 1 || isTrue(string(text))) {
+	if role == roleTruncated && (l.Num == 1 || len(text) <= maxNumberText && isTrue(string(text))) {
 		t.attributes = append(t.attributes, t.dict.BoolAttribute(key, 0, true))
 		return
 	}
@@ -259,13 +262,17 @@ func (t *decoding) textAttribute(l *pprofwire.Label) int32 {
 
 // labelKey adds the key of a label to the dictionary.
 func (t *decoding) labelKey(i uint32) int32 {
-	if i == 0 {
-		return t.dict.StringBytes(t.valid(t.wire.String(0)))
+	if i != 0 {
+		return t.tables.String(i)
 	}
-	return t.tables.String(i)
+	l := &t.labels
+	if !l.hasKeyZero {
+		l.keyZero, l.hasKeyZero = t.dict.StringBytes(t.valid(t.wire.String(0))), true
+	}
+	return l.keyZero
 }
 
-// maxNumberText is longer than any number or id.
+// maxNumberText is longer than any number, id or name of a state.
 const maxNumberText = 64
 
 // number returns the value of a numeric label, which can be written as text.

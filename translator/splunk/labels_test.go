@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,7 @@ func TestLinks(t *testing.T) {
 		{name: "with 0x and upper case", labels: []label{str("trace_id", "0x0AF7651916CD43DD8448EB211C80319C"), str("span_id", "0xB7AD6B7169203331")}, want: link{someTrace, someSpan}},
 		{name: "zeros", labels: []label{str("trace_id", noTrace), str("span_id", noSpan)}},
 		{name: "Python's zeros", labels: []label{str("trace_id", "0000000000000000"), str("span_id", "00000000")}},
+		{name: "more zeros than any id has", labels: []label{str("trace_id", strings.Repeat("0", 100))}, attributes: map[string]any{"trace_id": strings.Repeat("0", 100)}},
 		{name: "empty", labels: []label{str("trace_id", ""), str("span_id", "")}},
 		{name: "a trace only", labels: []label{str("trace_id", someTrace)}, want: link{someTrace, ""}},
 		{name: "a trace and a span of zeros", labels: []label{str("trace_id", someTrace), str("span_id", noSpan)}, want: link{someTrace, ""}},

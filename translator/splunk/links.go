@@ -85,7 +85,9 @@ func (t *decoding) isZeroID(l *pprofwire.Label) bool {
 	if l.Str == 0 {
 		return l.Num == 0
 	}
-	return isZeroID(string(t.wire.String(l.Str)))
+	// A text that is longer than any id is not read: a sample can have many such labels.
+	text := t.wire.String(l.Str)
+	return len(text) <= maxNumberText && isZeroID(string(text))
 }
 
 // isZeroID reports whether an id is empty or consists of zeros.

@@ -6,7 +6,6 @@ package splunk
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // jvmThreadStates are the values of jvm.thread.state.
@@ -20,8 +19,8 @@ func (t *decoding) hasJVMStates() bool {
 // addJVMState appends jvm.thread.state to t.attributes, if the text of a state begins with one of its values:
 // "TIMED_WAITING (sleeping)".
 func (t *decoding) addJVMState(text []byte) bool {
-	word, _, _ := bytes.Cut(text, []byte(" "))
-	i := slices.IndexFunc(jvmThreadStates, func(state string) bool { return strings.EqualFold(state, string(word)) })
+	word, _, _ := bytes.Cut(text[:min(len(text), maxNumberText)], []byte(" "))
+	i := slices.IndexFunc(jvmThreadStates, func(state string) bool { return bytes.EqualFold([]byte(state), word) })
 	if i < 0 {
 		return false
 	}
