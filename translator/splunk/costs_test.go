@@ -4,6 +4,7 @@
 package splunk
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/translator/internal/profileid"
 )
@@ -128,6 +130,45 @@ func TestLongTextOfManyLabels(t *testing.T) {
 			got := attributesOf(pd, profilesOf(pd)[0].Samples().At(1).AttributeIndices())
 			test.want["number"] = int64(1)
 			assert.Equal(t, test.want, got, test.name)
+		})
+	}
+}
+
+// field appends a field in the wire format of protobuf.
+func field(dst []byte, number protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), content)
+}
+
+// attribute returns an attribute with a text in the wire format of protobuf.
+func attribute(key, text string) []byte {
+	return field(field(nil, 1, []byte(key)), 2, field(nil, 1, []byte(text)))
+}
+
+// TestManySpanIDsOfOneText: the trace id in the attributes of a text record is not searched, nor read, for each of its span ids.
+func TestManySpanIDsOfOneText(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		n     int
+		trace string
+		want  map[string]any
+	}{
+		{"no trace id", 100_000, "", map[string]any{"span_id": "x"}},
+		{"a long trace id", 20_000, strings.Repeat("0", 1<<20), map[string]any{"span_id": "x"}},
+		{"another trace id", 100_000, someTrace, map[string]any{"trace_id.2": someTrace, "span_id.2": "x"}},
+	} {
+		record := field(nil, 5, field(nil, 1, []byte("a:1")))
+		for range test.n {
+			record = field(record, 6, attribute("span_id", "x"))
+		}
+		if test.trace != "" {
+			record = field(record, 6, attribute("trace_id", test.trace))
+		}
+		record = field(record, 9, bytes.Repeat([]byte{1}, 16))
+		scope := field(field(nil, 1, field(nil, 1, []byte("otel.profiling"))), 2, record)
+		logs := capture{test.name, field(nil, 1, field(nil, 2, scope))}.logs(t)
+		assertFast(t, test.name, func() {
+			pd, _ := mustDecode(t, logs, Options{})
+			assert.Equal(t, test.want, attributesOf(pd, onlySample(t, pd).AttributeIndices()))
 		})
 	}
 }

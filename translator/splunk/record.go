@@ -26,6 +26,8 @@ type record struct {
 	// hasAllocated is true if the record has the attribute allocated.
 	hasAllocated bool
 	truncated    bool
+	// hasOtherTrace is set for text records. It is computed once, since a record can have many span ids.
+	hasOtherTrace bool
 }
 
 // readRecord reads the attributes that have a meaning. Of equal keys, the first counts.

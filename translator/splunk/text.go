@@ -127,6 +127,7 @@ func (t *decoding) addText(g *textGroup) {
 	t.keys.next()
 	t.attributes = t.attributes[:0]
 	e.link = t.textLink(trace, span)
+	t.record.hasOtherTrace = t.hasOtherTrace(e.link)
 	t.addTextThread()
 	t.addRecordAttributes(func(key string, value pcommon.Value) bool {
 		return t.record.representedByText(key, value) || t.isInLink(e.link, key, value) || t.isOtherID(e.link, key, value)

@@ -73,12 +73,16 @@ func (t *decoding) isOtherID(index int32, key string, value pcommon.Value) bool 
 	case index == 0 || t.isInLink(index, key, value):
 		return false
 	case key == labelSpanID && t.dict.LinkAt(index).SpanID.IsEmpty():
-		// It is of another trace if that is there, too.
-		trace, found := t.record.log.Attributes().Get(labelTraceID)
-		return found && t.isOtherID(index, labelTraceID, trace)
+		return t.record.hasOtherTrace
 	default:
 		return key == labelTraceID || key == labelSpanID
 	}
+}
+
+// hasOtherTrace reports whether the record has an attribute with another trace id than its link. A span id beside it is of that trace.
+func (t *decoding) hasOtherTrace(index int32) bool {
+	trace, found := t.record.log.Attributes().Get(labelTraceID)
+	return found && t.isOtherID(index, labelTraceID, trace)
 }
 
 // addOtherIDs adds the ids of the record that are not those of its link, with a number in their key. span is the span id of the
