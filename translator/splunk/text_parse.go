@@ -66,14 +66,17 @@ type part int
 
 const (
 	partFirst  part = iota // the first line
-	partState              // after a line about the thread
+	partState              // after a line about the thread, which can be empty
 	partFrames             // the frames
 )
 
 // readMetadata reads a line before the frames. It returns false if the line is the first frame.
 func (x *text) readMetadata(at part, line []byte, g grammar) (next part, taken bool) {
 	if at == partFirst {
-		if len(line) == 0 || line[0] != '"' {
+		switch {
+		case len(line) == 0:
+			return partState, true
+		case line[0] != '"':
 			return partFrames, false
 		}
 		x.parseHeader(line, g)

@@ -152,6 +152,8 @@ func TestThreads(t *testing.T) {
 		{name: "an empty state", language: "java", text: "\"name\" #5\n\n\tat m(unknown:3)", want: thread{name: "name", id: 5, frames: 1}},
 		{name: "frames behind the header at once", language: "java", text: "\"name\" #5\n\tat m(unknown:3)\n\tat n(unknown:4)", want: thread{name: "name", id: 5, frames: 2}},
 		{name: "a header that does not end", language: "java", text: "\"name #5\n\n\tat m(unknown:3)", want: thread{frames: 1}},
+		{name: "a state only", language: "java", text: "\n" + state + "\tat a.B.c(B.java:1)", want: thread{state: "TIMED_WAITING (sleeping)", frames: 1}},
+		{name: "the state RUNNABLE only", language: "java", text: "\n   java.lang.Thread.State: RUNNABLE\n\tat a.B.c(B.java:1)", want: thread{state: "RUNNABLE", frames: 1}},
 		{name: "two empty lines", text: "\n\nf(a.js:1:1)\ng(a.js:2:2)\n", want: thread{frames: 2}},
 		{name: "one empty line", text: "\nf(a.js:1:1)\n", want: thread{frames: 1}},
 		{name: "frames only", language: "java", text: "com.acme.A.b:1\ncom.acme.A.c:2", want: thread{frames: 2}},
