@@ -15,7 +15,7 @@ import (
 )
 
 // event is one observation. stack, link and name are indices in the dictionary. name is the attribute with the name of
-// the event, or 0. period is in milliseconds.
+// the event, or 0. period is in nanoseconds.
 type event struct {
 	stack, link, name int32
 	time              uint64
@@ -130,7 +130,7 @@ func (e *events) finish() (name int32) {
 func (e *events) value(i int32, w *weight) int64 {
 	switch w.kind {
 	case weighsPeriod:
-		return e.list[i].period * nanosPerMilli
+		return e.list[i].period
 	case weighsValue:
 		return e.values[int(i)*e.columns+w.column]
 	default:

@@ -172,7 +172,7 @@ func (t *decoding) newLabels(labels []pprofwire.Label) event {
 			if n, ok := t.number(l); !ok {
 				t.result.Repairs.IgnoredNumbers++
 			} else if !hasPeriod {
-				e.period, hasPeriod = t.periodMillis(l, n), true
+				e.period, hasPeriod = t.period(l, n), true
 			}
 		case roleEventName:
 			if e.name == 0 && len(t.optional(l.Str)) > 0 {
@@ -285,16 +285,19 @@ func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	return n, err == nil && len(text) <= maxNumberText
 }
 
-// periodMillis returns the period of a label in milliseconds, or 0 if it is below 1. Agents write a number of
-// milliseconds. Contrib's exporter writes a text: the period of the profile in its own unit, which is mostly the unit of
-// the values.
-func (t *decoding) periodMillis(l *pprofwire.Label, n int64) int64 {
+// longPeriod is a number of milliseconds above the period of any sampling profiler.
+const longPeriod = 100_000
+
+// period returns the period of a label in nanoseconds, or 0 if it is invalid. Agents write a number of milliseconds.
+// Contrib's exporter writes a text: the period of the profile in its own unit, which is mostly the unit of the values.
+// That is assumed if the result is at least a millisecond, or if the number is too large for milliseconds.
+func (t *decoding) period(l *pprofwire.Label, n int64) int64 {
 	if l.Str != 0 && t.typed() {
-		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli {
-			return nanos / nanosPerMilli
+		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli || nanos > 0 && n >= longPeriod {
+			return nanos
 		}
 	}
-	return t.usableMillis(n)
+	return t.millis(n)
 }
 
 // inNanos converts a time to nanoseconds. It returns 0 if the unit is not one of time, or the result overflows.

@@ -76,7 +76,7 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 	if h.periodNanos > 0 {
 		pad = max(pad, uint64(h.periodNanos))
 	} else if e.longestPeriod > 0 && !e.periodsDiffer {
-		pad = uint64(e.longestPeriod) * nanosPerMilli
+		pad = max(pad, uint64(e.longestPeriod))
 	}
 	switch {
 	case h.hasPeriod:
@@ -89,7 +89,7 @@ func (t *decoding) writeProfile(e *events, h *profileHeader, w *weight, first bo
 		profile.PeriodType().SetTypeStrindex(period.name)
 		profile.PeriodType().SetUnitStrindex(period.unit)
 		if !e.periodsDiffer {
-			profile.SetPeriod(e.longestPeriod * nanosPerMilli)
+			profile.SetPeriod(e.longestPeriod)
 		}
 	}
 	profile.SetTime(pcommon.Timestamp(e.first))

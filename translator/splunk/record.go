@@ -20,7 +20,7 @@ type record struct {
 	// dataType, format and source are attributes of the record, or "".
 	dataType, format, source string
 	eventName                string
-	// period is in milliseconds, or 0 if it is missing or invalid.
+	// period is in nanoseconds, or 0 if it is missing or invalid.
 	period    int64
 	allocated int64
 	// hasAllocated is true if the record has the attribute allocated.
@@ -46,7 +46,7 @@ func readRecord(log plog.LogRecord, t *decoding) record {
 			setText(&r.eventName, value)
 		case labelEventPeriod:
 			if n, ok := numberOf(value); ok && !hasPeriod {
-				r.period, hasPeriod = t.usableMillis(n), true
+				r.period, hasPeriod = t.millis(n), true
 			}
 		case attributeAllocated, attributeOldAllocated:
 			if n, ok := numberOf(value); ok && !r.hasAllocated {
@@ -134,13 +134,13 @@ func numberOf(value pcommon.Value) (int64, bool) {
 // nanosPerMilli converts the times and periods of agents.
 const nanosPerMilli = 1_000_000
 
-// usableMillis returns n, or 0 if n milliseconds are negative or overflow as nanoseconds.
-func (t *decoding) usableMillis(n int64) int64 {
+// millis returns n milliseconds in nanoseconds, or 0 if n is negative or the result overflows.
+func (t *decoding) millis(n int64) int64 {
 	if n < 0 || n > math.MaxInt64/nanosPerMilli {
 		t.result.Repairs.IgnoredNumbers++
 		return 0
 	}
-	return n
+	return n * nanosPerMilli
 }
 
 func isTrue(text string) bool { return text == "true" || text == "True" }

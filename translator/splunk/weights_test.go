@@ -280,6 +280,10 @@ func TestPeriodOfContrib(t *testing.T) {
 	}{
 		{"nanoseconds", "nanoseconds", str("source.event.period", "10000000"), 0, "", 10 * milli, 10 * milli},
 		{"milliseconds", "milliseconds", str("source.event.period", "10"), 0, "", 10 * milli, 10 * milli},
+		{"half a millisecond in nanoseconds", "nanoseconds", str("source.event.period", "500000"), 0, "", milli / 2, milli},
+		{"no whole number of milliseconds", "nanoseconds", str("source.event.period", "10500000"), 0, "", 10*milli + milli/2, 10*milli + milli/2},
+		{"as few nanoseconds as count", "nanoseconds", str("source.event.period", "100000"), 0, "", milli / 10, milli},
+		{"too few microseconds", "microseconds", str("source.event.period", "100"), 0, "", 100 * milli, 100 * milli},
 		{"too few nanoseconds", "nanoseconds", str("source.event.period", "100"), 0, "", 100 * milli, 100 * milli},
 		{"beside the pprof's own", "nanoseconds", str("source.event.period", "10000000"), 20 * milli, "nanoseconds", 20 * milli, 20 * milli},
 		{"own one of events", "nanoseconds", str("source.event.period", "10000000"), 7, "count", 7, 10 * milli},
