@@ -32,6 +32,7 @@ type resourceEntry struct {
 	target        pprofile.ResourceProfiles
 	// hash is the beginning of all profile ids of the resource, made on first use.
 	hash profileid.Hash
+	size containerSize
 	// made is true after the target is made, reserved after its memory is reserved.
 	made, reserved bool
 }
@@ -43,6 +44,7 @@ type scopeEntry struct {
 	// refused is the reason why all records of the scope are refused, or nil.
 	refused *refusal
 	groups  map[groupKey]*textGroup
+	size    containerSize
 	target  pprofile.ScopeProfiles
 	// made is true after the target is made, reserved after its memory is reserved.
 	made, reserved bool
@@ -66,7 +68,7 @@ func (t *decoding) enterResource(resource plog.ResourceLogs) {
 			return
 		}
 	}
-	t.resource = &resourceEntry{source: resource}
+	t.resource = &resourceEntry{source: resource, size: sizeOfResource(resource)}
 	if language, found := attributes.Get(resourceLanguage); found {
 		t.resource.language = attributevalue.Text(language)
 		t.resource.frameTypeName = frameTypes[t.resource.language]
@@ -91,7 +93,7 @@ func (t *decoding) enterScope(logs plog.ScopeLogs) {
 			return
 		}
 	}
-	t.scope = &scopeEntry{resource: resource, source: logs}
+	t.scope = &scopeEntry{resource: resource, source: logs, size: sizeOfScope(logs)}
 	if resource.byScope == nil {
 		resource.byScope = map[uint64][]*scopeEntry{}
 	}

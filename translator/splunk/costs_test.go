@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -74,6 +75,20 @@ func TestManyRecordsOfOneWideResource(t *testing.T) {
 			assert.Len(t, profilesOf(pd), records)
 		})
 	}
+}
+
+// TestManyRecordsOfOneRefusedResource: the attributes of a resource that needs too much memory are not measured for each record.
+func TestManyRecordsOfOneRefusedResource(t *testing.T) {
+	const attributes, records = 100_000, 20_000
+	r := newRequest("java")
+	addWide(t, r.logs.ResourceLogs().At(0).Resource().Attributes(), attributes)
+	for range records {
+		r.addText(oneFrame)
+	}
+	assertFast(t, "DecodeReserving", func() {
+		_, result := NewDecoder(Options{}).DecodeReserving(r.logs, received, func(int64) error { return errors.New("no memory") })
+		assert.Len(t, result.Refused, records)
+	})
 }
 
 // TestIDIsOfResourceAndBody: each record of a resource has the id that it has alone.

@@ -5,6 +5,7 @@ package splunk
 
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -17,6 +18,8 @@ type reservation struct {
 	reserve func(bytes int64) error
 	// message is the size of the profiles so far, without the dictionary.
 	message int64
+	// working is the memory of resources, scopes and groups of texts that is used until the end of the request, beside the message.
+	working int64
 	// body is the size of the body in all its forms, record is body plus the tables of the record. requested is the
 	// largest total that reserve was called with.
 	body, record int64
@@ -31,7 +34,7 @@ func (t *decoding) reserve(bytes int64) bool {
 	if c.reserve == nil || c.err != nil {
 		return c.err == nil
 	}
-	total := c.message + max(c.body, c.record) + t.dict.Bytes() + bytes
+	total := c.message + c.working + max(c.body, c.record) + t.dict.Bytes() + bytes
 	if total <= c.requested {
 		return true
 	}
@@ -55,19 +58,52 @@ func (t *decoding) reserveBody(bytes int) *refusal {
 	return nil
 }
 
-// reserveContainers reserves memory for copies of the resource and the scope of a record, once.
+// containerSize is the memory of a resource or a scope, in the message and beside it.
+type containerSize struct{ message, working int64 }
+
+// containerBytes is the size of a resource or scope in the message. resourceBytes and scopeBytes are the sizes of their entries, with
+// indices and the beginning of the hash. attributeBytes is the memory for hashing an attribute and finding repeated keys.
+const (
+	containerBytes = 256
+	resourceBytes  = 1 << 10
+	scopeBytes     = 384
+	attributeBytes = 160
+)
+
+func sizeOfResource(resource plog.ResourceLogs) containerSize {
+	attributes := resource.Resource().Attributes()
+	texts := len(resource.SchemaUrl()) + entities.Memory(resource.Resource())
+	return containerSize{
+		message: int64(containerBytes + attributevalue.MapMemory(attributes) + texts),
+		working: int64(resourceBytes + attributeBytes*attributes.Len()),
+	}
+}
+
+func sizeOfScope(logs plog.ScopeLogs) containerSize {
+	scope := logs.Scope()
+	texts := len(logs.SchemaUrl()) + len(scope.Name()) + len(scope.Version())
+	return containerSize{
+		message: int64(containerBytes + attributevalue.MapMemory(scope.Attributes()) + texts),
+		working: int64(scopeBytes + attributeBytes*scope.Attributes().Len()),
+	}
+}
+
+// reserveContainers reserves memory for the resource and the scope of a record, once.
 func (t *decoding) reserveContainers() *refusal {
-	s, r, bytes := t.scope, t.scope.resource, int64(0)
+	s, r := t.scope, t.scope.resource
+	var size containerSize
 	if !r.reserved {
-		bytes += int64(attributevalue.MapMemory(r.source.Resource().Attributes()) + entities.Memory(r.source.Resource()))
+		size = r.size
 	}
 	if !s.reserved {
-		bytes += int64(attributevalue.MapMemory(s.source.Scope().Attributes()) + len(s.source.Scope().Name()) + len(s.source.Scope().Version()))
+		size.message += s.size.message
+		size.working += s.size.working
 	}
-	if !t.reserve(bytes) {
+	if !t.reserve(size.message + size.working) {
 		return t.memoryRefusal()
 	}
-	t.reserved.message += bytes
+	t.reserved.message += size.message
+	t.reserved.working += size.working
 	r.reserved, s.reserved = true, true
 	return nil
 }
@@ -79,6 +115,7 @@ const (
 	sampleBytes          = 8 + 96 + 8 + 8 + 12
 	sampleAttributeBytes = 4
 	profileBytes         = 1 << 10
+	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
 	commentBytes         = 80
 )
 
@@ -122,15 +159,21 @@ func (t *decoding) allLabels() (n int64) {
 	return n
 }
 
-// reserveText reserves the memory for the translation of a text record.
-func (t *decoding) reserveText() *refusal {
+// reserveText reserves the memory for the translation of a text record, and for its group if that is new.
+func (t *decoding) reserveText(newGroup bool) *refusal {
 	n := len(t.text.frames)
 	sizes := dictionary.Sizes{Strings: 2 * n, Functions: n, Locations: n, Stacks: 1}
 	message := t.recordAttributeBytes() + sampleBytes + eventBytes
-	if !t.reserve(message + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
+	working := int64(0)
+	if newGroup {
+		message += profileBytes
+		working = groupBytes
+	}
+	if !t.reserve(message + working + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
 	t.reserved.message += message
+	t.reserved.working += working
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,10 +71,33 @@ func hostileRecords(t *testing.T) map[string]plog.Logs {
 		list.AppendEmpty().SetEmptyMap()
 	}
 	list.CopyTo(attributes.logs.ResourceLogs().At(0).ScopeLogs().At(0).Scope().Attributes().PutEmptySlice("list"))
+	scopes, periods := newRequest("java"), newRequest("java")
+	for i := range 5_000 {
+		scope := scopes.logs.ResourceLogs().At(0).ScopeLogs().AppendEmpty()
+		scope.Scope().SetName("otel.profiling")
+		scope.Scope().SetVersion(strconv.Itoa(i))
+		scope.LogRecords().AppendEmpty().Body().SetStr(oneFrame)
+		periods.addText(oneFrame, "source.event.period", i)
+	}
+	resources, body := newRequest("java"), onePayload().body(t)
+	for i := range 5_000 {
+		resource := resources.logs.ResourceLogs().AppendEmpty()
+		resource.SetSchemaUrl(fmt.Sprintf("https://example.com/schema/%0200d", i))
+		scope := resource.ScopeLogs().AppendEmpty()
+		scope.Scope().SetName("otel.profiling")
+		scope.LogRecords().AppendEmpty().Body().SetStr(body)
+	}
+	wide := newRequest("java")
+	wide.addText(oneFrame)
+	addWide(t, wide.logs.ResourceLogs().At(0).Resource().Attributes(), 100_000)
 	strings := []byte{6<<3 | 2, 0}
 	return map[string]plog.Logs{
 		"attributes":     attributes.logs,
 		"texts":          text.logs,
+		"scopes":         scopes.logs,
+		"periods":        periods.logs,
+		"resources":      resources.logs,
+		"wide resource":  wide.logs,
 		"keys":           record(keys.bytes()),
 		"numbers":        record(values.bytes()),
 		"empty samples":  record(append(strings, bytes.Repeat([]byte{2<<3 | 2, 0}, 200_000)...)),

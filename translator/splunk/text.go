@@ -80,7 +80,8 @@ func (t *decoding) decodeText() *refusal {
 	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
 		return refused
 	}
-	if refused := t.reserveText(); refused != nil {
+	key := t.record.groupKey()
+	if refused := t.reserveText(t.scope.groups[key] == nil); refused != nil {
 		return refused
 	}
 	t.result.TextRecords++
@@ -91,17 +92,21 @@ func (t *decoding) decodeText() *refusal {
 	}
 	t.samplesLeft--
 	t.result.Events++
-	t.addText(t.group())
+	t.addText(t.group(key))
 	return nil
 }
 
-// group returns the group of the record.
-func (t *decoding) group() *textGroup {
-	r := &t.record
+// groupKey returns the key of the group of a text record.
+func (r *record) groupKey() groupKey {
 	key := groupKey{dataType: r.dataType, allocation: r.isAllocation(""), source: r.source, period: r.period}
 	if key.dataType == dataTypeCPU || key.dataType == dataTypeAllocation {
 		key.dataType = "" // It only repeats the kind of the weights.
 	}
+	return key
+}
+
+// group returns the group with this key.
+func (t *decoding) group(key groupKey) *textGroup {
 	g := t.scope.groups[key]
 	if g == nil {
 		if t.scope.groups == nil {
