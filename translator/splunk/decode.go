@@ -85,6 +85,10 @@ func (t *decoding) decode(logs plog.Logs) {
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
 		t.result.MessageBytes = t.reserved.message + t.dict.MessageBytes()
+		if t.leftovers {
+			t.removeLeftovers()
+			t.result.MessageBytes = t.reserved.message + int64(dictionary.MemoryOf(t.profiles.Dictionary()))
+		}
 	}
 }
 

@@ -17,8 +17,18 @@ import (
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
-// decodePprof translates the pprof in t.pprof. It checks everything before it adds entries to the dictionary.
+// decodePprof translates the pprof in t.pprof. If it is refused, it counts nowhere.
 func (t *decoding) decodePprof() *refusal {
+	result, message, samples := t.result, t.reserved.message, t.samplesLeft
+	refused := t.translatePprof()
+	if refused != nil {
+		t.result, t.reserved.message, t.samplesLeft = result, message, samples
+	}
+	return refused
+}
+
+// translatePprof checks everything but memory before it adds entries to the dictionary.
+func (t *decoding) translatePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
@@ -53,6 +63,7 @@ func (t *decoding) decodePprof() *refusal {
 			Functions: min(len(w.Functions), most),
 			Locations: min(len(w.Locations), most),
 		})
+		t.leftovers = false
 	}
 	t.samplesLeft -= columns * len(w.Samples)
 	t.result.PprofRecords++
@@ -65,7 +76,7 @@ func (t *decoding) decodePprof() *refusal {
 	t.events.begin(columns)
 	t.addEvents()
 	if t.reserved.err != nil {
-		return t.memoryRefusal()
+		return t.leaveEntries()
 	}
 	t.result.Events += t.events.len()
 	if t.events.len() == 0 {

@@ -16,8 +16,8 @@ import (
 
 // decoding is the memory of one request. The next one reuses it.
 //
-// A record adds nothing to the dictionary until it is known to be valid, so a refused record leaves nothing in the
-// message.
+// A record adds nothing to the dictionary until it is known to be valid. Only a pprof that is refused for memory can leave entries,
+// which are removed at the end, so a refused record leaves nothing in the message.
 type decoding struct {
 	opts     *Options
 	received pcommon.Timestamp
@@ -58,13 +58,15 @@ type decoding struct {
 	names      []string
 	// native is the frame type attribute of native code, plus one.
 	native int32
+	// leftovers is true if a refused pprof has left entries in the dictionary.
+	leftovers bool
 }
 
 func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	t.opts, t.received = opts, min(received, math.MaxInt64)
 	t.profiles = pprofile.NewProfiles()
 	t.result = Result{}
-	t.reserved = reservation{}
+	t.reserved, t.leftovers = reservation{}, false
 	t.samplesLeft = opts.Limits.Samples
 	t.inflatedLeft = requestFactor * int64(opts.Limits.InflatedBytes)
 	if t.byResource == nil {
