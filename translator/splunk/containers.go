@@ -30,9 +30,10 @@ type resourceEntry struct {
 	frameTypeName string
 	frameType     int32
 	target        pprofile.ResourceProfiles
-	// hash is the beginning of all profile ids of the resource, made on first use.
-	hash profileid.Hash
-	size containerSize
+	// hash is the beginning of all profile ids of the resource, made on second use. hashed is true after the first.
+	hash   profileid.Hash
+	hashed bool
+	size   containerSize
 	// made is true after the target is made, reserved after its memory is reserved.
 	made, reserved bool
 }
