@@ -108,7 +108,7 @@ func TestIDIsOfResourceAndBody(t *testing.T) {
 	}
 }
 
-// manyLabels returns a request with a pprof of many samples, which differ in a number and have these labels 1,000 times each.
+// manyLabels returns a request with a pprof of many samples, which differ in a span id and have this label 1,000 times each.
 func manyLabels(t *testing.T, first string, samples int, repeated label) plog.Logs {
 	t.Helper()
 	p := newPayload(first)
@@ -117,7 +117,7 @@ func manyLabels(t *testing.T, first string, samples int, repeated label) plog.Lo
 		labels[i] = repeated
 	}
 	for i := range samples {
-		p.sample(nil, nil, append(labels, num("number", int64(i)))...)
+		p.sample(nil, nil, append(labels, num("span_id", int64(i)))...)
 	}
 	r := newRequest("java")
 	r.addPprof(p.body(t))
@@ -134,16 +134,16 @@ func TestLongTextOfManyLabels(t *testing.T) {
 		label   label
 		want    map[string]any
 	}{
-		{"an id", "", 500, str("trace_id", long), map[string]any{"trace_id": long}},
-		{"a key in string zero", long, 1_500, num(long, 7), map[string]any{long: int64(7)}},
-		{"the state of a thread", "", 1_500, str("thread.state", long), map[string]any{"thread.state": long}},
+		{"an id", "", 300, str("trace_id", long), map[string]any{"trace_id": long}},
+		{"a key in string zero", long, 1_000, num(long, 7), map[string]any{long: int64(7)}},
+		{"the state of a thread", "", 600, str("thread.state", long), map[string]any{"thread.state": long}},
 	} {
 		logs := manyLabels(t, test.first, test.samples, test.label)
 		assertFast(t, test.name, func() {
 			pd, result := mustDecode(t, logs, Options{JVMThreadState: true})
 			assert.Equal(t, 999*test.samples, result.Repairs.RepeatedLabels)
 			got := attributesOf(pd, profilesOf(pd)[0].Samples().At(1).AttributeIndices())
-			test.want["number"] = int64(1)
+			test.want["span_id"] = int64(1)
 			assert.Equal(t, test.want, got, test.name)
 		})
 	}
