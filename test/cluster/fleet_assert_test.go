@@ -162,7 +162,7 @@ func (f *fleet) assertDelivered(t *testing.T, one replica) {
 	for _, outcome := range []string{"unreachable", "bad_answer", "busy", "memory_budget", "malformed", "aborted", "consumer_rejected"} {
 		assert.Zero(t, fetches(`outcome="`+outcome+`"`), outcome)
 	}
-	assert.Zero(t, one.metric(t, "otelcol_exporter_send_failed_samples"))
+	assert.Zero(t, one.metric(t, "otelcol_exporter_send_failed_profile_samples"))
 }
 
 // logUsage tells what a target costs.

@@ -195,6 +195,30 @@ func TestDocumentsNameMetrics(t *testing.T) {
 	assert.NotZero(t, checked)
 }
 
+// foreign are the names that tests use and the page has not: of other components, and of a label.
+var foreign = []string{"otelcol_processor_filter_profiles_filtered", "otelcol_signal"}
+
+// TestTestsNameMetrics: a metric that a test of the whole gateway names is in the tables of the page. What it counts of another name
+// is always 0.
+func TestTestsNameMetrics(t *testing.T) {
+	text := read(t, page)
+	checked := 0
+	err := filepath.WalkDir(root+"/test", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		for _, name := range regexp.MustCompile(`\botelcol_[a-z_]*[a-z]\b`).FindAllString(read(t, path), -1) {
+			if !slices.Contains(foreign, name) {
+				checked++
+				assert.True(t, strings.Contains(text, "| `"+name+"` |"), "%s in %s", name, path)
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	assert.NotZero(t, checked)
+}
+
 // TestTelemetryLogLines: the table of the page has each warning and error of the components, as the code writes it, and no other line.
 func TestTelemetryLogLines(t *testing.T) {
 	_, section, found := strings.Cut(read(t, page), "\n## Logs\n")
