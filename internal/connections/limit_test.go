@@ -25,13 +25,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// start serves with a limit. A request for /wait is answered when the test ends.
-func start(t *testing.T, most int) (address string, closed *atomic.Int64) {
+// start serves with a limit. A request for /wait is answered when the test ends. begun gets a value when it is being served.
+func start(t *testing.T, most int) (address string, closed *atomic.Int64, begun <-chan struct{}) {
 	t.Helper()
 	closed = &atomic.Int64{}
+	waits := make(chan struct{}, most)
 	ended := make(chan struct{})
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/wait" {
+			waits <- struct{}{}
 			<-ended
 		}
 	})}
@@ -45,7 +47,7 @@ func start(t *testing.T, most int) (address string, closed *atomic.Int64) {
 		require.NoError(t, server.Close())
 		require.ErrorIs(t, <-served, http.ErrServerClosed)
 	})
-	return listener.Addr().String(), closed
+	return listener.Addr().String(), closed, waits
 }
 
 type connection struct {
@@ -87,7 +89,7 @@ func (c connection) requireClosed(t *testing.T) {
 
 // TestWithoutRequest: who has sent nothing for longest goes first, and others are served.
 func TestWithoutRequest(t *testing.T) {
-	address, closed := start(t, 3)
+	address, closed, _ := start(t, 3)
 	served := connect(t, address)
 	served.ask(t)
 	first, second := connect(t, address), connect(t, address)
@@ -102,9 +104,10 @@ func TestWithoutRequest(t *testing.T) {
 
 // TestIdle: without such a connection, one goes that has no request under way.
 func TestIdle(t *testing.T) {
-	address, closed := start(t, 3)
+	address, closed, begun := start(t, 3)
 	working, older, newer := connect(t, address), connect(t, address), connect(t, address)
 	working.send(t, "/wait")
+	<-begun
 	older.ask(t)
 	newer.ask(t)
 	another := connect(t, address)
@@ -116,17 +119,17 @@ func TestIdle(t *testing.T) {
 
 // TestAllWorking: what is under way is not cut off.
 func TestAllWorking(t *testing.T) {
-	address, closed := start(t, 2)
+	address, closed, begun := start(t, 2)
 	for range 2 {
 		connect(t, address).send(t, "/wait")
+		<-begun
 	}
-	time.Sleep(50 * time.Millisecond) // Both are being served.
 	connect(t, address).requireClosed(t)
 	assert.Equal(t, int64(1), closed.Load())
 }
 
 func TestLongHeader(t *testing.T) {
-	address, _ := start(t, 2)
+	address, _, _ := start(t, 2)
 	c := connect(t, address)
 	_, err := fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: a\r\nX-A: %s\r\n\r\n", strings.Repeat("a", MaxHeaderBytes+8<<10))
 	require.NoError(t, err)
