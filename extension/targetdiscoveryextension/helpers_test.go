@@ -114,12 +114,15 @@ func (r *running) addresses() []string {
 	return addresses
 }
 
-// service is the name of the service of a target.
-func (r *running) service(i int) string {
+// attributes are those of a target. They do not change any more.
+func (r *running) attributes(i int) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.last[i].Attributes["service.name"]
+	return r.last[i].Attributes
 }
+
+// service is the name of the service of a target.
+func (r *running) service(i int) string { return r.attributes(i)["service.name"] }
 
 // wait waits until these are the targets.
 func (r *running) wait(t *testing.T, addresses ...string) {

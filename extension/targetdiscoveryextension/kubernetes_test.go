@@ -155,7 +155,7 @@ func TestKubernetes(t *testing.T) {
 	text := shipped(t, "- role: pod", "- {role: pod, namespaces: {names: [shop]}, api_server: '"+a.URL+"'}")
 	r := run(t, text)
 	r.wait(t, "10.0.0.1:6060")
-	attributes := r.last[0].Attributes
+	attributes := r.attributes(0)
 	for name, want := range map[string]string{
 		"k8s.pod.name": "one", "k8s.namespace.name": "shop", "k8s.node.name": "node-1", "k8s.container.name": "app",
 		"k8s.pod.uid": "uid-one", "service.name": "checkout", "service.instance.id": "shop.one.app",
