@@ -241,6 +241,7 @@ func TestStalledRefusalHTTP2(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, status, got.status, target)
 			assert.GreaterOrEqual(t, body.read.Load(), min(size, drainedBytes))
+			assert.LessOrEqual(t, body.read.Load(), int64(drainedBytes+1<<20), "and what is in buffers")
 		}
 	}
 	r.client.CloseIdleConnections()

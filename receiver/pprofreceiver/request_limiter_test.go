@@ -65,7 +65,7 @@ func TestSlowSendersDoNotCount(t *testing.T) {
 		r.raw(t, unfinished(1_000_000, 0))
 		r.raw(t, unfinished(1_000_000, 1000))
 	}
-	time.Sleep(20 * time.Millisecond)
+	r.waitArriving(t, 10, 5*1000)
 	got := r.post(t, "/v1/pprof", plain(t, cpuProfile(1)))
 	assert.Equal(t, http.StatusNoContent, got.status, got.text)
 }
