@@ -255,7 +255,10 @@ func TestHTTPFaults(t *testing.T) {
 				})
 				p := newPushing(t, s.URL, func(cfg *Config) { retrying(cfg); cfg.HTTP.Get().Format = format })
 				err := p.ConsumeProfiles(t.Context(), several(t, 3))
-				if tt.refused > 0 && tt.repeated == 0 {
+				switch {
+				case tt.refused == 0:
+					require.NoError(t, err)
+				case tt.repeated == 0:
 					require.True(t, consumererror.IsPermanent(err))
 				}
 				assert.Len(t, s.requests(), 6-int(tt.refused))
@@ -290,6 +293,7 @@ func TestHTTPRetryAfter(t *testing.T) {
 	} {
 		assert.Equal(t, want, retryAfter(text, now, maxRetryAfter), text)
 	}
+	assert.Equal(t, time.Hour, maxRetryAfter)
 }
 
 // A backend that asks for a longer wait than the exporter may retry gets the profiles as soon as it is well again.
@@ -348,6 +352,37 @@ func TestHTTPSlow(t *testing.T) {
 	err := p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
 	require.ErrorContains(t, err, "cannot send profiles")
 	assert.False(t, consumererror.IsPermanent(err))
+}
+
+// Of an answer without an end only the beginning is read: an accepted request has succeeded, and another one is retried.
+func TestHTTPEndlessAnswer(t *testing.T) {
+	const most = 32 << 20 // what can be in the buffers of both ends, and more
+	for status, failure := range map[int]string{http.StatusOK: "", http.StatusInternalServerError: "the destination answered 500"} {
+		written := make(chan int, 1)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(status)
+			sum, text := 0, bytes.Repeat([]byte("x"), maxAnswer)
+			for sum < 2*most {
+				n, err := w.Write(text)
+				sum += n
+				if err != nil {
+					break
+				}
+			}
+			written <- sum
+		}))
+		p := newPushing(t, server.URL, func(cfg *Config) { cfg.TimeoutConfig.Timeout = deliverytest.Patience })
+		err := p.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
+		if failure == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, failure)
+			assert.False(t, consumererror.IsPermanent(err))
+		}
+		assert.Less(t, <-written, most)
+		server.Close()
+	}
 }
 
 // A redirect is followed if it keeps the body and the host. Otherwise the profiles count as rejected.

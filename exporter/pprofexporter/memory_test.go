@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
@@ -185,7 +187,7 @@ func TestQueueOfBytes(t *testing.T) {
 	require.Eventually(t, func() bool { return len(f.files(t)) == 1 }, deliverytest.Patience, time.Millisecond)
 }
 
-// TestMemoryOfHTTP: the profiles that fit into the memory are sent, and the others are retried.
+// TestMemoryOfHTTP: profiles that do not fit into the memory are retried.
 func TestMemoryOfHTTP(t *testing.T) {
 	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
 		t.Run(string(format), func(t *testing.T) {
@@ -207,6 +209,45 @@ func TestMemoryOfHTTP(t *testing.T) {
 			}
 			assert.Equal(t, 2, bodies)
 			assert.Zero(t, used(host.budget))
+		})
+	}
+}
+
+// TestMemoryOfSomeProfiles: the profiles that fit into the memory are sent, and the error has only the others, for a retry. From little
+// memory to more, there is a size that is enough for the small profile and not for the large one.
+func TestMemoryOfSomeProfiles(t *testing.T) {
+	const size = 64 << 20
+	large := repeating(10_000, 100) // Its pprof is much larger than the message: the copy of the rest needs little.
+	large.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "large")
+	pd := deliverytest.Request(t, commented(t, "small", 0), large)
+	for _, format := range []Format{FormatRaw, FormatPyroscope, FormatPyroscopePush, FormatParca} {
+		t.Run(string(format), func(t *testing.T) {
+			divided := 0
+			for free := int64(1 << 20); divided == 0 && free < size; free += 1 << 20 {
+				s := newSink(t, nil)
+				host := newBudgetHost(size, time.Millisecond)
+				p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
+				other, err := host.budget.Reserve(t.Context(), size-free)
+				require.NoError(t, err)
+				err = p.ConsumeProfiles(t.Context(), pd)
+				other.Release()
+				if err == nil {
+					break
+				}
+				require.ErrorIs(t, err, budget.ErrExhausted)
+				rest, isRest := errors.AsType[xconsumererror.Profiles](err)
+				if !isRest {
+					continue
+				}
+				divided++
+				require.Len(t, s.requests(), 1)
+				require.Equal(t, 1, rest.Data().ResourceProfiles().Len())
+				assert.Equal(t, "large", attributevalue.Service(rest.Data().ResourceProfiles().At(0).Resource().Attributes()))
+				require.NoError(t, p.ConsumeProfiles(t.Context(), rest.Data()))
+				assert.Len(t, s.requests(), 2)
+				assert.Zero(t, used(host.budget))
+			}
+			assert.Positive(t, divided)
 		})
 	}
 }
