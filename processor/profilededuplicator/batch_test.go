@@ -221,6 +221,25 @@ func TestHeldBytesAreLimited(t *testing.T) {
 	})
 }
 
+// Batches reserve half of the memory budget at most, whatever max_held_bytes is. The other half is for requests.
+func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
+	eachPooling(t, func(t *testing.T) {
+		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		next := &sink{}
+		f := startWithin(t, heldPart*(3*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
+		for i := range byte(3) {
+			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
+		}
+		used, _ := f.budget.Used()
+		assert.LessOrEqual(t, used, f.budget.Size()/2)
+		err := f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1))
+		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 3*one+1))
+		assert.False(t, consumererror.IsPermanent(err))
+		require.NoError(t, f.Shutdown(t.Context()))
+		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1}, next.totals())
+	})
+}
+
 // A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
