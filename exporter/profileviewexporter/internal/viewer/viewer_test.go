@@ -108,10 +108,18 @@ func TestRenderRefusesOtherPages(t *testing.T) {
 func TestRenderOpensNothing(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("hidden content"), 0o600))
-	for _, page := range Pages {
-		_, body := render(t, example(secret, "<script>alert(1)</script>"), page, "?f=.*&granularity=lines&g=files")
-		assert.NotContains(t, body, "hidden content", page)
-		assert.NotContains(t, body, "<script>alert(1)", page)
+	for query, shows := range map[string]string{
+		"?g=lines":                            `(&lt;|\\u003c)script(&gt;|\\u003e)alert\(1\)`,
+		"?f=.*&granularity=lines&g=functions": `(&lt;|\\u003c)script(&gt;|\\u003e)alert\(1\)`,
+		"?f=.*&granularity=lines&g=files":     regexp.QuoteMeta(secret),
+	} {
+		for _, page := range Pages {
+			status, body := render(t, example(secret, "<script>alert(1)</script>"), page, query)
+			require.Equal(t, http.StatusOK, status, "%s%s", page, query)
+			assert.Regexp(t, shows, body, "%s%s", page, query)
+			assert.NotContains(t, body, "hidden content", "%s%s", page, query)
+			assert.NotContains(t, body, "<script>alert(1)", "%s%s", page, query)
+		}
 	}
 }
 
@@ -157,8 +165,10 @@ func FuzzRender(f *testing.F) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/top", http.NoBody)
 		r.URL.RawQuery = query
 		for _, page := range Pages {
-			_, body, err := Render(r, example("/etc/passwd", "main.work"), page, Additions{}, 1<<30)
+			status, body, err := Render(r, example("/etc/passwd", "main.work"), page, Additions{}, 1<<30)
 			require.NoError(t, err)
+			require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, status)
+			require.NotEmpty(t, body)
 			require.NotContains(t, string(body), "root:x:0")
 		}
 	})
