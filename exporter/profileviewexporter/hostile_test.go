@@ -109,6 +109,7 @@ func TestServerHostileProfiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws large profiles")
 	}
+	drawn := map[string]bool{} // by path: at least one profile had a page
 	// Each profile is made right before its use: a profile on the heap would let the garbage collector keep as much garbage.
 	for name, profileOf := range map[string]func() *profile.Profile{
 		"deep stacks":    func() *profile.Profile { return hostile(300, 3000, 1000, 10, 0, 1) },
@@ -152,8 +153,15 @@ func TestServerHostileProfiles(t *testing.T) {
 				w.Body.Len()>>10, w.Header().Get(stacksLeftOutHeader), w.Header().Get(stacksCutHeader))
 			assert.Zero(t, used, "%s of %s", path, name)
 			assert.LessOrEqual(t, peak, 2*reserved+16<<20, "%s of %s", path, name)
+			if w.Code == http.StatusOK {
+				drawn[path] = true
+			}
 			if want == "" {
-				require.Less(t, w.Code, http.StatusInternalServerError, "%s of %s: %.200s", path, name, w.Body)
+				allowed := []int{http.StatusOK, http.StatusUnprocessableEntity}
+				if strings.Contains(path, "function=") {
+					allowed = append(allowed, http.StatusNotFound) // Not every profile has the function.
+				}
+				require.Contains(t, allowed, w.Code, "%s of %s: %.200s", path, name, w.Body)
 				continue
 			}
 			require.Equal(t, http.StatusOK, w.Code, "%s of %s: %.200s", path, name, w.Body)
@@ -162,6 +170,7 @@ func TestServerHostileProfiles(t *testing.T) {
 			assert.Equal(t, want, found[1]+found[2], "%s of %s", path, name)
 		}
 	}
+	assert.Len(t, drawn, 16, "each path was drawn for a profile")
 }
 
 // Names from senders are escaped on every page, and cannot change its links.
@@ -353,7 +362,7 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 	require.Eventually(t, func() bool { return len(d.pages.merging) == 2 }, deliverytest.Patience, time.Millisecond)
 	begin := time.Now()
 	require.NoError(t, d.shutdown(t.Context()))
-	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Less(t, time.Since(begin), 10*shutdownWait, "the request can wait for an hour")
 	<-ended
 	require.Eventually(t, func() bool { return len(d.pages.merging) == 1 }, deliverytest.Patience, time.Millisecond)
 	others.Release()

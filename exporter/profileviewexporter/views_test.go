@@ -42,7 +42,7 @@ func TestServerViews(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
 	response, body = s.get(t, "/view/other/samples/top?base_service=a%2Fb")
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	assert.Regexp(t, `"?Cum"?:4|\b4\b`, string(body), "9 less 5")
+	assert.Contains(t, string(body), `"Cum":4,`, "9 less 5")
 	for path, want := range map[string]int{
 		"/diff/other/samples":                                     http.StatusBadRequest,
 		"/diff/other/samples?base_service=none":                   http.StatusNotFound,
