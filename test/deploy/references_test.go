@@ -18,6 +18,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podsecurity "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 )
@@ -140,13 +141,19 @@ func (w workload) assertAllowedOut(t *testing.T, r rendered, c collector) {
 			continue
 		}
 		for _, rule := range policy.Spec.Egress {
+			assert.NotEmpty(t, rule.Ports, "a rule without ports allows all")
 			for _, port := range rule.Ports {
+				assert.Nil(t, port.EndPort)
 				allowed = append(allowed, port.Port.IntValue())
 			}
 		}
 	}
 	assert.Subset(t, allowed, append(c.sendsTo(t), 53, 443))
+	assert.Subset(t, knownPorts, allowed)
 }
+
+// knownPorts are those that the pods of some overlay or chart send to: DNS, the API server, OTLP and brokers of Kafka.
+var knownPorts = []int{53, 443, 6443, 4317, 9092, 9093}
 
 // assertProbes: they ask the extension health_check.
 func (w workload) assertProbes(t *testing.T, c collector) {
@@ -293,17 +300,28 @@ func (r rendered) assertScaling(t *testing.T) {
 	}
 }
 
-// assertIngress: the NetworkPolicy lets in what the Services publish, but for the probes, which come from the node.
+// monitoring is the namespace of Prometheus.
+var monitoring = networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "monitoring"}}}
+
+// assertIngress: the NetworkPolicy lets in what the Services publish, but for the probes, which come from the node. Metrics are for one
+// namespace only.
 func (r rendered) assertIngress(t *testing.T) {
 	t.Helper()
 	policies := all[*networkingv1.NetworkPolicy](r)
 	require.Len(t, policies, 1)
+	assert.ElementsMatch(t, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}, policies[0].Spec.PolicyTypes)
 	var allowed []string
 	for _, rule := range policies[0].Spec.Ingress {
+		assert.NotEmpty(t, rule.Ports, "a rule without ports allows all")
 		for _, port := range rule.Ports {
+			assert.Nil(t, port.EndPort)
 			allowed = append(allowed, port.Port.String())
+			if port.Port.String() == "metrics" {
+				assert.Equal(t, []networkingv1.NetworkPolicyPeer{monitoring}, rule.From)
+			}
 		}
 	}
+	assert.Subset(t, []string{"pprof", "otlp-grpc", "otlp-http", "metrics"}, allowed)
 	for _, w := range r.workloads {
 		assert.True(t, covered(policies[0].Spec.PodSelector.MatchLabels, w.template.Labels))
 		for _, port := range w.container(t).Ports {
@@ -314,7 +332,7 @@ func (r rendered) assertIngress(t *testing.T) {
 	}
 }
 
-// assertRoles: the roles are bound to the account of the pods, in its namespace, and only read.
+// assertRoles: the roles are bound to the account of the pods, in its namespace, and only list and watch pods.
 func (r rendered) assertRoles(t *testing.T) {
 	t.Helper()
 	for _, binding := range all[*rbacv1.ClusterRoleBinding](r) {
@@ -325,8 +343,7 @@ func (r rendered) assertRoles(t *testing.T) {
 		}
 	}
 	for _, role := range all[*rbacv1.ClusterRole](r) {
-		for _, rule := range role.Rules {
-			assert.Subset(t, []string{"get", "list", "watch"}, rule.Verbs)
-		}
+		assert.Equal(t, []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}}}, role.Rules)
 	}
+	assert.Empty(t, all[*rbacv1.Role](r))
 }
