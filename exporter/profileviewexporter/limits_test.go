@@ -6,8 +6,10 @@ package profileviewexporter
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -104,6 +106,29 @@ func TestRequestsInProgress(t *testing.T) {
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(unlimited())))
 	assert.Equal(t, maxStreams, d.http.HTTP2.MaxConcurrentStreams)
+}
+
+// Above the limit of connections, the one that has sent nothing for longest is closed, and browsers are served.
+func TestConnectionsOfPages(t *testing.T) {
+	s := newServing(t, nil)
+	address := strings.TrimPrefix(s.url, "http://")
+	var oldest net.Conn
+	for range maxConnections {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		if oldest == nil {
+			oldest = c
+		}
+	}
+	response, _ := s.get(t, "/")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	require.NoError(t, oldest.SetReadDeadline(time.Now().Add(deliverytest.Patience)))
+	_, err := oldest.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it is open")
+	assert.EqualValues(t, 1, deliverytest.Counted(t, s.telemetry, "otelcol_exporter_profile_view_closed_connections", "", ""))
+	assert.Equal(t, 500, maxConnections)
 }
 
 // neighbours returns a profile of a function with many callers and callees, and of a label with many values.

@@ -111,6 +111,29 @@ func TestScrapeTargets(t *testing.T) {
 	assert.Equal(t, []string{"delta_heap", "fgprof", "heap"}, sortedKeys(byName(r.sink.all())))
 }
 
+// TestScrapeHostileAnswers: what a target can make the receiver hold is limited.
+func TestScrapeHostileAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		body []byte
+		says string
+	}{
+		"large": {make([]byte, 10_001), "max_response_size, 10000 bytes"},
+		"bomb":  {gz(t, gzipBomb(t)), "67108864"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := newTarget(t, serve(c.body))
+			host := &watchingHost{}
+			r := runScrape(t, host, func(cfg *ScrapeConfig) {
+				cfg.MaxResponseSize = 10_000
+				cfg.Profiles = []ScrapedProfile{{Name: profileHeap}}
+			}, to.URL)
+			r.waitOutcome(t, "too_large", 1)
+			require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), c.says)
+			assert.Empty(t, r.sink.all())
+		})
+	}
+}
+
 // TestScrapeManyFailures tells of some in the error, and of all in the attributes.
 func TestScrapeManyFailures(t *testing.T) {
 	bad := newTarget(t, http.NotFound)
