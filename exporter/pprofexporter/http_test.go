@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -44,6 +43,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/internal/httpclienttest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -454,27 +454,16 @@ func TestHTTPRejectionIsSeen(t *testing.T) {
 
 // After a shutdown, the server has no connection of the exporter.
 func TestHTTPIdleConnections(t *testing.T) {
-	var opened, closed atomic.Int64
-	to := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	to.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			opened.Add(1)
-		case http.StateClosed:
-			closed.Add(1)
-		}
-	}
-	to.Start()
-	t.Cleanup(to.Close)
+	url, open := httpclienttest.NewServer(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	cfg := createDefaultConfig().(*Config)
-	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = to.URL
+	cfg.HTTP.GetOrInsertDefault().Client.Endpoint = url
 	cfg.QueueConfig = configoptional.None[exporterhelper.QueueBatchConfig]()
 	e := create(t, cfg)
 	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
 	require.NoError(t, e.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a")))
-	assert.Greater(t, opened.Load(), closed.Load())
+	assert.Positive(t, open())
 	require.NoError(t, e.Shutdown(t.Context()))
-	assert.Eventually(t, func() bool { return opened.Load() == closed.Load() }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return open() == 0 }, 10*time.Second, time.Millisecond)
 }
 
 func TestHTTPBeforeStart(t *testing.T) {

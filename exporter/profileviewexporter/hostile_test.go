@@ -220,9 +220,6 @@ func TestServerHostileNames(t *testing.T) {
 
 // Expressions that would take too long for the names of a profile are refused, before the page is drawn.
 func TestServerHostileExpressions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("draws a large profile")
-	}
 	d := newHolding(t, 256<<20)
 	d.pages.budget = budget.New(1<<30, time.Minute)
 	require.True(t, d.store.Add(held(t, hostile(50_000, 1, 50_000, 60, 0, 1), "a")))

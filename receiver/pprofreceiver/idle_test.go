@@ -4,16 +4,14 @@
 package pprofreceiver
 
 import (
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/internal/httpclienttest"
 )
 
 // TestIdleConnectionsAreClosed: after a shutdown, targets have no connection of the receiver.
@@ -30,25 +28,14 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var opened, closed atomic.Int64
-			to := httptest.NewUnstartedServer(serve(plain(t, cpuProfile(1))))
-			to.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-				switch state {
-				case http.StateNew:
-					opened.Add(1)
-				case http.StateClosed:
-					closed.Add(1)
-				}
-			}
-			to.Start()
-			t.Cleanup(to.Close)
+			url, open := httpclienttest.NewServer(t, serve(plain(t, cpuProfile(1))))
 			cfg := fetchConfig()
-			change(cfg, to.URL)
+			change(cfg, url)
 			r := runConfig(t, componenttest.NewNopHost(), cfg)
 			r.waitOutcome(t, outcomeOK, 2)
-			assert.Greater(t, opened.Load(), closed.Load())
+			assert.Positive(t, open())
 			require.NoError(t, r.receiver.Shutdown(t.Context()))
-			assert.Eventually(t, func() bool { return opened.Load() == closed.Load() }, 10*time.Second, time.Millisecond)
+			assert.Eventually(t, func() bool { return open() == 0 }, 10*time.Second, time.Millisecond)
 		})
 	}
 }
