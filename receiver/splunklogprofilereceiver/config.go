@@ -85,11 +85,7 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
 
 // Validate checks the options outside of the sections, and combinations of options.
 func (cfg *Config) Validate() error {
-	var errs []error
-	if err := (&otlpreceiver.Config{Protocols: cfg.Protocols}).Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("protocols: %w", err))
-	}
-	return errors.Join(append(errs, cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Check())...)
+	return errors.Join(cfg.validateAddresses(), configcheck.Durations(cfg), cfg.Check())
 }
 
 // validateAddresses checks the endpoints of the protocols.

@@ -20,10 +20,10 @@ import (
 )
 
 // ours is the version of pdata that the distribution has.
-const ours = "v0.162.0"
+const ours = "v0.165.0"
 
-// versions are those of pdata that can be built: before, of, and after that of the distribution.
-var versions = []string{"v0.159.0", ours, "v0.164.0"}
+// versions are those of pdata that can be built: before and of that of the distribution.
+var versions = []string{"v0.159.0", "v0.162.0", ours}
 
 // buildPeers builds the peer with each version and returns the programs.
 func buildPeers(t *testing.T) map[string]string {
