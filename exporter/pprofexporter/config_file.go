@@ -28,8 +28,10 @@ type FileConfig struct {
 	CompressionLevel int `mapstructure:"compression_level"`
 	// MaxAge is how long the exporter keeps a file after it was written (default: 0, forever).
 	MaxAge time.Duration `mapstructure:"max_age"`
-	// MaxTotalSize is the maximum size of all files together in bytes (default: 0, no limit).
+	// MaxTotalSize is the maximum size of all files and their directories on the disk in bytes (default: 0, no limit).
 	MaxTotalSize int64 `mapstructure:"max_total_size" unit:"bytes"`
+	// MaxFiles is the maximum number of files (default: 0, no limit).
+	MaxFiles int64 `mapstructure:"max_files"`
 	// FileMode has the permissions of new files in octal, before the umask of the process (default: "0640").
 	FileMode string `mapstructure:"file_mode"`
 	// DirectoryMode has the permissions of new directories in octal, before the umask of the process (default: "0750").
@@ -77,6 +79,7 @@ func (c *FileConfig) Validate() error {
 		configcheck.Between("compression_level", c.CompressionLevel, 1, 9),
 		configcheck.NotNegative("max_age", c.MaxAge),
 		configcheck.NotNegative("max_total_size", c.MaxTotalSize),
+		configcheck.NotNegative("max_files", c.MaxFiles),
 	)
 	// The exporter must be able to read its own files, and to write to its own directories.
 	if _, err := parseMode(c.FileMode, 0o400); err != nil {

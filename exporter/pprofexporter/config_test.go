@@ -77,6 +77,7 @@ func TestConfigAll(t *testing.T) {
 		CompressionLevel: 9,
 		MaxAge:           7 * 24 * time.Hour,
 		MaxTotalSize:     10 << 30,
+		MaxFiles:         100_000,
 		FileMode:         "0644",
 		DirectoryMode:    "0755",
 	}, cfg.File.Get())
@@ -145,8 +146,8 @@ func TestConfigRefuses(t *testing.T) {
 
 // One error names all faults.
 func TestConfigTellsAll(t *testing.T) {
-	err := (&FileConfig{Path: "x", CompressionLevel: -1, MaxAge: -1, MaxTotalSize: -1}).Validate()
-	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "file_mode", "directory_mode"} {
+	err := (&FileConfig{Path: "x", CompressionLevel: -1, MaxAge: -1, MaxTotalSize: -1, MaxFiles: -1}).Validate()
+	for _, want := range []string{"directory", "path", "compression_level", "max_age", "max_total_size", "max_files", "file_mode", "directory_mode"} {
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -54,6 +54,7 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 			Depth:         template.Depth(),
 			MaxAge:        file.MaxAge,
 			MaxTotalSize:  file.MaxTotalSize,
+			MaxFiles:      file.MaxFiles,
 			OnRemove:      telemetry.removed,
 			OnError: func(err error) {
 				set.Logger.Warn("Cannot maintain the directory of profiles", zap.Error(err))

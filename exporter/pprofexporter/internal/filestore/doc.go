@@ -10,5 +10,5 @@
 //
 // All access uses [os.Root]: no name and no symbolic link leads outside of the directory.
 //
-// The store removes files by age and by total size, the oldest first. It removes only files whose names match its template.
+// The store removes files by age, total size and number, the oldest first. It removes only files whose names match its template.
 package filestore // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"

@@ -218,6 +218,26 @@ func failStep(t *testing.T, step int, lasting bool, cause error, class Class) []
 	return operations
 }
 
+// A write that fails leaves no empty directories behind: senders choose their names.
+func TestFailedWriteLeavesNoDirectory(t *testing.T) {
+	for _, operation := range []string{"mkdir", "create", "write", "sync", "close"} {
+		options := newOptions(t, t.TempDir())
+		s, faulty := newFaultyStore(t, options)
+		done := 0
+		faulty.set(func(_ int, step string) error {
+			if step == operation {
+				if done++; done > 1 || operation != "mkdir" && operation != "create" {
+					return syscall.ENOSPC // the second mkdir, and the create after the directories exist
+				}
+			}
+			return nil
+		})
+		_, err := s.Write("a/b/c.pb.gz", []byte("profile"), nil)
+		require.ErrorIs(t, err, syscall.ENOSPC, operation)
+		assert.Empty(t, tree(t, options.Directory), operation)
+	}
+}
+
 // The order of the operations: after a power failure a file is complete or does not exist, and each file that was reported exists.
 func TestOrderOfOperations(t *testing.T) {
 	s, faulty := newFaultyStore(t, newOptions(t, t.TempDir()))
@@ -256,8 +276,8 @@ func TestParentsAreDurable(t *testing.T) {
 	})
 	require.ErrorIs(t, write(s, "a/b/c.pb.gz"), syscall.EIO)
 	for _, want := range []map[string]bool{
-		{"a": true, "a/b": true}, // what is left
-		{"a/b": true},            // the parents need no other sync
+		{".": true, "a": true, "a/b": true}, // the failed write removed its directories
+		{"a/b": true},                       // the parents need no other sync
 	} {
 		faulty.set(nil)
 		require.NoError(t, write(s, fmt.Sprintf("a/b/%d.pb.gz", len(want))))

@@ -21,27 +21,29 @@ type parents struct {
 	durable map[string]struct{}
 }
 
-// create creates a directory and its parents, and makes their names durable.
-func (p *parents) create(d directory, name string, mode fs.FileMode) error {
+// create creates a directory and its parents, and makes their names durable. It returns how many of them it created.
+func (p *parents) create(d directory, name string, mode fs.FileMode) (created int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.createLocked(d, name, mode)
 }
 
-func (p *parents) createLocked(d directory, name string, mode fs.FileMode) error {
+func (p *parents) createLocked(d directory, name string, mode fs.FileMode) (created int64, err error) {
 	if name == "." {
-		return nil
+		return 0, nil
 	}
-	if err := p.createLocked(d, path.Dir(name), mode); err != nil {
-		return err
+	created, err = p.createLocked(d, path.Dir(name), mode)
+	if err != nil {
+		return created, err
 	}
 	switch err := d.Mkdir(name, mode); {
 	case err == nil:
+		created++
 		delete(p.durable, name) // someone removed the directory that had this name
 	case !isExist(err):
-		return err
+		return created, err
 	}
-	return p.syncLocked(d, name)
+	return created, p.syncLocked(d, name)
 }
 
 // sync makes the names in a directory durable, and those of the directory and its parents.
@@ -78,17 +80,22 @@ func (p *parents) syncLocked(d directory, name string) error {
 	return nil
 }
 
-// removeEmpty removes a directory and its parents until one is not empty.
-func (p *parents) removeEmpty(d directory, name string) {
+// removeEmpty removes a directory and its parents until one is not empty. It returns how many it removed.
+func (p *parents) removeEmpty(d directory, name string) (removed int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for ; name != "."; name = path.Dir(name) {
 		info, err := d.Lstat(name)
+		if isAbsent(err) {
+			continue
+		}
 		if err != nil || !info.IsDir() || d.Remove(name) != nil {
-			return
+			return removed
 		}
 		delete(p.durable, name)
+		removed++
 	}
+	return removed
 }
 
 // reset forgets all directories, because another directory of the store took the place of theirs.

@@ -21,8 +21,9 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonAge  Reason = "age"
-	ReasonSize Reason = "size"
+	ReasonAge   Reason = "age"
+	ReasonSize  Reason = "size"
+	ReasonFiles Reason = "files"
 )
 
 const (
@@ -61,7 +62,7 @@ type entry struct {
 func newRetention(s *Store) *retention { return &retention{store: s} }
 
 func (r *retention) hasLimits() bool {
-	return r.store.options.MaxAge > 0 || r.store.options.MaxTotalSize > 0
+	return r.store.options.MaxAge > 0 || r.store.options.MaxTotalSize > 0 || r.store.options.MaxFiles > 0
 }
 
 // run removes the temporary files that a crash left. Then it enforces the limits until ctx is done.
@@ -112,6 +113,9 @@ func (r *retention) due() (Reason, bool) {
 		return ReasonAge, true
 	}
 	files, bytes, known := r.store.usage.get()
+	if options.MaxFiles > 0 && known && files > options.MaxFiles {
+		return ReasonFiles, true
+	}
 	return ReasonSize, options.MaxTotalSize > 0 && known && bytes > options.MaxTotalSize && files > 1
 }
 
@@ -127,16 +131,20 @@ func (r *retention) remove(e entry, reason Reason) {
 	}
 	switch {
 	case err == nil:
-		r.store.usage.removed(e.size)
+		r.uncount(d, e)
 		r.store.options.OnRemove(reason, e.size)
-		r.store.parents.removeEmpty(d, path.Dir(e.name))
 	case isAbsent(err):
-		r.store.usage.removed(e.size)
+		r.uncount(d, e)
 	default:
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
 		r.minTime = e.time // so that the next walk finds the file again
 		r.nextRemoval = time.Now().Add(errorPause)
 	}
+}
+
+// uncount subtracts a removed file from the usage, and its parent directories, which it removes if they are empty.
+func (r *retention) uncount(d directory, e entry) {
+	r.store.usage.removed(onDisk(e.size, r.store.parents.removeEmpty(d, path.Dir(e.name))))
 }
 
 // openRoot opens the directory. It tries again if the store has just replaced the directory, because someone had removed it.
@@ -163,6 +171,7 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 
 	var stale []string
 	var files, bytes int64
+	last := "." // the parent of the last file that was counted
 	usage := &r.store.usage
 	r.oldest, r.minTime, r.walked = nil, begin, begin
 	r.epoch = usage.beginWalk()
@@ -176,8 +185,10 @@ func (r *retention) walk(ctx context.Context, removeStale bool) {
 				return
 			}
 			if !usage.isFresh(name) {
+				parent := path.Dir(name)
 				files++
-				bytes += info.Size()
+				bytes += onDisk(info.Size(), directoriesBetween(last, parent))
+				last = parent
 			}
 			r.remember(entry{name: name, time: info.ModTime(), size: info.Size()})
 		},
@@ -218,5 +229,6 @@ func (r *retention) removeStale(names []string) {
 		if err := d.Remove(name); err != nil && !isAbsent(err) {
 			r.store.options.OnError(fmt.Errorf("cannot remove the temporary file %q: %w", name, err))
 		}
+		r.store.parents.removeEmpty(d, path.Dir(name))
 	}
 }

@@ -108,13 +108,11 @@ func TestMaxTotalSize(t *testing.T) {
 	options := newOptions(t, t.TempDir())
 	var removed removals
 	options.OnRemove = removed.add
-	leave(t, options.Directory, "a/b/foreign.txt", "")
+	leave(t, options.Directory, "c/d/foreign.txt", "")
 	synctest.Test(t, func(t *testing.T) {
-		var size int64
 		before(t, options, func(s *Store) {
-			size = write(t, s, "a/b/1.pb.gz", time.Hour)
-			for i := 2; i < 6; i++ {
-				require.Equal(t, size, write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute))
+			for i := 1; i < 6; i++ {
+				write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
@@ -122,22 +120,67 @@ func TestMaxTotalSize(t *testing.T) {
 			_, _, known := s.Held()
 			assert.False(t, known)
 		})
-		options.MaxTotalSize = 3 * size
+		options.MaxTotalSize = 5 * blockSize // three files and two directories
 		s := newStore(t, options)
 		time.Sleep(2 * checkInterval)
 		synctest.Wait()
-		assert.Equal(t, []string{"a/b/3.pb.gz", "a/b/4.pb.gz", "a/b/5.pb.gz", "a/b/foreign.txt"}, names(t, options), "what was there before counts")
+		assert.Equal(t, []string{"a/b/3.pb.gz", "a/b/4.pb.gz", "a/b/5.pb.gz", "c/d/foreign.txt"}, names(t, options), "what was there before counts")
 		write(t, s, "c/d/6.pb.gz", 0)
 		write(t, s, "c/d/7.pb.gz", 0)
 		write(t, s, "c/d/8.pb.gz", 0)
 		time.Sleep(2 * checkInterval)
 		synctest.Wait()
-		assert.Equal(t, []string{"a/b/foreign.txt", "c/d/6.pb.gz", "c/d/7.pb.gz", "c/d/8.pb.gz"}, names(t, options))
+		assert.Equal(t, []string{"c/d/6.pb.gz", "c/d/7.pb.gz", "c/d/8.pb.gz", "c/d/foreign.txt"}, names(t, options))
 		assert.Equal(t, map[Reason]int{ReasonSize: 5}, removed.files)
 		files, bytes, known := s.Held()
 		assert.True(t, known)
 		assert.EqualValues(t, 3, files)
-		assert.Equal(t, 3*size, bytes)
+		assert.EqualValues(t, 3*blockSize, bytes, "the next walk counts the directories that others created")
+		time.Sleep(recountInterval + checkInterval)
+		synctest.Wait()
+		_, bytes, _ = s.Held()
+		assert.EqualValues(t, 5*blockSize, bytes)
+	})
+}
+
+// Small files count as whole blocks, and their directories count too: each sender that invents a service costs three blocks.
+func TestMaxTotalSizeOfSmallFiles(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	options.MaxTotalSize = 30 * blockSize
+	synctest.Test(t, func(t *testing.T) {
+		before(t, options, func(s *Store) {
+			for i := range 20 {
+				write(t, s, fmt.Sprintf("before-%d/cpu/1.pb.gz", i), time.Hour)
+			}
+		})
+		s := newStore(t, options)
+		for i := range 100 {
+			write(t, s, fmt.Sprintf("service-%d/cpu/1.pb.gz", i), time.Duration(100-i)*time.Second)
+		}
+		for range 2 { // with the counts of the writes, and with those of a walk
+			time.Sleep(recountInterval + 2*checkInterval)
+			synctest.Wait()
+			assert.Len(t, names(t, options), 10, "and no empty directories")
+			assert.Contains(t, names(t, options), "service-99/cpu/1.pb.gz")
+			_, bytes, _ := s.Held()
+			assert.EqualValues(t, 30*blockSize, bytes)
+		}
+	})
+}
+
+func TestMaxFiles(t *testing.T) {
+	options := newOptions(t, t.TempDir())
+	var removed removals
+	options.MaxFiles, options.OnRemove = 3, removed.add
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t, options)
+		for i := range 5 {
+			write(t, s, fmt.Sprintf("a/b/%d.pb.gz", i), time.Hour-time.Duration(i)*time.Minute)
+		}
+		time.Sleep(2 * checkInterval)
+		synctest.Wait()
+		assert.Equal(t, []string{"a/b/2.pb.gz", "a/b/3.pb.gz", "a/b/4.pb.gz"}, names(t, options))
+		assert.Equal(t, map[Reason]int{ReasonFiles: 2}, removed.files)
 	})
 }
 

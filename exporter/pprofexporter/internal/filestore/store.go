@@ -41,9 +41,11 @@ type Options struct {
 	// Owns returns whether a path is the path of one of the store's files. Depth is the number of segments of such a path.
 	Owns  func(path string) bool
 	Depth int
-	// MaxAge and MaxTotalSize limit the files that the store keeps. Zero means no limit.
+	// MaxAge, MaxTotalSize and MaxFiles limit the files that the store keeps. Zero means no limit. The total size is that on the
+	// disk: files in whole blocks, and their directories.
 	MaxAge       time.Duration
 	MaxTotalSize int64
+	MaxFiles     int64
 
 	// OnRemove is called for each file that was removed because of a limit.
 	OnRemove func(reason Reason, size int64)
@@ -107,7 +109,7 @@ func (s *Store) Close() error {
 // FoldsCase returns whether A and a are the same name in the file system.
 func (s *Store) FoldsCase() bool { return s.foldCase }
 
-// Held returns the number of the store's files and their bytes. They are not known before the first walk, and never without a
+// Held returns the number of the store's files and the bytes that they and their directories use on the disk. They are not known before the first walk, and never without a
 // limit.
 func (s *Store) Held() (files, bytes int64, known bool) { return s.usage.get() }
 

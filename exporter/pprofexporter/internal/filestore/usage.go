@@ -3,9 +3,30 @@
 
 package filestore
 
-import "sync"
+import (
+	"path"
+	"strings"
+	"sync"
+)
 
-// usage counts the store's files and their bytes. A walk counts the files in the directory. After that, writes and removals change
+// blockSize is the assumed size of a block of the file system. A file uses whole blocks, and a directory at least one.
+const blockSize = 4096
+
+// onDisk returns the bytes that a file of this size uses on the disk, together with this many directories.
+func onDisk(size, directories int64) int64 {
+	return (size + blockSize - 1 + directories*blockSize) / blockSize * blockSize
+}
+
+// directoriesBetween returns how many directories a depth-first walk enters between two files, from their parents. A directory
+// counts for the first file in it.
+func directoriesBetween(last, parent string) (entered int64) {
+	for ; parent != "." && parent != last && !strings.HasPrefix(last, parent+"/"); parent = path.Dir(parent) {
+		entered++
+	}
+	return entered
+}
+
+// usage counts the store's files and the bytes that they and their directories use on the disk. A walk counts the files in the directory. After that, writes and removals change
 // the count, so that the directory need not be read again. Writes can go on during a walk: a file gets its name under the lock,
 // so that it is counted once. Safe for concurrent use.
 type usage struct {
@@ -31,28 +52,28 @@ func (u *usage) getEpoch() int {
 	return u.epoch
 }
 
-// publish calls giveName, which gives a file of the given size its name. Calls of giveName do not overlap.
-func (u *usage) publish(name string, size int64, giveName func() error) error {
+// publish calls giveName, which gives a file its name. The file uses the given bytes on the disk. Calls of giveName do not overlap.
+func (u *usage) publish(name string, bytes int64, giveName func() error) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if err := giveName(); err != nil {
 		return err
 	}
 	u.files++
-	u.bytes += size
+	u.bytes += bytes
 	if u.fresh != nil {
 		u.fresh[name] = struct{}{}
 		u.freshFiles++
-		u.freshBytes += size
+		u.freshBytes += bytes
 	}
 	return nil
 }
 
-func (u *usage) removed(size int64) {
+func (u *usage) removed(bytes int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.files--
-	u.bytes -= size
+	u.bytes -= bytes
 }
 
 // reset forgets the count after the directory was replaced.

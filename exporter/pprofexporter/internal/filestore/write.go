@@ -100,47 +100,60 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	case !isAbsent(err):
 		return 0, err
 	}
-	temporary, size, err := s.writeTemporary(d, parent, pprof, reserve)
+	temporary, err := s.writeTemporary(d, parent, pprof, reserve)
+	if err == nil {
+		err = s.usage.publish(name, onDisk(temporary.size, temporary.directories), func() error {
+			return giveName(d, temporary.name, name)
+		})
+		if removeErr := d.Remove(temporary.name); removeErr != nil && !isAbsent(removeErr) {
+			s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", temporary.name, removeErr))
+		}
+	}
 	if err != nil {
+		if temporary.directories > 0 {
+			s.parents.removeEmpty(d, parent)
+		}
 		return 0, err
 	}
-	err = s.usage.publish(name, size, func() error { return giveName(d, temporary, name) })
-	if removeErr := d.Remove(temporary); removeErr != nil && !isAbsent(removeErr) {
-		s.options.OnError(fmt.Errorf("cannot remove %q before the next start: %w", temporary, removeErr))
-	}
-	if err != nil {
-		return 0, err
-	}
-	return size, s.parents.sync(d, parent)
+	return temporary.size, s.parents.sync(d, parent)
 }
 
-// writeTemporary writes the gzipped pprof to a temporary file and syncs it.
+// temporaryFile is a complete file that has no name yet.
+type temporaryFile struct {
+	name string
+	size int64
+	// directories is how many directories were created for the file.
+	directories int64
+}
+
+// writeTemporary writes the gzipped pprof to a temporary file and syncs it. The result has the created directories even if there is
+// an error.
 func (s *Store) writeTemporary(
 	d directory, parent string, data []byte, reserve func(bytes int64) error,
-) (name string, size int64, err error) {
+) (result temporaryFile, err error) {
 	buffer := s.buffers.Get()
 	if buffer == nil {
 		buffer = new([]byte)
 	}
 	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
 	if *buffer, err = pprof.AppendGzipReserving((*buffer)[:0], data, s.options.Level, reserve); err != nil {
-		return "", 0, err
+		return result, err
 	}
-	name = s.temporary(parent)
-	f, err := d.Create(name, s.options.FileMode)
+	result.name, result.size = s.temporary(parent), int64(len(*buffer))
+	f, err := d.Create(result.name, s.options.FileMode)
 	if isAbsent(err) {
-		if err = s.parents.create(d, parent, s.options.DirectoryMode); err == nil {
-			f, err = d.Create(name, s.options.FileMode)
+		if result.directories, err = s.parents.create(d, parent, s.options.DirectoryMode); err == nil {
+			f, err = d.Create(result.name, s.options.FileMode)
 		}
 	}
 	if err != nil {
-		return "", 0, err
+		return result, err
 	}
 	if err := writeAndClose(f, *buffer); err != nil {
-		d.Remove(name) //nolint:errcheck // the first error is the cause; the next start removes the file
-		return "", 0, err
+		d.Remove(result.name) //nolint:errcheck // the first error is the cause; the next start removes the file
+		return result, err
 	}
-	return name, int64(len(*buffer)), nil
+	return result, nil
 }
 
 // writeAndClose writes, syncs and closes a file.

@@ -117,7 +117,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterPprofBytesRemoved, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_bytes_removed",
-		metric.WithDescription("Bytes of the files removed because of max_age or max_total_size. [Alpha]"),
+		metric.WithDescription("Bytes of the files removed because of max_age, max_total_size or max_files. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
@@ -135,7 +135,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofFilesRemoved, err = builder.meter.Int64Counter(
 		"otelcol_exporter_pprof_files_removed",
-		metric.WithDescription("Files removed because of max_age or max_total_size. [Alpha]"),
+		metric.WithDescription("Files removed because of max_age, max_total_size or max_files. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
@@ -159,13 +159,13 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofHeldBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_pprof_held_bytes",
-		metric.WithDescription("Bytes of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]"),
+		metric.WithDescription("Bytes that the exporter's files and their directories use on the disk, in blocks of 4 KiB. Reported if max_age, max_total_size or max_files is set. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterPprofHeldFiles, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_pprof_held_files",
-		metric.WithDescription("Number of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]"),
+		metric.WithDescription("Number of the exporter's files in the directory. Reported if max_age, max_total_size or max_files is set. [Alpha]"),
 		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)

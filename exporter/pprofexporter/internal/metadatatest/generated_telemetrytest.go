@@ -24,7 +24,7 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterPprofBytesRemoved(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_bytes_removed",
-		Description: "Bytes of the files removed because of max_age or max_total_size. [Alpha]",
+		Description: "Bytes of the files removed because of max_age, max_total_size or max_files. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -72,7 +72,7 @@ func AssertEqualExporterPprofBytesWritten(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofFilesRemoved(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_files_removed",
-		Description: "Files removed because of max_age or max_total_size. [Alpha]",
+		Description: "Files removed because of max_age, max_total_size or max_files. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualExporterPprofFilesWritten(t *testing.T, tt *componenttest.Teleme
 func AssertEqualExporterPprofHeldBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_held_bytes",
-		Description: "Bytes of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]",
+		Description: "Bytes that the exporter's files and their directories use on the disk, in blocks of 4 KiB. Reported if max_age, max_total_size or max_files is set. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -150,7 +150,7 @@ func AssertEqualExporterPprofHeldBytes(t *testing.T, tt *componenttest.Telemetry
 func AssertEqualExporterPprofHeldFiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_pprof_held_files",
-		Description: "Number of the exporter's files in the directory. Reported if max_age or max_total_size is set. [Alpha]",
+		Description: "Number of the exporter's files in the directory. Reported if max_age, max_total_size or max_files is set. [Alpha]",
 		Unit:        "{file}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
