@@ -71,9 +71,10 @@ type Repairs struct {
 	NegativeTimes int
 	// FirstString counts payloads whose string table does not begin with the empty string.
 	FirstString int
-	// NoStack counts events whose stack is missing, InvalidTimes those whose time no timestamp can have. Only formats with
-	// events have them, such as JFR.
-	NoStack      int
+	// NoStack counts events whose stack is missing. Only formats with events have them, such as JFR.
+	NoStack int
+	// InvalidTimes counts events whose time cannot be their timestamp. A label with such a time stays a label, see
+	// [DecodeOptions.TimestampLabels].
 	InvalidTimes int
 }
 

@@ -9,7 +9,8 @@ import "go.opentelemetry.io/collector/pdata/pprofile"
 func (t *decoding) addSamples() {
 	w := &t.wire
 	t.labels.reset(w.NumStrings(), len(t.opts.LinkLabels), t.opts.TimestampLabels)
-	t.events = events{}
+	start := uint64(max(w.TimeNanos, 0))
+	t.events = events{start: start, end: start + uint64(max(w.DurationNanos, 0))}
 	var locations, values, labels uint32
 	for i := range w.Samples {
 		if t.reserved.err != nil {

@@ -6,6 +6,7 @@ package pprof
 import (
 	"math"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -22,8 +23,23 @@ type timeKey struct {
 // events combines samples that have timestamps. Each sample type has its own table.
 type events struct {
 	ofType []typeEvents
+	// start and end are the range of the profile. start is 0 until the first timestamp if the profile has no time.
+	start, end uint64
 	// first and last are the earliest and the latest timestamp, or 0.
 	first, last uint64
+}
+
+// maxWidening is the maximum time, in nanoseconds, by which timestamps move the start or the end of a profile. A time
+// farther away comes from a wrong clock, and a range with it would be useless.
+const maxWidening = uint64(10 * time.Minute)
+
+// accepts reports whether a timestamp is close enough to the range of the profile. A profile without a time starts at its
+// first timestamp.
+func (e *events) accepts(at uint64) bool {
+	if e.start == 0 {
+		e.start, e.end = at, at+e.end
+	}
+	return at+maxWidening >= e.start && (at < e.end || at-e.end < maxWidening)
 }
 
 // typeEvents has the samples of one type by their identity.
@@ -36,11 +52,15 @@ type typeEvents struct {
 const eventBytes = 160
 
 // extractTimestamp removes the label with the time of the sample from refs, and returns the time in nanoseconds since
-// 1970, or 0.
+// 1970, or 0. A label whose time is too far from the profile stays.
 func (t *decoding) extractTimestamp(refs []labelRef) (rest []labelRef, at uint64) {
 	for _, time := range t.labels.times {
 		l := onlyLabel(refs, time.key)
-		if l == nil || l.Str != 0 || l.Num <= 0 || l.Num > math.MaxInt64/time.unit {
+		if l == nil || l.Str != 0 || l.Num <= 0 {
+			continue
+		}
+		if l.Num > math.MaxInt64/time.unit || !t.events.accepts(uint64(l.Num*time.unit)) {
+			t.stats.Repairs.InvalidTimes++
 			continue
 		}
 		refs = slices.DeleteFunc(refs, func(ref labelRef) bool { return ref.label == l })

@@ -88,6 +88,47 @@ func TestTimestampLabelsAndTime(t *testing.T) {
 	}
 }
 
+// TestTimestampsOutside: a label whose time is more than ten minutes outside of the profile stays a label, and is counted.
+func TestTimestampsOutside(t *testing.T) {
+	const minute, start = int64(time.Minute), int64(1_795_000_000_000_000_000)
+	for name, test := range map[string]struct {
+		time, duration         int64
+		times                  []int64
+		want                   []string
+		wantTime, wantDuration int64
+		invalid                int
+	}{
+		"1970": {
+			start, minute, []int64{start, 7}, []string{"[1]@[1795000000000000000] {}", "[2]@[] {timestamp=7 nanoseconds}"},
+			start, minute, 1,
+		},
+		"as far before as allowed": {start, minute, []int64{start - 10*minute}, []string{"[1]@[1794999400000000000] {}"}, start - 10*minute, 11 * minute, 0},
+		"farther before":           {start, minute, []int64{start - 10*minute - 1}, []string{"[1]@[] {timestamp=1794999399999999999 nanoseconds}"}, start, minute, 1},
+		"as far after as allowed":  {start, minute, []int64{start + 11*minute - 1}, []string{"[1]@[1795000659999999999] {}"}, start, 11 * minute, 0},
+		"farther after":            {start, minute, []int64{start + 11*minute}, []string{"[1]@[] {timestamp=1795000660000000000 nanoseconds}"}, start, minute, 1},
+		"no time": {
+			0, 0, []int64{start, start - 10*minute, start + 20*minute},
+			[]string{"[1 2]@[1795000000000000000 1794999400000000000] {}", "[3]@[] {timestamp=1795001200000000000 nanoseconds}"},
+			start - 10*minute, 10*minute + 1, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPayload("cpu/ns").code().header(pprofwire.Header{TimeNanos: test.time, DurationNanos: test.duration})
+			for i, at := range test.times {
+				p.sample([]uint32{1}, []int64{int64(i + 1)}, num("timestamp", at, "nanoseconds"))
+			}
+			pd, stats, err := pprof.NewDecoder(pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}}).
+				Decode(p.bytes(), pprof.Source{})
+			require.NoError(t, err)
+			d := decoded{pd: pd}
+			assert.Equal(t, test.want, eventsOf(d, d.profile(0)))
+			assert.EqualValues(t, test.wantTime, d.profile(0).Time())
+			assert.EqualValues(t, test.wantDuration, d.profile(0).DurationNano())
+			assert.Equal(t, test.invalid, stats.Repairs.InvalidTimes)
+		})
+	}
+}
+
 // TestTimestampsRoundTrip: decoding restores the timestamps that the encoder writes as labels.
 func TestTimestampsRoundTrip(t *testing.T) {
 	p := newPayload("samples/count", "cpu/nanoseconds").code().header(pprofwire.Header{TimeNanos: 1000, DurationNanos: 1000})
