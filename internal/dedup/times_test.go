@@ -17,31 +17,32 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-const hour = uint64(time.Hour)
-
 // TestWidenTimes: the range of a profile is the smallest that holds what it was and all timestamps, unless a clock is wrong.
 func TestWidenTimes(t *testing.T) {
-	const start = 100 * hour
+	const (
+		limit = uint64(10 * time.Minute)
+		start = 100 * limit
+	)
 	for name, test := range map[string]struct {
 		start, duration         uint64
 		timestamps              []uint64
 		wantStart, wantDuration uint64
 	}{
-		"within":               {start, 10, []uint64{start, start + 9}, start, 10},
-		"none":                 {start, 0, nil, start, 0},
-		"at the end":           {start, 10, []uint64{start + 3, start + 10}, start, 11},
-		"before":               {start, 10, []uint64{start - 2}, start - 2, 12},
-		"on both sides":        {start, 10, []uint64{start + 20, start - 2}, start - 2, 23},
-		"no duration":          {start, 0, []uint64{start, start + 5}, start, 6},
-		"no time":              {0, 0, []uint64{start + 7, start}, start, 8},
-		"a duration only":      {0, 20, []uint64{start, start + 7}, start, 20},
-		"an hour before":       {start, 10, []uint64{start - hour}, start - hour, hour + 10},
-		"longer before":        {start, 10, []uint64{start - hour - 1}, start, 10},
-		"an hour after":        {start, 10, []uint64{start + 9 + hour}, start, 10 + hour},
-		"longer after":         {start, 10, []uint64{start + 10 + hour}, start, 10},
-		"one of a wrong clock": {start, 10, []uint64{1, start + 10}, start, 10},
-		"the last time":        {start, 10, []uint64{math.MaxUint64}, start, 10},
-		"no end":               {start, math.MaxUint64, []uint64{1}, start, math.MaxUint64},
+		"within":                   {start, 10, []uint64{start, start + 9}, start, 10},
+		"none":                     {start, 0, nil, start, 0},
+		"at the end":               {start, 10, []uint64{start + 3, start + 10}, start, 11},
+		"before":                   {start, 10, []uint64{start - 2}, start - 2, 12},
+		"on both sides":            {start, 10, []uint64{start + 20, start - 2}, start - 2, 23},
+		"no duration":              {start, 0, []uint64{start, start + 5}, start, 6},
+		"no time":                  {0, 0, []uint64{start + 7, start}, start, 8},
+		"a duration only":          {0, 20, []uint64{start, start + 7}, start, 20},
+		"as far before as allowed": {start, 10, []uint64{start - limit}, start - limit, limit + 10},
+		"farther before":           {start, 10, []uint64{start - limit - 1}, start, 10},
+		"as far after as allowed":  {start, 10, []uint64{start + 9 + limit}, start, 10 + limit},
+		"farther after":            {start, 10, []uint64{start + 10 + limit}, start, 10},
+		"one of a wrong clock":     {start, 10, []uint64{1, start + 10}, start, 10},
+		"the last time":            {start, 10, []uint64{math.MaxUint64}, start, 10},
+		"no end":                   {start, math.MaxUint64, []uint64{1}, start, math.MaxUint64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			message := func() pprofile.Profiles {
