@@ -240,6 +240,14 @@ func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 	})
 }
 
+// The limit follows the memory budget, unless max_held_bytes sets a lower one.
+func TestHeldBytesFollowTheBudget(t *testing.T) {
+	for configured, want := range map[int64]int64{0: 2 << 30, 64 << 20: 64 << 20, 8 << 30: 2 << 30} {
+		f := startWithin(t, 8<<30, &sink{}, batchOf(func(cfg *BatchConfig) { cfg.MaxHeldBytes = configured }))
+		assert.Equal(t, want, f.Profiles.(*deduplicator).batching.batches.maxHeld, "max_held_bytes is %d", configured)
+	}
+}
+
 // A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {

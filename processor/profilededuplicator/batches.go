@@ -27,7 +27,7 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // batches collects the messages of each tenant in batches, and flushes these.
 //
-// The messages of all tenants together use at most MaxHeldBytes, and at most MetadataCardinalityLimit tenants have messages.
+// The messages of all tenants together use at most maxHeld bytes, and at most MetadataCardinalityLimit tenants have messages.
 // For each tenant, at most GOMAXPROCS flushes run at a time; meanwhile its open batch collects more messages. A tenant
 // without messages is removed.
 type batches struct {
@@ -53,7 +53,7 @@ type batches struct {
 	held    int64
 	// small is the part of held that small messages were charged with.
 	small int64
-	// maxHeld limits the held bytes. A single message may be larger.
+	// maxHeld limits the held bytes. limitTo sets it. A single message may be larger.
 	maxHeld int64
 	stopped bool
 }
@@ -71,7 +71,6 @@ func newBatches(cfg BatchConfig, flush func(context.Context, *batch) func()) *ba
 		abandoned:  abandoned,
 		abandon:    abandon,
 		tenants:    map[string]*tenant{},
-		maxHeld:    cfg.MaxHeldBytes,
 	}
 }
 
@@ -107,7 +106,7 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	switch {
 	case b.stopped:
 		return nil, &refusal{refusedStopped, errStopped}
-	case memory > b.cfg.MaxHeldBytes:
+	case b.cfg.MaxHeldBytes > 0 && memory > b.cfg.MaxHeldBytes:
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf(
 			"cannot hold a message of %d bytes in memory: batch::max_held_bytes is %d", memory, b.cfg.MaxHeldBytes)}
 	case !b.fits(memory):
@@ -223,11 +222,14 @@ func (b *batches) charge(due *batch, memory int64) {
 // they hold, this is half of the budget. The other half is for requests, and for the next consumers.
 const heldPart = 2 * workFactor
 
-// limitTo limits the held bytes to a part of the memory budget.
+// limitTo limits the held bytes to a part of the memory budget, and to MaxHeldBytes.
 func (b *batches) limitTo(total *budget.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.maxHeld = min(b.maxHeld, total.Size()/heldPart)
+	b.maxHeld = total.Size() / heldPart
+	if b.cfg.MaxHeldBytes > 0 {
+		b.maxHeld = min(b.maxHeld, b.cfg.MaxHeldBytes)
+	}
 }
 
 // flushAll closes all batches, so that their memory becomes free.

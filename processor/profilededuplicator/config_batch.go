@@ -25,7 +25,8 @@ type BatchConfig struct {
 	// MaxBytes closes a batch, and limits the messages that are passed on, in bytes of protobuf (default: 4000000). 0 is no
 	// limit.
 	MaxBytes int `mapstructure:"max_bytes" unit:"bytes"`
-	// MaxHeldBytes limits the estimated memory of the messages in all batches (default: 256 MiB).
+	// MaxHeldBytes limits the estimated memory of the messages in all batches (default: 0, a quarter of the memory budget, which is
+	// also the maximum).
 	MaxHeldBytes int64 `mapstructure:"max_held_bytes" unit:"bytes"`
 
 	// MetadataKeys are keys of the client metadata. Messages are joined only if the values of all of them are equal
@@ -50,7 +51,6 @@ func defaultBatchConfig() BatchConfig {
 		Timeout:                  200 * time.Millisecond,
 		MaxSamples:               100_000,
 		MaxBytes:                 4_000_000,
-		MaxHeldBytes:             256 << 20,
 		MetadataCardinalityLimit: 1000,
 		RetryConfig:              retry,
 	}
@@ -75,8 +75,8 @@ func (c *BatchConfig) Validate() error {
 		configcheck.NotNegative("max_samples", c.MaxSamples),
 		configcheck.NotNegative("max_bytes", c.MaxBytes),
 	)
-	if least := max(1, int64(c.MaxBytes)); c.MaxHeldBytes < least {
-		errs = append(errs, fmt.Errorf("max_held_bytes must be at least %d (max_bytes), is %d", least, c.MaxHeldBytes))
+	if least := int64(c.MaxBytes); c.MaxHeldBytes != 0 && c.MaxHeldBytes < least {
+		errs = append(errs, fmt.Errorf("max_held_bytes must be 0 or at least %d (max_bytes), is %d", least, c.MaxHeldBytes))
 	}
 	errs = append(errs, configcheck.Positive("metadata_cardinality_limit", c.MetadataCardinalityLimit))
 	return errors.Join(append(errs, configcheck.MetadataKeys("metadata_keys", c.MetadataKeys))...)

@@ -61,7 +61,6 @@ func TestConfigDefaultsOfSections(t *testing.T) {
 		Timeout:                  200 * time.Millisecond,
 		MaxSamples:               100_000,
 		MaxBytes:                 4_000_000,
-		MaxHeldBytes:             256 << 20,
 		MetadataCardinalityLimit: 1000,
 		RetryConfig: configretry.BackOffConfig{
 			Enabled:             false,

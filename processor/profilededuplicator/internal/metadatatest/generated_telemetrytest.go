@@ -165,7 +165,7 @@ func AssertEqualProcessorProfileDeduplicatorEvictedIds(t *testing.T, tt *compone
 func AssertEqualProcessorProfileDeduplicatorHeldBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_held_bytes",
-		Description: "Estimated memory of the messages in batches. batch::max_held_bytes limits it. [Alpha]",
+		Description: "Estimated memory of the messages in batches. The memory budget and batch::max_held_bytes limit it. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
