@@ -52,14 +52,18 @@ func CountJSON(body []byte, maxNesting int) (int64, error) {
 
 // stringAt returns the length of the string at the start of b, up to its closing quotation mark or the end of b.
 func stringAt(b []byte) (length int, escaped bool) {
+	quote := -1 // the next quotation mark that is known
 	for length < len(b) {
-		i := bytes.IndexByte(b[length:], '"')
-		if i < 0 {
-			return len(b), true
+		if quote < length {
+			i := bytes.IndexByte(b[length:], '"')
+			if i < 0 {
+				return len(b), true
+			}
+			quote = length + i
 		}
-		backslash := bytes.IndexByte(b[length:length+i], '\\')
+		backslash := bytes.IndexByte(b[length:quote], '\\')
 		if backslash < 0 {
-			return length + i, escaped
+			return quote, escaped
 		}
 		escaped = true
 		length = min(length+backslash+2, len(b))
