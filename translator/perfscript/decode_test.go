@@ -180,16 +180,3 @@ func TestReserve(t *testing.T) {
 	_, _, err := perfscript.Decode([]byte("a 1 2.5: e:\n"), pprof.Source{Reserve: func(int64) error { return refused }}, perfscript.Options{})
 	assert.Same(t, refused, err)
 }
-
-// TestLongLines: the time grows linearly with the text, whatever its words are.
-func TestLongLines(t *testing.T) {
-	for _, word := range []string{"1.5: ", "x 1 1.5: ", "( ", ") ", "(", ")", "+0x1"} {
-		line := "a 1 2.5: e:\n\t1 " + strings.Repeat(word, 200_000)
-		_, _, err := perfscript.Decode([]byte(line), pprof.Source{}, perfscript.Options{})
-		if err != nil {
-			require.ErrorIs(t, err, perfscript.ErrTooLarge, "%q", word)
-		}
-		// Most of them are refused as headers of samples.
-		_, _, _ = perfscript.Decode([]byte(line[13:]), pprof.Source{}, perfscript.Options{})
-	}
-}

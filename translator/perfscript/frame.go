@@ -35,11 +35,7 @@ const (
 // parseFrame parses a line. The symbol can contain spaces and parentheses, and the file can end with (deleted).
 func parseFrame(line []byte) (f frame, ok bool) {
 	word, rest := cutFirst(line)
-	if len(word) == 0 {
-		return f, false
-	}
-	var err error
-	if f.address, err = strconv.ParseUint(string(word), 16, 64); err != nil {
+	if f.address, ok = parseHex(word); !ok {
 		return f, false
 	}
 	rest = bytes.TrimSpace(rest)
@@ -86,10 +82,18 @@ func withoutOffset(symbol []byte) []byte {
 	if plus < 0 {
 		return symbol
 	}
-	if _, err := strconv.ParseUint(string(symbol[plus+3:]), 16, 64); err != nil {
+	if _, ok := parseHex(symbol[plus+3:]); !ok {
 		return symbol
 	}
 	return symbol[:plus]
+}
+
+func parseHex(word []byte) (uint64, bool) {
+	if len(word) == 0 || len(word) > maxDigits {
+		return 0, false
+	}
+	number, err := strconv.ParseUint(string(word), 16, 64)
+	return number, err == nil
 }
 
 // isKernel reports whether a frame is in the kernel or one of its modules, by its file or by its half of the address

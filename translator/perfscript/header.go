@@ -22,7 +22,7 @@ type header struct {
 
 // parseHeader parses a line. The name of a thread can contain anything, spaces included. So the parser searches for the
 // time first: the first word with the form of a time that has a thread, and optionally a CPU, before it, and an event
-// after it.
+// after it. There can be many words with this form, so each one is only compared with the words next to it.
 func parseHeader(line []byte) (h header, ok bool) {
 	for at := 0; at < len(line); {
 		start := at + spaces(line[at:])
@@ -30,14 +30,21 @@ func parseHeader(line []byte) (h header, ok bool) {
 		at = end
 		var isTime bool
 		if h.time, isTime = parseTime(line[start:end]); isTime && h.parseThread(line[:start]) && h.parseEvent(line[end:]) {
+			h.comm, h.rest = bytes.TrimSpace(h.comm), bytes.TrimSpace(h.rest)
 			return h, true
 		}
 	}
 	return header{}, false
 }
 
+// maxDigits is above the number of digits of any number that perf prints.
+const maxDigits = 20
+
 // parseTime parses seconds with a fraction, followed by a colon.
 func parseTime(word []byte) (nanoseconds uint64, ok bool) {
+	if len(word) > 2*maxDigits {
+		return 0, false
+	}
 	seconds, fraction, found := bytes.Cut(word, []byte("."))
 	fraction, ends := bytes.CutSuffix(fraction, []byte(":"))
 	if !found || !ends || len(fraction) == 0 || len(fraction) > 9 {
@@ -76,7 +83,7 @@ func (h *header) parseThread(text []byte) bool {
 	}
 	var ok bool
 	h.tid, ok = parseID(thread)
-	h.comm = bytes.TrimSpace(rest)
+	h.comm = rest
 	return ok
 }
 
@@ -88,7 +95,7 @@ func (h *header) parseEvent(text []byte) bool {
 		word, rest = cutFirst(rest)
 	}
 	event, ok := bytes.CutSuffix(word, []byte(":"))
-	h.event, h.rest = event, bytes.TrimSpace(rest)
+	h.event, h.rest = event, rest
 	return ok && len(event) > 0
 }
 
@@ -101,7 +108,7 @@ func parseID(word []byte) (int64, bool) {
 }
 
 func parseNumber(word []byte) (int64, bool) {
-	if len(word) == 0 || word[0] > '9' {
+	if len(word) == 0 || len(word) > maxDigits || word[0] > '9' {
 		return 0, false // Errors of strconv allocate memory.
 	}
 	number, err := strconv.ParseUint(string(word), 10, 63)
