@@ -36,6 +36,8 @@ var (
 	_ budget.Provider                = (*memoryBudget)(nil)
 	_ extensionmiddleware.HTTPServer = (*memoryBudget)(nil)
 	_ extensionmiddleware.GRPCServer = (*memoryBudget)(nil)
+	_ extensionmiddleware.HTTPClient = (*memoryBudget)(nil)
+	_ extensionmiddleware.GRPCClient = (*memoryBudget)(nil)
 )
 
 func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudget, error) {

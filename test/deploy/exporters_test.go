@@ -76,3 +76,13 @@ func TestCompressionThatEachBackendHas(t *testing.T) {
 		}
 	})
 }
+
+// The Collector's exporter waits as long as a backend asks, and logs each answer as a whole.
+func TestAnswersAreLimited(t *testing.T) {
+	eachExporter(t, func(file string, exporter map[string]any) {
+		if _, whole := exporter["endpoint"]; !whole {
+			return // it is merged over another configuration
+		}
+		assert.Equal(t, []any{map[string]any{"id": "memory_budget"}}, exporter["middlewares"], file)
+	})
+}
