@@ -119,6 +119,7 @@ func TestHTTPRefusals(t *testing.T) {
 		"malformed":  {protoType, "", []byte{0x0a}, 400, codes.InvalidArgument, "malformed"},
 		"deep":       {protoType, "", nestedValue(33), 400, codes.InvalidArgument, "nested too deep: more than 32 levels"},
 		"deep JSON":  {jsonType, "", deepJSON, 400, codes.InvalidArgument, "nested too deep"},
+		"not UTF-8":  {jsonType, "", []byte("{\"resourceLogs\": \"é\xff\"}"), 400, codes.InvalidArgument, "byte 20 is not UTF-8"},
 		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "the budget has 25165824"},
 		"bomb":       {protoType, "gzip", gzipped(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
 		"zstd bomb":  {protoType, "zstd", zstded(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
@@ -139,7 +140,7 @@ func TestHTTPRefusals(t *testing.T) {
 		assert.Contains(t, status.Message, test.says, name)
 	}
 	r.requireFree(t)
-	for reason, count := range map[string]int64{"malformed": 3, "too_deep": 2, "too_large": 4} {
+	for reason, count := range map[string]int64{"malformed": 4, "too_deep": 2, "too_large": 4} {
 		assert.Equal(t, count, r.refusals(t, reason), reason)
 	}
 }

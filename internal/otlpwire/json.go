@@ -6,6 +6,7 @@ package otlpwire
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 )
 
 const (
@@ -24,8 +25,12 @@ const (
 
 // CountJSON returns an upper bound for the bytes that the JSON body of a request needs after unmarshalling, without body
 // itself. It counts every object as the largest possible message. The error is [ErrTooDeep] if brackets are nested deeper
-// than values of maxNesting levels need. CountJSON does not check whether body is valid JSON.
+// than values of maxNesting levels need, or [ErrMalformed] if body is not UTF-8: the Collector's receiver cannot write such text
+// into its answer. CountJSON does not check whether body is valid JSON.
 func CountJSON(body []byte, maxNesting int) (int64, error) {
+	if !utf8.Valid(body) {
+		return 0, fmt.Errorf("%w: byte %d is not UTF-8", ErrMalformed, firstInvalid(body))
+	}
 	total, depth, most := int64(requestBytes), 0, jsonOutside+jsonLevel*maxNesting
 	for pos := 0; pos < len(body); pos++ {
 		switch body[pos] {
@@ -48,6 +53,18 @@ func CountJSON(body []byte, maxNesting int) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// firstInvalid returns the position of the first byte that is not UTF-8.
+func firstInvalid(b []byte) (pos int) {
+	for pos < len(b) {
+		r, size := utf8.DecodeRune(b[pos:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		pos += size
+	}
+	return pos
 }
 
 // stringAt returns the length of the string at the start of b, up to its closing quotation mark or the end of b.
