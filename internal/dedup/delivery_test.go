@@ -78,7 +78,7 @@ func TestPartialLinksThatAnAttributeHas(t *testing.T) {
 		{"otel.traceid", "0x102030405060708090a0b0c0d0e0f10", [2]bool{true, false}, false, true},
 		{"trace_id", "1ab", [2]bool{true, false}, true, true},
 		{"trace id", "427", [2]bool{true, false}, true, true},
-		{"trace_id", "427", [2]bool{true, false}, true, false},
+		{"trace_id", "427", [2]bool{true, false}, true, true},
 		{"trace id", "000000000000000000000000000001ab", [2]bool{true, false}, true, true},
 		{"span id", "72623859790382856", [2]bool{false, true}, false, true},
 		{"span_id", "102030405060708", [2]bool{false, true}, false, true},

@@ -109,20 +109,8 @@ func (p *partialLinks) says(list pcommon.Int32Slice, named []bool, link pprofile
 		if i < 0 || int(i) >= len(named) || !named[i] {
 			continue
 		}
-		attribute := p.dict.AttributeTable().At(int(i))
-		decimal := isDecimal(p.dict.StringTable().At(int(attribute.KeyStrindex())))
-		if says(attribute.Value(), linkID(link), decimal) {
+		if says(p.dict.AttributeTable().At(int(i)).Value(), linkID(link)) {
 			return true
-		}
-	}
-	return false
-}
-
-// isDecimal tells whether the ids under a key are decimal numbers.
-func isDecimal(key string) bool {
-	for _, labels := range pprof.DefaultLinkLabels() {
-		if labels.Trace == key || labels.Span == key {
-			return labels.Decimal
 		}
 	}
 	return false
@@ -138,12 +126,12 @@ func linkID(link pprofile.Link) []byte {
 }
 
 // says tells whether a value is an id, in any form that the translators read.
-func says(value pcommon.Value, id []byte, decimal bool) bool {
+func says(value pcommon.Value, id []byte) bool {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
-		return decimal && spanlink.IsNumber(id, uint64(value.Int()))
+		return spanlink.IsNumber(id, uint64(value.Int()))
 	case pcommon.ValueTypeStr:
-		return spanlink.Is(id, value.Str(), decimal)
+		return spanlink.Is(id, value.Str(), true)
 	default:
 		return false
 	}

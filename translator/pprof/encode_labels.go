@@ -16,8 +16,6 @@ import (
 // samples that have it.
 type labelWriter struct {
 	t *encoding
-	// trace and span are the keys of the default labels for a link.
-	trace, span int32
 	// encoded has the labels of attributes, in their ranges.
 	encoded []byte
 	ranges  byteRanges
@@ -29,10 +27,7 @@ type labelWriter struct {
 }
 
 // begin prepares for a message.
-func (w *labelWriter) begin(t *encoding) {
-	w.t = t
-	w.trace, w.span = t.dict.String(defaultLinkNames.Trace), t.dict.String(defaultLinkNames.Span)
-}
+func (w *labelWriter) begin(t *encoding) { w.t = t }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
 func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
@@ -129,20 +124,19 @@ func (w *labelWriter) hasLink(link dictionary.Link, attributes []int32) bool {
 	hasTrace, hasSpan := link.TraceID.IsEmpty(), link.SpanID.IsEmpty()
 	for _, a := range attributes {
 		attribute := w.t.dict.AttributeAt(a)
-		hasTrace = hasTrace || w.isID(link.TraceID[:], attribute)
-		hasSpan = hasSpan || w.isID(link.SpanID[:], attribute)
+		hasTrace = hasTrace || isID(link.TraceID[:], attribute)
+		hasSpan = hasSpan || isID(link.SpanID[:], attribute)
 	}
 	return hasTrace && hasSpan
 }
 
-// isID reports whether the value of an attribute is this id. Under the default names, a number is no id.
-func (w *labelWriter) isID(id []byte, a dictionary.Attribute) bool {
-	decimal := a.Key != w.trace && a.Key != w.span
+// isID reports whether the value of an attribute is this id.
+func isID(id []byte, a dictionary.Attribute) bool {
 	switch a.Kind {
 	case pcommon.ValueTypeStr:
-		return spanlink.Is(id, a.Text, decimal)
+		return spanlink.Is(id, a.Text, true)
 	case pcommon.ValueTypeInt:
-		return decimal && spanlink.IsNumber(id, a.Number)
+		return spanlink.IsNumber(id, a.Number)
 	default:
 		return false
 	}

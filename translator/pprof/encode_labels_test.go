@@ -102,9 +102,9 @@ func TestLinksToLabels(t *testing.T) {
 			link: link, attributes: []pair{{"trace id", traceText}, {"span id", int64(-1152921504606846793)}},
 			want: ` trace id=["` + traceText + `"] span id=[-1152921504606846793]`,
 		},
-		"a number is no hex": {
+		"said as a number": {
 			link: dictionary.Link{TraceID: pcommon.TraceID{15: 5}}, attributes: []pair{{"trace_id", 5}},
-			want: ` trace_id=["00000000000000000000000000000005"] trace_id=[5]`,
+			want: ` trace_id=[5]`,
 		},
 		"said by Polar Signals": {
 			link: dictionary.Link{TraceID: link.TraceID}, attributes: []pair{{"otel.traceid", traceText}},

@@ -177,6 +177,7 @@ func TestOtherLinkLabels(t *testing.T) {
 func TestOtherLinkLabelsRoundTrip(t *testing.T) {
 	names := pprof.LinkLabels{Trace: "tid", Span: "sid"}
 	decimal := pprof.LinkLabels{Trace: "tid", Span: "sid", Decimal: true}
+	decimalDefault := pprof.LinkLabels{Trace: "trace_id", Span: "span_id", Decimal: true}
 	for name, test := range map[string]struct {
 		names  pprof.LinkLabels
 		labels []label
@@ -189,6 +190,15 @@ func TestOtherLinkLabelsRoundTrip(t *testing.T) {
 		"span is no id":   {names, []label{str("tid", trace), str("sid", "main")}, trace + "/" + noSpan},
 		"decimal":         {decimal, []label{str("tid", longDecimal), str("sid", "67667974448284343")}, longTrace + "/" + span},
 		"decimal numbers": {decimal, []label{num("tid", 255, ""), num("sid", spanNumber, "")}, strings.Repeat("0", 30) + "ff/" + span},
+		"default names, decimal": {
+			decimalDefault, []label{str("trace_id", longDecimal), str("span_id", "67667974448284343")}, longTrace + "/" + span,
+		},
+		"default names, decimal numbers": {
+			decimalDefault, []label{num("trace_id", 255, ""), num("span_id", spanNumber, "")}, strings.Repeat("0", 30) + "ff/" + span,
+		},
+		"default names, a hex trace": {
+			decimalDefault, []label{str("trace_id", trace), str("span_id", "67667974448284343")}, trace + "/" + span,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw := newPayload("cpu/ns").code().sample([]uint32{1}, []int64{1}, test.labels...).bytes()
