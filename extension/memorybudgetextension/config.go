@@ -23,8 +23,6 @@ type Config struct {
 	LimitPercentage int `mapstructure:"limit_percentage"`
 	// Wait limits how long a request waits for memory that other requests use.
 	Wait time.Duration `mapstructure:"wait"`
-	// MaxNesting limits the levels of nested lists and maps in an attribute value.
-	MaxNesting int `mapstructure:"max_nesting"`
 	// MaxInflatedMiB limits the decompressed size of a request, in MiB.
 	MaxInflatedMiB int `mapstructure:"max_inflated_mib"`
 	// ReceiveTimeout limits how long the body of a request may take to arrive.
@@ -35,16 +33,12 @@ type Config struct {
 }
 
 const (
-	defaultMaxNesting     = 32
 	defaultMaxInflatedMiB = 20 // as in confighttp
 	defaultReceiveTimeout = 30 * time.Second
 	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
 	arrivingPart = 4
 	// largestLimitMiB is the largest allowed LimitMiB, a pebibyte.
 	largestLimitMiB = 1 << 30
-	// largestNesting is the largest allowed MaxNesting. Unmarshalling and other components recurse once per level, and this
-	// many levels are safe.
-	largestNesting = 1000
 )
 
 var (
@@ -59,7 +53,6 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		LimitPercentage: budget.DefaultPercentage,
 		Wait:            budget.DefaultWait,
-		MaxNesting:      defaultMaxNesting,
 		MaxInflatedMiB:  defaultMaxInflatedMiB,
 		ReceiveTimeout:  defaultReceiveTimeout,
 	}
@@ -72,7 +65,6 @@ func (cfg *Config) Validate() error {
 		configcheck.Between("limit_mib", cfg.LimitMiB, 0, largestLimitMiB),
 		configcheck.Between("limit_percentage", cfg.LimitPercentage, 1, 100),
 		configcheck.NotNegative("wait", cfg.Wait),
-		configcheck.Between("max_nesting", cfg.MaxNesting, 1, largestNesting),
 		configcheck.Between("max_inflated_mib", cfg.MaxInflatedMiB, 1, 1023),
 		configcheck.Positive("receive_timeout", cfg.ReceiveTimeout),
 	)

@@ -27,8 +27,6 @@ func TestValidate(t *testing.T) {
 		"limit_percentage must be 1 to 100, is 0":   {"limit_percentage": 0},
 		"limit_percentage must be 1 to 100, is 101": {"limit_percentage": 101},
 		"wait must not be negative, is -1s":         {"wait": "-1s"},
-		"max_nesting must be 1 to 1000, is 0":       {"max_nesting": 0},
-		"max_nesting must be 1 to 1000, is 1000000": {"max_nesting": 1_000_000},
 		"max_inflated_mib must be 1 to 1023, is 0":  {"max_inflated_mib": 0},
 		"receive_timeout must be above 0, is 0s":    {"receive_timeout": 0},
 		`limitss is not an option`:                  {"limitss": 1},

@@ -131,7 +131,7 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c conte
 	if !c.compressed {
 		plain = contiguous(data)
 	}
-	counted, err := otlpwire.Count(signal, plain, s.config.MaxNesting)
+	counted, err := otlpwire.Count(signal, plain)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestGRPCRefusals(t *testing.T) {
 		"malformed":         {"", []byte{0x0a}, codes.InvalidArgument, "malformed"},
 		"malformed inside":  {"", []byte{0x0a, 4, 0x12, 2, 0x0a, 1}, codes.InvalidArgument, "malformed"},
 		"wrong for pdata":   {"", []byte{0x0a, 6, 0x12, 4, 0x12, 2, 0x08, 1}, codes.InvalidArgument, "malformed"},
-		"deep":              {"", nestedValue(33), codes.InvalidArgument, "nested too deep: more than 32 levels"},
+		"deep":              {"", nestedValue(33), codes.InvalidArgument, "nested too deep: more than 32 lists"},
 		"deep, compressed":  {"gzip", nestedValue(33), codes.InvalidArgument, "nested too deep"},
 		"expensive":         {"", empty, codes.ResourceExhausted, "the budget has 25165824"},
 		"expensive in zstd": {"zstd", empty, codes.ResourceExhausted, "the budget has 25165824"},

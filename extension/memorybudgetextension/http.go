@@ -115,13 +115,13 @@ func (m *memoryBudget) inflate(ctx context.Context, encoding string, body *httpB
 // count returns how many bytes the unmarshalled body needs.
 func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (int64, error) {
 	if mediaType == jsonType {
-		return otlpwire.CountJSON(body, m.config.MaxNesting)
+		return otlpwire.CountJSON(body)
 	}
 	for suffix, signal := range map[string]otlpwire.Signal{
 		"/logs": otlpwire.Logs, "/traces": otlpwire.Traces, "/metrics": otlpwire.Metrics, "/profiles": otlpwire.Profiles,
 	} {
 		if strings.HasSuffix(r.URL.Path, suffix) {
-			return otlpwire.Count(signal, body, m.config.MaxNesting)
+			return otlpwire.Count(signal, body)
 		}
 	}
 	return m.countAny(body)
@@ -131,7 +131,7 @@ func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (in
 func (m *memoryBudget) countAny(body []byte) (most int64, err error) {
 	for _, signal := range []otlpwire.Signal{otlpwire.Logs, otlpwire.Traces, otlpwire.Metrics, otlpwire.Profiles} {
 		var counted int64
-		counted, err = otlpwire.Count(signal, body, m.config.MaxNesting)
+		counted, err = otlpwire.Count(signal, body)
 		if errors.Is(err, otlpwire.ErrTooDeep) {
 			return 0, err
 		}

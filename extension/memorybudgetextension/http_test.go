@@ -90,11 +90,11 @@ func TestHTTPReservation(t *testing.T) {
 	r.requireFree(t)
 }
 
-// nestedValue returns a log record whose body has this many levels.
+// nestedValue returns a log record whose body is a string within this many lists.
 func nestedValue(levels int) []byte {
 	logs := plog.NewLogs()
 	value := logs.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body()
-	for range levels - 1 {
+	for range levels {
 		value = value.SetEmptySlice().AppendEmpty()
 	}
 	value.SetStr("x")
@@ -117,7 +117,7 @@ func TestHTTPRefusals(t *testing.T) {
 		says                  string
 	}{
 		"malformed":  {protoType, "", []byte{0x0a}, 400, codes.InvalidArgument, "malformed"},
-		"deep":       {protoType, "", nestedValue(33), 400, codes.InvalidArgument, "nested too deep: more than 32 levels"},
+		"deep":       {protoType, "", nestedValue(33), 400, codes.InvalidArgument, "nested too deep: more than 32 lists"},
 		"deep JSON":  {jsonType, "", deepJSON, 400, codes.InvalidArgument, "nested too deep"},
 		"not UTF-8":  {jsonType, "", []byte("{\"resourceLogs\": \"é\xff\"}"), 400, codes.InvalidArgument, "byte 20 is not UTF-8"},
 		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "the budget has 25165824"},

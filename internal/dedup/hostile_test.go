@@ -4,9 +4,8 @@
 package dedup_test
 
 import (
-	"encoding/binary"
-	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -124,18 +123,16 @@ func TestManyParts(t *testing.T) {
 	}
 }
 
-// What pdata can read of values within values does not end our stack: pdata recurses as well.
-func TestDeepBytes(t *testing.T) {
-	// The default limit of gRPC receivers.
-	const size = 4 << 20
-	for name, fields := range map[string][]int{
-		"lists":   {1, 5},    // ArrayValue.values, AnyValue.array_value
-		"kvlists": {2, 1, 6}, // KeyValue.value, KeyValueList.values, AnyValue.kvlist_value
+// TestDeepJSON: JSON that pdata reads can be nested deeper than protobuf, and does not overflow the stack.
+func TestDeepJSON(t *testing.T) {
+	const levels = 2000 // pdata reads up to 10,000 brackets.
+	for name, bracket := range map[string][2]string{
+		"lists": {`{"arrayValue":{"values":[`, `]}}`},
+		"maps":  {`{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			attribute := lengthed(2, nested(size, fields))
-			dictionary := append(lengthed(6, nil), lengthed(6, attribute)...)
-			pd, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(lengthed(2, dictionary))
+			body := `{"dictionary":{"attributeTable":[{},{"value":` + strings.Repeat(bracket[0], levels) + `{}` + strings.Repeat(bracket[1], levels) + `}]}}`
+			pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(body))
 			require.NoError(t, err)
 			require.Equal(t, 2, pd.Dictionary().AttributeTable().Len())
 			profile := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
@@ -248,25 +245,4 @@ func TestPartsOfDeepValues(t *testing.T) {
 		}
 		require.ErrorContains(t, err, `attribute "deep" is too deep`, place)
 	}
-}
-
-// lengthed returns a field of the wire with its length.
-func lengthed(number int, content []byte) []byte {
-	out := binary.AppendUvarint(nil, uint64(number<<3|2))
-	return append(binary.AppendUvarint(out, uint64(len(content))), content...)
-}
-
-// nested returns fields within fields, about size bytes of them. They are written from the end, so that the length of
-// each is known.
-func nested(size int, fields []int) []byte {
-	var reversed []byte
-	for len(reversed) < size {
-		for _, number := range fields {
-			head := binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(reversed)))
-			slices.Reverse(head)
-			reversed = append(reversed, head...)
-		}
-	}
-	slices.Reverse(reversed)
-	return reversed
 }

@@ -23,7 +23,7 @@ func TestCorpus(t *testing.T) {
 		body, err := pprofileotlp.NewExportRequestFromProfiles(m.Profiles).MarshalProto()
 		require.NoError(t, err)
 		requireBound(t, Profiles, body, "%s", m.Name)
-		estimate, err := Count(Profiles, body, 32)
+		estimate, err := Count(Profiles, body)
 		require.NoError(t, err)
 		total, err := totalTaken(newRequest(Profiles), body, proto)
 		require.NoError(t, err)
@@ -59,7 +59,7 @@ func logs(records int) []byte {
 func TestLogs(t *testing.T) {
 	body := logs(10_000)
 	requireBound(t, Logs, body, "log records")
-	estimate, err := Count(Logs, body, 32)
+	estimate, err := Count(Logs, body)
 	require.NoError(t, err)
 	got, err := unmarshalled(Logs, body, proto)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 	for name, test := range bodies {
 		for op, do := range map[string]func() error{
-			"count": func() error { _, err := Count(test.signal, test.body, 32); return err },
+			"count": func() error { _, err := Count(test.signal, test.body); return err },
 			"pdata": func() error { return newRequest(test.signal).UnmarshalProto(test.body) },
 		} {
 			b.Run("body="+name+"/op="+op, func(b *testing.B) {

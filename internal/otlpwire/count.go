@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 var (
 	// ErrMalformed says that a body is not a valid OTLP request: unmarshalling it would fail.
 	ErrMalformed = errors.New("malformed OTLP request")
-	// ErrTooDeep says that attribute values are nested deeper than allowed.
-	ErrTooDeep = errors.New("attribute values nested too deep")
+	// ErrTooDeep says that an attribute value is nested deeper than [attributevalue.MaxDepth].
+	ErrTooDeep = fmt.Errorf("attribute values nested too deep: more than %d lists or maps within one another", attributevalue.MaxDepth)
 )
 
 // Signal is the kind of data in a request.
@@ -42,9 +44,8 @@ type frame struct {
 const usualDepth = 24
 
 // Count returns an upper bound for the bytes that the protobuf body of a request needs after unmarshalling, without body
-// itself. Attribute values may have maxNesting levels; a value that is not nested has one level. The errors are
-// [ErrMalformed] and [ErrTooDeep]. There is no ErrMalformed for a body that pdata can unmarshal.
-func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
+// itself. The errors are [ErrMalformed] and [ErrTooDeep]. There is no ErrMalformed for a body that pdata can unmarshal.
+func Count(signal Signal, body []byte) (int64, error) {
 	var (
 		stack   [usualDepth]frame
 		parents = stack[:0]
@@ -60,7 +61,7 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 			if len(parents) == 0 {
 				return total, nil
 			}
-			if current.message == anyValue {
+			if isNesting(current.message) {
 				nesting--
 			}
 			current = parents[len(parents)-1]
@@ -93,13 +94,13 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 			switch f.kind {
 			case message:
 				total += int64(f.bytes)
-				if f.message == anyValue && nesting == maxNesting {
-					return 0, fmt.Errorf("%w: more than %d levels", ErrTooDeep, maxNesting)
+				if isNesting(f.message) && nesting == attributevalue.MaxDepth {
+					return 0, ErrTooDeep
 				}
 				if f.message == leaf || length == 0 {
 					break
 				}
-				if f.message == anyValue {
+				if isNesting(f.message) {
 					nesting++
 				}
 				parents = append(parents, current)
@@ -126,6 +127,9 @@ func Count(signal Signal, body []byte, maxNesting int) (int64, error) {
 		}
 	}
 }
+
+// isNesting reports whether a message is an attribute value with other values: a list or a map.
+func isNesting(m messageID) bool { return m == arrayValue || m == keyValueList }
 
 func malformed(pos int) error { return fmt.Errorf("%w: at byte %d", ErrMalformed, pos) }
 

@@ -64,7 +64,7 @@ func TestNotFarAbove(t *testing.T) {
 					continue // In a oneof, each entry replaces the one before.
 				}
 				body := wrap(path, repeat(bytesField(n, nil), entriesEach))
-				estimate, err := Count(signal, body, 32)
+				estimate, err := Count(signal, body)
 				require.NoError(t, err)
 				if id == scopeProfiles && n == 2 {
 					estimate -= profileHandling * entriesEach
@@ -94,16 +94,16 @@ func TestNesting(t *testing.T) {
 			Profiles: {{2, dictionary}, {6, keyValueAndUnit}, {2, anyValue}},
 			Traces:   {{1, resourceSpans}, {1, resource}, {1, keyValue}, {2, anyValue}},
 		} {
-			_, err := Count(signal, wrap(path, nested(32, field)), 32)
+			_, err := Count(signal, wrap(path, nested(32, field)))
 			require.NoError(t, err, name)
-			_, err = Count(signal, wrap(path, nested(33, field)), 32)
+			_, err = Count(signal, wrap(path, nested(33, field)))
 			require.ErrorIs(t, err, ErrTooDeep, name)
 			// Siblings are not nested in each other.
-			_, err = Count(signal, repeat(wrap(path, nested(32, field)), 3), 32)
+			_, err = Count(signal, repeat(wrap(path, nested(32, field)), 3))
 			require.NoError(t, err, name)
 		}
 	}
-	_, err := Count(Logs, wrap([]step{{1, resourceLogs}, {1, resource}, {1, keyValue}, {2, anyValue}}, deep(300_000)), 32)
+	_, err := Count(Logs, wrap([]step{{1, resourceLogs}, {1, resource}, {1, keyValue}, {2, anyValue}}, deep(300_000)))
 	require.ErrorIs(t, err, ErrTooDeep)
 }
 
@@ -135,7 +135,7 @@ func TestMalformed(t *testing.T) {
 		"inner length":      {0x0a, 2, 0x12, 9},
 		"short number":      {0x7d, 0, 0},
 	} {
-		_, err := Count(Logs, body, 32)
+		_, err := Count(Logs, body)
 		require.ErrorIs(t, err, ErrMalformed, name)
 		require.Error(t, newRequest(Logs).UnmarshalProto(body), name)
 	}
@@ -156,7 +156,7 @@ func TestGroups(t *testing.T) {
 func TestCountAllocatesNothing(t *testing.T) {
 	body := wrap([]step{{1, resourceLogs}, {2, scopeLogs}}, repeat(bytesField(2, bytesField(6, bytesField(1, []byte("key")))), 1000))
 	assert.Zero(t, testing.AllocsPerRun(10, func() {
-		if _, err := Count(Logs, body, 32); err != nil {
+		if _, err := Count(Logs, body); err != nil {
 			t.Error(err)
 		}
 	}))

@@ -25,7 +25,7 @@ func FuzzCount(f *testing.F) {
 	f.Add(uint8(Logs), wrap([]step{{1, resourceLogs}, {1, resource}, {1, keyValue}, {2, anyValue}}, nested(40, 6)))
 	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
 		signal := Signal(number % uint8(len(signals)))
-		estimate, err := Count(signal, body, 32)
+		estimate, err := Count(signal, body)
 		if errors.Is(err, ErrTooDeep) {
 			return
 		}
@@ -53,7 +53,7 @@ func FuzzCountJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
 		signal := Signal(number % uint8(len(signals)))
-		estimate, err := CountJSON(body, 32)
+		estimate, err := CountJSON(body)
 		if err != nil {
 			return
 		}

@@ -107,10 +107,10 @@ func repeat(entry []byte, times int) []byte {
 	return all
 }
 
-// nested returns an attribute value of this many levels. The innermost value is a string.
+// nested returns a string within this many lists or maps.
 func nested(levels int, field int) []byte {
 	value := bytesField(1, []byte("x"))
-	for range levels - 1 {
+	for range levels {
 		if field == 6 {
 			value = bytesField(2, value)
 		}
@@ -122,7 +122,7 @@ func nested(levels int, field int) []byte {
 func requireBound(t *testing.T, signal Signal, body []byte, what string, args ...any) {
 	t.Helper()
 	name := fmt.Sprintf(what, args...)
-	estimate, err := Count(signal, body, 32)
+	estimate, err := Count(signal, body)
 	require.NoError(t, err, name)
 	total, err := totalTaken(newRequest(signal), body, proto)
 	require.NoError(t, err, name)

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
 const (
@@ -16,22 +18,25 @@ const (
 	entryBytes = growthCopies * stringBytes
 	// escapedCopies is how many copies of a string with escapes exist while the parser resolves them.
 	escapedCopies = 4
-	// jsonLevel is the number of nested brackets for one level of an attribute value: the object, its list, the entry, its
-	// value.
-	jsonLevel = 4
-	// jsonOutside is the largest number of brackets around an attribute value.
-	jsonOutside = 16
+	// maxBrackets limits nested brackets. A level of an attribute value has up to 4: the object, its list, the entry, its
+	// value. Up to 16 are around the value.
+	maxBrackets = 16 + 4*(attributevalue.MaxDepth+1)
 )
 
 // CountJSON returns an upper bound for the bytes that the JSON body of a request needs after unmarshalling, without body
-// itself. It counts every object as the largest possible message. The error is [ErrTooDeep] if brackets are nested deeper
-// than values of maxNesting levels need, or [ErrMalformed] if body is not UTF-8: the Collector's receiver cannot write such text
-// into its answer. CountJSON does not check whether body is valid JSON.
-func CountJSON(body []byte, maxNesting int) (int64, error) {
+// itself. It counts every object as the largest possible message. The error is [ErrTooDeep], or [ErrMalformed] if body is not
+// UTF-8: the Collector's receiver cannot write such text into its answer. CountJSON does not check whether body is valid JSON.
+func CountJSON(body []byte) (int64, error) {
 	if !utf8.Valid(body) {
 		return 0, fmt.Errorf("%w: byte %d is not UTF-8", ErrMalformed, firstInvalid(body))
 	}
-	total, depth, most := int64(requestBytes), 0, jsonOutside+jsonLevel*maxNesting
+	var (
+		total   = int64(requestBytes)
+		isLevel [maxBrackets + 1]bool // whether an open bracket is that of a list or map of an attribute value
+		opens   bool                  // whether the next bracket is
+		depth   int
+		nesting int
+	)
 	for pos := 0; pos < len(body); pos++ {
 		switch body[pos] {
 		case '"':
@@ -40,15 +45,30 @@ func CountJSON(body []byte, maxNesting int) (int64, error) {
 				total += escapedCopies * int64(length)
 			}
 			total += textBytes(length)
+			opens = isNestingKey(body[pos+1 : pos+1+length])
 			pos += length + 1
 		case '{', '[':
-			if depth++; depth > most {
-				return 0, fmt.Errorf("%w: more than %d brackets, %d levels", ErrTooDeep, most, maxNesting)
+			if depth++; depth > maxBrackets {
+				return 0, ErrTooDeep
 			}
+			if isLevel[depth] = opens; opens {
+				nesting++
+			}
+			if nesting > attributevalue.MaxDepth {
+				return 0, ErrTooDeep
+			}
+			opens = false
 			total += objectBytes
 		case '}', ']':
+			if depth == 0 {
+				continue // The body is not valid.
+			}
+			if isLevel[depth] {
+				nesting--
+			}
 			depth--
 		case ',':
+			opens = false
 			total += entryBytes
 		}
 	}
@@ -65,6 +85,16 @@ func firstInvalid(b []byte) (pos int) {
 		pos += size
 	}
 	return pos
+}
+
+// isNestingKey reports whether a key is that of a list or map in an attribute value.
+func isNestingKey(key []byte) bool {
+	switch string(key) {
+	case "arrayValue", "array_value", "kvlistValue", "kvlist_value":
+		return true
+	default:
+		return false
+	}
 }
 
 // stringAt returns the length of the string at the start of b, up to its closing quotation mark or the end of b.

@@ -35,7 +35,7 @@ func TestJSON(t *testing.T) {
 		"base64":       {Profiles, `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"originalPayload":"` + strings.Repeat("AAAA", 20*entriesEach) + `"}]}]}]}`},
 	} {
 		body := []byte(test.body)
-		estimate, err := CountJSON(body, 32)
+		estimate, err := CountJSON(body)
 		require.NoError(t, err, name)
 		got, err := unmarshalled(test.signal, body, jsonBody)
 		require.NoError(t, err, name)
@@ -47,16 +47,18 @@ func TestJSON(t *testing.T) {
 func TestJSONNesting(t *testing.T) {
 	body := func(levels int, begin, end string) []byte {
 		return []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"key":"a","value":` +
-			strings.Repeat(begin, levels-1) + `{"stringValue":"x"}` + strings.Repeat(end, levels-1) + `}]}]}]}]}`)
+			strings.Repeat(begin, levels) + `{"stringValue":"x"}` + strings.Repeat(end, levels) + `}]}]}]}]}`)
 	}
 	list, listEnd := `{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`
 	array, arrayEnd := `{"arrayValue":{"values":[`, `]}}`
-	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + strings.Repeat(`[{\"`, 1000) + `"}`)} {
-		_, err := CountJSON(good, 32)
+	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + strings.Repeat(`[{\"`, 1000) + `"}`),
+		[]byte(`[` + strings.Repeat(`{"key":"arrayValue"},{"arrayValue":[{}]},`, 40) + `{}]`), []byte(strings.Repeat(`]`, 1000)),
+	} {
+		_, err := CountJSON(good)
 		require.NoError(t, err)
 	}
-	for _, bad := range [][]byte{body(48, list, listEnd), body(64, array, arrayEnd), []byte(strings.Repeat("[", 1<<20))} {
-		_, err := CountJSON(bad, 32)
+	for _, bad := range [][]byte{body(33, list, listEnd), body(33, array, arrayEnd), body(33, strings.ReplaceAll(array, "arrayValue", "array_value"), arrayEnd), []byte(strings.Repeat("[", 1<<20))} {
+		_, err := CountJSON(bad)
 		require.ErrorIs(t, err, ErrTooDeep)
 	}
 }
