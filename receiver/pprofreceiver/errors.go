@@ -149,7 +149,7 @@ func consumerError(ctx context.Context, err error) error {
 		return refuse(classAborted, "the client canceled the request before the answer: %w", err)
 	case errors.Is(err, budget.ErrExhausted):
 		return refuse(classMemory, "%w", err)
-	case joinederrors.IsPermanent(err) && errors.Is(err, budget.ErrTooLarge):
+	case joinederrors.IsPermanent(err) && isAny(err, budget.ErrTooLarge, inflate.ErrTooLarge):
 		return refuse(classTooLarge, "%w", err)
 	case joinederrors.IsPermanent(err):
 		return refuse(classConsumerRejected, "%w", err)

@@ -62,6 +62,7 @@ func TestClassify(t *testing.T) {
 		{name: "permanent", err: consumerError(waiting, consumererror.NewPermanent(later)), status: 400, reason: "consumer_rejected", code: codeInvalidArgument},
 		{name: "permanent for one of several", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(later), later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "too large for the budget", err: consumerError(waiting, tooLarge), status: 413, reason: "too_large", code: codeResourceExhausted},
+		{name: "too large for Kafka", err: consumerError(waiting, consumererror.NewPermanent(inflate.ErrTooLarge)), status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, budget.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},

@@ -126,7 +126,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExtensionMemoryBudgetRefusals, err = builder.meter.Int64Counter(
 		"otelcol_extension_memory_budget_refusals",
-		metric.WithDescription("Requests over OTLP that were refused before they were unmarshalled, by reason. [Alpha]"),
+		metric.WithDescription("Requests over OTLP and records of Kafka that were refused, by reason. [Alpha]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)

@@ -38,7 +38,7 @@ func AssertEqualExtensionMemoryBudgetArriving(t *testing.T, tt *componenttest.Te
 func AssertEqualExtensionMemoryBudgetRefusals(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_extension_memory_budget_refusals",
-		Description: "Requests over OTLP that were refused before they were unmarshalled, by reason. [Alpha]",
+		Description: "Requests over OTLP and records of Kafka that were refused, by reason. [Alpha]",
 		Unit:        "{request}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,

@@ -1,0 +1,132 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/badrequest"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/otlpwire"
+)
+
+const (
+	// A record may need one part in recordPart of the budget. So there is always room for it: batches hold at most the other half.
+	recordPart = 2
+	// A record waits for memory for firstWait, and then for laterWait again and again.
+	firstWait = 50 * time.Millisecond
+	laterWait = time.Second
+)
+
+// recordEncoder compresses records. The options are valid constants, so there is no error.
+var recordEncoder, _ = zstd.NewWriter(nil, zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
+
+var (
+	_ pprofile.Marshaler   = (*memoryBudget)(nil)
+	_ pprofile.Unmarshaler = (*memoryBudget)(nil)
+)
+
+// MarshalProfiles returns the record of a message for Kafka: OTLP in protobuf, compressed with zstd. The client of Kafka does not
+// compress it again, since the client that reads it would decompress without a limit. The error is permanent: UnmarshalProfiles
+// would refuse the record.
+func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
+	plain, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.recordMemory(plain); err != nil {
+		m.countRefusal(context.Background(), refusalOf(err))
+		return nil, badrequest.Errorf("cannot write a record: %w", err)
+	}
+	return recordEncoder.EncodeAll(plain, nil), nil
+}
+
+// UnmarshalProfiles returns the message of a record, which may also be plain OTLP. The message has a reservation until the garbage
+// collector frees it. Without free memory, UnmarshalProfiles waits: the caller would drop the record for any error.
+func (m *memoryBudget) UnmarshalProfiles(record []byte) (pprofile.Profiles, error) {
+	for wait := firstWait; ; wait = laterWait {
+		pd, err := m.tryRecord(record, wait)
+		if err == nil {
+			return pd, nil
+		}
+		if refused := refusalOf(err); refused != exhausted {
+			m.countRefusal(context.Background(), refused)
+			return pprofile.Profiles{}, fmt.Errorf("cannot read a record: %w", err)
+		}
+		runtime.GC() // Messages that were consumed hold their reservations until then.
+	}
+}
+
+// tryRecord is one attempt of [memoryBudget.UnmarshalProfiles].
+func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Profiles, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	reservation, err := m.budget.Reserve(ctx, requestBytes)
+	if err != nil {
+		return pprofile.Profiles{}, err
+	}
+	pd, err := m.readRecord(ctx, record, reservation)
+	if err != nil {
+		reservation.Release()
+		return pprofile.Profiles{}, err
+	}
+	releaseWith(pd, reservation)
+	return pd, nil
+}
+
+func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *budget.Reservation) (pd pprofile.Profiles, err error) {
+	plain := record
+	if !inflate.Plain(record) {
+		plain, err = inflate.AppendReserving(nil, record, m.config.MaxInflatedMiB<<20, func(bytes int) error {
+			return reservation.Grow(ctx, requestBytes+int64(bytes))
+		})
+		if err != nil {
+			return pd, err
+		}
+	}
+	needed, err := m.recordMemory(plain)
+	if err != nil {
+		return pd, err
+	}
+	if err := reservation.Grow(ctx, needed); err != nil {
+		return pd, err
+	}
+	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
+		return pd, errors.Join(otlpwire.ErrMalformed, err)
+	}
+	reservation.Shrink(needed - int64(len(plain)))
+	return pd, nil
+}
+
+// recordMemory returns how much memory it takes to unmarshal a record, or an error if that is not allowed.
+func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
+	if limit := m.config.MaxInflatedMiB << 20; len(plain) > limit {
+		return 0, fmt.Errorf("%w: the record has %d bytes without compression, max_inflated_mib allows %d", inflate.ErrTooLarge, len(plain), limit)
+	}
+	counted, err := otlpwire.Count(otlpwire.Profiles, plain)
+	if err != nil {
+		return 0, err
+	}
+	needed := requestBytes + int64(len(plain)) + counted
+	if limit := m.budget.Size() / recordPart; needed > limit {
+		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", budget.ErrTooLarge, needed, limit)
+	}
+	return needed, nil
+}
+
+// releaseWith releases a reservation when the garbage collector frees the message. The caller of an [pprofile.Unmarshaler] does not
+// tell when the message was consumed.
+func releaseWith(pd pprofile.Profiles, reservation *budget.Reservation) {
+	message := (*byte)(reflect.ValueOf(pd).FieldByName("orig").UnsafePointer())
+	runtime.AddCleanup(message, (*budget.Reservation).Release, reservation)
+}

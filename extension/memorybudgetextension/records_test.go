@@ -1,0 +1,154 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memorybudgetextension
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/otlpwire"
+)
+
+// withBudget returns the extension with so many bytes for records and requests.
+func withBudget(t *testing.T, bytes int64) (*memoryBudget, *componenttest.Telemetry) {
+	t.Helper()
+	telemetry := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
+	m, err := newMemoryBudget(createDefaultConfig().(*Config), telemetry.NewTelemetrySettings())
+	require.NoError(t, err)
+	m.budget = budget.New(bytes, time.Minute)
+	return m, telemetry
+}
+
+// messageWith returns a message whose resource has an attribute with this value.
+func messageWith(set func(pcommon.Value)) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	set(pd.ResourceProfiles().AppendEmpty().Resource().Attributes().PutEmpty("key"))
+	return pd
+}
+
+// listOf returns a message that needs about 50 bytes of memory for each element of a list, and two bytes in a record.
+func listOf(length int) pprofile.Profiles {
+	return messageWith(func(value pcommon.Value) {
+		list := value.SetEmptySlice()
+		for range length {
+			list.AppendEmpty()
+		}
+	})
+}
+
+func plainRecord(t *testing.T, pd pprofile.Profiles) []byte {
+	t.Helper()
+	plain, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	return plain
+}
+
+// TestRecord: a record is compressed, and is read as it was. So is a record that is not compressed.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	m, _ := withBudget(t, 64<<20)
+	plain := plainRecord(t, listOf(10_000))
+	record, err := m.MarshalProfiles(listOf(10_000))
+	require.NoError(t, err)
+	assert.Less(t, len(record), len(plain)/10)
+	for _, record := range [][]byte{record, plain} {
+		pd, err := m.UnmarshalProfiles(record)
+		require.NoError(t, err)
+		assert.Equal(t, plain, plainRecord(t, pd))
+	}
+}
+
+// TestRecordReservation: a message has a reservation as long as it can be reached.
+func TestRecordReservation(t *testing.T) {
+	t.Parallel()
+	m, _ := withBudget(t, 64<<20)
+	record, err := m.MarshalProfiles(listOf(10_000))
+	require.NoError(t, err)
+	pd, err := m.UnmarshalProfiles(record)
+	require.NoError(t, err)
+	for range 3 {
+		runtime.GC()
+	}
+	used, peak := m.budget.Used()
+	assert.Greater(t, used, int64(10_000*16), "the list has so many bytes")
+	assert.Greater(t, peak, used, "the plain record was there, too")
+	runtime.KeepAlive(pd)
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		used, _ := m.budget.Used()
+		return used == 0
+	}, slowdown*10*time.Second, 10*time.Millisecond)
+}
+
+// TestRecordsWait: a record that does not fit beside others waits until they were consumed, and is never refused.
+func TestRecordsWait(t *testing.T) {
+	t.Parallel()
+	m, _ := withBudget(t, 4<<20)
+	record, err := m.MarshalProfiles(listOf(25_000))
+	require.NoError(t, err)
+	for range 50 {
+		_, err := m.UnmarshalProfiles(record)
+		require.NoError(t, err)
+	}
+	_, peak := m.budget.Used()
+	assert.LessOrEqual(t, peak, m.budget.Size())
+	assert.Greater(t, peak, m.budget.Size()/2, "several records were in memory")
+}
+
+// TestRefusedRecords: neither side takes a record that is too large or malformed, and both count it.
+func TestRefusedRecords(t *testing.T) {
+	t.Parallel()
+	m, telemetry := withBudget(t, 32<<20)
+	m.config.MaxInflatedMiB = 1
+	text := func(value pcommon.Value) { value.SetStr(strings.Repeat("x", 1<<20)) }
+	nested := func(value pcommon.Value) {
+		for range attributevalue.MaxDepth + 1 {
+			value = value.SetEmptySlice().AppendEmpty()
+		}
+	}
+	tooLarge, tooDeep := plainRecord(t, messageWith(text)), plainRecord(t, messageWith(nested))
+	for _, test := range []struct {
+		message pprofile.Profiles
+		record  []byte
+		want    error
+	}{
+		{messageWith(text), recordEncoder.EncodeAll(tooLarge, nil), inflate.ErrTooLarge},
+		{messageWith(text), tooLarge, inflate.ErrTooLarge},
+		{messageWith(nested), tooDeep, otlpwire.ErrTooDeep},
+		{listOf(500_000), plainRecord(t, listOf(500_000)), budget.ErrTooLarge},
+	} {
+		_, err := m.UnmarshalProfiles(test.record)
+		require.ErrorIs(t, err, test.want)
+		_, err = m.MarshalProfiles(test.message)
+		require.ErrorIs(t, err, test.want)
+		assert.True(t, consumererror.IsPermanent(err))
+		assert.Equal(t, codes.InvalidArgument, status.Code(err), "the sender has to change the request")
+	}
+	_, err := m.UnmarshalProfiles(bytes.Repeat([]byte{0xff}, 10))
+	require.ErrorIs(t, err, otlpwire.ErrMalformed)
+	metric, err := telemetry.GetMetric("otelcol_extension_memory_budget_refusals")
+	require.NoError(t, err)
+	for reason, count := range map[string]int64{"too_large": 6, "too_deep": 2, "malformed": 1} {
+		assert.Equal(t, count, sumOf(metric, reason), reason)
+	}
+	used, _ := m.budget.Used()
+	assert.Zero(t, used)
+}
