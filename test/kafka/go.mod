@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/otelpprof/otelpprof => ../..
 
 require (
+	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/otelpprof/otelpprof v0.0.0
 	github.com/stretchr/testify v1.12.1
 	github.com/twmb/franz-go v1.21.5
@@ -16,7 +17,6 @@ require (
 )
 
 require (
-	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
 	github.com/hashicorp/go-version v1.9.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect

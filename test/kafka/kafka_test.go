@@ -10,11 +10,13 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/otlpsink"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,6 +27,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -149,7 +152,9 @@ func TestServicesMeetInOnePartition(t *testing.T) {
 	byService, used := map[string]map[int32]bool{}, map[int32]bool{}
 	records := ts.records(t)
 	for _, record := range records {
-		message, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(record.Value)
+		plain, err := inflate.Append(nil, record.Value, 20<<20)
+		require.NoError(t, err)
+		message, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain)
 		require.NoError(t, err)
 		require.NoError(t, profiletest.CheckOptions{AllowAttributeStrings: true, Deduplicated: true}.Check(message))
 		for _, resource := range message.ResourceProfiles().All() {
@@ -203,6 +208,22 @@ func (ts *tiers) records(t *testing.T) []*kgo.Record {
 		}
 		all = append(all, fetches.Records()...)
 	}
+}
+
+// TestTooLargeForKafka: the sender of a profile that is too large for a record is told so, and the next one is served.
+func TestTooLargeForKafka(t *testing.T) {
+	ts := startTiers(t)
+	ts.startBack(t, ts.destination.Address())
+	parsed, err := profile.ParseData(allUploads(t)[0].payload)
+	require.NoError(t, err)
+	parsed.Comments = []string{strings.Repeat("x", 21<<20)}
+	var wire bytes.Buffer
+	require.NoError(t, parsed.Write(&wire))
+	err = ts.send(t.Context(), http.DefaultClient, upload{service: "large", number: "0", payload: wire.Bytes()})
+	require.ErrorContains(t, err, "413")
+	http.DefaultClient.CloseIdleConnections()
+	ts.sendAll(t, allUploads(t)[:senders], func(int) {})
+	ts.waitForAll(t)
 }
 
 // TestBackTierKilled kills the back tier twice while profiles come, and starts another one that finds its queue. Nothing
