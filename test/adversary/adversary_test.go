@@ -34,7 +34,7 @@ func (e extent) attackAll(t *testing.T, s shipped, mib int) {
 	t.Helper()
 	p := newProcess(t, s, mib)
 	for _, b := range bodies() {
-		if !p.takes(b) {
+		if !p.takes(b) || b.only != s.name && slices.Contains(e.partly, s.name) {
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
@@ -69,8 +69,8 @@ func (e extent) attackWith(t *testing.T, p *process, b body) {
 	wire := b.bytes()
 	require.Less(t, len(wire), 20<<20, "it is larger than any listener takes")
 	times := e.times
-	if b.to == scraped {
-		times = []int{hostileTargets}
+	if b.times > 0 {
+		times = []int{b.times}
 	}
 	for _, n := range times {
 		t.Run(fmt.Sprintf("x%d", n), func(t *testing.T) {
@@ -107,6 +107,9 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 		answers = send(t.Context(), p, b, wire, times)
 	}
 	took := time.Since(begin)
+	if p.before != nil {
+		p.waitBackend(t.Context(), captured(t, "pprof", "cpu.pb.gz"), answers)
+	}
 	p.waitHonest()
 	if answers.accepted {
 		p.waitIdle()

@@ -13,17 +13,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// backend takes every message of gRPC without reading what is in it: what is hostile to the gateway is hostile to a test.
+// backend takes every message of gRPC. It does not unmarshal it: what is hostile to the gateway is hostile to a test.
 type backend struct {
+	// records says that what comes was in Kafka.
+	records bool
+	// through is the number of the last honest profile that came through Kafka.
+	through atomic.Int64
 	// away says that it takes nothing for now.
 	away   atomic.Bool
 	server *http.Server
 }
 
 // startBackend listens at an address until the test ends.
-func startBackend(t *testing.T, address string) *backend {
+func startBackend(t *testing.T, address string, records bool) *backend {
 	t.Helper()
-	b := &backend{}
+	b := &backend{records: records}
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), Protocols: protocols}
@@ -42,6 +46,9 @@ func startBackend(t *testing.T, address string) *backend {
 }
 
 func (b *backend) serve(w http.ResponseWriter, r *http.Request) {
+	if b.records {
+		b.look(r.Body)
+	}
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Trailer", "Grpc-Status")

@@ -52,7 +52,7 @@ func (p *process) upload(ctx context.Context, wire []byte) (status, answer strin
 	if address := p.listening(pprofServer); address != "" {
 		return request(ctx, "http://"+address+"/v1/pprof?service.name=hostile", nil, wire)
 	}
-	if !strings.Contains(p.text, "splunk_log_profile:") {
+	if !p.takesLogs() {
 		return p.uploadOTLP(ctx, wire)
 	}
 	record := profilingRecord("pprof-gzip-base64", text(base64Text(wire)))

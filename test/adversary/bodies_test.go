@@ -37,6 +37,8 @@ type body struct {
 	wire    func() []byte
 	// attack replaces the sending of the request so many times at once.
 	attack attack
+	// times replaces how often it is sent.
+	times int
 	// only names the one configuration that it is for, settings are values on top of it, and away says that the backend takes
 	// nothing until the process has been started again. These need a process of their own, and so does what is alone.
 	only, settings string
@@ -49,7 +51,7 @@ func (b body) ownProcess() bool { return b.alone || b.settings != "" || b.away }
 // bodies are all of them, by intake.
 func bodies() []body {
 	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), jfrBodies(), pushBodies(), parcaBodies(),
-		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies())
+		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies(), recordBodies())
 }
 
 // keptBytes is the size of a body on the wire up to which it is made once.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,9 +25,6 @@ const (
 // startHonest starts the honest clients of a process: one that uploads, and one that looks at a page where there are any.
 func (p *process) startHonest(t *testing.T) []*honest {
 	t.Helper()
-	if p.unserved {
-		return nil
-	}
 	ctx := context.WithoutCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	var all []*honest
@@ -36,7 +32,7 @@ func (p *process) startHonest(t *testing.T) []*honest {
 	case p.listening(pprofServer) != "":
 		url := "http://" + p.listening(pprofServer) + "/v1/pprof?service.name=honest&resource.upload=%d"
 		all = append(all, startHonest(ctx, "upload", uploading(client, url, []string{tenantHeader, honestTenant}, captured(t, "pprof", "cpu.pb.gz"))))
-	case p.listening(otlpHTTP) != "" && !strings.Contains(p.text, "splunk_log_profile:"):
+	case p.listening(otlpHTTP) != "" && !p.takesLogs():
 		url := "http://" + p.listening(otlpHTTP) + profilesPath + "?upload=%d"
 		all = append(all, startHonest(ctx, "OTLP profile", uploading(client, url, []string{"Content-Type", "application/x-protobuf"}, otlpOf(t))))
 	case p.listening(otlpHTTP) != "":

@@ -25,18 +25,19 @@ type shipped struct {
 	name  string
 	files []string
 	more  []string
-	// unserved says that no client can be served: config/kafka-front.yaml keeps nothing, and its broker is not there.
-	unserved bool
+	// front is the configuration of the process that takes what this one reads from Kafka.
+	front string
 }
 
-// configurations are all that listen to something: config/kafka-back.yaml only asks a broker of Kafka.
+// configurations are all shipped ones.
 var configurations = []shipped{
 	{name: "gateway", files: []string{"config/gateway.yaml"}},
 	{name: "splunk", files: []string{"config/splunk.yaml"}},
 	{name: "agent", files: []string{"config/agent.yaml"}},
 	{name: "demo", files: []string{"config/demo.yaml"}},
 	{name: "scrape", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings}},
-	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}, unserved: true},
+	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}},
+	{name: "kafka-back", files: []string{"config/kafka-back.yaml"}, front: "config/kafka-front.yaml"},
 	{name: "ebpf", files: []string{"config/ebpf.yaml"}, more: []string{withoutPyroscope}},
 	// Without a cluster there is nobody to ask for the names of pods.
 	{name: "kubernetes", files: []string{"deploy/kubernetes/base/config.yaml"}, more: []string{withoutCluster}},
@@ -65,12 +66,18 @@ type resolved struct {
 	byPort map[string]string
 	// text is that of all files.
 	text string
+	// front is the process before Kafka, if there is one.
+	front *resolved
 }
 
 // resolve gives a configuration free addresses and a container of so many MiB.
 func (s shipped) resolve(t *testing.T, mib int) *resolved {
 	t.Helper()
 	r := &resolved{shipped: s, directory: t.TempDir(), byPort: map[string]string{}}
+	if s.front != "" {
+		r.front = shipped{files: []string{s.front}}.resolve(t, mib)
+		r.byPort[brokerPort] = r.front.byPort[brokerPort]
+	}
 	for i, file := range s.files {
 		content, err := os.ReadFile(filepath.Join(root, file))
 		require.NoError(t, err)
@@ -108,6 +115,9 @@ func (r *resolved) address(t *testing.T, port string) string {
 
 // listening is the address of a listener, "" where the configuration has none.
 func (r *resolved) listening(to listener) string {
+	if r.front != nil {
+		return r.front.listening(to)
+	}
 	if to == scraped && r.name != "scrape" {
 		return ""
 	}
@@ -124,7 +134,7 @@ func (r *resolved) backend(t *testing.T) string {
 }
 
 func (r *resolved) health() string {
-	for _, port := range []string{"4042", "13133"} {
+	for _, port := range []string{"4042", "4045", "13133"} {
 		if address := r.byPort[port]; address != "" {
 			return "http://" + address
 		}
@@ -140,10 +150,18 @@ func (r *resolved) sendsOTLP() bool { return strings.Contains(r.text, "otlp_grpc
 
 // takes tells whether a body can be sent to a configuration.
 func (r *resolved) takes(b body) bool {
-	if b.only != "" && b.only != r.name || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
+	if b.only != "" && b.only != r.name || b.ownProcess() && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
 		return false
 	}
-	return !b.splunk || strings.Contains(r.text, "splunk_log_profile:")
+	return !b.splunk || r.takesLogs()
+}
+
+// takesLogs tells whether it takes the profiles of Splunk's agents.
+func (r *resolved) takesLogs() bool {
+	if r.front != nil {
+		return r.front.takesLogs()
+	}
+	return strings.Contains(r.text, "splunk_log_profile:")
 }
 
 func chosen(names ...string) (all []shipped) {

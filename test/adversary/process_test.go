@@ -34,6 +34,10 @@ type process struct {
 	targets *targets
 
 	running *gateway.Gateway
+	// before is the front tier, if the process reads from Kafka.
+	before *gateway.Gateway
+	// uploads is the number of honest profiles that were sent through Kafka.
+	uploads int64
 	watch   *watch
 	honest  []*honest
 	// bodies are the names of those that were sent to it.
@@ -44,7 +48,10 @@ func newProcess(t *testing.T, s shipped, mib int) *process {
 	t.Helper()
 	p := &process{resolved: s.resolve(t, mib), mib: mib}
 	if address := p.resolved.backend(t); address != "" {
-		p.backend = startBackend(t, address)
+		p.backend = startBackend(t, address, p.front != nil)
+	}
+	if address := p.byPort[brokerPort]; address != "" {
+		startBroker(t, address)
 	}
 	if address := p.listening(scraped); address != "" {
 		p.targets = startTargets(t, address)
@@ -63,16 +70,25 @@ func (p *process) start(t *testing.T, settings string) {
 	if settings != "" {
 		configs = append(slices.Clip(configs), settings)
 	}
-	var err error
-	p.running, err = gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{
-		Binary: distribution(t), Configs: configs, HealthURL: p.health(), Directory: p.directory,
+	if p.front != nil {
+		p.before = p.front.run(t, p.front.configs, p.mib)
+	}
+	p.running = p.run(t, configs, p.mib)
+	p.watch = startWatch(p.running, int64(tooMuch*float64(p.mib<<20)))
+	p.honest = p.startHonest(t)
+}
+
+// run starts a process in a container of so many MiB.
+func (r *resolved) run(t *testing.T, configs []string, mib int) *gateway.Gateway {
+	t.Helper()
+	running, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{
+		Binary: distribution(t), Configs: configs, HealthURL: r.health(), Directory: r.directory,
 		Environment: []string{
-			fmt.Sprintf("GOMEMLIMIT=%dMiB", p.mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + p.byPort["4320"],
+			fmt.Sprintf("GOMEMLIMIT=%dMiB", mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + r.byPort["4320"],
 		},
 	})
 	require.NoError(t, err)
-	p.watch = startWatch(p.running, int64(tooMuch*float64(p.mib<<20)))
-	p.honest = p.startHonest(t)
+	return running
 }
 
 // stop ends the process, which must obey, and the clients of it. One that is dead already has been reported.
@@ -94,6 +110,10 @@ func (p *process) stop(t *testing.T) {
 		t.Logf("stopped in %s", took.Round(time.Millisecond))
 	}
 	p.watch.gone.Wait()
+	if p.before != nil {
+		require.NoError(t, p.before.Stop(busyMachine*stopsWithin))
+		p.before = nil
+	}
 	p.running, p.bodies = nil, nil
 	if p.backend != nil {
 		p.backend.away.Store(false)

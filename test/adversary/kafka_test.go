@@ -1,0 +1,126 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+)
+
+const (
+	// brokerPort is the port of the broker in the files.
+	brokerPort = "9092"
+	partitions = 8
+)
+
+// startBroker runs a broker of Kafka at an address until the test ends.
+func startBroker(t *testing.T, address string) {
+	t.Helper()
+	_, text, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port), kfake.SeedTopics(partitions, "otlp_profiles"))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+}
+
+// honestRecord is an attribute of an honest profile: it has a number.
+var honestRecord = regexp.MustCompile(`through-kafka-(\d+)\.`)
+
+// waitBackend uploads a profile, and waits until the backend has it: by then the process has read the records before it.
+func (p *process) waitBackend(ctx context.Context, profile []byte, answers *tally) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	p.uploads++
+	url := fmt.Sprintf("http://%s/v1/pprof?service.name=honest&resource.upload=through-kafka-%d.", p.listening(pprofServer), p.uploads)
+	for status := ""; status != "204" && ctx.Err() == nil; sleep(ctx) {
+		status, _ = request(ctx, url, nil, profile)
+	}
+	for p.backend.through.Load() < p.uploads && p.running.Running() {
+		if ctx.Err() != nil {
+			answers.fault("a profile does not come through Kafka within %s", answerWithin)
+			return
+		}
+		sleep(ctx)
+	}
+}
+
+// look reads a message of gRPC and looks for an honest profile.
+func (b *backend) look(body io.Reader) {
+	message, err := io.ReadAll(body)
+	if err != nil || len(message) < 5 {
+		return
+	}
+	plain, err := inflate.Append(nil, message[5:], 64<<20)
+	if err != nil {
+		return
+	}
+	for _, found := range honestRecord.FindAllSubmatch(plain, -1) {
+		if n, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
+			b.through.Store(max(n, b.through.Load()))
+		}
+	}
+}
+
+// recordBodies are small on the wire and in Kafka, and large where the back tier reads them.
+func recordBodies() []body {
+	whileStopped := func(name string, times int, value content) body {
+		return body{name: name, to: otlpHTTP, only: "kafka-back", times: times, attack: whileStopped(value)}
+	}
+	list := func(length int) content { return field(5, repeat(empty(1), length)) }
+	return []body{
+		whileStopped("kafka-lists-of-3800000", 32, list(3_800_000)),
+		whileStopped("kafka-lists-of-500000", 64, list(500_000)),
+		whileStopped("kafka-texts-of-15-mb", 64, field(1, repeat([]byte{'x'}, 15_000_000))),
+	}
+}
+
+// messageOf is a message of a service whose resource has another attribute.
+func messageOf(service string, value content) []byte {
+	name := field(1, textField(1, "service.name"), field(2, textField(1, service)))
+	attribute := field(1, textField(1, "hostile"), field(2, value))
+	resource := field(1, field(1, name, attribute), field(2, profileOf(samplesOf(1))))
+	return zstandard(join(resource, dictionaryOf(attributesOf(1), field(stackTable, indices(10)))))
+}
+
+// whileStopped sends messages of as many services as there are partitions while the process is stopped, so that it reads all of
+// them at once.
+func whileStopped(value content) attack {
+	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
+		var answers tally
+		if err := syscall.Kill(p.running.PID(), syscall.SIGSTOP); err != nil {
+			answers.fault("cannot stop the process: %s", err)
+			return &answers
+		}
+		var senders sync.WaitGroup
+		for i := range partitions {
+			senders.Go(func() {
+				wire := messageOf(fmt.Sprintf("hostile%d", i), value)
+				for range times / partitions {
+					status := "503"
+					for status == "503" {
+						status, _ = request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, []string{"Content-Type", "application/x-protobuf", "Content-Encoding", "zstd"}, wire)
+					}
+					answers.add(status, "")
+				}
+			})
+		}
+		senders.Wait()
+		_ = syscall.Kill(p.running.PID(), syscall.SIGCONT)
+		return &answers
+	}
+}
