@@ -49,9 +49,14 @@ func TestKeepsMeaningOfAnyMessage(t *testing.T) {
 		requireCanonical(t, after)
 		assert.Zero(t, stats.Invalid)
 
-		again, stats := deduplicate(t, clone(after))
-		assert.False(t, stats.Changed, "what is canonical is left alone")
-		require.Equal(t, wire(t, after), wire(t, again))
+		for _, shape := range []dedup.Shape{dedup.ShapeCombined, dedup.ShapePerEvent, dedup.ShapeTotal} {
+			shaped, _, err := dedup.New(dedup.Options{Shape: shape}).Deduplicate(clone(after))
+			require.NoError(t, err)
+			again, stats, err := dedup.New(dedup.Options{Shape: shape}).Deduplicate(clone(shaped))
+			require.NoError(t, err)
+			assert.False(t, stats.Changed, "what is canonical is left alone")
+			require.Equal(t, wire(t, shaped), wire(t, again))
+		}
 	})
 }
 

@@ -78,7 +78,7 @@ func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		stack := sample.StackIndex()
-		if !s.stacks.shared(stack) {
+		if !s.stacks.shared(stack) || w.staysEvent(sample) {
 			continue
 		}
 		added := false
@@ -114,6 +114,11 @@ func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
 // isZero tells whether a sample is to be dropped for having only zeros.
 func (w *work) isZero(sample pprofile.Sample) bool {
 	return w.opts.DropZeroSamples && sample.TimestampsUnixNano().Len() == 0 && sum(sample) == 0
+}
+
+// staysEvent reports whether a sample has timestamps that are not combined with those of other samples.
+func (w *work) staysEvent(sample pprofile.Sample) bool {
+	return w.opts.Shape == ShapePerEvent && sample.TimestampsUnixNano().Len() > 0
 }
 
 // identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
@@ -163,11 +168,14 @@ func (w *work) combine(profile pprofile.Profile) {
 	}
 }
 
-// keep tells whether a sample is the first of its identity, and adds it to the first one otherwise.
+// keep reports whether a sample stays. If it is neither the first of its identity nor stays an event, keep adds it to the first.
 func (w *work) keep(sample pprofile.Sample) bool {
 	s := &w.samples
 	id := w.identity(sample)
 	number, added := s.identities.Index(id, s.key)
+	if !added && w.staysEvent(sample) {
+		return true
+	}
 	if !added {
 		addSample(s.keepers[number], sample)
 		return false
