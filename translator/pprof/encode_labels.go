@@ -22,6 +22,8 @@ type labelWriter struct {
 	sample  []byte
 	// threads is true if thread.id and thread.name replace labels of Datadog's.
 	threads bool
+	// lostUnits counts the attributes whose unit is lost.
+	lostUnits int
 	// items counts the items of the arrays in the pprof.
 	items, itemsReserved int
 }
@@ -31,7 +33,7 @@ func (w *labelWriter) begin(t *encoding) { w.t = t }
 
 // beginPayload prepares for a pprof. String indices differ between pprofs.
 func (w *labelWriter) beginPayload(attributes int, scope pcommon.InstrumentationScope) {
-	w.encoded, w.items = w.encoded[:0], 0
+	w.encoded, w.items, w.lostUnits = w.encoded[:0], 0, 0
 	threads, found := scope.Attributes().Get(semconv.ScopeThreadLabels)
 	w.threads = found && threads.Bool()
 	w.ranges.begin(attributes)
@@ -59,6 +61,9 @@ func (w *labelWriter) encode(a int32) (byteRange, error) {
 	}
 	start := len(w.encoded)
 	w.appendAttribute(attribute)
+	if losesUnit(attribute) {
+		w.lostUnits++
+	}
 	return w.ranges.set(a, start, len(w.encoded)), nil
 }
 
@@ -173,6 +178,18 @@ func (w *labelWriter) appendAttribute(a dictionary.Attribute) {
 	default:
 		w.appendStr(key, a.AsString())
 	}
+}
+
+// losesUnit reports whether an attribute has a unit that is lost: in pprof, only numbers have one.
+func losesUnit(a dictionary.Attribute) bool {
+	if a.Kind == pcommon.ValueTypeSlice && isLabelArray(a.Value.Slice()) {
+		for _, item := range a.Value.Slice().All() {
+			if item.Type() == pcommon.ValueTypeInt {
+				return false
+			}
+		}
+	}
+	return a.Unit != 0 && a.Kind != pcommon.ValueTypeInt
 }
 
 func (w *labelWriter) appendNum(key, unit uint32, value int64) {

@@ -55,6 +55,28 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestLostUnits: in pprof only numbers have a unit. The encoder counts each attribute once that loses its unit.
+func TestLostUnits(t *testing.T) {
+	for name, test := range map[string]struct {
+		value any
+		lost  int
+	}{
+		"text":           {"5", 1},
+		"double":         {2.5, 1},
+		"int":            {5, 0},
+		"texts":          {[]any{"a", "b"}, 1},
+		"texts and ints": {[]any{"a", 5}, 0},
+		"no labels":      {[]any{5, 2.5}, 1},
+		"map":            {map[string]any{"a": 5}, 1},
+	} {
+		m := newMessage()
+		profile, attribute := m.profile("cpu/ns"), m.attribute("key", test.value, "ms")
+		m.sample(profile, m.stack("f"), []int64{1}, attribute)
+		m.sample(profile, m.stack("g"), []int64{1}, attribute)
+		assert.Equal(t, test.lost, encode(t, m.done(), pprof.EncodeOptions{})[0].Lost.Attributes, name)
+	}
+}
+
 // TestAttributesOfTheWire checks details that google/pprof does not expose.
 func TestAttributesOfTheWire(t *testing.T) {
 	m := newMessage()
