@@ -12,8 +12,7 @@ import (
 
 // DropRepeatedConfig configures which profile ids are remembered.
 type DropRepeatedConfig struct {
-	// TTL is how long an id is remembered after its profile was delivered, or was received again if it has a time (default:
-	// 10m).
+	// TTL is how long an id is remembered after its profile was delivered (default: 10m).
 	TTL time.Duration `mapstructure:"ttl"`
 	// MaxEntries is how many ids are remembered; the oldest are forgotten first (default: 100000).
 	MaxEntries int `mapstructure:"max_entries"`

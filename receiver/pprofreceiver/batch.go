@@ -5,14 +5,11 @@ package pprofreceiver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
@@ -61,12 +58,6 @@ const consumeFactor = 2
 // wasted as a multiple of limits.inflated_bytes.
 const wasteFactor = 4
 
-// times is the time range in a request. It must not depend on the time of arrival: a retry must get the same ids.
-type times struct {
-	start time.Time
-	end   time.Time
-}
-
 func (in *intake) newBatch(metrics *apiMetrics, m *memory) *batch {
 	return &batch{in: in, metrics: metrics, memory: m}
 }
@@ -88,6 +79,7 @@ func (b *batch) add(ctx context.Context, p payload) error {
 	}
 	b.messageBytes += stats.MessageBytes
 	p.times.setMissing(profiles)
+	setArrival(profiles, b.in.clock.next(time.Now()))
 	b.samples += stats.OTLPSamples
 	b.inflated += stats.InflatedBytes
 	b.messages = append(b.messages, profiles)
@@ -199,30 +191,3 @@ func (b *batch) refusal(ctx context.Context) error {
 type partialError struct{ *refusal }
 
 func (p *partialError) Unwrap() error { return p.refusal }
-
-// setMissing sets the time of profiles without a time, or with one in 1970: some old clients write microseconds instead
-// of nanoseconds. Equal payloads with different times are different captures, so the time becomes a part of the id.
-func (t times) setMissing(profiles pprofile.Profiles) {
-	if t.start.IsZero() {
-		return
-	}
-	const oneYear = pcommon.Timestamp(365 * 24 * time.Hour)
-	start, duration := pcommon.NewTimestampFromTime(t.start), uint64(max(0, t.end.Sub(t.start)))
-	for profile := range walk.Profiles(profiles) {
-		if profile.Time() > oneYear {
-			continue
-		}
-		profile.SetTime(start)
-		if profile.DurationNano() == 0 {
-			profile.SetDurationNano(duration)
-		}
-		profile.SetProfileID(idAt(profile.ProfileID(), start, duration))
-	}
-}
-
-// idAt returns an id that is the same for the same id and times.
-func idAt(id pprofile.ProfileID, start pcommon.Timestamp, duration uint64) pprofile.ProfileID {
-	content := binary.BigEndian.AppendUint64(id[:], uint64(start))
-	sum := sha256.Sum256(binary.BigEndian.AppendUint64(content, duration))
-	return pprofile.ProfileID(sum[:16])
-}

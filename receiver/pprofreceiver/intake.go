@@ -39,6 +39,7 @@ type intake struct {
 	// budget is the memory budget of the process. It is nil until the receiver is started.
 	budget *budget.Budget
 	closed atomic.Bool
+	clock  arrivalClock
 }
 
 func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*intake, error) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,15 +79,28 @@ func TestTimesOfPayloadsAreNotReplaced(t *testing.T) {
 	assert.Equal(t, first.ProfileID(), second.ProfileID())
 }
 
-// TestNoTimeAtAll: without a time that stays the same in a retry, a profile has none. Then profile_deduplicator passes on one
-// of several equal captures per ttl, and a retry has the same id.
+// TestNoTimeAtAll: without a time that stays the same in a retry, a profile has that of its arrival. A retry has the same id, and
+// profile_deduplicator passes on one of several equal captures per ttl.
 func TestNoTimeAtAll(t *testing.T) {
 	idle := []byte("main;idle 100")
 	want := firstProfile(t, "/ingest?name=app&format=folded", idle).ProfileID()
 	for _, query := range []string{"", "&from=&until=", "&from=now-10s&until=now", "&from=yesterday", "&until=1795239910"} {
+		begin := time.Now()
 		profile := firstProfile(t, "/ingest?name=app&format=folded"+query, idle)
-		assert.Zero(t, profile.Time(), query)
+		assert.False(t, profile.Time().AsTime().Before(begin), query)
+		assert.False(t, profile.Time().AsTime().After(time.Now()), query)
 		assert.Zero(t, profile.DurationNano(), query)
 		assert.Equal(t, want, profile.ProfileID(), query)
 	}
+}
+
+// TestTimesOfArrivalDiffer: a batch joins profiles with equal times to one pprof, so two payloads must not have the same, however
+// coarse the clock is.
+func TestTimesOfArrivalDiffer(t *testing.T) {
+	var clock arrivalClock
+	now := time.Now()
+	first := clock.next(now)
+	assert.Equal(t, now.UnixNano(), int64(first))
+	assert.Greater(t, clock.next(now), first)
+	assert.Greater(t, clock.next(now.Add(-time.Hour)), first+1)
 }

@@ -92,19 +92,12 @@ func (r *IDs) try(ids []ID) (claim *Claim, repeated []bool, other *Claim) {
 	claim = &Claim{ids: r, settled: make(chan struct{})}
 	repeated = make([]bool, len(ids))
 	for i, id := range ids {
-		if known := r.delivered[id]; known != nil {
+		if r.delivered[id] != nil || r.inFlight[id] != nil {
 			repeated[i] = true
-			if !id.timeless() {
-				// Otherwise, if equal profiles without a time came more often than once per ttl, only the first would ever
-				// pass.
-				r.touch(known, now)
-			}
-		} else if r.inFlight[id] != nil {
-			repeated[i] = true
-		} else {
-			r.inFlight[id] = claim
-			claim.claimed = append(claim.claimed, id)
+			continue
 		}
+		r.inFlight[id] = claim
+		claim.claimed = append(claim.claimed, id)
 	}
 	return claim, repeated, nil
 }
@@ -127,13 +120,6 @@ func (r *IDs) deliver(id ID, now time.Time) (evicted int) {
 	e.insertBefore(&r.order)
 	e.at = now
 	return evicted
-}
-
-// touch makes an entry the newest.
-func (r *IDs) touch(e *entry, now time.Time) {
-	e.remove()
-	e.insertBefore(&r.order)
-	e.at = now
 }
 
 func (r *IDs) forget(e *entry) {

@@ -13,11 +13,7 @@ import (
 
 // ID identifies a profile by tenant, profile id and sample type. The sample type is necessary because some senders use one
 // id for all sample types of a capture. An ID is a cryptographic hash, so long names need no more memory than short ones.
-// The last bit is set for a profile without a time.
 type ID [sha256.Size]byte
-
-// timeless reports whether the profile has no time. An equal profile may then be a different capture.
-func (id *ID) timeless() bool { return id[len(id)-1]&1 == 1 }
 
 // Namer computes the IDs of the profiles of one message. It hashes each long string once.
 type Namer struct {
@@ -45,12 +41,7 @@ func (n *Namer) Of(profile pprofile.Profile) (ID, bool) {
 	n.text = append(append(n.text[:0], id[:]...), n.tenant...)
 	n.appendName(profile.SampleType().TypeStrindex())
 	n.appendName(profile.SampleType().UnitStrindex())
-	named := ID(sha256.Sum256(n.text))
-	named[len(named)-1] &^= 1
-	if profile.Time() == 0 {
-		named[len(named)-1] |= 1
-	}
-	return named, true
+	return ID(sha256.Sum256(n.text)), true
 }
 
 // appendText appends a text with its length, or the hash of a long one.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
@@ -50,21 +49,6 @@ func TestIDs(t *testing.T) {
 		assert.True(t, ok)
 		assert.False(t, seen[id], other)
 		seen[id] = true
-	}
-}
-
-// The ID of a profile tells whether the profile has a time.
-func TestTimelessIDs(t *testing.T) {
-	pd := pprofile.NewProfiles()
-	p := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty()
-	for n := range byte(100) {
-		p.SetProfileID(pprofile.ProfileID{1, n})
-		for _, time := range []pcommon.Timestamp{0, 1} {
-			p.SetTime(time)
-			id, ok := NewNamer("", pd.Dictionary().StringTable()).Of(p)
-			assert.True(t, ok)
-			assert.Equal(t, time == 0, id.timeless())
-		}
 	}
 }
 
