@@ -37,6 +37,9 @@ func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) 
 	if err != nil {
 		return nil, size, refuse(classify(err), "payload in an older format: %w", err)
 	}
+	if err := checkMaps(plain); err != nil {
+		return nil, size, err
+	}
 	if err := reserve(legacyFactor * int64(len(plain))); err != nil {
 		return nil, size, err
 	}

@@ -58,6 +58,30 @@ func TestLegacyRefused(t *testing.T) {
 	r.assertRefusals(t, map[string]int64{"malformed": 1, "too_large": 1})
 }
 
+// TestLegacyMaps: variables in the mappings are replaced, but they cannot multiply the text or the time.
+func TestLegacyMaps(t *testing.T) {
+	const maps = heapText + "MAPPED_LIBRARIES:\nbuild=/app\n00001000-00002000 r-xp 00000000 00:00 0 $build/shop\n"
+	binary := "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00" +
+		strings.Repeat("\x00", 16) + "\x01" + strings.Repeat("\x00", 15)
+	formats := newLegacyFormats(true, "", 1<<20)
+	unlimited := func(int64) error { return nil }
+	converted, _, err := formats.convert([]byte(maps), unlimited)
+	require.NoError(t, err)
+	assert.Contains(t, string(converted), "/app/shop")
+	for name, payload := range map[string]string{
+		"many variables":     maps + strings.Repeat("a=b\n", 1000),
+		"variables of a CPU": binary + strings.Repeat("a=b\n", 1000),
+		"a long variable":    maps + "a=" + strings.Repeat("b", 5000) + "\n",
+		"nested variables":   maps + "b=$build$build\nc=$b$b\n",
+		"many references":    maps + strings.Repeat("$build", 20_000),
+		"many comparisons":   strings.Repeat("1: 2 [1: 2] @ 0x1 0x2\n", 20_000) + maps + strings.Repeat("\n", 200_000),
+	} {
+		_, _, err := formats.convert([]byte(payload), unlimited)
+		require.ErrorContains(t, err, "of the mappings", name)
+		assert.Equal(t, classTooLarge, classify(err), name)
+	}
+}
+
 // TestLegacyRefusedSize: a payload that is too large for an older format was decompressed to see that it is one.
 func TestLegacyRefusedSize(t *testing.T) {
 	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
