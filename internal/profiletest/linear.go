@@ -14,8 +14,9 @@ const (
 	shortText = 8 << 10
 	lengthen  = 8
 	maxRatio  = 12
-	// leastTime is the least time that counts for a text. Texts that are refused early take less than the clock can compare.
-	leastTime = 5 * time.Microsecond
+	// leastTime is the least time that counts for as many short texts as fit into a long one. Texts that are refused early take less
+	// than the clock can compare.
+	leastTime = 40 * time.Microsecond
 	// runs is the number of comparisons at most. A busy machine disturbs some of them.
 	runs = 10
 )
@@ -43,22 +44,21 @@ func CheckLinear(tb testing.TB, head, tail string, tokens []string, read func(te
 
 func repeat(token string, length int) string { return strings.Repeat(token, length/len(token)) }
 
-// costRatio returns how many times as long read takes for the long text. It compares the shortest times, and measures again as long
+// costRatio returns how many times as long read takes for the long text. It compares the shortest CPU times, and measures again as long
 // as the ratio is too high.
 func costRatio(short, long []byte, read func(text []byte)) (ratio float64) {
 	fastShort, fastLong := time.Hour, time.Hour
 	for range runs {
-		fastShort = min(fastShort, timeOf(func() { read(short) }))
+		// Both times are for the same number of bytes, so that a busy machine disturbs both.
+		fastShort = min(fastShort, timeOf(func() {
+			for range lengthen {
+				read(short)
+			}
+		}))
 		fastLong = min(fastLong, timeOf(func() { read(long) }))
-		if ratio = float64(fastLong) / float64(max(fastShort, leastTime)); ratio <= maxRatio {
+		if ratio = lengthen * float64(fastLong) / float64(max(fastShort, leastTime)); ratio <= maxRatio {
 			break
 		}
 	}
 	return ratio
-}
-
-func timeOf(f func()) time.Duration {
-	start := time.Now()
-	f()
-	return time.Since(start)
 }

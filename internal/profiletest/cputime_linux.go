@@ -1,0 +1,29 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profiletest
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// threadCPUTime is CLOCK_THREAD_CPUTIME_ID of clock_gettime.
+const threadCPUTime = 3
+
+// timeOf returns the CPU time of f. Other programs have little effect on it.
+func timeOf(f func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := now()
+	f()
+	return now() - start
+}
+
+func now() time.Duration {
+	var t syscall.Timespec
+	_, _, _ = syscall.Syscall(syscall.SYS_CLOCK_GETTIME, threadCPUTime, uintptr(unsafe.Pointer(&t)), 0)
+	return time.Duration(t.Nano())
+}
