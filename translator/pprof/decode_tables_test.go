@@ -78,8 +78,24 @@ func TestMappingAttributes(t *testing.T) {
 		mapping func(*payload) pprofwire.Mapping
 		want    string
 	}{
-		"none":           {func(*payload) pprofwire.Mapping { return pprofwire.Mapping{} }, ""},
-		"build id":       {func(p *payload) pprofwire.Mapping { return pprofwire.Mapping{BuildID: p.text("abc")} }, `process.executable.build_id.gnu="abc"`},
+		"none":     {func(*payload) pprofwire.Mapping { return pprofwire.Mapping{} }, ""},
+		"build id": {func(p *payload) pprofwire.Mapping { return pprofwire.Mapping{BuildID: p.text("abc")} }, `process.executable.build_id.gnu="abc"`},
+		"build id of Go": {
+			func(p *payload) pprofwire.Mapping { return pprofwire.Mapping{BuildID: p.text("a-1/b_2/c/d")} },
+			`process.executable.build_id.go="a-1/b_2/c/d"`,
+		},
+		"htlhash": {
+			func(p *payload) pprofwire.Mapping {
+				return pprofwire.Mapping{BuildID: p.text("600dcafe4a110000f2bf38c493f5fb92")}
+			},
+			`process.executable.build_id.htlhash="600dcafe4a110000f2bf38c493f5fb92"`,
+		},
+		"UUID of a Mac": {
+			func(p *payload) pprofwire.Mapping {
+				return pprofwire.Mapping{BuildID: p.text("600DCAFE4A110000F2BF38C493F5FB92")}
+			},
+			`process.executable.build_id.gnu="600DCAFE4A110000F2BF38C493F5FB92"`,
+		},
 		"empty build id": {func(p *payload) pprofwire.Mapping { return pprofwire.Mapping{BuildID: p.add("")} }, ""},
 		"functions":      {func(*payload) pprofwire.Mapping { return pprofwire.Mapping{HasFunctions: true} }, "pprof.mapping.has_functions=true"},
 		"file names":     {func(*payload) pprofwire.Mapping { return pprofwire.Mapping{HasFilenames: true} }, "pprof.mapping.has_filenames=true"},

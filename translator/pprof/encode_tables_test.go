@@ -96,6 +96,23 @@ func showLocation(l *profile.Location) string {
 	return strings.Join(parts, " ")
 }
 
+// TestBuildIDKinds: a build id keeps its kind from OTLP to pprof and back.
+func TestBuildIDKinds(t *testing.T) {
+	for kind, id := range map[string]string{
+		"gnu":     "c89b11207f6479603b0d49bf291c092c2b719293",
+		"go":      "foh3mEXu7BLZjsN9pOwG/kATcXlYVCDEFouRMQed_/WwRFB1hPo9LBkekthSPG/x8hMC8emW2cCjXD0_1aY",
+		"htlhash": "600dcafe4a110000f2bf38c493f5fb92",
+	} {
+		m := newMessage()
+		key := "process.executable.build_id." + kind
+		mapping := m.dict.Mapping(dictionary.Mapping{Start: 1}, []int32{m.attribute(key, id, "")})
+		m.sample(m.profile("cpu/ns"), m.dict.Stack([]int32{m.dict.Location(dictionary.Location{Mapping: mapping}, nil, nil)}), []int64{1})
+		pd, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(encode(t, m.done(), pprof.EncodeOptions{})[0].Pprof, pprof.Source{})
+		require.NoError(t, err)
+		assert.Equal(t, []string{` 0x1-0x0@0x0 {` + key + `="` + id + `"}`}, decoded{pd: pd}.mappings())
+	}
+}
+
 // TestBuildID: the build id is the first of these attributes with a text; the others are lost.
 func TestBuildID(t *testing.T) {
 	const prefix = "process.executable.build_id."

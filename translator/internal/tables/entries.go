@@ -86,8 +86,8 @@ func (t *Tables) equalTexts(a, b uint32) bool {
 
 func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
 	t.attributes = t.attributes[:0]
-	if len(t.wire.String(m.BuildID)) > 0 && m.BuildID != 0 {
-		t.attributes = append(t.attributes, t.rules.TextAttribute(t.dict.String(semconv.MappingBuildID), m.BuildID))
+	if id := t.wire.String(m.BuildID); len(id) > 0 && m.BuildID != 0 {
+		t.attributes = append(t.attributes, t.rules.TextAttribute(t.dict.String(buildIDKey(id)), m.BuildID))
 	}
 	t.addTrue(semconv.MappingHasFunctions, m.HasFunctions)
 	t.addTrue(semconv.MappingHasFilenames, m.HasFilenames)
@@ -100,6 +100,22 @@ func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
 		Offset:   m.Offset,
 		Filename: t.String(m.Filename),
 	}, t.attributes)
+}
+
+// htlhashDigits is the number of hex digits of an htlhash.
+const htlhashDigits = 32
+
+// buildIDKey returns the attribute for a build id. A pprof does not tell its kind, but the kinds have different forms: one of
+// Go has slashes, an htlhash has fewer digits than the usual SHA-1 of GNU.
+func buildIDKey(id []byte) string {
+	switch {
+	case bytes.IndexByte(id, '/') >= 0:
+		return semconv.MappingBuildIDGo
+	case len(id) == htlhashDigits && len(bytes.Trim(id, "0123456789abcdef")) == 0:
+		return semconv.MappingBuildIDHTLHash
+	default:
+		return semconv.MappingBuildID
+	}
 }
 
 func (t *Tables) addTrue(key string, value bool) {
