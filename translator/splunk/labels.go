@@ -285,15 +285,15 @@ func (t *decoding) number(l *pprofwire.Label) (int64, bool) {
 	return n, err == nil && len(text) <= maxNumberText
 }
 
-// longPeriod is a number of milliseconds above the period of any sampling profiler.
-const longPeriod = 100_000
+// longestPeriod is the longest default period of Splunk's agents, in milliseconds.
+const longestPeriod = 10_000
 
 // period returns the period of a label in nanoseconds, or 0 if it is invalid. Agents write a number of milliseconds.
 // Contrib's exporter writes a text: the period of the profile in its own unit, which is mostly the unit of the values.
 // That is assumed if the result is at least a millisecond, or if the number is too large for milliseconds.
 func (t *decoding) period(l *pprofwire.Label, n int64) int64 {
 	if l.Str != 0 && t.typed() {
-		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli || nanos > 0 && n >= longPeriod {
+		if nanos := inNanos(n, t.optional(t.wire.SampleTypes[0].Unit)); nanos >= nanosPerMilli || nanos > 0 && n > longestPeriod {
 			return nanos
 		}
 	}
