@@ -17,6 +17,7 @@ type Normalizer struct {
 // slashes.
 //
 //	App$$Lambda$75.0x00007ff44c0c4208.call         App$$Lambda_.call
+//	App$$Lambda$75+0x00007ff44c0c4208/1283928880   App$$Lambda_
 //	jdk.internal.reflect.GeneratedMethodAccessor31 jdk.internal.reflect.GeneratedMethodAccessor_
 //
 // The result is name itself if it has no such class. Otherwise, it is shorter or as long, and valid until the next call.
@@ -123,7 +124,8 @@ func hash(after []byte) (start, end int) {
 	return 0, n
 }
 
-// address returns the length of the separator and the address at the beginning of text, or 0 if there is none. Without 0x, an address
+// address returns the length of the separator and the address at the beginning of text, or 0 if there is none. In its own recordings, JDK
+// 17 writes + before the address, and the hash of the class after it. Without 0x, an address
 // begins with a digit: a method cannot.
 func address(text []byte) int {
 	if len(text) < 2 || !isSeparator(text[0]) && text[0] != '+' {
@@ -137,10 +139,17 @@ func address(text []byte) int {
 		return 0
 	}
 	n := hexDigits(number[prefix:])
-	if n == 0 || !isEnd(number[prefix+n:]) {
+	if n == 0 {
 		return 0
 	}
-	return 1 + prefix + n
+	length := 1 + prefix + n
+	if hash := text[length:]; text[0] == '+' && len(hash) > 0 && hash[0] == '/' {
+		length += 1 + digits(hash[1:])
+	}
+	if !isEnd(text[length:]) {
+		return 0
+	}
+	return length
 }
 
 func digits(text []byte) (n int) {

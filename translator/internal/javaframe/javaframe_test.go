@@ -16,6 +16,7 @@ func TestName(t *testing.T) {
 	for name, want := range map[string]string{
 		"App$$Lambda$75.0x00007ff44c0c4208.call":                             "App$$Lambda_.call",
 		"App$$Lambda$75/0x00007ff44c0c4208.call":                             "App$$Lambda_.call",
+		"App$$Lambda$75+0x00007ff44c0c4208/1283928880.call":                  "App$$Lambda_.call",
 		"App$$Lambda$75+0x00007ff44c0c4208.call_[j]":                         "App$$Lambda_.call_[j]",
 		"App$$Lambda.0x00007ff44c0c4208.call":                                "App$$Lambda_.call",
 		"com/acme/App$$Lambda/0x00007ff44c0c4208":                            "com/acme/App$$Lambda_",
