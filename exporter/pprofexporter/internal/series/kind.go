@@ -25,7 +25,7 @@ func MetricName(profileType string, types []summary.Type) string {
 		switch {
 		case strings.Contains(last, "cpu"):
 			return "process_cpu"
-		case strings.Contains(last, "alloc_"), strings.Contains(last, "inuse_"), last == "space", last == "objects":
+		case strings.Contains(last, "alloc_"), strings.Contains(last, "inuse_"), last == "space", last == "objects", last == "live":
 			return "memory"
 		case strings.Contains(last, "mutex_"):
 			return "mutex"

@@ -39,6 +39,7 @@ var named = []struct{ profileType, types, name string }{
 	{"alloc_space", "alloc_objects/count alloc_space/bytes", "memory"},
 	{"alloc_in_new_tlab_bytes", "alloc_in_new_tlab_objects/count alloc_in_new_tlab_bytes/bytes", "memory"},
 	{"space", "objects/count space/bytes", "memory"},
+	{"memory", "live/count", "memory"},
 	{"goroutine", "goroutine/count", "goroutines"},
 	{"goroutines", "goroutines/count", "goroutines"},
 	{"mutex", "contentions/count delay/nanoseconds", "mutex"},
