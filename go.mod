@@ -8,7 +8,6 @@ require (
 	github.com/cenkalti/backoff/v7 v7.0.3
 	github.com/golang/snappy v1.0.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
-	github.com/grafana/jfr-parser v0.18.0
 	github.com/klauspost/compress v1.20.3
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/stretchr/testify v1.12.1

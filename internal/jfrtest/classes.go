@@ -49,11 +49,17 @@ const (
 	ClassMalloc
 	ClassWallClockSample
 	ClassActiveSetting
+	ClassCPUTimeSample
+	ClassNativeMethodSample
+	ClassContextAttached
+	ClassScope
+	ClassDatadogScope
 )
 
 func long(name string) Field          { return Field{Name: name, Class: ClassLong} }
 func ref(name string, to int) Field   { return Field{Name: name, Class: to, Pool: true} }
 func text(name string) Field          { return Field{Name: name, Class: ClassString} }
+func flag(name string) Field          { return Field{Name: name, Class: ClassBoolean} }
 func integer(name string) Field       { return Field{Name: name, Class: ClassInt} }
 func event(more ...Field) (f []Field) { return append([]Field{long("startTime")}, more...) }
 
@@ -108,5 +114,10 @@ func Classes() []Class {
 			sampled, stack, ref("state", ClassThreadState), integer("samples"),
 		}, context...)...)},
 		{ClassActiveSetting, "jdk.ActiveSetting", event(long("duration"), thread, stack, long("id"), text("name"), text("value"))},
+		{ClassCPUTimeSample, "jdk.CPUTimeSample", event(stack, thread, flag("failed"), long("samplingPeriod"), flag("biased"))},
+		{ClassNativeMethodSample, "jdk.NativeMethodSample", event(sampled, stack, ref("state", ClassThreadState))},
+		{ClassContextAttached, "otel.ContextAttached", event(thread, integer("traceFlags"), text("traceId"), text("spanId"))},
+		{ClassScope, "io.opentelemetry.context.Scope", event(long("duration"), thread, stack, text("traceId"), text("spanId"))},
+		{ClassDatadogScope, "datadog.Scope", event(long("duration"), thread, long("traceId"), long("spanId"), long("cpuTime"))},
 	}
 }

@@ -48,7 +48,7 @@ func New() *Recording {
 	r := &Recording{
 		Header:    Header{StartNanos: Start, DurationNanos: 1e9, StartTicks: 1000, TicksPerSecond: 1e9},
 		Classes:   Classes(),
-		PoolOrder: []int{ClassFrameType, ClassThreadState, ClassThread, ClassStackTrace, ClassMethod, ClassClass, ClassSymbol},
+		PoolOrder: []int{ClassString, ClassFrameType, ClassThreadState, ClassThread, ClassStackTrace, ClassMethod, ClassClass, ClassSymbol},
 		pools:     map[int]*pool{},
 	}
 	for i, name := range []string{"Interpreted", "JIT compiled", "Inlined", "Native", "C++", "Kernel", "C1 compiled"} {
@@ -138,11 +138,13 @@ func (r *Recording) Event(class int, values ...uint64) {
 
 // Setting adds an event for a setting of a class.
 func (r *Recording) Setting(class int, name, value string) {
-	var fields []byte
-	for _, number := range []uint64{0, 0, 0, 0, uint64(class)} { // startTime, duration, eventThread, stackTrace, id
-		fields = AppendLong(fields, number)
-	}
-	r.RawEvent(ClassActiveSetting, AppendText(AppendText(fields, name), value))
+	r.RawSetting(class, name, AppendText(nil, value))
+}
+
+// RawSetting adds an event for a setting of a class, with a value in any encoding.
+func (r *Recording) RawSetting(class int, name string, value []byte) {
+	fields := []byte{0, 0, 0, 0} // startTime, duration, eventThread, stackTrace
+	r.RawEvent(ClassActiveSetting, append(AppendText(AppendLong(fields, uint64(class)), name), value...))
 }
 
 // RawEvent adds an event with these fields.
@@ -257,6 +259,9 @@ func AppendLong(to []byte, value uint64) []byte {
 	}
 	return append(to, byte(value))
 }
+
+// AppendReference appends a reference to a constant of java.lang.String.
+func AppendReference(to []byte, id uint64) []byte { return AppendLong(append(to, 2), id) }
 
 // AppendText appends a string in UTF-8.
 func AppendText(to []byte, text string) []byte {

@@ -216,7 +216,9 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 
 // recordingOptions returns the options of the translator of recordings.
 func (cfg *Config) recordingOptions() jfr.Options {
-	options := jfr.Options{LinkLabels: payloadconfig.LinkLabels(cfg.LinkLabels)}
+	options := jfr.Options{
+		LinkLabels: payloadconfig.LinkLabels(cfg.LinkLabels), IncludeOriginalPayload: cfg.IncludeOriginalPayload,
+	}
 	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
 	return options
 }

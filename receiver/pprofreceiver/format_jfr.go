@@ -4,9 +4,11 @@
 package pprofreceiver
 
 import (
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -19,12 +21,14 @@ type jfrFormat struct {
 	labels []byte
 	// period is the time between two samples for a recording that does not have it. 0 means unknown.
 	period time.Duration
+	// skipped logs the types of events that no profile has.
+	skipped *skippedEvents
 }
 
 // jfrFormat returns the format of a recording with these labels and this period, optionally in a container.
 func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 	return containerFormat{
-		content: jfrFormat{decoder: in.recordings, labels: labels, period: period}, suffix: suffixJFR, limit: in.limits.InflatedBytes,
+		content: jfrFormat{decoder: in.recordings, labels: labels, period: period, skipped: &in.skipped}, suffix: suffixJFR, limit: in.limits.InflatedBytes,
 	}
 }
 
@@ -38,6 +42,7 @@ func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profile
 		Period:       f.period,
 		Reserve:      source.Reserve,
 	})
+	f.skipped.log(stats.Skipped)
 	return profiles, pprof.DecodeStats{
 		InflatedBytes: stats.InflatedBytes,
 		MessageBytes:  stats.MessageBytes,
@@ -50,4 +55,30 @@ func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profile
 			InvalidTimes: stats.Repairs.InvalidTimes,
 		},
 	}, err
+}
+
+// maxSkippedTypes is the maximum number of types of events that are logged.
+const maxSkippedTypes = 1000
+
+// skippedEvents logs each type of events that no profile has when it occurs first. A recording of the JDK has a hundred such types.
+type skippedEvents struct {
+	logger *zap.Logger
+	lock   sync.Mutex
+	logged map[string]struct{}
+}
+
+func (s *skippedEvents) log(types []jfr.SkippedEvents) {
+	if len(types) == 0 || !s.logger.Core().Enabled(zap.DebugLevel) {
+		return
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	for _, skipped := range types {
+		if _, found := s.logged[skipped.Type]; found || len(s.logged) == maxSkippedTypes {
+			continue
+		}
+		s.logged[skipped.Type] = struct{}{}
+		s.logger.Debug("Skipped the events of a JFR recording of which there is no profile. The type is logged once.",
+			zap.String("type", skipped.Type), zap.Int("events", skipped.Events))
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/otelpprof/otelpprof/internal/jfrtest"
 	"github.com/otelpprof/otelpprof/translator/jfr"
@@ -222,4 +224,31 @@ func TestRecordingMemory(t *testing.T) {
 		}
 		assert.Greater(t, calls, 1, name)
 	}
+}
+
+// TestRecordingSkipped: the types of events without a profile are logged once.
+func TestRecordingSkipped(t *testing.T) {
+	core, logs := observer.New(zap.DebugLevel)
+	skipped := skippedEvents{logger: zap.New(core), logged: map[string]struct{}{}}
+	format := jfrFormat{decoder: jfr.NewDecoder(jfr.Options{}), skipped: &skipped}
+	recording := jfrtest.Example()
+	recording.Classes = append(recording.Classes, jfrtest.Class{ID: 900, Name: "jdk.CPULoad"})
+	for range 2 {
+		recording.Event(900, 1)
+		_, _, err := format.Decode(recording.Bytes(), pprof.Source{})
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, logs.Len())
+	assert.Equal(t, map[string]any{"type": "jdk.CPULoad", "events": int64(1)}, logs.All()[0].ContextMap())
+}
+
+// TestRecordingOriginalPayload: the option copies the recording as it was received.
+func TestRecordingOriginalPayload(t *testing.T) {
+	payload := gz(t, jfrtest.Example().Bytes())
+	r := run(t, func(cfg *Config, _ *ServerConfig) { cfg.IncludeOriginalPayload = true })
+	got := r.post(t, "/ingest?name=shop&format=jfr", payload)
+	require.Equal(t, http.StatusOK, got.status, got.text)
+	profile := r.sink.one(t).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, "jfr", profile.OriginalPayloadFormat())
+	assert.Equal(t, payload, profile.OriginalPayload().AsRaw())
 }

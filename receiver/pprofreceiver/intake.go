@@ -26,6 +26,7 @@ type intake struct {
 	decoder *pprof.Decoder
 	// recordings translates recordings of JDK Flight Recorder.
 	recordings *jfr.Decoder
+	skipped    skippedEvents
 	limits     LimitsConfig
 	next       xconsumer.Profiles
 	metrics    *metadata.TelemetryBuilder
@@ -54,6 +55,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 	return &intake{
 		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
 		recordings:  jfr.NewDecoder(cfg.recordingOptions()),
+		skipped:     skippedEvents{logger: set.Logger, logged: map[string]struct{}{}},
 		options:     cfg.decodeOptions(),
 		limits:      cfg.Limits,
 		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),

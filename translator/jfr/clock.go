@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/grafana/jfr-parser/parser"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // clock converts the ticks of a chunk to nanoseconds since 1970.
@@ -17,8 +17,8 @@ type clock struct {
 
 const second = 1_000_000_000
 
-func newClock(h parser.ChunkHeader) clock {
-	return clock{h.StartNanos, h.StartTicks, max(h.TicksPerSecond, 1)}
+func newClock(c *reader.Chunk) clock {
+	return clock{c.StartNanos, c.StartTicks, max(c.TicksPerSecond, 1)}
 }
 
 // duration converts a number of ticks to nanoseconds. The result is at most the largest int64.

@@ -6,8 +6,6 @@ package jfr
 import (
 	"errors"
 	"fmt"
-	"io"
-	"math/big"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,14 +13,12 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
-	"github.com/grafana/jfr-parser/parser"
-	"github.com/grafana/jfr-parser/parser/types"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 )
 
 // corpusFile is a recording of the corpus.
@@ -103,16 +99,19 @@ func total(p *profile.Profile) (total int64) {
 	return total
 }
 
+// theirStack returns the frames of a stack. Pyroscope normalizes the names of fewer generated classes.
 func theirStack(sample *profile.Sample) string {
 	var frames []string
+	var names javaframe.Normalizer
 	for _, location := range sample.Location {
 		// A function without a class begins with a dot there.
-		frames = append(frames, fmt.Sprintf("%s:%d", strings.TrimPrefix(location.Line[0].Function.Name, "."), location.Line[0].Line))
+		name := names.Name([]byte(strings.TrimPrefix(location.Line[0].Function.Name, ".")))
+		frames = append(frames, fmt.Sprintf("%s:%d", name, location.Line[0].Line))
 	}
 	return strings.Join(frames, ";")
 }
 
-// ourValues returns the values by stack, and those by labels in ascending order. Names are changed as Pyroscope changes them.
+// ourValues returns the values by stack, and those by labels in ascending order.
 func ourValues(pd pprofile.Profiles, p pprofile.Profile) (stacks map[string]int64, contexts []int64) {
 	stacks = map[string]int64{}
 	byLabels := map[string]int64{}
@@ -122,7 +121,7 @@ func ourValues(pd pprofile.Profiles, p pprofile.Profile) (stacks map[string]int6
 		for _, i := range dict.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
 			line := dict.LocationTable().At(int(i)).Lines().At(0)
 			name := dict.StringTable().At(int(dict.FunctionTable().At(int(line.FunctionIndex())).NameStrindex()))
-			frames = append(frames, fmt.Sprintf("%s:%d", asPyroscope(name), line.Line()))
+			frames = append(frames, fmt.Sprintf("%s:%d", name, line.Line()))
 		}
 		var labels []int32
 		for _, a := range sample.AttributeIndices().All() {
@@ -142,69 +141,4 @@ func ourValues(pd pprofile.Profiles, p pprofile.Profile) (stacks map[string]int6
 	}
 	slices.Sort(contexts)
 	return stacks, contexts
-}
-
-// asPyroscope removes the numbers of classes that a JVM has generated.
-func asPyroscope(name string) string {
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
-		return name
-	}
-	symbols := types.SymbolList{Symbol: []types.Symbol{{String: name[:dot]}}}
-	parser.ProcessSymbols(&symbols)
-	return symbols.Symbol[0].String + name[dot:]
-}
-
-// TestCorpusTimes checks that each event has its time.
-func TestCorpusTimes(t *testing.T) {
-	for _, f := range corpus(t) {
-		t.Run(f.name, func(t *testing.T) {
-			pd, _ := mustDecode(t, f.recording, Source{Labels: f.labels})
-			profiles := profilesOf(t, pd)
-			samples, allocations := timesOf(t, f.recording)
-			assert.Equal(t, samples, allTimes(profiles["process_cpu cpu/nanoseconds"]))
-			if len(allocations) > 0 {
-				assert.Equal(t, allocations, allTimes(profiles["memory alloc_in_new_tlab_bytes/bytes"]))
-				assert.Equal(t, allocations, allTimes(profiles["memory alloc_in_new_tlab_objects/count"]))
-			}
-		})
-	}
-}
-
-// timesOf returns the times of execution samples and allocations in ascending order.
-func timesOf(tb testing.TB, recording []byte) (samples, allocations []uint64) {
-	tb.Helper()
-	plain, err := inflate.Append(nil, recording, 1<<30)
-	require.NoError(tb, err)
-	p := parser.NewParser(plain, parser.Options{})
-	for {
-		typ, err := p.ParseEvent()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		require.NoError(tb, err)
-		switch typ {
-		case p.TypeMap.T_EXECUTION_SAMPLE:
-			samples = append(samples, timeOf(p.ChunkHeader(), p.ExecutionSample.StartTime))
-		case p.TypeMap.T_ALLOC_IN_NEW_TLAB:
-			allocations = append(allocations, timeOf(p.ChunkHeader(), p.ObjectAllocationInNewTLAB.StartTime))
-		}
-	}
-	slices.Sort(samples)
-	slices.Sort(allocations)
-	return samples, allocations
-}
-
-func timeOf(h parser.ChunkHeader, ticks uint64) uint64 {
-	ahead := big.NewInt(int64(ticks) - int64(h.StartTicks))
-	ahead.Mul(ahead, big.NewInt(1_000_000_000)).Quo(ahead, new(big.Int).SetUint64(h.TicksPerSecond))
-	return h.StartNanos + uint64(ahead.Int64())
-}
-
-func allTimes(p pprofile.Profile) (times []uint64) {
-	for _, sample := range p.Samples().All() {
-		times = append(times, sample.TimestampsUnixNano().AsRaw()...)
-	}
-	slices.Sort(times)
-	return times
 }

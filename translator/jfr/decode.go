@@ -10,7 +10,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -60,17 +60,17 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 		return pprofile.Profiles{}, err
 	}
 	before := t.reserved.fixed
-	t.recording, err = outline.Read(data, t.opts.Limits.outline(func(bytes int64) error {
-		t.reserved.fixed = max(t.reserved.fixed, before+bytes)
+	t.chunks, err = reader.Read(data, t.opts.Limits.reader(func(bytes int64) error {
+		t.reserved.fixed = before + bytes
 		return t.reserved.ask()
 	}))
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
-	if err := t.plan(); err != nil {
+	if err := t.survey(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	if err := t.readEvents(data); err != nil {
+	if err := t.readEvents(); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	return t.write(payload)
@@ -82,7 +82,7 @@ func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain [
 	limit := t.opts.Limits.InflatedBytes
 	if inflate.Plain(payload) {
 		if len(payload) > limit {
-			return nil, 0, outline.TooLarge("bytes of the "+what, len(payload), limit)
+			return nil, 0, reader.TooLarge("bytes of the "+what, len(payload), limit)
 		}
 		return payload, len(payload), nil
 	}

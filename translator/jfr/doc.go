@@ -6,6 +6,6 @@
 //
 // A [Decoder] makes a profile for each kind of event and each value of that: CPU time, wall-clock time, allocations, live objects,
 // waiting for locks, native memory. The profiles have the same names as in Pyroscope. Each event keeps its time. Events with the same
-// stack, thread, labels and span become one sample. The decoder first checks the structure of a recording against [Limits]. Then
-// github.com/grafana/jfr-parser parses it once. A Decoder is safe for concurrent use.
+// stack, thread, labels and span become one sample. A Decoder first finds the constants of a recording, counts its events and reads their
+// settings. Then it knows the memory that they need, and translates them. It is safe for concurrent use.
 package jfr // import "github.com/otelpprof/otelpprof/translator/jfr"

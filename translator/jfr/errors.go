@@ -8,19 +8,19 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
 var (
 	// ErrMalformed says that the recording violates the format.
-	ErrMalformed = outline.ErrMalformed
+	ErrMalformed = reader.ErrMalformed
 	// ErrTooLarge says that the recording exceeds a limit.
-	ErrTooLarge = outline.ErrTooLarge
+	ErrTooLarge = reader.ErrTooLarge
 )
 
 // Magic is the start of every uncompressed recording.
-const Magic = outline.Magic
+const Magic = reader.Magic
 
 // inflateError wraps an error of decompression with its class.
 func inflateError(err error) error {

@@ -68,7 +68,7 @@ func numbers(values ...uint64) (out []byte) {
 	return out
 }
 
-// TestHostile checks the errors for recordings that would make the parser allocate much, run for long, or panic.
+// TestHostile checks the errors for recordings that claim more than they have.
 func TestHostile(t *testing.T) {
 	minus := func(n int64) uint64 { return uint64(-n) }
 	for name, test := range map[string]struct {
@@ -87,8 +87,8 @@ func TestHostile(t *testing.T) {
 		"pools elsewhere":     {with(16, 1<<40), ErrMalformed, "position of the constant pools"},
 		"many chunks":         {bytes.Repeat(jfrtest.New().Bytes(), 4097), ErrTooLarge, "chunks: 4097, the limit is 4096"},
 		"strings of metadata": {chunkOf(numbers(0, 0, 0, 0, 0, most), numbers(0, 1)), ErrMalformed, "4294967295 strings"},
-		"length of a string":  {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 3), numbers(most)...), numbers(0, 1)), ErrMalformed, "a string ends within"},
-		"runes of a string":   {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 4), numbers(most)...), numbers(0, 1)), ErrMalformed, "a string ends within"},
+		"length of a string":  {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 3), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 bytes of a string"},
+		"runes of a string":   {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 4), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 bytes of a string"},
 		"kind of a string":    {chunkOf(numbers(0, 0, 0, 0, 0, 1, 9), numbers(0, 1)), ErrMalformed, "encoding 9"},
 		"attributes":          {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 1, 0), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 attributes"},
 		"children":            {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 1, 0, 0), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 children"},
@@ -100,15 +100,14 @@ func TestHostile(t *testing.T) {
 			// The first pool names an earlier position as that of another pool, which ends after the start of the first.
 			withPools(func(int) []byte { return append(numbers(20, 1, 0, 0, minus(4), 1, 0), make([]byte, 20)...) }), ErrMalformed, "overlap",
 		},
-		"entries of a pool": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassSymbol, most) }), ErrMalformed, "4294967295 entries"},
+		"entries of a pool": {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassSymbol, most) }), ErrMalformed, "4294967295 constants"},
 		"class of a pool":   {withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, 999, 0, 0) }), ErrMalformed, "class 999"},
 		"frames of a stack": {
-			withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassStackTrace, 1, 1, 0, most) }), ErrMalformed, "4294967295 frames",
+			withPools(func(int) []byte { return numbers(20, 1, 0, 0, 0, 1, 1, jfrtest.ClassStackTrace, 1, 1, 0, most) }), ErrMalformed, "4294967295 values",
 		},
 		"frames without fields": {changed(func(r *jfrtest.Recording) { class(r, jfrtest.ClassStackFrame).Fields = nil }), ErrMalformed, "has no fields"},
-		"a class twice":         {changed(func(r *jfrtest.Recording) { r.Classes = append(r.Classes, r.Classes[20]) }), ErrMalformed, "given twice"},
 		"a class that is missing": {
-			changed(func(r *jfrtest.Recording) { r.Classes = slices.Delete(r.Classes, 6, 7) }), ErrMalformed, `no class "int"`,
+			changed(func(r *jfrtest.Recording) { r.Classes = slices.Delete(r.Classes, 6, 7) }), ErrMalformed, "(missing)",
 		},
 		"many fields": {
 			changed(func(r *jfrtest.Recording) {
@@ -122,14 +121,13 @@ func TestHostile(t *testing.T) {
 		"a string behind its event": {
 			changed(func(r *jfrtest.Recording) {
 				r.RawEvent(jfrtest.ClassActiveSetting, append(numbers(0, 0, 0, 0, 0, 5), numbers(1<<20)...))
-			}), ErrMalformed, "a string ends within",
+			}), ErrMalformed, "1048576 bytes of a string",
 		},
-		"stacks that are no array": {
-			// The parser panics.
-			changed(func(r *jfrtest.Recording) {
-				class(r, jfrtest.ClassStackTrace).Fields[1].Name = "elements"
-			}), ErrMalformed, "cannot parse",
-		},
+		"objects within objects": {changed(func(r *jfrtest.Recording) {
+			r.Classes = append(r.Classes, jfrtest.Class{ID: 999, Name: "Loop", Fields: []jfrtest.Field{{Name: "next", Class: 999}}})
+			r.PoolOrder = append(r.PoolOrder, 999)
+			r.ConstantAt(999, 1, numbers(1))
+		}), ErrMalformed, `"Loop"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			allocated := allocations(func() {
@@ -167,7 +165,7 @@ func TestLimits(t *testing.T) {
 		"samples":              {func(l *Limits, n int) { l.Samples = n }, 22, "samples: 22, the limit is 21"},
 		"locations per sample": {func(l *Limits, n int) { l.LocationsPerSample = n }, 3, "frames of a stack: 3, the limit is 2"},
 		"string bytes":         {func(l *Limits, n int) { l.StringBytes = n }, 31, "31, the limit is 30"},
-		"strings":              {func(l *Limits, n int) { l.Strings = n }, 116, "strings: 116, the limit is 115"},
+		"strings":              {func(l *Limits, n int) { l.Strings = n }, 132, "strings: 132, the limit is 131"},
 		"functions":            {func(l *Limits, n int) { l.Functions = n }, 4, "methods: 4, the limit is 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // labels is the labels snapshot of Pyroscope's agents. It has the labels of the contexts to which events refer by id. Its definition
-// is jfr_labels.proto, of which github.com/grafana/jfr-parser has a copy:
+// is Pyroscope's jfr_labels.proto:
 //
 //	message LabelsSnapshot { map<int64, Context> contexts = 1; map<int64, string> strings = 2; }
 //	message Context        { map<int64, int64> labels = 1; }  // strings by their id: names to values
@@ -80,7 +80,7 @@ func (t *decoding) readLabels() error {
 		}
 		if number == snapshotStrings {
 			if limit := t.opts.Limits.StringBytes; len(content) > limit {
-				return outline.TooLarge("bytes of a string of the labels", len(content), limit)
+				return reader.TooLarge("bytes of a string of the labels", len(content), limit)
 			}
 			t.labels.strings[key] = content
 			return nil
@@ -97,7 +97,7 @@ func (c *labelContext) read(content []byte) error {
 			return nil
 		}
 		if len(c.labels) == maxLabels {
-			return outline.TooLarge("labels of a context", maxLabels+1, maxLabels)
+			return reader.TooLarge("labels of a context", maxLabels+1, maxLabels)
 		}
 		key, value, _, err := readEntry(entry)
 		c.labels = append(c.labels, [2]uint64{key, value})
@@ -149,5 +149,5 @@ func eachField(message []byte, f func(number protowire.Number, bytes []byte, var
 }
 
 func malformedLabels(n int) error {
-	return outline.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
+	return reader.Malformed("cannot read the labels snapshot: %s", protowire.ParseError(n).Error())
 }

@@ -4,15 +4,15 @@
 package jfr
 
 import (
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // reservation is the memory that a translation has reserved.
 type reservation struct {
 	// reserve is Source.Reserve.
 	reserve func(bytes int64) error
-	// All sizes are in bytes. fixed is the memory that is known before the translation of the events: the recording, its outline,
-	// the parser, the lists of events. grown is the memory that grows with the entries, outside of the dictionary: samples and the
+	// All sizes are in bytes. fixed is the memory that is known before the translation of the events: the recording, its classes
+	// and constants, the lists of events. grown is the memory that grows with the entries, outside of the dictionary: samples and the
 	// text of attributes. asked is the largest total that was passed to reserve.
 	fixed, grown, asked int64
 	// err is the first refusal: an error of reserve, or of spendText. After it, Decode returns no profiles.
@@ -51,7 +51,7 @@ func (t *decoding) need(bytes int64) bool {
 func (t *decoding) spendText(bytes int) bool {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) && t.reserved.err == nil {
-		t.reserved.err = outline.TooLarge("bytes of text in functions and attributes", int(t.textBytes), limit)
+		t.reserved.err = reader.TooLarge("bytes of text in functions and attributes", int(t.textBytes), limit)
 	}
 	return t.reserved.err == nil
 }
@@ -67,51 +67,11 @@ const (
 	sampleBytes = 8 + 96 + 3*16
 	// identityBytes is the memory of a sample in eventList.samples while that grows.
 	identityBytes = 5*(8+8) + 48
-	// constantBytes is the memory of a stack, a function or a thread in chunk.
-	constantBytes = 32
-	// frameEntryBytes and sampleEntryBytes are the sizes of an entry of chunk.frames and chunk.samples.
-	frameEntryBytes  = 32
-	sampleEntryBytes = 96
+	// threadBytes is the memory of the attributes of a thread in decoding.threads, while that grows.
+	threadBytes = 96
+	// sampleEntryBytes is the size of an entry of decoding.samples.
+	sampleEntryBytes = 112
 	// messageBytes is the memory of the smallest message, profileBytes that of each of its profiles.
 	messageBytes = 2 << 10
 	profileBytes = 1 << 10
 )
-
-// plan reserves the memory of the lists of events and of the tables of a chunk at their largest size, and begins the lists.
-func (t *decoding) plan() error {
-	bytes := int64(messageBytes)
-	expected := t.expectedEvents()
-	for k := range numKinds {
-		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
-	}
-	constants, frames, samples := 0, 0, 0
-	for i := range t.recording.Chunks {
-		c := &t.recording.Chunks[i]
-		constants = max(constants, len(c.Stacks)+c.Methods)
-		frames = max(frames, tableSize(2*c.Methods, maxFrameEntries))
-		samples = max(samples, tableSize(c.Parsed, maxSampleEntries))
-	}
-	t.reserved.fixed += bytes + constantBytes*int64(constants) + frameEntryBytes*int64(frames) + sampleEntryBytes*int64(samples)
-	if err := t.reserved.ask(); err != nil {
-		return err
-	}
-	for k := range numKinds {
-		t.lists[k].begin(expected[k])
-	}
-	return nil
-}
-
-// expectedEvents returns the largest possible number of events of each kind of profile.
-func (t *decoding) expectedEvents() (expected [numKinds]int) {
-	of := &t.recording.Events
-	for event, k := range kindOf {
-		expected[k] += of[event]
-	}
-	if t.samplesBoth() || t.recording.Settings.Event == eventWall {
-		expected[kindWall] += of[outline.ExecutionSample]
-	}
-	if t.recording.Settings.Event == eventWall {
-		expected[kindCPU] += of[outline.WallClockSample]
-	}
-	return expected
-}

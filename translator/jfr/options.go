@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -42,14 +42,14 @@ func DefaultLimits() Limits {
 	}
 }
 
-func (l Limits) outline(reserve func(bytes int64) error) outline.Limits {
-	return outline.Limits{
-		Events:         l.Samples,
+func (l Limits) reader(need func(total int64) error) *reader.Limits {
+	return &reader.Limits{
 		FramesPerStack: l.LocationsPerSample,
 		StringBytes:    l.StringBytes,
 		Strings:        l.Strings,
 		Methods:        l.Functions,
-		Reserve:        reserve,
+		Need:           need,
+		Kind:           func(name string) int { return int(eventTypes[name]) },
 	}
 }
 
@@ -59,6 +59,11 @@ type Options struct {
 	// LinkLabels are the names of labels that become links. Nil means [pprof.DefaultLinkLabels]. With an empty slice that is not nil,
 	// no label becomes a link.
 	LinkLabels []pprof.LinkLabels
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that the JVM generates, such as lambdas and proxies.
+	// By default they are removed, as in Pyroscope: the names then are the same in each process.
+	KeepGeneratedNames bool
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
+	IncludeOriginalPayload bool
 }
 
 // Source has what a caller knows about a recording.
@@ -87,8 +92,17 @@ type Stats struct {
 	MessageBytes int64
 	// Events is the number of events that became values, Samples the number of samples in all profiles.
 	Events, Samples int
+	// Skipped counts the events that no profile has, by their type in the order of the names. Events that only describe others, such
+	// as settings, are not among them.
+	Skipped []SkippedEvents
 	// Repairs counts the faults that the decoder repaired, by kind.
 	Repairs Repairs
+}
+
+// SkippedEvents counts the events of a type of which there is no profile.
+type SkippedEvents struct {
+	Type   string
+	Events int
 }
 
 // Repairs counts the faults of a recording that a [Decoder] repaired.

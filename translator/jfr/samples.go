@@ -4,11 +4,11 @@
 package jfr
 
 import (
+	"cmp"
 	"math"
 
-	"github.com/grafana/jfr-parser/parser/types"
-
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // maxTime is the latest time of an event, plus one.
@@ -25,51 +25,65 @@ const (
 	attributeFrameType   = "profile.frame.type"
 )
 
-// observation has the fields that the events of all kinds have in common.
+// observation has the fields that the events of all kinds have in common. thread, stack and state are ids of constants.
 type observation struct {
-	ticks   uint64
-	thread  types.ThreadRef
-	stack   types.StackTraceRef
-	state   types.ThreadStateRef
-	context spanContext
+	ticks, thread, stack, state uint64
+	context                     spanContext
+	// time is in nanoseconds since 1970. scope is the number in scopes.changes plus one, or 0.
+	time  uint64
+	scope int32
 }
 
-// sampleEntry is an entry of chunk.samples: an observation and its sample.
+// sampleEntry is an entry of decoding.samples: an observation and its sample.
 type sampleEntry struct {
-	kind   kind
-	thread types.ThreadRef
-	stack  types.StackTraceRef
-	state  types.ThreadStateRef
+	thread, stack, state uint64
 	// context is the span context of the observation. Most observations have none.
 	context spanContext
+	scope   int32
+	chunk   int32
+	kind    kind
 	// sample is the number of the sample plus one. 0 means that the entry is empty.
 	sample int32
 	// noStack says that the stack is not in the recording.
 	noStack bool
 }
 
+// The numbers of entries of decoding.samples. The maximum keeps the table in the cache of a processor.
+const (
+	minEntries = 1 << 6
+	maxEntries = 1 << 12
+)
+
+// locate finds the time and the scope of an observation.
+func (t *decoding) locate(o *observation) {
+	var ok bool
+	if o.time, ok = t.clock.time(o.ticks); !ok {
+		t.stats.Repairs.InvalidTimes++
+	}
+	if len(t.scopes.changes) > 0 {
+		o.scope = t.scopes.find(o.thread, o.time)
+	}
+	t.note(o.time)
+}
+
 // add adds a value to the list of a kind. Observations are often equal to an earlier one, so a hash table without chains keeps the
 // last observation of each hash.
 func (t *decoding) add(k kind, o *observation, value int64) {
-	hash := (uint64(o.stack)<<20 ^ uint64(o.thread)<<4 ^ uint64(k)) * 0x9e3779b97f4a7c15
-	entry := &t.chunk.samples[hash>>32&uint64(len(t.chunk.samples)-1)]
+	hash := (o.stack<<20 ^ o.thread<<4 ^ uint64(k)) * 0x9e3779b97f4a7c15
+	entry := &t.samples[hash>>32&uint64(len(t.samples)-1)]
 	if entry.sample == 0 || entry.stack != o.stack || entry.thread != o.thread || entry.kind != k || entry.state != o.state ||
-		entry.context != o.context {
+		entry.context != o.context || entry.scope != o.scope || entry.chunk != t.number {
 		before := t.stats.Repairs.NoStack
 		*entry = sampleEntry{
-			kind: k, thread: o.thread, stack: o.stack, state: o.state, context: o.context, sample: t.addSample(k, o) + 1,
+			thread: o.thread, stack: o.stack, state: o.state, context: o.context, scope: o.scope, chunk: t.number, kind: k,
+			sample: t.addSample(k, o) + 1,
 		}
 		entry.noStack = t.stats.Repairs.NoStack > before
 	} else if entry.noStack {
 		t.stats.Repairs.NoStack++
 	}
-	time, ok := t.clock.time(o.ticks)
-	if !ok {
-		t.stats.Repairs.InvalidTimes++
-	}
-	t.note(time)
 	list := &t.lists[k]
-	list.events = append(list.events, event{sample: entry.sample - 1, time: time, value: value})
+	list.events = append(list.events, event{sample: entry.sample - 1, time: o.time, value: value})
 }
 
 // addSample returns the number of the sample of an observation. It adds the sample if it is new.
@@ -77,7 +91,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	stack, truncated := t.stack(o.stack)
 	attributes := t.threadAttributes(o.thread)
 	link := int32(0)
-	if truncated || k == kindWall || o.context != (spanContext{}) {
+	if truncated || k == kindWall || o.scope != 0 || o.context != (spanContext{}) {
 		t.attributes = append(t.attributes[:0], attributes...)
 		if truncated {
 			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.key(&t.keys.truncated, attributeTruncated), 0, true))
@@ -85,8 +99,9 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 		if k == kindWall {
 			t.addState(o.state)
 		}
-		if o.context != (spanContext{}) {
-			link = t.addContext(&o.context)
+		link = t.addContext(&o.context)
+		if link == 0 && o.scope != 0 {
+			link = t.addLink(t.scopes.changes[o.scope-1].link)
 		}
 		t.attributes = dictionary.SortSet(t.attributes, 0)
 		attributes = t.attributes
@@ -101,42 +116,36 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 }
 
 // threadAttributes returns the sorted indices of the attributes of a thread, or nil if the thread is not in the recording.
-func (t *decoding) threadAttributes(ref types.ThreadRef) []int32 {
-	position, known := t.parser.Threads.IDMap[ref]
-	if !known || int(position) >= len(t.chunk.threads) {
+func (t *decoding) threadAttributes(id uint64) []int32 {
+	constant := t.chunk.Constant(reader.Threads, id)
+	if constant == nil {
 		return nil
 	}
-	if attributes := t.chunk.threads[position]; attributes != nil {
-		return attributes
+	if constant.Index != 0 {
+		return t.threads[constant.Index-1]
 	}
-	thread := &t.parser.Threads.Thread[position]
-	name := thread.JavaName
-	if name == "" {
-		name = thread.OsName
+	if !t.need(3*dictionary.AttributeBytes + threadBytes) {
+		return nil
 	}
+	t.reserved.grown += threadBytes
+	thread := t.chunk.Values(reader.Threads, constant)
 	attributes := make([]int32, 0, 3)
-	if !t.spendText(len(name)) || !t.need(3*dictionary.AttributeBytes+constantBytes+3*int64(len(name))) {
-		return nil
+	if id := thread[reader.JavaThreadID]; id != 0 {
+		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadID, attributeThreadID), 0, int64(id)))
 	}
-	t.reserved.grown += constantBytes
-	if thread.JavaThreadId != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadID, attributeThreadID), 0, int64(thread.JavaThreadId)))
+	if id := thread[reader.OSThreadID]; id != 0 {
+		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadOSID, attributeThreadOSID), 0, int64(id)))
 	}
-	if thread.OsThreadId != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadOSID, attributeThreadOSID), 0, int64(thread.OsThreadId)))
+	t.text = t.text[:0]
+	if t.appendText(thread[reader.JavaName]); len(t.text) == 0 {
+		t.appendText(thread[reader.OSName])
 	}
-	if name != "" {
-		attributes = append(attributes, t.textAttribute(t.key(&t.keys.threadName, attributeThreadName), name))
+	if len(t.text) > 0 {
+		attributes = append(attributes, t.dict.StringBytesAttribute(t.key(&t.keys.threadName, attributeThreadName), 0, t.valid(t.text)))
 	}
-	attributes = dictionary.SortSet(attributes, 0)
-	t.chunk.threads[position] = attributes
-	return attributes
-}
-
-// textAttribute returns the index of an attribute with a text. It copies the text. The caller has counted it with spendText.
-func (t *decoding) textAttribute(key int32, text string) int32 {
-	t.text = append(t.text[:0], text...)
-	return t.dict.StringBytesAttribute(key, 0, t.valid(t.text))
+	t.threads = append(t.threads, dictionary.SortSet(attributes, 0))
+	constant.Index = int32(len(t.threads))
+	return t.threads[constant.Index-1]
 }
 
 // Names of states.
@@ -148,26 +157,36 @@ const (
 	stateDefault = "STATE_DEFAULT"
 )
 
-// addState adds the state of the thread to the attributes of the sample.
-func (t *decoding) addState(ref types.ThreadStateRef) {
-	known, found := t.chunk.states[ref]
-	if !found {
-		name := t.state(ref)
-		if name != "" && t.spendText(len(name)) && t.need(dictionary.AttributeBytes+constantBytes+3*int64(len(name))) {
-			known = 1 + t.textAttribute(t.key(&t.keys.threadState, attributeThreadState), name)
-		}
-		t.reserved.grown += constantBytes
-		t.chunk.states[ref] = known
+// stateName returns the name of the state of a thread. It cuts long names. The result is valid until the next call.
+func (t *decoding) stateName(id uint64) []byte {
+	if constant := t.chunk.Constant(reader.States, id); constant != nil {
+		return t.chunk.ShortText(t.chunk.Values(reader.States, constant)[reader.Name])
 	}
-	if known != 0 {
-		t.attributes = append(t.attributes, known-1)
+	return nil
+}
+
+// addState adds the state of the thread to the attributes of the sample.
+func (t *decoding) addState(id uint64) {
+	state := t.named(reader.States, id, func(name []byte) int32 {
+		return t.dict.StringBytesAttribute(t.key(&t.keys.threadState, attributeThreadState), 0, name)
+	})
+	if state != 0 {
+		t.attributes = append(t.attributes, state)
 	}
 }
 
-// state returns the name of the state of a thread. The string shares memory with the recording.
-func (t *decoding) state(ref types.ThreadStateRef) string {
-	if found := t.parser.GetThreadState(ref); found != nil {
-		return found.Name
+// named returns the attribute that stands for a constant, or 0 for none. attribute returns it for the name of the constant, once.
+func (t *decoding) named(which reader.Pool, id uint64, attribute func(name []byte) int32) int32 {
+	constant := t.chunk.Constant(which, id)
+	if constant == nil {
+		return 0
 	}
-	return ""
+	if constant.Index == 0 && t.need(dictionary.AttributeBytes) {
+		constant.Index = -1
+		t.text = t.text[:0]
+		if t.appendText(t.chunk.Values(which, constant)[reader.Name]); len(t.text) > 0 {
+			constant.Index = cmp.Or(attribute(t.valid(t.text)), -1)
+		}
+	}
+	return max(constant.Index, 0)
 }

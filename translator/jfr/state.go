@@ -4,12 +4,12 @@
 package jfr
 
 import (
-	"github.com/grafana/jfr-parser/parser"
-	"github.com/grafana/jfr-parser/parser/types"
+	"time"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/scratch"
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/outline"
+	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
 // decoding is the working memory of one translation. The next translation uses it again.
@@ -20,48 +20,43 @@ type decoding struct {
 
 	inflated, inflatedLabels []byte
 
-	dict      *dictionary.Builder
-	recording *outline.Recording
-	labels    labels
-	lists     [numKinds]eventList
-	clock     clock
-	// first and last are the time range of the profiles in nanoseconds since 1970: of all events and chunks. last is not part of it.
-	first, last uint64
+	chunks []*reader.Chunk
+	// settings are those of the chunks. counts are the numbers of events of all chunks.
+	settings []settings
+	counts   [numEventTypes]int
+	scopes   scopes
+	labels   labels
 
-	parser *parser.Parser
-	// parsing says that the parser is running, so that a panic comes from it.
-	parsing bool
-	chunk   chunk
+	dict  *dictionary.Builder
+	lists [numKinds]eventList
+	// start and end are the time range of the profiles in nanoseconds since 1970: of all events and chunks. end is not part of it.
+	start, end uint64
+	// periods are the first times between two samples. 0 means that they are not known.
+	periods [numKinds]time.Duration
+
+	// chunk is the current chunk, number its number, and clock its clock.
+	chunk  *reader.Chunk
+	number int32
+	clock  clock
+	// last is the state of the previous execution sample, and its result of clocksOf.
+	last struct {
+		chunk     *reader.Chunk
+		state     uint64
+		cpu, wall bool
+	}
+	// threads has the attributes of threads. The index of the constant of a thread is its position plus one.
+	threads [][]int32
+	// samples is a hash table of observations, see decoding.add.
+	samples []sampleEntry
 
 	attributes []int32
 	text       []byte
+	names      javaframe.Normalizer
 	keys       keys
 
 	reserved reservation
 	// textBytes is the size of the text of functions and attributes so far, see spendText.
 	textBytes int64
-}
-
-// chunk has the translated constants of the current chunk. Unless a field says otherwise, the numbers are indices in the dictionary
-// plus one, and 0 means not translated yet.
-type chunk struct {
-	outline   *outline.Chunk
-	stacks    []int32
-	functions []int32
-	// threads has the attributes of threads as indices in the dictionary, not plus one. nil means not translated yet.
-	threads [][]int32
-	// frames is a hash table of frames, see decoding.location.
-	frames []frameEntry
-	// samples is a hash table of observations, see decoding.add.
-	samples []sampleEntry
-	// lastState is the state of the previous execution sample. lastCPU and lastWall are its result of clocksOf. lastKnown says that
-	// there was such a sample.
-	lastState                    types.ThreadStateRef
-	lastKnown, lastCPU, lastWall bool
-	// frameTypes has the attributes of locations by frame type.
-	frameTypes [outline.NoFrameType + 1]int32
-	// states has the attributes of thread states. 0 means that the state has no name.
-	states map[types.ThreadStateRef]int32
 }
 
 // keys has the string indices of the attribute keys, plus one. 0 means that the dictionary does not have the key yet.
@@ -82,19 +77,18 @@ func (t *decoding) begin(opts *Options, src Source) {
 	t.stats = Stats{}
 	t.reserved = reservation{reserve: src.Reserve}
 	t.textBytes, t.keys = 0, keys{}
-	t.first, t.last = ^uint64(0), 0
-	t.parsing = false
+	t.start, t.end = ^uint64(0), 0
+	t.counts, t.periods = [numEventTypes]int{}, [numKinds]time.Duration{}
 }
 
 // release drops all references to the caller's data, and returns the size of the memory that it keeps, in bytes.
 func (t *decoding) release() (bytes int) {
-	t.src, t.recording, t.parser, t.labels = Source{}, nil, nil, labels{}
+	t.src, t.stats, t.chunks, t.chunk, t.labels = Source{}, Stats{}, nil, nil, labels{}
+	t.last.chunk = nil
+	t.settings, t.scopes, t.threads = nil, scopes{}, nil
 	t.reserved = reservation{}
-	clear(t.chunk.threads[:cap(t.chunk.threads)])
-	t.chunk.outline, t.chunk.states = nil, nil
 	t.dict.Reset(dictionary.Sizes{})
-	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.chunk.stacks) + scratch.Bytes(t.chunk.functions) +
-		24*cap(t.chunk.threads) + scratch.Bytes(t.chunk.samples) + scratch.Bytes(t.chunk.frames) + scratch.Bytes(t.attributes) + int(t.dict.Kept())
+	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {
 		bytes += t.lists[i].release()
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 )
 
+// originalPayloadFormat is the original_payload_format of the profiles.
+const originalPayloadFormat = "jfr"
+
 // write returns the message. payload is that of Decode: the profile ids depend on it.
 func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
@@ -37,7 +40,16 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
 		}
 		t.stats.Samples += columns * list.samples.Len()
+		if t.opts.IncludeOriginalPayload {
+			message += int64(columns * len(payload))
+		}
 		message += int64(columns) * (profileBytes + sampleBytes*int64(list.samples.Len()) + messageEventBytes*int64(len(list.events)))
+	}
+	if t.opts.IncludeOriginalPayload && t.reserved.err == nil {
+		for _, profile := range scope.Profiles().All() {
+			profile.SetOriginalPayloadFormat(originalPayloadFormat)
+			profile.OriginalPayload().FromRaw(payload)
+		}
 	}
 	if t.reserved.err != nil {
 		return pprofile.Profiles{}, t.reserved.err
@@ -49,7 +61,7 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 
 // valueType returns the type of the values of a kind. If the period is not known, the values are numbers of samples.
 func (t *decoding) valueType(k kind) valueType {
-	if (k == kindCPU || k == kindWall) && t.period(k) == 1 {
+	if (k == kindCPU || k == kindWall) && t.periods[k] == 0 {
 		return samplesType
 	}
 	return kinds[k].value
@@ -61,15 +73,13 @@ func (t *decoding) addProfile(profiles pprofile.ProfilesSlice, k kind, v valueTy
 	profile.SetProfileID(ids.Next(v.name, v.unit))
 	profile.SampleType().SetTypeStrindex(t.dict.String(v.name))
 	profile.SampleType().SetUnitStrindex(t.dict.String(v.unit))
-	if period := kinds[k].period; period != (valueType{}) && v != samplesType {
+	if period := kinds[k].period; period != noType && v != samplesType {
 		profile.PeriodType().SetTypeStrindex(t.dict.String(period.name))
 		profile.PeriodType().SetUnitStrindex(t.dict.String(period.unit))
-		if k == kindCPU || k == kindWall {
-			profile.SetPeriod(t.period(k))
-		}
+		profile.SetPeriod(int64(t.periods[k]))
 	}
-	profile.SetTime(pcommon.Timestamp(t.first))
-	profile.SetDurationNano(t.last - t.first)
+	profile.SetTime(pcommon.Timestamp(t.start))
+	profile.SetDurationNano(t.end - t.start)
 	name := t.dict.StringAttribute(t.dict.String(semconv.ProfileName), 0, kinds[k].profile)
 	profile.AttributeIndices().FromRaw([]int32{name})
 	t.lists[k].write(profile.Samples(), ones)

@@ -1,0 +1,119 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/grafana/jfr-parser/parser"
+	"github.com/grafana/jfr-parser/parser/types"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/translator/jfr"
+)
+
+// TestJFR compares the number of events of each stack with what the library finds, in the library's own recordings.
+func TestJFR(t *testing.T) {
+	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/grafana/jfr-parser").Output()
+	require.NoError(t, err)
+	paths, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(directory)), "parser/testdata/*.jfr.gz"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			compressed, err := os.ReadFile(path)
+			require.NoError(t, err)
+			recording, err := inflate.Append(nil, compressed, 1<<30)
+			require.NoError(t, err)
+			ours := ourStacks(t, recording)
+			for name, want := range libraryStacks(t, recording) {
+				if _, both := ours["wall"]; name == "cpu" && both {
+					continue // The library leaves it to its caller which samples are of the CPU.
+				}
+				assert.True(t, assert.ObjectsAreEqual(want, ours[name]), "%s: %d and %d stacks", name, len(want), len(ours[name]))
+			}
+		})
+	}
+}
+
+// ourStacks returns the number of events of each stack by the type of the samples, and by the name of the profile for contentions.
+func ourStacks(t *testing.T, recording []byte) map[string]map[string]int {
+	t.Helper()
+	pd, _, err := jfr.NewDecoder(jfr.Options{KeepGeneratedNames: true}).Decode(recording, jfr.Source{})
+	require.NoError(t, err)
+	all, dict := map[string]map[string]int{}, pd.Dictionary()
+	for _, p := range pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		stacks := map[string]int{}
+		key := dict.StringTable().At(int(p.SampleType().TypeStrindex()))
+		if key == "contentions" {
+			key = dict.AttributeTable().At(int(p.AttributeIndices().At(0))).Value().Str()
+		}
+		all[key] = stacks
+		for _, sample := range p.Samples().All() {
+			var stack strings.Builder
+			for _, i := range dict.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
+				line := dict.LocationTable().At(int(i)).Lines().At(0)
+				name := dict.StringTable().At(int(dict.FunctionTable().At(int(line.FunctionIndex())).NameStrindex()))
+				fmt.Fprintf(&stack, "%s:%d\n", name, line.Line())
+			}
+			stacks[stack.String()] += sample.Values().Len()
+		}
+	}
+	return all
+}
+
+func libraryStacks(t *testing.T, recording []byte) map[string]map[string]int {
+	t.Helper()
+	p := parser.NewParser(recording, parser.Options{})
+	all := map[string]map[string]int{}
+	add := func(key string, ref types.StackTraceRef) {
+		if all[key] == nil {
+			all[key] = map[string]int{}
+		}
+		var text strings.Builder
+		if stack := p.GetStacktrace(ref); stack != nil {
+			for _, frame := range stack.Frames {
+				method := p.GetMethod(frame.Method)
+				class := p.GetSymbolString(p.GetClass(method.Type).Name)
+				name := strings.Trim(class+"."+p.GetSymbolString(method.Name), ".")
+				fmt.Fprintf(&text, "%s:%d\n", name, max(int32(frame.LineNumber), 0))
+			}
+		}
+		all[key][text.String()]++
+	}
+	for {
+		typ, err := p.ParseEvent()
+		switch {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			require.NoError(t, err)
+		case typ == p.TypeMap.T_EXECUTION_SAMPLE && p.GetThreadState(p.ExecutionSample.State).Name != "STATE_SLEEPING":
+			add("cpu", p.ExecutionSample.StackTrace)
+		case typ == p.TypeMap.T_ALLOC_IN_NEW_TLAB:
+			add("alloc_in_new_tlab_bytes", p.ObjectAllocationInNewTLAB.StackTrace)
+		case typ == p.TypeMap.T_ALLOC_OUTSIDE_TLAB:
+			add("alloc_outside_tlab_bytes", p.ObjectAllocationOutsideTLAB.StackTrace)
+		case typ == p.TypeMap.T_ALLOC_SAMPLE:
+			add("alloc_sample_bytes", p.ObjectAllocationSample.StackTrace)
+		case typ == p.TypeMap.T_LIVE_OBJECT:
+			add("live", p.LiveObject.StackTrace)
+		case typ == p.TypeMap.T_MALLOC:
+			add("malloc_bytes", p.Malloc.StackTrace)
+		case typ == p.TypeMap.T_MONITOR_ENTER:
+			add("mutex", p.JavaMonitorEnter.StackTrace)
+		case typ == p.TypeMap.T_THREAD_PARK:
+			add("block", p.ThreadPark.StackTrace)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reader
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Magic is the start of every chunk.
+const Magic = "FLR\x00"
+
+const (
+	headerBytes  = 68
+	majorVersion = 2
+	// compressedIntegers is the bit of the features which says that integers have a variable length.
+	compressedIntegers = 1
+	// maxChunks is far more than a recording of a minute has: the JDK begins another chunk after 12 MB.
+	maxChunks = 4096
+	// chunkBytes is the memory of a chunk without classes and constants.
+	chunkBytes = 4 << 10
+)
+
+// Limits limit the cost of a recording. All must be set.
+type Limits struct {
+	// FramesPerStack is the maximum depth of a stack, StringBytes the maximum length of a string.
+	FramesPerStack, StringBytes int
+	// Strings and Methods are the maximum numbers of strings and methods in the recording.
+	Strings, Methods int
+	// Need is called before memory is allocated, with the total number of bytes. Read returns its error.
+	Need func(total int64) error
+	// Kind returns Class.Kind for the name of a class.
+	Kind func(name string) int
+}
+
+// Chunk is a part of a recording with classes and constants of its own. It is not safe for concurrent use.
+type Chunk struct {
+	cursor
+	// StartNanos is the time at StartTicks in nanoseconds since 1970.
+	StartNanos, DurationNanos, StartTicks, TicksPerSecond uint64
+
+	classes map[uint64]*Class
+	pools   [numPools]pool
+	// frame is the class of frames, or nil.
+	frame  *Class
+	values Values
+	short  []byte
+}
+
+// reader reads the chunks of a recording.
+type reader struct {
+	cursor
+	chunk   *Chunk
+	strings []string
+	// classes are those of the chunk, in their order.
+	classes []*Class
+	values  Values
+	// total is the memory for all chunks in bytes. stringCount and methods are those of all chunks.
+	total                int64
+	stringCount, methods int
+}
+
+// Read reads the classes and constants of all chunks. The chunks refer to data. The error is [ErrMalformed], [ErrTooLarge] or that of
+// Limits.Need.
+func Read(data []byte, limits *Limits) (chunks []*Chunk, err error) {
+	if len(data) == 0 {
+		return nil, Malformed("no chunk")
+	}
+	r := &reader{cursor: cursor{limits: limits}}
+	for start := 0; start < len(data) && r.err == nil; {
+		if len(chunks) == maxChunks {
+			return nil, TooLarge("chunks", maxChunks+1, maxChunks)
+		}
+		if !r.need(chunkBytes) {
+			break
+		}
+		r.chunk = &Chunk{}
+		chunks = append(chunks, r.chunk)
+		start += r.readChunk(data[start:], start)
+	}
+	return chunks, r.err
+}
+
+// readChunk reads the first chunk of data and returns its size. start is its position in the recording.
+func (r *reader) readChunk(data []byte, start int) int {
+	r.data, r.pos, r.start = data, 0, start
+	size, pools, metadata := r.readHeader()
+	if r.err != nil {
+		return 0
+	}
+	r.data = data[:size]
+	r.readMetadata(metadata)
+	if r.err == nil {
+		r.readPools(pools)
+	}
+	r.chunk.cursor = r.cursor
+	r.chunk.lazy = true
+	if stacks := r.chunk.pools[Stacks].class; stacks != nil {
+		for i := range stacks.fields {
+			if f := &stacks.fields[i]; f.field == frames && f.array && f.form == object {
+				r.chunk.frame = f.class
+			}
+		}
+	}
+	return size
+}
+
+// readHeader returns the size of the chunk, and the positions of its constants and its metadata.
+func (r *reader) readHeader() (size, pools, metadata int) {
+	h := r.data
+	switch {
+	case len(h) < headerBytes:
+		r.fail(0, "the header of a chunk has %d bytes, %d are left", headerBytes, len(h))
+		return 0, 0, 0
+	case string(h[:4]) != Magic:
+		r.fail(0, "a chunk does not begin with %q", Magic)
+	case binary.BigEndian.Uint16(h[4:]) != majorVersion:
+		r.fail(0, "version %d of the format, only %d is known", binary.BigEndian.Uint16(h[4:]), majorVersion)
+	case binary.BigEndian.Uint32(h[64:])&compressedIntegers == 0:
+		r.fail(0, "the chunk has integers of fixed length (features %#x), which are not supported", binary.BigEndian.Uint32(h[64:]))
+	case len(h) > math.MaxUint32: // See Constant.pos.
+		r.tooLarge("bytes of the recording after a chunk begins", len(h), math.MaxUint32)
+	}
+	number := func(name string, at int, least, most uint64) int {
+		value := binary.BigEndian.Uint64(h[at:])
+		if value < least || value > most {
+			r.fail(0, "%s: %d, it must be from %d to %d", name, value, least, most)
+		}
+		return int(value)
+	}
+	size = number("size of the chunk", 8, headerBytes, uint64(len(h)))
+	pools = number("position of the constant pools", 16, headerBytes, uint64(size)-1)
+	metadata = number("position of the metadata", 24, headerBytes, uint64(size)-1)
+	c := r.chunk
+	for i, field := range []*uint64{&c.StartNanos, &c.DurationNanos, &c.StartTicks, &c.TicksPerSecond} {
+		*field = binary.BigEndian.Uint64(h[32+8*i:])
+	}
+	return size, pools, metadata
+}
+
+// need reserves memory, and reports false if it is refused.
+func (r *reader) need(bytes int64) bool {
+	r.total += bytes
+	if r.err == nil {
+		r.err = r.limits.Need(r.total)
+	}
+	return r.err == nil
+}
+
+func (r *reader) useStrings(n int) {
+	if r.stringCount += n; r.stringCount > r.limits.Strings {
+		r.tooLarge("strings", r.stringCount, r.limits.Strings)
+	}
+}

@@ -1,0 +1,201 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
+)
+
+// sumsOf returns the sums of the values by profile.
+func sumsOf(tb testing.TB, pd pprofile.Profiles) map[string]int64 {
+	tb.Helper()
+	sums := map[string]int64{}
+	for key, profile := range profilesOf(tb, pd) {
+		for _, sample := range profile.Samples().All() {
+			for _, value := range sample.Values().All() {
+				sums[key] += value
+			}
+		}
+	}
+	return sums
+}
+
+// TestSettingsOfChunks checks that each chunk has settings of its own, and those of another only where it has none.
+func TestSettingsOfChunks(t *testing.T) {
+	const cpu = "process_cpu cpu/nanoseconds"
+	for name, test := range map[string]struct {
+		periods []string // Each is for a chunk with a sample. An empty one is not written.
+		want    map[string]int64
+	}{
+		"another recording in between": {[]string{"20 ms", "10000000 ns", "20 ms"}, map[string]int64{cpu: 50e6}},
+		"off at the end":               {[]string{"20 ms", "everyChunk"}, map[string]int64{cpu: 40e6}},
+		"missing at the start":         {[]string{"", "20 ms", ""}, map[string]int64{cpu: 60e6}},
+		"never":                        {[]string{"", "everyChunk"}, map[string]int64{"process_cpu samples/count": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var recording []byte
+			for _, period := range test.periods {
+				r := jfrtest.New()
+				if period != "" {
+					r.Setting(jfrtest.ClassExecutionSample, "period", period)
+				}
+				r.ExecutionSample(2000, 0, r.Stack(false), 0, jfrtest.Context{})
+				recording = append(recording, r.Bytes()...)
+			}
+			pd, _ := mustDecode(t, recording, Source{})
+			assert.Equal(t, test.want, sumsOf(t, pd))
+		})
+	}
+}
+
+// TestReferencesToStrings checks texts that are references to constants, which can refer to nothing or to each other.
+func TestReferencesToStrings(t *testing.T) {
+	r := jfrtest.New()
+	r.ConstantAt(jfrtest.ClassString, 7, jfrtest.AppendText(nil, "20 ms"))
+	r.ConstantAt(jfrtest.ClassString, 8, jfrtest.AppendReference(nil, 8))
+	for i, id := range []uint64{8, 9, 7} {
+		r.RawSetting(jfrtest.ClassExecutionSample, "period", jfrtest.AppendReference(nil, id))
+		symbol := r.Constant(jfrtest.ClassSymbol, jfrtest.AppendReference(nil, id))
+		method := r.Constant(jfrtest.ClassMethod, jfrtest.AppendLong([]byte{0}, symbol))
+		r.ExecutionSample(1000+uint64(i)*1e6, 0, r.Stack(false, jfrtest.Frame{Method: method}), 0, jfrtest.Context{})
+	}
+	pd, _ := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, []string{"[unknown]:0(jvm) |  | | 20000000@0 20000000@1", "20 ms:0(jvm) |  | | 20000000@2"},
+		samplesOf(pd, profilesOf(t, pd)["process_cpu cpu/nanoseconds"], jfrtest.Start))
+}
+
+// TestSamplesOfTheJDK checks the samples of the JDK that are not execution samples. Where it measures CPU time, execution samples are of
+// the wall clock, so that no time counts twice.
+func TestSamplesOfTheJDK(t *testing.T) {
+	r := jfrtest.New()
+	r.Header.TicksPerSecond = 1e6
+	stack, running := r.Stack(false, jfrtest.Frame{Method: r.Method("A", "b"), Line: 1}), r.State("STATE_RUNNABLE")
+	r.Setting(jfrtest.ClassExecutionSample, "period", "20 ms")
+	r.Setting(jfrtest.ClassNativeMethodSample, "period", "40 ms")
+	r.ExecutionSample(2000, 0, stack, running, jfrtest.Context{})
+	r.Event(jfrtest.ClassNativeMethodSample, 3000, 0, stack, running)
+	pd, _ := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, map[string]int64{"process_cpu cpu/nanoseconds": 20e6, "wall wall/nanoseconds": 40e6}, sumsOf(t, pd))
+	r.Event(jfrtest.ClassCPUTimeSample, 4000, stack, 0, 0, 10_000, 1)
+	pd, stats := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, map[string]int64{"process_cpu cpu/nanoseconds": 10e6, "wall wall/nanoseconds": 60e6}, sumsOf(t, pd))
+	assert.Equal(t, 3, stats.Events)
+	assert.EqualValues(t, 10*time.Millisecond, profilesOf(t, pd)["process_cpu cpu/nanoseconds"].Period())
+}
+
+// TestSkippedEvents checks that events without a profile are counted by type.
+func TestSkippedEvents(t *testing.T) {
+	r := jfrtest.Example()
+	for i, name := range []string{"jdk.GCHeapSummary", "jdk.CPULoad"} {
+		r.Classes = append(r.Classes, jfrtest.Class{ID: 900 + i, Name: name})
+		r.Event(900+i, 1, 2, 3)
+	}
+	r.Event(901, 4)
+	_, stats := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, []SkippedEvents{{"jdk.CPULoad", 2}, {"jdk.GCHeapSummary", 1}}, stats.Skipped)
+	assert.Equal(t, 15, stats.Events)
+}
+
+// TestScopes checks that a sample gets the link of the span on which its thread works at its time.
+func TestScopes(t *testing.T) {
+	const a, b = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	texts := func(fields []byte, trace, span string) []byte {
+		return jfrtest.AppendText(jfrtest.AppendText(fields, trace), span)
+	}
+	attached := func(r *jfrtest.Recording, at uint64, trace, span string) {
+		r.RawEvent(jfrtest.ClassContextAttached, texts(numbers(at, 7, 1), trace, span))
+	}
+	scope := func(r *jfrtest.Recording, at, duration uint64, trace, span string) {
+		r.RawEvent(jfrtest.ClassScope, texts(numbers(at, duration, 7, 0), trace, span))
+	}
+	for name, test := range map[string]struct {
+		write func(r *jfrtest.Recording)
+		want  string // the spans of the samples, which are 10 ticks apart
+	}{
+		"attached": {func(r *jfrtest.Recording) {
+			attached(r, 1030, "", "")
+			attached(r, 1010, a, b)
+			attached(r, 1020, a, "2")
+		}, "-12--"},
+		"nested": {func(r *jfrtest.Recording) {
+			scope(r, 1020, 11, a, "2")
+			scope(r, 1010, 30, a, b)
+		}, "-122-"},
+		"one that ends after the one around it": {func(r *jfrtest.Recording) {
+			scope(r, 1010, 15, a, b)
+			scope(r, 1020, 15, a, "2")
+		}, "-122-"},
+		"of Datadog": {func(r *jfrtest.Recording) { r.Event(jfrtest.ClassDatadogScope, 1010, 15, 7, 0xa, 0x2, 5) }, "-33--"},
+		"of another thread": {func(r *jfrtest.Recording) {
+			r.Event(jfrtest.ClassDatadogScope, 1000, 100, 6, 0xa, 0x2, 5)
+			r.Event(jfrtest.ClassDatadogScope, 1000, 100, 8, 0xa, 0x2, 5)
+		}, "-----"},
+		"beside ids of the event": {func(r *jfrtest.Recording) {
+			scope(r, 1000, 100, a, b)
+			r.ExecutionSample(1050, 7, 1, 0, jfrtest.Context{TraceLow: 0xa, Span: 2})
+		}, "111113"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := jfrtest.New()
+			stack := r.Stack(false)
+			for i := range uint64(5) {
+				r.ExecutionSample(1000+10*i, 7, stack, 0, jfrtest.Context{})
+			}
+			test.write(r)
+			pd, stats := mustDecode(t, r.Bytes(), Source{})
+			got := make([]byte, len(test.want))
+			for _, sample := range profilesOf(t, pd)["process_cpu samples/count"].Samples().All() {
+				link := pd.Dictionary().LinkTable().At(int(sample.LinkIndex()))
+				name := map[string]byte{
+					"": '-', a + "/" + b: '1', a + "/0000000000000002": '2', "0000000000000000000000000000000a/0000000000000002": '3',
+				}
+				key := link.TraceID().String() + "/" + link.SpanID().String()
+				if link.TraceID().IsEmpty() {
+					key = ""
+				}
+				for _, time := range sample.TimestampsUnixNano().All() {
+					got[(time-jfrtest.Start)/10] = name[key]
+				}
+			}
+			assert.Equal(t, test.want, string(got))
+			assert.Empty(t, stats.Skipped)
+		})
+	}
+}
+
+// TestOriginalPayload checks that each profile has the payload, if the option is set.
+func TestOriginalPayload(t *testing.T) {
+	payload := gz(t, jfrtest.Example().Bytes())
+	pd, stats, err := NewDecoder(Options{IncludeOriginalPayload: true}).Decode(payload, Source{})
+	require.NoError(t, err)
+	_, without := mustDecode(t, payload, Source{})
+	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+	for _, profile := range profiles.All() {
+		assert.Equal(t, "jfr", profile.OriginalPayloadFormat())
+		assert.Equal(t, payload, profile.OriginalPayload().AsRaw())
+	}
+	assert.Equal(t, int64(profiles.Len()*len(payload)), stats.MessageBytes-without.MessageBytes)
+}
+
+// TestGeneratedNames checks that names of generated classes are normalized, unless the option keeps them.
+func TestGeneratedNames(t *testing.T) {
+	r := jfrtest.New()
+	first := r.Method("a/App$$Lambda$75.0x00007ff44c0c4208", "run")
+	second := r.Method("a/App$$Lambda+0x00007ff44c0c5555/12", "run")
+	for _, method := range []uint64{first, second} {
+		r.ExecutionSample(1000, 0, r.Stack(false, jfrtest.Frame{Method: method, Line: 1}), 0, jfrtest.Context{})
+	}
+	for keep, want := range map[bool]int{false: 1, true: 2} {
+		pd, _, err := NewDecoder(Options{KeepGeneratedNames: keep}).Decode(r.Bytes(), Source{})
+		require.NoError(t, err)
+		assert.Equal(t, want, profilesOf(t, pd)["process_cpu samples/count"].Samples().Len(), keep)
+	}
+}

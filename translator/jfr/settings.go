@@ -1,0 +1,102 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package jfr
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
+)
+
+// settings are the settings of the recorder for one chunk. Their zero values mean that the chunk does not have them.
+type settings struct {
+	// event is what async-profiler samples, such as cpu or wall.
+	event string
+	// execution and native are the times between two execution samples and between two samples of native methods. wall is that
+	// between two samples of the wall clock, if async-profiler takes both.
+	execution, native, wall time.Duration
+}
+
+const (
+	// eventWall is the setting event of a chunk in which async-profiler sampled the wall clock.
+	eventWall = "wall"
+	// defaultInterval is that of async-profiler, which writes it as 0.
+	defaultInterval = 10 * time.Millisecond
+)
+
+// samplesBoth reports whether the execution samples are of both the CPU and the wall clock. Their state distinguishes them.
+func (s *settings) samplesBoth() bool { return s.wall > 0 && s.event != eventWall }
+
+// wallPeriod is the time between two samples of the wall clock, or 0.
+func (s *settings) wallPeriod() time.Duration { return cmp.Or(s.wall, s.execution) }
+
+// read notes the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the JDK
+// writes it for events that are off.
+func (s *settings) read(c *reader.Chunk, v *reader.Values) {
+	of := skippedEvent
+	if class := c.Class(v[reader.ID]); class != nil {
+		of = eventType(class.Kind)
+	}
+	name := string(c.ShortText(v[reader.Name]))
+	value := string(c.ShortText(v[reader.Value]))
+	switch {
+	case name == "event":
+		s.event = value
+	case of == nativeMethodSample && name == "period":
+		s.native = parsePeriod(value)
+	case of != executionSample:
+	case name == "period":
+		s.execution = parsePeriod(value)
+	case name == "interval":
+		s.execution = parseNanos(value)
+		if s.execution == 0 {
+			s.execution = defaultInterval
+		}
+	case name == "wall":
+		s.wall = parseNanos(value)
+	}
+}
+
+// inherit takes the settings that a chunk does not have from another.
+func (s *settings) inherit(from *settings) {
+	s.event = cmp.Or(s.event, from.event)
+	s.execution = cmp.Or(s.execution, from.execution)
+	s.native = cmp.Or(s.native, from.native)
+	s.wall = cmp.Or(s.wall, from.wall)
+}
+
+// completeSettings gives each chunk the settings that it does not have: those of the chunk before it, or else of the first that has
+// them, or else of the caller.
+func completeSettings(all []settings, period time.Duration) {
+	for i := 1; i < len(all); i++ {
+		all[i].inherit(&all[i-1])
+	}
+	for i := len(all) - 2; i >= 0; i-- {
+		all[i].inherit(&all[i+1])
+	}
+	for i := range all {
+		all[i].inherit(&settings{execution: period})
+	}
+}
+
+// parsePeriod parses a period of the JDK, such as "20 ms". It returns 0 for anything else.
+func parsePeriod(value string) time.Duration {
+	number, unit, _ := strings.Cut(value, " ")
+	d, err := time.ParseDuration(number + unit)
+	if err != nil {
+		return 0
+	}
+	return max(d, 0)
+}
+
+func parseNanos(value string) time.Duration {
+	nanos, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(max(nanos, 0))
+}
