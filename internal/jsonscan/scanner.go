@@ -20,7 +20,22 @@ type Scanner struct {
 	At int
 	// Malformed is wrapped by all errors.
 	Malformed error
-	depth     int
+	// Continue, if set, is called while values are read, about once for every 64 KiB. Its error ends the scan and is returned unchanged.
+	Continue func() error
+	depth    int
+	// next is the position at which Continue is called again.
+	next int
+}
+
+const continueBytes = 64 << 10
+
+// progress calls Continue, unless it was called for this part of the text. The caller can set At to any position.
+func (s *Scanner) progress() error {
+	if left := s.next - s.At; s.Continue == nil || 0 < left && left <= continueBytes {
+		return nil
+	}
+	s.next = s.At + continueBytes
+	return s.Continue()
 }
 
 // Peek returns the next byte that is no white space, or 0 at the end.
@@ -107,6 +122,9 @@ func (s *Scanner) within(open, end byte, element func() error) error {
 func (s *Scanner) elements(end byte, element func() error) error {
 	for {
 		if err := element(); err != nil {
+			return err
+		}
+		if err := s.progress(); err != nil {
 			return err
 		}
 		switch s.Peek() {

@@ -25,6 +25,9 @@ import (
 // shutdownGrace is how long requests can still arrive, and wait to be processed, after the shutdown begins.
 const shutdownGrace = time.Second
 
+// readingGrace is how long the payloads of a request can still be read after the shutdown begins.
+const readingGrace = 3 * time.Second
+
 // obsFormat is the format in the standard metrics and spans of a receiver.
 const obsFormat = "pprof"
 
@@ -90,10 +93,18 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return 0, err
 	}
 	payloads := s.intake.newBatch(one.metrics, m)
-	if err := one.read(ctx, r, payloads, body); err != nil {
+	if err := s.readPayloads(ctx, r, one, payloads, body); err != nil {
 		return 0, err
 	}
 	return payloads.deliver(ctx)
+}
+
+// readPayloads translates the payloads of a request. It ends early if the client leaves, or readingGrace after the shutdown begins.
+func (s *server) readPayloads(ctx context.Context, r *http.Request, one *api, payloads *batch, body []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.endOnShutdown(readingGrace, cancel)()
+	return one.read(ctx, r, payloads, body)
 }
 
 // receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
@@ -130,13 +141,13 @@ func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Req
 func (s *server) acquire(ctx context.Context, r *http.Request) (release func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer s.endOnShutdown(cancel)()
+	defer s.endOnShutdown(shutdownGrace, cancel)()
 	return s.limiter.acquire(ctx, s.cfg.TenantFrom.of(r))
 }
 
-// endOnShutdown calls cancel after the shutdownGrace of a shutdown, unless stop is called before the shutdown begins.
-func (s *server) endOnShutdown(cancel func()) (stop func() bool) {
-	return context.AfterFunc(s.stopping, func() { time.AfterFunc(shutdownGrace, cancel) })
+// endOnShutdown calls cancel when the shutdown began this long ago, unless stop is called before the shutdown begins.
+func (s *server) endOnShutdown(grace time.Duration, cancel func()) (stop func() bool) {
+	return context.AfterFunc(s.stopping, func() { time.AfterFunc(grace, cancel) })
 }
 
 // requestBytes is the memory of a request that has only begun: a goroutine, buffers, an HTTP/2 stream.

@@ -82,7 +82,11 @@ func (m *memory) shrink(bytes int64) {
 	m.reservation.Shrink(bytes)
 }
 
+// reserve fails if ctx has ended, also if the memory is reserved already: translators call it while they work.
 func (m *memory) reserve(ctx context.Context, bytes int64) error {
+	if ctx.Err() != nil {
+		return canceled(ctx)
+	}
 	err := m.reservation.Grow(ctx, bytes)
 	if err == nil || isAny(err, budget.ErrTooLarge, budget.ErrExhausted) {
 		return err

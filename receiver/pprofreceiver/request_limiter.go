@@ -108,5 +108,5 @@ func acquire(ctx context.Context, s *semaphore.Weighted) bool {
 
 // canceled returns the error for a request whose client stopped waiting.
 func canceled(ctx context.Context) error {
-	return refuse(classAborted, "the client canceled the request while it waited: %w", ctx.Err())
+	return refuse(classAborted, "the client canceled the request before the answer: %w", ctx.Err())
 }

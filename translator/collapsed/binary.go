@@ -85,6 +85,7 @@ func (r *reader) walk(content []byte, visit func(parent int, one *node) (length 
 			r.Fail(err)
 			return
 		}
+		r.Advance(int64(n.at - start))
 		length := visit(top.length, &one)
 		if r.Err() != nil {
 			r.AddPosition("byte %d", start)

@@ -19,6 +19,7 @@ func (r *reader) readText(text []byte, counted bool) {
 	for number := 1; len(text) > 0 && r.Err() == nil; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
+		r.Advance(int64(len(line)) + 1)
 		if line = bytes.TrimRight(line, " \t\r"); len(line) == 0 {
 			continue
 		}

@@ -23,10 +23,11 @@ type header struct {
 // parseHeader parses a line. The name of a thread can contain anything, spaces included. So the parser searches for the
 // time first: the first word with the form of a time that has a thread, and optionally a CPU, before it, and an event
 // after it. There can be many words with this form, so each one is only compared with the words next to it.
-func parseHeader(line []byte) (h header, ok bool) {
-	for at := 0; at < len(line); {
+func (r *reader) parseHeader(line []byte) (h header, ok bool) {
+	for at := 0; at < len(line) && r.Err() == nil; {
 		start := at + spaces(line[at:])
 		end := start + wordLength(line[start:])
+		r.Advance(int64(end - at))
 		at = end
 		var isTime bool
 		if h.time, isTime = parseTime(line[start:end]); isTime && h.parseThread(line[:start]) && h.parseEvent(line[end:]) {

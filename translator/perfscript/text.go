@@ -46,6 +46,7 @@ func (r *reader) readText(text []byte) {
 	for ; len(text) > 0 && r.Err() == nil; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
+		r.Advance(int64(len(line)) + 1)
 		if r.readLine(bytes.TrimRight(line, " \t\r")); r.Err() != nil {
 			r.AddPosition("line %d", number)
 			return
@@ -68,7 +69,7 @@ func (r *reader) readLine(line []byte) {
 		return
 	}
 	if line[0] != '\t' {
-		if h, ok := parseHeader(line); ok {
+		if h, ok := r.parseHeader(line); ok {
 			r.endSample()
 			r.beginSample(&h)
 			return

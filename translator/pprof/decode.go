@@ -33,8 +33,9 @@ type Source struct {
 	// SampleTypes are used if the payload has no sample types.
 	SampleTypes []ValueType
 	// Reserve, if set, is called before memory is allocated for the payload. bytes is the total that the payload then
-	// uses: its decompressed form, the tables of the translation, and the message. The total never decreases. An error
-	// stops the translation and is returned unchanged.
+	// uses: its decompressed form, the tables of the translation, and the message. The total never decreases. Translators of texts and
+	// JSON also call it while they work, with the same total, so that the caller can end the translation. An error stops the
+	// translation and is returned unchanged.
 	Reserve func(bytes int64) error
 }
 

@@ -43,7 +43,7 @@ func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profile
 		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
 	}
 	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
-		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed}, types: src.SampleTypes}
+		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}
 		b.Fail(r.readFile())
 	})
 }

@@ -48,6 +48,9 @@ func (b *Builder) write(pd pprofile.Profiles) {
 		profile.SetProfileID(next.Next(p.Type.Type, p.Type.Unit))
 		b.describe(profile, p)
 		p.writeSamples(profile.Samples())
+		if b.err != nil {
+			return
+		}
 	}
 }
 
@@ -82,6 +85,9 @@ func (p *Profile) writeSamples(samples pprofile.SampleSlice) {
 	samples.EnsureCapacity(p.table.Len())
 	events := p.events
 	for i := range p.table.Len() {
+		if p.builder.Advance(sampleBytes); p.builder.err != nil {
+			return
+		}
 		identity, attributes := p.table.At(i)
 		sample := samples.AppendEmpty()
 		sample.SetStackIndex(identity.Stack)

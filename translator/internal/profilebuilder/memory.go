@@ -15,7 +15,16 @@ type reservation struct {
 	// working is the size of the memory of readers and profiles. requested is the largest total that reserve was called
 	// with.
 	inflated, message, working, requested int64
+	// work estimates the work since reserve was last called, in bytes.
+	work int64
 }
+
+// The work after which the builder calls reserve again, and the work of a call of [Builder.Reserve] beside its bytes. The caller of
+// Decode can end the translation then.
+const (
+	workPerCall   = 256 << 10
+	workOfReserve = 256
+)
 
 // reserveTotal reserves memory up to a total of this many bytes.
 func (r *reservation) reserveTotal(total int64) error {
@@ -50,6 +59,23 @@ func (b *Builder) Reserve(bytes int64) {
 		// Entries are added one by one. Reserve memory in larger steps.
 		b.Fail(r.reserveTotal(total + 16<<10 + total/16))
 	}
+	b.Advance(bytes + workOfReserve)
+}
+
+// Advance counts bytes that were read, or as much other work. A reader calls it where it can read much without adding anything.
+func (b *Builder) Advance(bytes int64) {
+	if b.reserved.work += bytes; b.reserved.work >= workPerCall {
+		_ = b.Continue() // The builder keeps the error.
+	}
+}
+
+// Continue calls reserve, although no more memory is needed, and returns the first error of the builder.
+func (b *Builder) Continue() error {
+	r := &b.reserved
+	if r.work = 0; r.reserve != nil && b.err == nil {
+		b.err = r.reserve(r.requested)
+	}
+	return b.err
 }
 
 // Keep reserves this many bytes until Finish. A reader calls it for memory that it uses in addition to its lists, and for

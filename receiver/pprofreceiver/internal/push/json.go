@@ -28,6 +28,9 @@ type jsonReader struct {
 // be modified while they are in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Reserve.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
 	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed}, labelSet: m.labelSet}
+	if limits.Reserve != nil {
+		r.Continue = func() error { return limits.Reserve(r.labels) }
+	}
 	err := r.object(func(key []byte) error {
 		if string(key) != "series" {
 			return r.Skip()

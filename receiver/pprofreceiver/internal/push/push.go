@@ -43,8 +43,8 @@ var (
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
-	// Reserve, if set, is called before a label is copied, with the total memory of all labels. An error is returned
-	// unchanged.
+	// Reserve, if set, is called before a label is copied, and while JSON is read, with the total memory of all labels. An error ends
+	// the reading and is returned unchanged.
 	Reserve func(bytes int) error
 }
 

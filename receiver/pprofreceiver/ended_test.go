@@ -1,0 +1,88 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprofreceiver
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// slowText returns a small body that takes long to read, and is then refused as malformed: one line of words like times.
+func slowText(tb testing.TB) []byte {
+	tb.Helper()
+	const size = 16 << 20
+	return zs(tb, []byte(" "+strings.Repeat("1.0: ", size/5)))
+}
+
+const perfScriptPath = "/v1/pprof?format=perf_script"
+
+// TestClientLeaves: the receiver stops reading a payload when its client leaves, and does not begin with one that waits.
+func TestClientLeaves(t *testing.T) {
+	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests = 1 })
+	body := slowText(t)
+	ctx, leave := context.WithCancel(t.Context())
+	const clients = 3
+	ended := make(chan error, clients)
+	for range clients {
+		go func() {
+			_, err := r.send(ctx, http.MethodPost, perfScriptPath, bytes.NewReader(body))
+			ended <- err
+		}()
+	}
+	r.waitFull(t)
+	leave()
+	for range clients {
+		require.ErrorIs(t, <-ended, context.Canceled)
+	}
+	require.Equal(t, http.StatusNoContent, r.post(t, "/v1/pprof", plain(t, cpuProfile(1))).status)
+	require.NoError(t, r.receiver.Shutdown(t.Context()))
+	assert.Positive(t, r.refusals("aborted"))
+	assert.Zero(t, r.refusals("malformed"), "nothing was read to its end")
+}
+
+// TestShutdownWhileReading: within 10 s, which is what SIGTERM may take, a shutdown ends the requests whose payloads take long to read.
+func TestShutdownWhileReading(t *testing.T) {
+	const clients = 64
+	r := run(t, func(_ *Config, s *ServerConfig) { s.MaxConcurrentRequests, s.ConcurrencyWait = clients/2, time.Minute })
+	body := slowText(t)
+	statuses := make(chan int, clients)
+	for range clients {
+		go func() {
+			// There is an error if the request has only begun to arrive.
+			answer, _ := r.send(context.Background(), http.MethodPost, perfScriptPath, bytes.NewReader(body))
+			statuses <- answer.status
+		}()
+	}
+	r.waitFull(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	assert.NoError(t, r.receiver.Shutdown(ctx))
+	retryable := 0
+	for range clients {
+		if status := <-statuses; status == http.StatusServiceUnavailable {
+			retryable++
+		}
+	}
+	assert.Positive(t, retryable)
+}
+
+// waitFull waits until as many requests are processed as are allowed.
+func (r *running) waitFull(t *testing.T) {
+	t.Helper()
+	all := r.receiver.sections[0].(*server).limiter.all
+	require.Eventually(t, func() bool {
+		free := all.TryAcquire(1)
+		if free {
+			all.Release(1)
+		}
+		return !free
+	}, 30*time.Second, time.Millisecond)
+}
