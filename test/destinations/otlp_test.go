@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,8 +16,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/jfrtest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/translator/jfr"
 )
 
 // checkOTLP holds the messages of OTLP against the rules of Parca, and against what docs/destinations.md says of Pyroscope.
@@ -100,6 +104,39 @@ func parcaRefuses(pd pprofile.Profiles) error {
 		}
 	}
 	return nil
+}
+
+// pyroscopeRefuses tells what Pyroscope refuses a whole message for.
+func pyroscopeRefuses(pd pprofile.Profiles) error {
+	for p := range walk.Profiles(pd) {
+		if p.PeriodType().TypeStrindex() == 0 {
+			return errors.New("a profile has no period type")
+		}
+		for _, sample := range p.Samples().All() {
+			if values := sample.Values().Len(); p.Period() != 0 && values > 1 {
+				return fmt.Errorf("a sample has %d values, and its profile has a period", values)
+			}
+		}
+	}
+	return nil
+}
+
+// TestRecordingToPyroscope: Pyroscope accepts a recording by OTLP with the sample_shape that docs/destinations.md recommends.
+func TestRecordingToPyroscope(t *testing.T) {
+	recording := jfrtest.New()
+	stack := recording.Stack(false)
+	for i := range uint64(3) {
+		recording.ExecutionSample(1000+i, 0, stack, 0, jfrtest.Context{})
+		recording.Event(jfrtest.ClassLiveObject, 1000+i, 0, stack, 1, 64, 1)
+		recording.Event(jfrtest.ClassThreadPark, 1000+i, 5, 0, stack, 1, 0)
+	}
+	for shape, accepted := range map[dedup.Shape]bool{dedup.ShapeCombined: false, dedup.ShapeTotal: true} {
+		pd, _, err := jfr.NewDecoder(jfr.Options{}).Decode(recording.Bytes(), jfr.Source{Period: time.Millisecond})
+		require.NoError(t, err)
+		pd, _, err = dedup.New(dedup.Options{Shape: shape}).Deduplicate(pd)
+		require.NoError(t, err)
+		assert.Equal(t, accepted, pyroscopeRefuses(pd) == nil, shape)
+	}
 }
 
 func keysOf(attributes pcommon.Map) func(yield func(string) bool) {
