@@ -9,9 +9,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,13 +77,19 @@ func post(t *testing.T, url string, files map[string][]byte) {
 	require.Equal(t, http.StatusOK, answer.StatusCode, string(text))
 }
 
-// TestJVM posts a recording of a program as the agents of Pyroscope and Datadog do, and compares it with what the JDK reads.
+// TestJVM posts recordings of a program as the agents of Pyroscope and Datadog do, and compares them with what the JDK reads.
 func TestJVM(t *testing.T) {
-	path := record(t)
+	for _, jdk := range jdks(t) {
+		t.Run(filepath.Base(filepath.Dir(jdk)), func(t *testing.T) { testJVM(t, jdk) })
+	}
+}
+
+func testJVM(t *testing.T, jdk string) {
+	path := record(t, jdk)
 	recording, err := os.ReadFile(path)
 	require.NoError(t, err)
-	want := printed(t, path, "jdk.ExecutionSample", "jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB",
-		"jdk.ObjectAllocationSample", "jdk.JavaMonitorEnter")
+	want := printed(t, jdk, path, "jdk.ExecutionSample", "jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB",
+		"jdk.ObjectAllocationSample", "jdk.JavaMonitorEnter", "jdk.NativeMethodSample", "jdk.CPUTimeSample", "jdk.ActiveSetting")
 	url, received := startReceiver(t)
 	for name, upload := range map[string]func(){
 		"pyroscope": func() {
@@ -101,7 +110,7 @@ func TestJVM(t *testing.T) {
 			require.NoError(t, profiletest.CheckOptions{Deduplicated: true}.Check(pd))
 			service, _ := pd.ResourceProfiles().At(0).Resource().Attributes().Get("service.name")
 			assert.Equal(t, "busy", service.Str())
-			compare(t, pd, want)
+			compare(t, pd, maps.Clone(want))
 		})
 	}
 }
@@ -159,41 +168,63 @@ func threadOf(dict pprofile.ProfilesDictionary, sample pprofile.Sample) string {
 	return ""
 }
 
+// generated finds what is different in the names of generated classes in each process.
+var generated = regexp.MustCompile(`(\$\$Lambda|LambdaForm\$[A-Z]+)[$\d]*[+/][^.;]*`)
+
 // stackText writes a stack as profilesOf does.
 func stackText(frames []frame) string {
 	var texts []string
 	for i := range frames {
 		texts = append(texts, fmt.Sprintf("%s.%s:%d", frames[i].Method.Type.Name, frames[i].Method.Name, max(frames[i].LineNumber, 0)))
 	}
-	return strings.Join(texts, ";")
+	return generated.ReplaceAllString(strings.Join(texts, ";"), "${1}_")
 }
 
 // compare holds that there are the same events with the same values, times, threads and stacks.
 func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 	t.Helper()
 	got := profilesOf(pd)
-	const period = 10_000_000
+	// The period changes shortly after a chunk begins. A second of samples with the wrong period would make more of a difference.
+	const changing = 50_000_000
 	delay := func(e *event) int64 { return duration(t, e.Duration) }
+	one := func(*event) int64 { return 1 }
+	period := func(e *event) int64 { return periodAt(want["jdk.ActiveSetting"], e.StartTime) }
+	cpu, native := "jdk.ExecutionSample", int64(20_000_000)
+	cpuPeriod, wallPeriod := period, func(*event) int64 { return native }
+	if len(want["jdk.CPUTimeSample"]) > 0 {
+		// Execution samples are of the wall clock.
+		cpu, cpuPeriod = "jdk.CPUTimeSample", func(e *event) int64 { return duration(t, e.SamplingPeriod) }
+		natives := len(want["jdk.NativeMethodSample"])
+		want["jdk.NativeMethodSample"] = append(want["jdk.NativeMethodSample"], want["jdk.ExecutionSample"]...)
+		seen := 0
+		wallPeriod = func(e *event) int64 {
+			if seen++; seen <= natives {
+				return native
+			}
+			return period(e)
+		}
+	}
 	for _, c := range []struct {
 		profile, event string
 		value          func(e *event) int64
 		delta          float64
 	}{
-		{"cpu", "jdk.ExecutionSample", func(*event) int64 { return period }, 0},
+		{"cpu", cpu, cpuPeriod, changing},
+		{"wall", "jdk.NativeMethodSample", wallPeriod, changing},
 		{"alloc_in_new_tlab_bytes", "jdk.ObjectAllocationInNewTLAB", func(e *event) int64 { return e.TLABSize }, 0},
-		{"alloc_in_new_tlab_objects", "jdk.ObjectAllocationInNewTLAB", func(*event) int64 { return 1 }, 0},
+		{"alloc_in_new_tlab_objects", "jdk.ObjectAllocationInNewTLAB", one, 0},
 		{"alloc_outside_tlab_bytes", "jdk.ObjectAllocationOutsideTLAB", func(e *event) int64 { return e.AllocationSize }, 0},
-		{"alloc_outside_tlab_objects", "jdk.ObjectAllocationOutsideTLAB", func(*event) int64 { return 1 }, 0},
+		{"alloc_outside_tlab_objects", "jdk.ObjectAllocationOutsideTLAB", one, 0},
 		{"alloc_sample_bytes", "jdk.ObjectAllocationSample", func(e *event) int64 { return e.Weight }, 0},
-		{"alloc_sample_objects", "jdk.ObjectAllocationSample", func(*event) int64 { return 1 }, 0},
+		{"alloc_sample_objects", "jdk.ObjectAllocationSample", one, 0},
 		{"delay", "jdk.JavaMonitorEnter", delay, 1000}, // Rounded for each event.
-		{"contentions", "jdk.JavaMonitorEnter", func(*event) int64 { return 1 }, 0},
+		{"contentions", "jdk.JavaMonitorEnter", one, 0},
 	} {
 		events := want[c.event]
 		assert.InDelta(t, sumOf(events, c.value), got[c.profile].sum, c.delta, c.profile)
 		assertTimes(t, timesOf(events), got[c.profile].times, c.profile)
 		assert.Equal(t, stacksOf(events, func(e *event) thread {
-			if c.profile == "cpu" {
+			if e.SampledThread.JavaName != "" {
 				return e.SampledThread
 			}
 			return e.EventThread

@@ -1,7 +1,13 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Busy has two hot methods, allocates, and contends for a lock. Its argument is for how many milliseconds.
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import jdk.jfr.Recording;
+
+// Busy has two hot methods, allocates, contends for a lock, and waits in a native method. Its argument is for how many milliseconds.
+// During the second third of them there is another recording, which takes more samples.
 public class Busy {
     static final Object lock = new Object();
     static volatile long sink;
@@ -55,6 +61,23 @@ public class Busy {
         Thread[] threads = {new Thread(work, "worker"), new Thread(fight, "fighter-1"), new Thread(fight, "fighter-2")};
         for (Thread thread : threads) {
             thread.start();
+        }
+        ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
+        Thread acceptor = new Thread(() -> {
+            try {
+                socket.accept();
+            } catch (Exception e) {
+                throw new RuntimeException(e);
+            }
+        }, "acceptor");
+        acceptor.setDaemon(true);
+        acceptor.start();
+        long third = Long.parseLong(args[0]) / 3;
+        Thread.sleep(third);
+        try (Recording another = new Recording()) {
+            another.enable("jdk.ExecutionSample").withPeriod(Duration.ofMillis(5));
+            another.start();
+            Thread.sleep(third);
         }
         for (Thread thread : threads) {
             thread.join();
