@@ -25,7 +25,7 @@ const (
 	// defaultMaxTargets is more than one replica can scrape with the default interval.
 	defaultMaxTargets = 10000
 	// defaultMaxResponseSize is enough for the default number of targets with many labels.
-	defaultMaxResponseSize = 64 << 20
+	defaultMaxResponseSize = 8 << 20
 )
 
 // Config is the configuration of the extension. The entries of its lists are as in the configuration of Prometheus.
@@ -42,7 +42,7 @@ type Config struct {
 	RelabelConfigs []map[string]any `mapstructure:"relabel_configs"`
 	// MaxTargets limits the number of targets.
 	MaxTargets int `mapstructure:"max_targets"`
-	// MaxResponseSize limits an answer of a server of http_sd_configs.
+	// MaxResponseSize limits the body of an answer of a server of http_sd_configs. The memory of its targets may be eight times as much.
 	MaxResponseSize int64 `mapstructure:"max_response_size" unit:"bytes"`
 
 	// prevent unkeyed literal initialization

@@ -156,8 +156,9 @@ func TestHTTP(t *testing.T) {
 	eventually(t, func() bool { return r.host.err() == nil })
 
 	for text, want := range map[string]string{
-		"": "server returned HTTP status 500", "[{": "unexpected end of JSON input",
-		strings.Repeat(" ", 3000): "the answer is larger than max_response_size, 2000 bytes",
+		"": "server returned HTTP status 500", "[{": "cannot read the answer: unexpected EOF",
+		strings.Repeat(" ", 3000):               "it is larger than max_response_size, 2000 bytes",
+		"[" + strings.Repeat("{},", 15) + "{}]": "it needs more than 16000 bytes of memory, 8 times max_response_size",
 	} {
 		set(text)
 		eventually(t, func() bool { return r.host.err() != nil && strings.Contains(r.host.err().Error(), want) }, want)

@@ -167,7 +167,7 @@ func applied(tb testing.TB, text string, common model.LabelSet, own ...model.Lab
 	cfg := configOf(tb, text)
 	rules, err := cfg.rules()
 	require.NoError(tb, err)
-	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(&targetgroup.Group{Source: "x", Labels: common, Targets: own}, math.MaxInt, nil)
+	made = (&targetDiscovery{cfg: cfg, rules: rules}).apply(context.Background(), &targetgroup.Group{Source: "x", Labels: common, Targets: own}, math.MaxInt, nil)
 	for _, target := range made.targets {
 		targets = append(targets, target)
 	}

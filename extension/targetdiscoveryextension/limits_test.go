@@ -173,12 +173,12 @@ func TestRoom(t *testing.T) {
 		{nil, addresses("b-%d:1", 3), 3, 2, 1},
 		{nil, nil, 0, 0, 0},
 	} {
-		s.set([]*targetgroup.Group{{Source: "x:0", Targets: step.first}, nil, {Source: "x:1", Targets: step.second}})
+		s.set(t.Context(), []*targetgroup.Group{{Source: "x:0", Targets: step.first}, nil, {Source: "x:1", Targets: step.second}})
 		held, passed, out := state(s)
 		assert.Equal(t, []int{step.wantHeld, step.wantPassed, step.wantOut}, []int{held, passed, out})
 	}
 	s = newSource("kubernetes_sd_configs: [{role: pod}]")
-	s.set([]*targetgroup.Group{{Source: "x:0", Targets: addresses("a-%d:1", 100)}})
+	s.set(t.Context(), []*targetgroup.Group{{Source: "x:0", Targets: addresses("a-%d:1", 100)}})
 	held, passed, out := state(s)
 	assert.Equal(t, []int{100, 2, 98}, []int{held, passed, out}, "it sends each object once")
 }

@@ -87,7 +87,7 @@ func TestPositionInGroups(t *testing.T) {
 		for other := range i {
 			targets = append(targets, model.LabelSet{"__address__": model.LabelValue(fmt.Sprintf("other-%d:1", other))})
 		}
-		s.groups[strconv.Itoa(i)] = d.apply(&targetgroup.Group{Targets: append(targets, model.LabelSet{"__address__": "a:1"})}, math.MaxInt, nil)
+		s.groups[strconv.Itoa(i)] = d.apply(t.Context(), &targetgroup.Group{Targets: append(targets, model.LabelSet{"__address__": "a:1"})}, math.MaxInt, nil)
 	}
 	for range 20 {
 		all := map[string]*discovery.Target{}

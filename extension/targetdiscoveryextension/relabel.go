@@ -5,6 +5,7 @@ package targetdiscoveryextension
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,11 +24,15 @@ import (
 // errDropped says that the rules have dropped a target.
 var errDropped = errors.New("dropped")
 
-// apply makes targets of a group: as many as there is room for, and those that are known. The others are only counted.
-func (d *targetDiscovery) apply(of *targetgroup.Group, room int, known map[string]*discovery.Target) group {
+// apply makes targets of a group: as many as there is room for, and those that are known. The others are only counted. It
+// returns early when ctx ends.
+func (d *targetDiscovery) apply(ctx context.Context, of *targetgroup.Group, room int, known map[string]*discovery.Target) group {
 	made := group{targets: map[string]*discovery.Target{}}
 	builder := labels.NewBuilder(labels.EmptyLabels())
 	for i, one := range of.Targets {
+		if ctx.Err() != nil {
+			break
+		}
 		target, err := d.target(builder, one, of.Labels)
 		if err != nil {
 			made.leaveOut(one, err)

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/config"
 	promdiscovery "github.com/prometheus/prometheus/discovery"
 	"github.com/prometheus/prometheus/discovery/dns"
 	"github.com/prometheus/prometheus/discovery/file"
+	"github.com/prometheus/prometheus/discovery/http"
 	"github.com/prometheus/prometheus/discovery/kubernetes"
 	"github.com/prometheus/prometheus/discovery/targetgroup"
 
@@ -58,14 +58,7 @@ func (s *source) start(ctx context.Context) error {
 	if err := metrics.Register(); err != nil {
 		return err
 	}
-	discoverer, err := s.config.NewDiscoverer(promdiscovery.DiscovererOptions{
-		Logger:  slog.New(&logHandler{health: s.health}),
-		Metrics: metrics,
-		SetName: s.name,
-		HTTPClientOptions: []config.HTTPClientOption{
-			config.WithDialContextFunc(dialLimited(s.owner.cfg.MaxResponseSize)), config.WithKeepAlivesDisabled(), config.WithHTTP2Disabled(),
-		},
-	})
+	discoverer, err := s.discoverer(metrics)
 	if err != nil {
 		return err
 	}
@@ -77,6 +70,15 @@ func (s *source) start(ctx context.Context) error {
 	}
 	s.owner.running.Go(func() { s.receive(ctx, groups) })
 	return nil
+}
+
+// discoverer returns that of Prometheus, except for HTTP.
+func (s *source) discoverer(metrics promdiscovery.DiscovererMetrics) (promdiscovery.Discoverer, error) {
+	log := slog.New(&logHandler{health: s.health})
+	if cfg, asks := s.config.(*http.SDConfig); asks {
+		return newHTTPDiscovery(cfg, s.owner.cfg.MaxResponseSize, log, s.health)
+	}
+	return s.config.NewDiscoverer(promdiscovery.DiscovererOptions{Logger: log, Metrics: metrics, SetName: s.name})
 }
 
 // receive takes what the discoverer sends.
@@ -91,14 +93,14 @@ func (s *source) receive(ctx context.Context, groups <-chan []*targetgroup.Group
 			s.health.watched(ctx, s.watchFailures())
 			s.health.expire()
 		case changed := <-groups:
-			s.set(changed)
+			s.set(ctx, changed)
 			s.owner.notify()
 		}
 	}
 }
 
-// set replaces groups. Those without targets are removed.
-func (s *source) set(changed []*targetgroup.Group) {
+// set replaces groups, until ctx ends. Those without targets are removed.
+func (s *source) set(ctx context.Context, changed []*targetgroup.Group) {
 	known := s.owner.known()
 	room := s.room(changed)
 	var firstInvalid error
@@ -106,10 +108,13 @@ func (s *source) set(changed []*targetgroup.Group) {
 		if one == nil {
 			continue
 		}
+		if ctx.Err() != nil {
+			return
+		}
 		if path, isFile := s.path(one); isFile {
 			s.health.works(path)
 		}
-		made := s.owner.apply(one, room, known)
+		made := s.owner.apply(ctx, one, room, known)
 		room -= len(made.targets)
 		firstInvalid = cmp.Or(firstInvalid, made.firstInvalid)
 		made.firstInvalid = nil // the source has one, since there can be millions of groups
