@@ -23,6 +23,7 @@ const (
 	otlpHTTP    listener = "OTLP/HTTP"
 	pages       listener = "pages" // of the exporter profile_view
 	scraped     listener = "scrape"
+	discovered  listener = "discovery" // of the extension target_discovery
 )
 
 // body is one kind of attack.
@@ -51,7 +52,7 @@ func (b body) ownProcess() bool { return b.alone || b.settings != "" || b.away }
 // bodies are all of them, by intake.
 func bodies() []body {
 	return slices.Concat(pprofTables(), pprofSizes(), pprofWrappings(), ingestBodies(), formatBodies(), jfrBodies(), pushBodies(), parcaBodies(),
-		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies(), recordBodies())
+		datadogBodies(), otlpTables(), otlpSizes(), otlpGroups(), otlpDeep(), splunkRecords(), splunkSignals(), behaviours(), scrapedBodies(), recordBodies(), discoveredBodies())
 }
 
 // keptBytes is the size of a body on the wire up to which it is made once.

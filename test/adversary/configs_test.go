@@ -36,6 +36,7 @@ var configurations = []shipped{
 	{name: "agent", files: []string{"config/agent.yaml"}},
 	{name: "demo", files: []string{"config/demo.yaml"}},
 	{name: "scrape", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings}},
+	{name: "discovery", files: []string{"config/scrape.yaml"}, more: []string{scrapeSettings, discoverySettings}},
 	{name: "kafka-front", files: []string{"config/kafka-front.yaml"}},
 	{name: "kafka-back", files: []string{"config/kafka-back.yaml"}, front: "config/kafka-front.yaml"},
 	{name: "ebpf", files: []string{"config/ebpf.yaml"}, more: []string{withoutPyroscope}},
@@ -118,10 +119,10 @@ func (r *resolved) listening(to listener) string {
 	if r.front != nil {
 		return r.front.listening(to)
 	}
-	if to == scraped && r.name != "scrape" {
+	if to == scraped && r.name != "scrape" || to == discovered && r.name != "discovery" {
 		return ""
 	}
-	return r.byPort[map[listener]string{pprofServer: "4040", otlpGRPC: "4317", otlpHTTP: "4318", pages: "4041", scraped: "6060"}[to]]
+	return r.byPort[map[listener]string{pprofServer: "4040", otlpGRPC: "4317", otlpHTTP: "4318", pages: "4041", scraped: "6060", discovered: "6060"}[to]]
 }
 
 // backend is the address that OTLP is sent to, "" where nothing is.

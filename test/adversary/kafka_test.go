@@ -81,10 +81,8 @@ func recordBodies() []body {
 	whileStopped := func(name string, times int, value content) body {
 		return body{name: name, to: otlpHTTP, only: "kafka-back", times: times, attack: whileStopped(value)}
 	}
-	list := func(length int) content { return field(5, repeat(empty(1), length)) }
 	return []body{
-		whileStopped("kafka-lists-of-3800000", 32, list(3_800_000)),
-		whileStopped("kafka-lists-of-500000", 64, list(500_000)),
+		whileStopped("kafka-lists-of-3800000", 32, field(5, repeat(empty(1), 3_800_000))),
 		whileStopped("kafka-texts-of-15-mb", 64, field(1, repeat([]byte{'x'}, 15_000_000))),
 	}
 }

@@ -4,6 +4,7 @@
 package adversary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,9 +54,9 @@ func newProcess(t *testing.T, s shipped, mib int) *process {
 	if address := p.byPort[brokerPort]; address != "" {
 		startBroker(t, address)
 	}
-	if address := p.listening(scraped); address != "" {
+	if address := cmp.Or(p.listening(scraped), p.listening(discovered)); address != "" {
 		p.targets = startTargets(t, address)
-		p.configs = append(p.configs, p.targets.settings())
+		p.configs = append(p.configs, p.targets.settings(p.listening(discovered) != ""))
 	}
 	return p
 }

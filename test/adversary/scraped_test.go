@@ -24,7 +24,7 @@ import (
 const hostileTargets = 8
 
 // scrapeSettings make rounds short.
-const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, profiles: [goroutine]}"
+const scrapeSettings = "yaml:receivers::pprof::scrape: {collection_interval: 1s, jitter: 0s, profiles: [goroutine]}"
 
 // targets are programs that are scraped.
 type targets struct {
@@ -75,8 +75,12 @@ func serve(t *testing.T, address string, handler http.HandlerFunc) {
 	})
 }
 
-// settings names the targets.
-func (s *targets) settings() string {
+// settings names the targets. With discovery, the hostile one names further targets.
+func (s *targets) settings(discovery bool) string {
+	if discovery {
+		return fmt.Sprintf("yaml:{receivers: {pprof: {scrape: {targets: [{endpoint: 'http://%s', labels: {service.name: honest}}]}}}, "+
+			"extensions: {target_discovery: {http_sd_configs: [{url: 'http://%s', refresh_interval: 2s}]}}}", s.honest, s.hostile)
+	}
 	all := []string{fmt.Sprintf("{endpoint: 'http://%s', labels: {service.name: honest}}", s.honest)}
 	for i := range hostileTargets {
 		all = append(all, fmt.Sprintf("{endpoint: 'http://%s', labels: {service.name: hostile%d}}", s.hostile, i))
