@@ -20,6 +20,8 @@ type joining struct {
 	values []int64
 	// order maps the sample types of the pprof to the profiles of the group.
 	order []int
+	// rowOrder is the order of the rows in the pprof.
+	rowOrder rowOrder
 	// packed has the encoded location ids of stacks, in these ranges.
 	packed []byte
 	stacks byteRanges
@@ -111,12 +113,14 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 	for _, position := range j.order {
 		t.valueType(g.profiles[position].sampleType) // they are the first strings
 	}
-	for column := range g.profiles {
+	j.rowOrder.begin()
+	for _, column := range longestFirst(g.profiles) {
 		if err := t.joinProfile(g, column); err != nil {
 			return err
 		}
+		j.rowOrder.endProfile()
 	}
-	return nil
+	return t.mergeRows()
 }
 
 func (t *encoding) joinProfile(g *group, column int) error {
@@ -200,5 +204,8 @@ func (t *encoding) addToRow(id dictionary.SampleIdentity, attributes []int32, co
 		}
 	}
 	j.values[row*j.width+column] += value
-	return nil
+	if j.width == 1 {
+		return nil
+	}
+	return j.rowOrder.add(&t.memory, row, added)
 }

@@ -109,7 +109,7 @@ func (t *encoding) kept() int {
 	bytes := int(t.dict.Kept()+t.importer.Kept()+t.sets.Kept()+j.rows.Kept()) +
 		scratch.Bytes(t.groups) + scratch.Bytes(t.faults) + profileMemory/2*t.maxProfiles +
 		cap(t.out) + cap(t.tail) + scratch.Bytes(t.wireLines) +
-		cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks.list) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
+		j.rowOrder.kept() + cap(j.packed) + scratch.Bytes(j.values) + scratch.Bytes(j.stacks.list) + scratch.Bytes(j.attributes) + scratch.Bytes(j.event) +
 		cap(t.labels.encoded) + cap(t.labels.sample) + scratch.Bytes(t.labels.ranges.list)
 	for _, n := range []*numbering{&l.strings, &l.functions, &l.locations, &l.mappings} {
 		bytes += scratch.Bytes(n.numbers) + scratch.Bytes(n.list)

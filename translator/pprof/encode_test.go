@@ -174,7 +174,7 @@ func TestJoinedSamples(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, []string{"b/2", "a/1"}, all[0].types())
 	assert.Equal(t, []string{
-		`f;g [5 1] x=["1"] y=[2] ["bytes"]`, "f;g [0 10]", "f [15 5]", `f [0 4] span_id=["0100000000000000"]`, "g [6 0]",
+		`f;g [5 1] x=["1"] y=[2] ["bytes"]`, "f;g [0 10]", "g [6 0]", "f [15 5]", `f [0 4] span_id=["0100000000000000"]`,
 	}, all[0].samples())
 	assert.Equal(t, 8, all[0].OTLPSamples)
 	assert.Equal(t, 5, all[0].Samples)

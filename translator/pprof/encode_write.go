@@ -109,7 +109,8 @@ func (t *encoding) writeSampleTypes(g *group) {
 func (t *encoding) writeSamples() {
 	j := &t.joining
 	inOrder := make([]int64, j.width)
-	for row := range j.rows.Len() {
+	for sample := range j.rows.Len() {
+		row := j.rowOrder.at(sample)
 		id, attributes := j.rows.At(row)
 		values := j.values[row*j.width : (row+1)*j.width]
 		for i, position := range j.order {
