@@ -14,23 +14,28 @@ import (
 
 // The grammars of frames as regular expressions: slow, but close to the text of the convention.
 var (
-	bareFrame  = regexp.MustCompile(`(?s)^([^ \t(]+):(-?\d{1,18})$`)
-	oldPlace   = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18})(?::(-?\d{1,18}))? (-?\d{1,18})(?::(-?\d{1,18}))?$`)
-	newPlace   = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18}):(-?\d{1,18})$`)
-	linePlace  = regexp.MustCompile(`(?s)^(.*):(-?\d{1,18})$`)
-	javaModule = regexp.MustCompile(`(?s)^(?:app//|[^@]+@[^/]*/)`)
+	bareFrame = regexp.MustCompile(`(?s)^([^ \t(]+):(-?\d{1,18})$`)
+	oldPlace  = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18})(?::(-?\d{1,18}))? (-?\d{1,18})(?::(-?\d{1,18}))?$`)
+	newPlace  = regexp.MustCompile(`(?s)^(.*?):(-?\d{1,18}):(-?\d{1,18})$`)
+	linePlace = regexp.MustCompile(`(?s)^(.*):(-?\d{1,18})$`)
+	// surelyFrame matches a frame in place of the state of the thread.
+	surelyFrame = regexp.MustCompile(`(?s)^at |:-?\d{1,18}\)?$`)
+	javaModule  = regexp.MustCompile(`(?s)^(?:app//|[^@]+@[^/]*/)`)
 )
 
 // slowFrames parses the frames of a text, and counts the lines that are not frames.
 func slowFrames(body, language string) (frames []string, skipped int) {
 	lines := strings.Split(body, "\n")
-	if strings.HasPrefix(lines[0], `"`) {
+	if first := strings.TrimRight(lines[0], "\r"); first == "" || first[0] == '"' {
 		lines = lines[1:]
 		for len(lines) > 0 && strings.HasPrefix(strings.TrimSpace(lines[0]), "Carrying virtual thread") &&
 			!strings.Contains(lines[0], "Thread.State:") {
 			lines = lines[1:]
 		}
-		if len(lines) > 0 && (strings.TrimSpace(lines[0]) == "" || strings.Contains(lines[0], "Thread.State:")) {
+		if len(lines) > 0 && (!surelyFrame.MatchString(strings.TrimSpace(lines[0])) || strings.Contains(lines[0], "Thread.State:")) {
+			if strings.TrimSpace(lines[0]) != "" && !strings.Contains(lines[0], "Thread.State:") {
+				skipped = 1
+			}
 			lines = lines[1:]
 		}
 	}

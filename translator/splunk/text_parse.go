@@ -91,14 +91,24 @@ func (x *text) readMetadata(at part, line []byte, g grammar) (next part, taken b
 	if bytes.HasPrefix(line, []byte("Carrying virtual thread")) {
 		return partState, true
 	}
+	if len(line) > 0 && !isFrame(line) {
+		x.skipped++ // It can be the state of another runtime.
+		return partFrames, true
+	}
 	return partFrames, len(line) == 0
 }
 
-// parseHeader parses the line about the thread. Names are not escaped: the name ends at the last quotation mark.
+// isFrame reports whether a line in place of the state is certainly a frame: it begins with "at", or ends with the number of a line.
+func isFrame(line []byte) bool {
+	_, _, ok := cutNumber(bytes.TrimSuffix(line, []byte(")")))
+	return ok || bytes.HasPrefix(line, []byte("at "))
+}
+
+// parseHeader parses the line about the thread. Free text can follow the ids.
 //
 // "name" #12 [345] daemon prio=5 os_prio=0 cpu=1.27ms elapsed=0.63s tid=0x00007f2f8c0f8000 nid=0x3e2d runnable.
 func (x *text) parseHeader(line []byte, g grammar) {
-	end := bytes.LastIndexByte(line, '"')
+	end := nameEnd(line)
 	x.threadName = line[min(1, end):end]
 	number := int64(0)
 	word, rest := nextWord(line[end+1:])
@@ -111,6 +121,7 @@ func (x *text) parseHeader(line []byte, g grammar) {
 			x.osThreadID, _ = parseNumber(word[1 : len(word)-1])
 		case string(key) == "nid":
 			x.osThreadID = parseID(value)
+			rest = nil
 		case string(key) == "tid" && g == grammarDotnet:
 			x.threadID = parseID(value)
 		}
@@ -120,6 +131,25 @@ func (x *text) parseHeader(line []byte, g grammar) {
 	if g != grammarDotnet {
 		x.threadID = number
 	}
+}
+
+// nameEnd returns the index of the quotation mark that ends the name in a header. Names are not escaped, and free text can have
+// quotation marks, too. So it is the last one before the number of the thread, or else before nid; without both, the last one.
+func nameEnd(line []byte) int {
+	ids := line
+	if nid := bytes.LastIndex(line, []byte(" nid=")); nid >= 0 {
+		ids = line[:nid]
+	}
+	for end := bytes.LastIndex(ids, []byte(`" #`)); end > 0; end = bytes.LastIndex(ids[:end], []byte(`" #`)) {
+		word, _ := nextWord(line[end+len(`" #`):])
+		if _, ok := parseNumber(word); ok {
+			return end
+		}
+	}
+	if end := bytes.LastIndexByte(ids, '"'); end > 0 {
+		return end
+	}
+	return bytes.LastIndexByte(line, '"')
 }
 
 // nextWord returns the first word of line and the rest.

@@ -165,6 +165,21 @@ func TestThreads(t *testing.T) {
 		},
 		{name: ".NET", language: "dotnet", text: "\"main\" #3 prio=0 os_prio=0 cpu=0 elapsed=0 tid=0x1 nid=0x2a\n\n\tat Acme.Run()\n", want: thread{name: "main", id: 1, os: 0x2a, frames: 1}},
 		{name: ".NET without ids", language: "dotnet", text: "\"\" #3 prio=0 os_prio=0 cpu=0 elapsed=0 tid=0xffffffff nid=0x0\n\n\tat Acme.Run()\n", want: thread{frames: 1}},
+		{
+			name: "quotation marks after the ids", language: "java",
+			text: "\"main\" #1 prio=5 nid=0x2830 waiting for \"lock\" of \"b\" #x nid=7 \"\n" + state + "\tat a(b:1)\n",
+			want: thread{name: "main", state: "TIMED_WAITING (sleeping)", id: 1, os: 0x2830, frames: 1},
+		},
+		{
+			name: "quotation marks in the name and after the ids", language: "java",
+			text: "\"a \"b\" #2 c\" #12 [5] waiting for \"lock\"\n" + state,
+			want: thread{name: `a "b" #2 c`, state: "TIMED_WAITING (sleeping)", id: 12, os: 5},
+		},
+		{
+			name: "no number, and quotation marks after the ids", language: "java",
+			text: "\"VM \"Thread\"\" os_prio=0 nid=0x3 waiting for \"lock\"\n" + state,
+			want: thread{name: `VM "Thread"`, state: "TIMED_WAITING (sleeping)", os: 3},
+		},
 		{name: "a thread id below 0", language: "java", text: "\"name\" #-1 nid=0x5\n\n", want: thread{name: "name", id: -1, os: 5}},
 		{name: "ids that are none", language: "java", text: "\"name\" #x nid=0xzz tid=99\n\n", want: thread{name: "name"}},
 	} {
@@ -183,6 +198,19 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 	require.Nil(t, x.parse([]byte("\"main\" #1\n\n\tat a(b:1)\nwhat is this\n\tat c(d:2)\nand this)\n"), "java", DefaultLimits()))
 	assert.Equal(t, 2, x.skipped)
 	assert.Len(t, x.frames, 2)
+}
+
+// TestStatesOfOthers: the state that another runtime writes is counted. It is not a frame, with or without a blank before its remark.
+func TestStatesOfOthers(t *testing.T) {
+	for _, state := range []string{"   waiting (sleeping)", "   waiting(sleeping)", "   runnable", "   State: waiting (on a lock)", "   blocked()"} {
+		var x text
+		require.Nil(t, x.parse([]byte("\"main\" #1\n"+state+"\n\tat a(b:1)\n"), "", DefaultLimits()))
+		assert.Equal(t, 1, x.skipped, state)
+		require.Len(t, x.frames, 1, state)
+		assert.Equal(t, "a", string(x.frames[0].function), state)
+		assert.Equal(t, "main", string(x.threadName), state)
+		assert.EqualValues(t, 1, x.threadID, state)
+	}
 }
 
 // TestOddFiles checks placeholders that agents write instead of a file.
