@@ -36,27 +36,26 @@ const (
 // take precedence over ids in its labels.
 func (t *decoding) addContext(c *spanContext) (link int32) {
 	var ids dictionary.Link
-	if c.traceHigh != 0 || c.traceLow != 0 {
+	hasTrace := c.traceHigh != 0 || c.traceLow != 0
+	if hasTrace {
 		binary.BigEndian.PutUint64(ids.TraceID[:8], c.traceHigh)
 		binary.BigEndian.PutUint64(ids.TraceID[8:], c.traceLow)
 		binary.BigEndian.PutUint64(ids.SpanID[:], c.span)
 	}
 	if labels := t.labels.contexts[c.context]; labels != nil {
-		if !labels.done {
-			t.translateLabels(labels)
-		}
+		t.translateLabels(labels)
 		t.attributes = append(t.attributes, labels.attributes...)
-		if ids == (dictionary.Link{}) || ids == labels.link {
+		others := hasTrace && ids != labels.link
+		if !others {
 			ids = labels.link
-			t.addIDLabels(labels)
-		} else {
-			t.addOtherIDs(ids, labels)
 		}
+		t.addIDLabel(canonicalLabels.Trace, labels.trace, ids.TraceID[:], others, labels.replaced)
+		t.addIDLabel(canonicalLabels.Span, labels.span, ids.SpanID[:], others, labels.replaced)
 	}
 	if ids != (dictionary.Link{}) {
 		link = t.addLink(ids)
 	}
-	if c.traceHigh == 0 && c.traceLow == 0 && c.span != 0 {
+	if !hasTrace && c.span != 0 {
 		t.addAttribute(attributeProfileID, hex.AppendEncode(nil, binary.BigEndian.AppendUint64(nil, c.span)))
 	}
 	if name := t.labels.strings[c.name]; c.name != 0 && len(name) > 0 {
@@ -65,32 +64,23 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 	return link
 }
 
-// addIDLabels adds the labels trace_id and span_id of a context as attributes, unless its link replaces them.
-func (t *decoding) addIDLabels(c *labelContext) {
-	if c.trace.found && !c.replaced {
-		t.addAttribute(canonicalLabels.Trace, c.trace.value)
-	}
-	if c.span.found && !c.replaced {
-		t.addAttribute(canonicalLabels.Span, c.span.value)
-	}
-}
-
-// addOtherIDs does the same for a sample with another link than that of the context. It adds only what the link does not say, with a
-// number in the key: in a pprof, the link has the labels trace_id and span_id, and a decoder makes no link of two values.
-func (t *decoding) addOtherIDs(link dictionary.Link, c *labelContext) {
-	if c.trace.found && !spanlink.Is(link.TraceID[:], c.trace.value, false) {
-		t.addAttribute(t.freeKey(canonicalLabels.Trace), c.trace.value)
-	}
-	if c.span.found && !spanlink.Is(link.SpanID[:], c.span.value, false) {
-		t.addAttribute(t.freeKey(canonicalLabels.Span), c.span.value)
+// addIDLabel adds the label trace_id or span_id of a context as an attribute, unless the link says the same. others says that the link
+// has the ids of the event. Then the key gets a number: in a pprof, the link has the labels trace_id and span_id, and a decoder makes
+// no link of two values.
+func (t *decoding) addIDLabel(key string, label, id []byte, others, replaced bool) {
+	switch {
+	case label == nil:
+	case !others && !replaced:
+		t.addAttribute(key, label)
+	case others && !spanlink.Is(id, label, false):
+		t.addAttribute(t.freeKey(key), label)
 	}
 }
 
 // freeKey returns a key with the first number that makes it one that the sample does not have.
 func (t *decoding) freeKey(key string) string {
 	for n := 2; ; n++ {
-		free := key + "." + strconv.Itoa(n)
-		if !slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.StringAt(t.dict.AttributeAt(a).Key) == free }) {
+		if free := key + "." + strconv.Itoa(n); !t.hasKey(t.dict.String(free)) {
 			return free
 		}
 	}
@@ -109,7 +99,7 @@ func (t *decoding) addAttribute(key string, value []byte) {
 		return
 	}
 	index := t.dict.String(key)
-	if t.hasKey(t.attributes, index) {
+	if t.hasKey(index) {
 		return
 	}
 	before := t.dict.NumAttributes()
@@ -124,20 +114,27 @@ func (t *decoding) addAttribute(key string, value []byte) {
 // longText is the length in bytes above which each lookup of a text counts towards the limit of text.
 const longText = 256
 
-func (t *decoding) hasKey(attributes []int32, key int32) bool {
-	return slices.ContainsFunc(attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
+// hasKey reports whether the sample has an attribute with this key.
+func (t *decoding) hasKey(key int32) bool {
+	return slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
 }
 
-// translateLabels translates the labels of a context to attributes and a link.
+// ownAttributes are the attributes that the decoder sets itself.
+var ownAttributes = []string{attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated}
+
+// translateLabels translates the labels of a context to attributes and a link, once.
 func (t *decoding) translateLabels(c *labelContext) {
+	if c.done {
+		return
+	}
 	c.done = true
 	own := t.attributes
-	t.attributes = c.attributes[:0:0]
+	t.attributes = nil
 	c.link, c.replaced = t.linkOf(c)
 	c.trace, c.span = t.label(c, canonicalLabels.Trace), t.label(c, canonicalLabels.Span)
 	for _, l := range c.labels {
 		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
-		if len(key) == 0 || string(key) == canonicalLabels.Trace || string(key) == canonicalLabels.Span || isThreadAttribute(key) {
+		if name := string(key); name == "" || name == canonicalLabels.Trace || name == canonicalLabels.Span || slices.Contains(ownAttributes, name) {
 			continue
 		}
 		if !t.spendText(len(key)) {
@@ -149,30 +146,16 @@ func (t *decoding) translateLabels(c *labelContext) {
 	c.attributes, t.attributes = t.attributes, own
 }
 
-// isThreadAttribute reports whether the name of a label is that of an attribute that the decoder sets itself.
-func isThreadAttribute(key []byte) bool {
-	switch string(key) {
-	case attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated:
-		return true
-	default:
-		return false
-	}
-}
-
 // canonicalLabels are the names of the labels that a link can replace: an Encoder restores them.
 var canonicalLabels = pprof.DefaultLinkLabels()[0]
 
 // linkOf returns the link in the labels of a context. replaced says that an Encoder restores the labels from the link.
 func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, replaced bool) {
 	for _, names := range t.opts.LinkLabels {
-		trace, span := t.label(c, names.Trace), t.label(c, names.Span)
-		traceID, spanID := trace.idText(), span.idText()
-		found, ok := spanlink.Parse(traceID, spanID, names.Decimal)
-		if !trace.found || !ok {
-			continue
+		trace, span := idText(t.label(c, names.Trace)), idText(t.label(c, names.Span))
+		if found, ok := spanlink.Parse(trace, span, names.Decimal); ok {
+			return found, names == canonicalLabels && spanlink.Canonical(trace, span) && found.SpanID != (pcommon.SpanID{})
 		}
-		canonical := names == canonicalLabels && spanlink.Canonical(traceID, spanID) && found.SpanID != (pcommon.SpanID{})
-		return found, canonical
 	}
 	return dictionary.Link{}, false
 }
@@ -180,15 +163,15 @@ func (t *decoding) linkOf(c *labelContext) (link dictionary.Link, replaced bool)
 // maxIDText is a length in bytes that no text of an id exceeds.
 const maxIDText = 64
 
-// idText returns the value, if it can be the text of an id.
-func (l idLabel) idText() string { return string(l.value[:min(len(l.value), maxIDText)]) }
+// idText returns the value of a label, if it can be the text of an id.
+func idText(label []byte) string { return string(label[:min(len(label), maxIDText)]) }
 
-// label returns the first label with this name. No label has an empty name.
-func (t *decoding) label(c *labelContext, name string) idLabel {
+// label returns the first label with this name, or nil. No label has an empty name.
+func (t *decoding) label(c *labelContext, name string) []byte {
 	for _, l := range c.labels {
 		if name != "" && string(t.labels.strings[l[0]]) == name {
-			return idLabel{t.labels.strings[l[1]], true}
+			return t.labels.strings[l[1]]
 		}
 	}
-	return idLabel{}
+	return nil
 }

@@ -4,6 +4,9 @@
 package jfr
 
 import (
+	"errors"
+	"fmt"
+
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -13,6 +16,17 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
+
+// The classes of errors of [Decoder.Decode], for errors.Is. Both are permanent: the same recording never succeeds.
+var (
+	// ErrMalformed says that the recording violates the format.
+	ErrMalformed = reader.ErrMalformed
+	// ErrTooLarge says that the recording exceeds a limit.
+	ErrTooLarge = reader.ErrTooLarge
+)
+
+// Magic is the start of every uncompressed recording.
+const Magic = reader.Magic
 
 // Decoder translates recordings to OTLP profiles. It is safe for concurrent use.
 type Decoder struct {
@@ -96,4 +110,12 @@ func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain [
 		err = inflateError(err)
 	}
 	return plain, size, err
+}
+
+// inflateError wraps an error of decompression with its class.
+func inflateError(err error) error {
+	if errors.Is(err, inflate.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	return fmt.Errorf("%w: %w", ErrMalformed, err)
 }

@@ -20,10 +20,9 @@ func (t *decoding) readEvents() error {
 		t.number = int32(i)
 		events := chunk.Events()
 		for events.Next() {
-			if events.Class == nil || eventType(events.Class.Kind) < executionSample {
-				continue
+			if e := eventOf(events.Class); e.role >= executionSample {
+				t.addEvent(e, events.Values(), &t.settings[i])
 			}
-			t.addEvent(eventType(events.Class.Kind), events.Values(), &t.settings[i])
 			if t.reserved.err != nil {
 				return t.reserved.err
 			}
@@ -47,14 +46,14 @@ func (t *decoding) note(time uint64) {
 }
 
 // addEvent adds an event to the lists of its kinds.
-func (t *decoding) addEvent(typ eventType, v *reader.Values, s *settings) {
+func (t *decoding) addEvent(e *eventType, v *reader.Values, s *settings) {
 	o := observation{
 		ticks: v[reader.StartTime], thread: v[reader.Thread], stack: v[reader.Stack], state: v[reader.State],
 		context: spanContext{v[reader.ContextID], v[reader.SpanID], v[reader.SpanName], v[reader.TraceHigh], v[reader.TraceLow]},
 	}
 	t.locate(&o)
 	t.stats.Events++
-	switch typ {
+	switch e.role {
 	case executionSample:
 		if t.last.chunk != t.chunk || t.last.state != o.state {
 			t.last.chunk, t.last.state = t.chunk, o.state
@@ -75,17 +74,14 @@ func (t *decoding) addEvent(typ eventType, v *reader.Values, s *settings) {
 		t.addTime(kindWall, &o, v[reader.Samples], s.wallPeriod())
 	case nativeMethodSample:
 		t.addTime(kindWall, &o, 1, s.native)
-	default:
-		plain := &plainEvents[typ]
-		value := uint64(1)
-		switch plain.value {
-		case 0:
-		case reader.Duration:
-			value = t.clock.duration(v[reader.Duration])
-		default:
-			value = v[plain.value]
+	case value:
+		amount := uint64(1)
+		if e.value == reader.Duration {
+			amount = t.clock.duration(v[reader.Duration])
+		} else if e.value != 0 {
+			amount = v[e.value]
 		}
-		t.add(plain.kind, &o, int64(min(value, math.MaxInt64)))
+		t.add(e.kind, &o, int64(min(amount, math.MaxInt64)))
 	}
 }
 

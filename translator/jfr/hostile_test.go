@@ -6,7 +6,6 @@ package jfr
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"runtime"
 	"slices"
 	"strings"
@@ -225,24 +224,5 @@ func TestEveryByte(t *testing.T) {
 			broken[i] = value
 			checkMemory(t, broken, jfrtest.Labels())
 		}
-	}
-}
-
-// TestReserveRefuses checks that a refusal ends the translation wherever it comes.
-func TestReserveRefuses(t *testing.T) {
-	recording := gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 50))
-	refused := errors.New("refused")
-	for limit := int64(0); ; limit += 20_000 {
-		_, _, err := NewDecoder(Options{}).Decode(recording, Source{Reserve: func(bytes int64) error {
-			if bytes > limit {
-				return refused
-			}
-			return nil
-		}})
-		if err == nil {
-			assert.Greater(t, limit, int64(100_000))
-			return
-		}
-		require.Equal(t, refused, err)
 	}
 }

@@ -3,7 +3,11 @@
 
 package jfr
 
-import "github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
+import (
+	"slices"
+
+	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
+)
 
 // kind is a kind of profile: one kind of event with its values.
 type kind int
@@ -73,50 +77,63 @@ func (k kind) columns() int {
 	return 2
 }
 
-// eventType is a type of event that the decoder reads. It is the Kind of the classes of the reader.
-type eventType int
+// role is what the decoder does with the events of a type.
+type role int
 
 const (
-	skippedEvent eventType = iota
-	activeSetting
-	// contextAttached is an event after which a thread works on a span, or on none.
-	contextAttached
-	// scopeEvent is an event during which a thread works on a span.
-	scopeEvent
+	skipped role = iota
+	setting
+	// attached is the role of events after which a thread works on a span, or on none.
+	attached
+	// scoped is the role of events during which a thread works on a span.
+	scoped
 	executionSample
 	cpuTimeSample
 	wallClockSample
 	nativeMethodSample
-	inNewTLAB
-	outsideTLAB
-	allocationSample
-	liveObject
-	malloc
-	monitorEnter
-	threadPark
-	numEventTypes
+	// value is the role of events with one kind, and one field with their value.
+	value
+	numRoles
 )
 
-// eventTypes has the types of events by their name. The types of all other events are skipped, and counted by name.
-var eventTypes = map[string]eventType{
-	"jdk.ActiveSetting": activeSetting, "otel.ContextAttached": contextAttached, "io.opentelemetry.context.Scope": scopeEvent,
-	"datadog.Scope": scopeEvent, "jdk.ExecutionSample": executionSample, "jdk.CPUTimeSample": cpuTimeSample,
-	"profiler.WallClockSample": wallClockSample, "jdk.NativeMethodSample": nativeMethodSample,
-	"jdk.ObjectAllocationInNewTLAB": inNewTLAB, "jdk.ObjectAllocationOutsideTLAB": outsideTLAB,
-	"jdk.ObjectAllocationSample": allocationSample, "profiler.LiveObject": liveObject, "profiler.Malloc": malloc,
-	"jdk.JavaMonitorEnter": monitorEnter, "jdk.ThreadPark": threadPark,
+// eventType is a type of events.
+type eventType struct {
+	name string
+	role role
+	kind kind
+	// value is the field with the value. Without it each event counts 1.
+	value reader.Field
 }
 
-// plainEvents has the event types that have one kind, and the field with their value. Without a field, each event counts 1.
-var plainEvents = [numEventTypes]struct {
-	kind  kind
-	value reader.Field
-}{
-	inNewTLAB:        {kindInNewTLAB, reader.TLABSize},
-	outsideTLAB:      {kindOutsideTLAB, reader.AllocationSize},
-	allocationSample: {kindAllocationSample, reader.Weight},
-	liveObject:       {kind: kindLive},
-	malloc:           {kindMalloc, reader.Size},
-	monitorEnter:     {kindLock, reader.Duration},
-	threadPark:       {kindPark, reader.Duration},
+// eventTypes has the types of events that the decoder reads. The Kind of their classes is the index here plus one. Events of all other
+// types are skipped, and counted by name.
+var eventTypes = []eventType{
+	{name: "jdk.ActiveSetting", role: setting},
+	{name: "otel.ContextAttached", role: attached},
+	{name: "io.opentelemetry.context.Scope", role: scoped},
+	{name: "datadog.Scope", role: scoped},
+	{name: "jdk.ExecutionSample", role: executionSample},
+	{name: "jdk.CPUTimeSample", role: cpuTimeSample},
+	{name: "profiler.WallClockSample", role: wallClockSample},
+	{name: "jdk.NativeMethodSample", role: nativeMethodSample},
+	{"jdk.ObjectAllocationInNewTLAB", value, kindInNewTLAB, reader.TLABSize},
+	{"jdk.ObjectAllocationOutsideTLAB", value, kindOutsideTLAB, reader.AllocationSize},
+	{"jdk.ObjectAllocationSample", value, kindAllocationSample, reader.Weight},
+	{"profiler.LiveObject", value, kindLive, 0},
+	{"profiler.Malloc", value, kindMalloc, reader.Size},
+	{"jdk.JavaMonitorEnter", value, kindLock, reader.Duration},
+	{"jdk.ThreadPark", value, kindPark, reader.Duration},
+}
+
+// classKind returns the Kind of a class with this name.
+func classKind(name string) int {
+	return 1 + slices.IndexFunc(eventTypes, func(e eventType) bool { return e.name == name })
+}
+
+// eventOf returns the type of the events of a class.
+func eventOf(class *reader.Class) *eventType {
+	if class == nil || class.Kind == 0 {
+		return &eventType{}
+	}
+	return &eventTypes[class.Kind-1]
 }

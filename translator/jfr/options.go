@@ -49,7 +49,7 @@ func (l Limits) reader(need func(total int64) error) *reader.Limits {
 		Strings:        l.Strings,
 		Methods:        l.Functions,
 		Need:           need,
-		Kind:           func(name string) int { return int(eventTypes[name]) },
+		Kind:           classKind,
 	}
 }
 

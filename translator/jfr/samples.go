@@ -94,7 +94,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	if truncated || k == kindWall || o.scope != 0 || o.context != (spanContext{}) {
 		t.attributes = append(t.attributes[:0], attributes...)
 		if truncated {
-			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.key(&t.keys.truncated, attributeTruncated), 0, true))
+			t.attributes = append(t.attributes, t.dict.BoolAttribute(t.dict.String(attributeTruncated), 0, true))
 		}
 		if k == kindWall {
 			t.addState(o.state)
@@ -131,17 +131,17 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 	thread := t.chunk.Values(reader.Threads, constant)
 	attributes := make([]int32, 0, 3)
 	if id := thread[reader.JavaThreadID]; id != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadID, attributeThreadID), 0, int64(id)))
+		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(attributeThreadID), 0, int64(id)))
 	}
 	if id := thread[reader.OSThreadID]; id != 0 {
-		attributes = append(attributes, t.dict.IntAttribute(t.key(&t.keys.threadOSID, attributeThreadOSID), 0, int64(id)))
+		attributes = append(attributes, t.dict.IntAttribute(t.dict.String(attributeThreadOSID), 0, int64(id)))
 	}
 	t.text = t.text[:0]
 	if t.appendText(thread[reader.JavaName]); len(t.text) == 0 {
 		t.appendText(thread[reader.OSName])
 	}
 	if len(t.text) > 0 {
-		attributes = append(attributes, t.dict.StringBytesAttribute(t.key(&t.keys.threadName, attributeThreadName), 0, t.valid(t.text)))
+		attributes = append(attributes, t.dict.StringBytesAttribute(t.dict.String(attributeThreadName), 0, t.valid(t.text)))
 	}
 	t.threads = append(t.threads, dictionary.SortSet(attributes, 0))
 	constant.Index = int32(len(t.threads))
@@ -160,7 +160,7 @@ const (
 // stateName returns the name of the state of a thread. It cuts long names. The result is valid until the next call.
 func (t *decoding) stateName(id uint64) []byte {
 	if constant := t.chunk.Constant(reader.States, id); constant != nil {
-		return t.chunk.ShortText(t.chunk.Values(reader.States, constant)[reader.Name])
+		return t.shortText(t.chunk.Values(reader.States, constant)[reader.Name])
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (t *decoding) stateName(id uint64) []byte {
 // addState adds the state of the thread to the attributes of the sample.
 func (t *decoding) addState(id uint64) {
 	state := t.named(reader.States, id, func(name []byte) int32 {
-		return t.dict.StringBytesAttribute(t.key(&t.keys.threadState, attributeThreadState), 0, name)
+		return t.dict.StringBytesAttribute(t.dict.String(attributeThreadState), 0, name)
 	})
 	if state != 0 {
 		t.attributes = append(t.attributes, state)

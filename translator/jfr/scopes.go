@@ -34,19 +34,19 @@ type scopes struct {
 const scopeBytes = 3 * 3 * 48
 
 // addScope adds the scope of an event. An event of Datadog can have its ids as numbers.
-func (t *decoding) addScope(typ eventType, v *reader.Values) {
+func (t *decoding) addScope(r role, v *reader.Values) {
 	if !t.need(scopeBytes) {
 		return
 	}
 	t.reserved.grown += scopeBytes
 	s := scope{thread: v[reader.Thread], end: untilNext}
 	s.start, _ = t.clock.time(v[reader.StartTime])
-	if typ == scopeEvent {
+	if r == scoped {
 		s.end = s.start + t.clock.duration(v[reader.Duration])
 	}
 	if v[reader.TraceText] != 0 {
-		trace := string(t.chunk.ShortText(v[reader.TraceText]))
-		s.link, _ = spanlink.Parse(trace, string(t.chunk.ShortText(v[reader.SpanText])), false)
+		trace := string(t.shortText(v[reader.TraceText]))
+		s.link, _ = spanlink.Parse(trace, string(t.shortText(v[reader.SpanText])), false)
 	} else if v[reader.TraceLow] != 0 {
 		binary.BigEndian.PutUint64(s.link.TraceID[8:], v[reader.TraceLow])
 		binary.BigEndian.PutUint64(s.link.SpanID[:], v[reader.SpanID])

@@ -34,15 +34,12 @@ func (s *settings) samplesBoth() bool { return s.wall > 0 && s.event != eventWal
 // wallPeriod is the time between two samples of the wall clock, or 0.
 func (s *settings) wallPeriod() time.Duration { return cmp.Or(s.wall, s.execution) }
 
-// read notes the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the JDK
-// writes it for events that are off.
-func (s *settings) read(c *reader.Chunk, v *reader.Values) {
-	of := skippedEvent
-	if class := c.Class(v[reader.ID]); class != nil {
-		of = eventType(class.Kind)
-	}
-	name := string(c.ShortText(v[reader.Name]))
-	value := string(c.ShortText(v[reader.Value]))
+// readSetting notes the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the
+// JDK writes it for events that are off.
+func (t *decoding) readSetting(s *settings, v *reader.Values) {
+	of := eventOf(t.chunk.Class(v[reader.ID])).role
+	name := string(t.shortText(v[reader.Name]))
+	value := string(t.shortText(v[reader.Value]))
 	switch {
 	case name == "event":
 		s.event = value

@@ -111,8 +111,14 @@ func (t *decoding) appendSymbol(id uint64) {
 // dictionary, and once to normalize a name.
 func (t *decoding) appendText(at uint64) {
 	if n := t.chunk.TextBytes(at); t.spendText(n) && t.need(4*int64(n)) {
-		t.text = t.chunk.AppendText(t.text, at)
+		t.text = t.chunk.AppendText(t.text, at, n)
 	}
+}
+
+// shortText returns the beginning of a text of the chunk. It is valid until the next call.
+func (t *decoding) shortText(at uint64) []byte {
+	t.text = t.chunk.AppendText(t.text[:0], at, 64)
+	return t.text
 }
 
 // valid returns text as valid UTF-8.
@@ -134,7 +140,7 @@ var frameTypes = map[string]string{
 // frameType returns the attribute for the name of a frame type, or 0 for none.
 func (t *decoding) frameType(name []byte) int32 {
 	if value := frameTypes[string(name)]; value != "" {
-		return t.dict.StringAttribute(t.key(&t.keys.frameType, attributeFrameType), 0, value)
+		return t.dict.StringAttribute(t.dict.String(attributeFrameType), 0, value)
 	}
 	return 0
 }

@@ -21,9 +21,9 @@ type decoding struct {
 	inflated, inflatedLabels []byte
 
 	chunks []*reader.Chunk
-	// settings are those of the chunks. counts are the numbers of events of all chunks.
+	// settings are those of the chunks. counts are the numbers of events of all chunks, by role.
 	settings []settings
-	counts   [numEventTypes]int
+	counts   [numRoles]int
 	scopes   scopes
 	labels   labels
 
@@ -52,33 +52,19 @@ type decoding struct {
 	attributes []int32
 	text       []byte
 	names      javaframe.Normalizer
-	keys       keys
 
 	reserved reservation
 	// textBytes is the size of the text of functions and attributes so far, see spendText.
 	textBytes int64
 }
 
-// keys has the string indices of the attribute keys, plus one. 0 means that the dictionary does not have the key yet.
-type keys struct {
-	threadID, threadOSID, threadName, threadState, truncated, frameType int32
-}
-
-// key returns the string index of an attribute key.
-func (t *decoding) key(known *int32, name string) int32 {
-	if *known == 0 {
-		*known = t.dict.String(name) + 1
-	}
-	return *known - 1
-}
-
 func (t *decoding) begin(opts *Options, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = Stats{}
 	t.reserved = reservation{reserve: src.Reserve}
-	t.textBytes, t.keys = 0, keys{}
+	t.textBytes = 0
 	t.start, t.end = ^uint64(0), 0
-	t.counts, t.periods = [numEventTypes]int{}, [numKinds]time.Duration{}
+	t.counts, t.periods = [numRoles]int{}, [numKinds]time.Duration{}
 }
 
 // release drops all references to the caller's data, and returns the size of the memory that it keeps, in bytes.

@@ -17,7 +17,8 @@ import (
 // the samples that they are for. It reserves the memory for the events.
 func (t *decoding) survey() error {
 	t.settings = scratch.Zeroed(t.settings, len(t.chunks))
-	skipped := map[string]int{}
+	skippedTypes := map[string]int{}
+	var values [numKinds]int
 	for i, chunk := range t.chunks {
 		t.openChunk(chunk)
 		events := chunk.Events()
@@ -25,54 +26,50 @@ func (t *decoding) survey() error {
 			if events.Class == nil {
 				continue
 			}
-			typ := eventType(events.Class.Kind)
-			t.counts[typ]++
-			switch typ {
-			case skippedEvent:
-				skipped[events.Class.Name]++
-			case activeSetting:
-				t.settings[i].read(chunk, events.Values())
-			case contextAttached, scopeEvent:
-				t.addScope(typ, events.Values())
+			e := eventOf(events.Class)
+			t.counts[e.role]++
+			switch e.role {
+			case skipped:
+				skippedTypes[events.Class.Name]++
+			case setting:
+				t.readSetting(&t.settings[i], events.Values())
+			case attached, scoped:
+				t.addScope(e.role, events.Values())
+			case value:
+				values[e.kind]++
 			}
 		}
 		if err := events.Err(); err != nil {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(skipped)) {
-		t.stats.Skipped = append(t.stats.Skipped, SkippedEvents{strings.Clone(name), skipped[name]})
+	for _, name := range slices.Sorted(maps.Keys(skippedTypes)) {
+		t.stats.Skipped = append(t.stats.Skipped, SkippedEvents{strings.Clone(name), skippedTypes[name]})
 	}
 	completeSettings(t.settings, t.src.Period)
 	t.scopes.sort()
-	return t.plan()
+	return t.plan(values)
 }
 
-// plan reserves the memory of the lists of events, and begins the lists.
-func (t *decoding) plan() error {
-	var expected [numKinds]int
-	for typ := inNewTLAB; typ < numEventTypes; typ++ {
-		expected[plainEvents[typ].kind] += t.counts[typ]
-	}
-	// Some samples are of the CPU and of the wall clock.
-	sampled := t.counts[executionSample] + t.counts[wallClockSample] + t.counts[cpuTimeSample] + t.counts[nativeMethodSample]
+// plan reserves the memory of the lists of events, and begins the lists. expected has the number of events with values.
+func (t *decoding) plan(expected [numKinds]int) error {
 	expected[kindCPU] = t.counts[executionSample] + t.counts[cpuTimeSample]
 	expected[kindWall] = t.counts[wallClockSample] + t.counts[nativeMethodSample]
-	for i := range t.settings {
-		if s := &t.settings[i]; s.event == eventWall || s.samplesBoth() || t.counts[cpuTimeSample] > 0 {
-			expected[kindCPU], expected[kindWall] = sampled, sampled
-		}
-	}
-	entries := 1 << bits.Len(uint(min(sampled+minEntries, maxEntries)-1))
-	bytes, values := int64(messageBytes+sampleEntryBytes*entries), sampled
-	for k := range numKinds {
-		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
-		if k > kindWall {
-			values += k.columns() * expected[k]
-		}
+	samples := expected[kindCPU] + expected[kindWall]
+	values := samples
+	for k := kindWall + 1; k < numKinds; k++ {
+		values += k.columns() * expected[k]
 	}
 	if limit := t.opts.Limits.Samples; values > limit {
 		return reader.TooLarge("samples", values, limit)
+	}
+	if t.counts[cpuTimeSample] > 0 || slices.ContainsFunc(t.settings, func(s settings) bool { return s.event == eventWall || s.samplesBoth() }) {
+		expected[kindCPU], expected[kindWall] = samples, samples // Some samples are of both, and count once towards the limit.
+	}
+	entries := 1 << bits.Len(uint(min(samples+minEntries, maxEntries)-1))
+	bytes := int64(messageBytes + sampleEntryBytes*entries)
+	for k := range numKinds {
+		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
 	}
 	t.reserved.fixed += bytes
 	if err := t.reserved.ask(); err != nil {

@@ -3,10 +3,7 @@
 
 package reader
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Values reads the fields of a constant. It must not be one of java.lang.String.
 func (c *Chunk) Values(which Pool, constant *Constant) *Values {
@@ -33,25 +30,13 @@ func (c *Chunk) TextBytes(at uint64) int {
 	return 0
 }
 
-// AppendText appends a text to a buffer. The result can be invalid UTF-8.
-func (c *Chunk) AppendText(to []byte, at uint64) []byte {
+// AppendText appends at most limit bytes or characters of a text to a buffer. The result can be invalid UTF-8. A low limit is for texts of
+// which only short ones mean something: a recording can repeat references to a long one at little cost.
+func (c *Chunk) AppendText(to []byte, at uint64, limit int) []byte {
 	if !c.findText(at) {
 		return to
 	}
-	return c.appendText(to, math.MaxInt)
-}
-
-// maxShortText is the length in bytes or characters after which ShortText cuts a text.
-const maxShortText = 64
-
-// ShortText returns the beginning of a text. It is for texts of which only short ones mean something: their reading costs little, no
-// matter how often a recording repeats a reference to a long one. The result is valid until the next call.
-func (c *Chunk) ShortText(at uint64) []byte {
-	c.short = c.short[:0]
-	if c.findText(at) {
-		c.short = c.appendText(c.short, maxShortText)
-	}
-	return c.short
+	return c.appendText(to, limit)
 }
 
 // findText goes to a text. If it is a reference, it goes to the constant. It returns false if there is no text.

@@ -48,18 +48,14 @@ const (
 // Values has the fields of an event or a constant. Those that its class does not have are 0.
 type Values [numFields]uint64
 
-// fieldNames has the fields by their name. Those of type string are in textNames.
+// fieldNames has the fields by their name. If they are of type string, TraceLow and SpanID are TraceText and SpanText.
 var fieldNames = map[string]Field{
 	"startTime": StartTime, "duration": Duration, "eventThread": Thread, "sampledThread": Thread, "stackTrace": Stack, "state": State,
 	"size": Size, "tlabSize": TLABSize, "allocationSize": AllocationSize, "weight": Weight, "samples": Samples,
 	"samplingPeriod": SamplingPeriod, "traceIdHi": TraceHigh, "traceIdLo": TraceLow, "traceId": TraceLow, "spanId": SpanID,
-	"spanName": SpanName, "contextId": ContextID, "id": ID, "name": Name, "method": Method, "lineNumber": Line, "type": Type,
-	"truncated": Truncated, "frames": frames, "osThreadId": OSThreadID, "javaThreadId": JavaThreadID,
-}
-
-var textNames = map[string]Field{
-	"name": Name, "value": Value, "string": Name, "description": Name, "traceId": TraceText, "spanId": SpanText, "osName": OSName,
-	"javaName": JavaName,
+	"spanName": SpanName, "contextId": ContextID, "id": ID, "name": Name, "string": Name, "description": Name, "value": Value,
+	"method": Method, "lineNumber": Line, "type": Type, "truncated": Truncated, "frames": frames, "osName": OSName,
+	"osThreadId": OSThreadID, "javaName": JavaName, "javaThreadId": JavaThreadID,
 }
 
 // form is how a value is written.
@@ -86,8 +82,7 @@ type field struct {
 	form  form
 	// pool says that the value is a reference to a constant, array that there are several values.
 	pool, array bool
-	// field is what Values has, and text the same for values of type string.
-	field, text Field
+	field       Field
 }
 
 // Class is a type of events or constants.

@@ -4,6 +4,7 @@
 package reader
 
 import (
+	"fmt"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -24,7 +25,7 @@ type cursor struct {
 // fail sets the error, unless there is one. pos is the position in the chunk.
 func (c *cursor) fail(pos int, format string, args ...any) {
 	if c.err == nil {
-		c.err = malformed(c.start+pos, format, args...)
+		c.err = Malformed("at byte %d: %s", c.start+pos, fmt.Sprintf(format, args...))
 	}
 	c.pos = len(c.data)
 }

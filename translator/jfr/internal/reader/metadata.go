@@ -131,9 +131,7 @@ func (r *reader) addField(at int, e *element) {
 		r.tooLarge("fields of a class", maxFields+1, maxFields)
 		return
 	}
-	class.fields = append(class.fields, field{
-		id: id, pool: e.pool, array: e.array, field: fieldNames[e.name], text: textNames[e.name],
-	})
+	class.fields = append(class.fields, field{id: id, pool: e.pool, array: e.array, field: fieldNames[e.name]})
 }
 
 // resolve finds the classes of the fields, and how they are written.
@@ -147,8 +145,10 @@ func (r *reader) resolve(class *Class) {
 		switch f.form = forms[f.class.Name]; {
 		case f.pool:
 			f.form = varint
-		case f.form == text:
-			f.field = f.text
+		case f.form == text && f.field == TraceLow:
+			f.field = TraceText
+		case f.form == text && f.field == SpanID:
+			f.field = SpanText
 		}
 		if f.form != varint || f.array {
 			class.longs = 0

@@ -1,12 +1,36 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package reader
+// Package reader reads recordings of JDK Flight Recorder.
+//
+// [Read] finds the classes and the constants of all chunks. It keeps no content, only the position of each constant, so its memory is
+// a small multiple of their number. [Chunk.Events] then reads the events. A recording can name any class, number and position: each is
+// checked before it is used, each loop ends with the bytes of the chunk, and nothing is allocated for a number alone.
+package reader // import "github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 )
+
+var (
+	// ErrMalformed says that a recording violates the format.
+	ErrMalformed = errors.New("malformed JFR recording")
+	// ErrTooLarge says that a recording exceeds a limit.
+	ErrTooLarge = errors.New("JFR recording exceeds a limit")
+)
+
+// Malformed returns an ErrMalformed.
+func Malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// TooLarge returns an ErrTooLarge.
+func TooLarge(what string, got, limit int) error {
+	return fmt.Errorf("%w: %s: %d, the limit is %d", ErrTooLarge, what, got, limit)
+}
 
 // Magic is the start of every chunk.
 const Magic = "FLR\x00"
@@ -45,7 +69,6 @@ type Chunk struct {
 	// frame is the class of frames, or nil.
 	frame  *Class
 	values Values
-	short  []byte
 }
 
 // reader reads the chunks of a recording.
