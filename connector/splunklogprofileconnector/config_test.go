@@ -38,6 +38,7 @@ func TestConfig(t *testing.T) {
 			SampleShape:            splunkrecords.SampleShapePerEvent,
 			LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}, {Trace: "trace id", Span: "span id", Decimal: true}},
 			JVMThreadState:         true,
+			KeepGeneratedNames:     true,
 			IncludeOriginalPayload: true,
 		}},
 	} {

@@ -29,6 +29,9 @@ type Config struct {
 	// JVMThreadState makes the states of Java's threads the attribute jvm.thread.state of the semantic conventions.
 	JVMThreadState bool `mapstructure:"jvm_thread_state"`
 
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, in texts.
+	KeepGeneratedNames bool `mapstructure:"keep_generated_names"`
+
 	// KeepEmptyStacks keeps samples without any frame.
 	KeepEmptyStacks bool `mapstructure:"keep_empty_stacks"`
 
@@ -103,6 +106,7 @@ func (cfg *Config) options() splunk.Options {
 		LinkLabels:             payloadconfig.LinkLabels(cfg.LinkLabels),
 		OmitFrameType:          !cfg.FrameType,
 		JVMThreadState:         cfg.JVMThreadState,
+		KeepGeneratedNames:     cfg.KeepGeneratedNames,
 		DropEmptyStacks:        !cfg.KeepEmptyStacks,
 		IncludeOriginalPayload: cfg.IncludeOriginalPayload,
 	}

@@ -41,6 +41,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 		"frame_type":               false,
 		"jvm_thread_state":         true,
 		"keep_empty_stacks":        false,
+		"keep_generated_names":     true,
 		"include_original_payload": true,
 	})
 	require.NoError(t, err)
@@ -51,6 +52,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 		OmitFrameType:          true,
 		JVMThreadState:         true,
 		DropEmptyStacks:        true,
+		KeepGeneratedNames:     true,
 		IncludeOriginalPayload: true,
 	}, cfg.options())
 }
@@ -93,6 +95,7 @@ func TestDocumentedDefaults(t *testing.T) {
 			"frame_type":               cfg.FrameType,
 			"jvm_thread_state":         cfg.JVMThreadState,
 			"keep_empty_stacks":        cfg.KeepEmptyStacks,
+			"keep_generated_names":     cfg.KeepGeneratedNames,
 			"include_original_payload": cfg.IncludeOriginalPayload,
 		} {
 			assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value), readme)

@@ -70,6 +70,9 @@ type Config struct {
 	// KeepUnreferencedMappings keeps mappings that no sample refers to.
 	KeepUnreferencedMappings bool `mapstructure:"keep_unreferenced_mappings"`
 
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, in texts and recordings.
+	KeepGeneratedNames bool `mapstructure:"keep_generated_names"`
+
 	// IncludeOriginalPayload copies each payload, as it was received, into its profiles.
 	IncludeOriginalPayload bool `mapstructure:"include_original_payload"`
 
@@ -217,7 +220,8 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 // recordingOptions returns the options of the translator of recordings.
 func (cfg *Config) recordingOptions() jfr.Options {
 	options := jfr.Options{
-		LinkLabels: payloadconfig.LinkLabels(cfg.LinkLabels), IncludeOriginalPayload: cfg.IncludeOriginalPayload,
+		LinkLabels:         payloadconfig.LinkLabels(cfg.LinkLabels),
+		KeepGeneratedNames: cfg.KeepGeneratedNames, IncludeOriginalPayload: cfg.IncludeOriginalPayload,
 	}
 	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
 	return options

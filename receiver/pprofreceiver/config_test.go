@@ -101,6 +101,7 @@ func TestLoadAll(t *testing.T) {
 		KeepUnreferencedMappings: true,
 		IncludeOriginalPayload:   true,
 	}, cfg.decodeOptions())
+	assert.True(t, cfg.recordingOptions().KeepGeneratedNames)
 
 	resource, err := cfg.resourceDefaults()
 	require.NoError(t, err)

@@ -54,19 +54,26 @@ func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profil
 // stacks.
 func (in *intake) textFormat(name string, period int64) payloadFormat {
 	if form, found := collapsedForms[name]; found {
-		options := collapsed.Options{Form: form, Period: period, Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		options := collapsed.Options{
+			Form: form, Period: period, Limits: in.options.Limits,
+			KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+		}
 		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 			return collapsed.Decode(payload, source, options)
 		})
 	}
 	switch name {
 	case formatSpeedscope:
-		options := speedscope.Options{Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		options := speedscope.Options{
+			Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+		}
 		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 			return speedscope.Decode(payload, source, options)
 		})
 	case formatPerfScript:
-		options := perfscript.Options{Limits: in.options.Limits, IncludeOriginalPayload: in.options.IncludeOriginalPayload}
+		options := perfscript.Options{
+			Limits: in.options.Limits, KeepGeneratedNames: in.generatedNames, IncludeOriginalPayload: in.options.IncludeOriginalPayload,
+		}
 		return textFormat(func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
 			return perfscript.Decode(payload, source, options)
 		})

@@ -32,6 +32,8 @@ type intake struct {
 	metrics    *metadata.TelemetryBuilder
 	// options are those of the translators.
 	options pprof.DecodeOptions
+	// generatedNames keeps the names of classes that a JVM generates in texts as they are.
+	generatedNames bool
 	// allMappings keeps mappings that no sample refers to.
 	allMappings bool
 	// resource has the configured attributes. It must not be modified.
@@ -53,16 +55,17 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		return nil, err
 	}
 	return &intake{
-		decoder:     pprof.NewDecoder(cfg.decodeOptions()),
-		recordings:  jfr.NewDecoder(cfg.recordingOptions()),
-		skipped:     skippedEvents{logger: set.Logger, logged: map[string]struct{}{}},
-		options:     cfg.decodeOptions(),
-		limits:      cfg.Limits,
-		next:        resourcemetadata.Wrap(next, cfg.MetadataFromResource),
-		metrics:     metrics,
-		allMappings: cfg.KeepUnreferencedMappings,
-		resource:    resource,
-		version:     set.BuildInfo.Version,
+		decoder:        pprof.NewDecoder(cfg.decodeOptions()),
+		recordings:     jfr.NewDecoder(cfg.recordingOptions()),
+		skipped:        skippedEvents{logger: set.Logger, logged: map[string]struct{}{}},
+		options:        cfg.decodeOptions(),
+		limits:         cfg.Limits,
+		next:           resourcemetadata.Wrap(next, cfg.MetadataFromResource),
+		metrics:        metrics,
+		allMappings:    cfg.KeepUnreferencedMappings,
+		generatedNames: cfg.KeepGeneratedNames,
+		resource:       resource,
+		version:        set.BuildInfo.Version,
 	}, nil
 }
 

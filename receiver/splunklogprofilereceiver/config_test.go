@@ -74,6 +74,7 @@ func TestFullConfig(t *testing.T) {
 		SampleShape:            splunkrecords.SampleShapePerEvent,
 		LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},
 		JVMThreadState:         true,
+		KeepGeneratedNames:     true,
 		IncludeOriginalPayload: true,
 	}, cfg.Config)
 }

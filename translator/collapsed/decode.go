@@ -41,6 +41,9 @@ type Options struct {
 	// profile has no period.
 	Period int64
 	Limits pprof.Limits
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
+	// By default, _ replaces them.
+	KeepGeneratedNames bool
 	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into the profile.
 	IncludeOriginalPayload bool
 }
@@ -55,7 +58,8 @@ const payloadFormat = "collapsed"
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	shared := profilebuilder.Options{
-		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
+		Limits: options.Limits, PayloadFormat: payloadFormat,
+		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
 	}
 	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}

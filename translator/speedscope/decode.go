@@ -22,6 +22,9 @@ var (
 // Options configure [Decode]. The zero value is the default.
 type Options struct {
 	Limits pprof.Limits
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
+	// By default, _ replaces them.
+	KeepGeneratedNames bool
 	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into each profile.
 	IncludeOriginalPayload bool
 }
@@ -40,7 +43,8 @@ const payloadFormat = "speedscope"
 // The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
 func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
 	shared := profilebuilder.Options{
-		Limits: options.Limits, PayloadFormat: payloadFormat, IncludeOriginalPayload: options.IncludeOriginalPayload,
+		Limits: options.Limits, PayloadFormat: payloadFormat,
+		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
 	}
 	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
 		r := &reader{Builder: b, Scanner: jsonscan.Scanner{Text: plain, Malformed: ErrMalformed, Continue: b.Continue}, types: src.SampleTypes}

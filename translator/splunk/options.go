@@ -110,6 +110,9 @@ type Options struct {
 	OmitFrameType bool
 	// JVMThreadState writes the states of Java threads as the attribute jvm.thread.state instead of thread.state.
 	JVMThreadState bool
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies, in
+	// texts. By default, _ replaces them.
+	KeepGeneratedNames bool
 	// DropEmptyStacks drops samples without frames.
 	DropEmptyStacks bool
 	// IncludeOriginalPayload copies the pprof of a record, after decoding base64, into its profiles.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
@@ -49,7 +50,8 @@ type decoding struct {
 	// stacks has an entry for each sample of the pprof.
 	stacks []sampleStack
 
-	text text
+	text      text
+	functions javaframe.Normalizer
 
 	lines      []dictionary.Line
 	stack      []int32

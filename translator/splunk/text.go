@@ -178,7 +178,11 @@ func (t *decoding) textStack() int32 {
 	t.stack = t.stack[:0]
 	for i := range t.text.frames {
 		f := &t.text.frames[i]
-		function := dictionary.Function{Name: t.dict.StringBytes(f.function)}
+		name := f.function
+		if !t.opts.KeepGeneratedNames {
+			name = t.functions.Name(name)
+		}
+		function := dictionary.Function{Name: t.dict.StringBytes(name)}
 		if !isNoFile(f.file) {
 			function.Filename = t.dict.StringBytes(f.file)
 		}

@@ -222,3 +222,14 @@ func TestOddFiles(t *testing.T) {
 		"f(:3:0)", "g(:0:0)", "h(:0:0)", "i(:1:0)", "(anonymous)(:0:0)", "j(Real.java:1:0)",
 	}, framesOf(pd, onlySample(t, pd)))
 }
+
+// TestGeneratedNames: frames of a lambda are equal, whatever the addresses of their classes are, unless the option keeps the addresses.
+func TestGeneratedNames(t *testing.T) {
+	const first, second = "Gen$$Lambda$10/0x00007fc5fc002440.get", "Gen$$Lambda$11/0x00007fc5fc002880.get"
+	r := newRequest("java")
+	r.addText("\n\nat " + first + "(Unknown Source)\nat " + second + "(Unknown Source)\n")
+	pd, _ := mustDecode(t, r.logs, Options{})
+	assert.Equal(t, []string{"Gen$$Lambda_.get(:0:0)", "Gen$$Lambda_.get(:0:0)"}, framesOf(pd, onlySample(t, pd)))
+	pd, _ = mustDecode(t, r.logs, Options{KeepGeneratedNames: true})
+	assert.Equal(t, []string{first + "(:0:0)", second + "(:0:0)"}, framesOf(pd, onlySample(t, pd)))
+}

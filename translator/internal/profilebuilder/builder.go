@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	Limits pprof.Limits
 	// PayloadFormat is the original_payload_format.
 	PayloadFormat string
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates.
+	KeepGeneratedNames bool
 	// IncludeOriginalPayload copies the payload into each profile.
 	IncludeOriginalPayload bool
 }
@@ -45,7 +48,10 @@ type Builder struct {
 	lines  int
 	// repaired is the last text whose invalid bytes were replaced. Its memory is reused.
 	repaired []byte
-	err      error
+	names    javaframe.Normalizer
+	// longestName is the length of the longest name that was normalized. The normalizer has a copy.
+	longestName int
+	err         error
 }
 
 // Decode calls read with a new Builder and the decompressed payload, and returns the message that read has built. If the payload is
@@ -152,7 +158,7 @@ func (b *Builder) String(s []byte) int32 {
 
 // Function returns the index of the function with this name in this file.
 func (b *Builder) Function(name, file []byte) int32 {
-	f := dictionary.Function{Name: b.String(name), Filename: b.String(file)}
+	f := dictionary.Function{Name: b.String(b.normalized(name)), Filename: b.String(file)}
 	b.Reserve(entryBytes)
 	if b.err != nil {
 		return 0
@@ -162,6 +168,21 @@ func (b *Builder) Function(name, file []byte) int32 {
 		b.Fail(TooLarge("functions", int(i), limit))
 	}
 	return i
+}
+
+// normalized returns the name of a function without what a JVM generates. The result is valid until the next call.
+func (b *Builder) normalized(name []byte) []byte {
+	if b.options.KeepGeneratedNames || len(name) > b.limits.StringBytes {
+		return name
+	}
+	if more := len(name) - b.longestName; more > 0 {
+		b.Keep(2 * int64(more))
+		b.longestName = len(name)
+	}
+	if b.err != nil {
+		return nil
+	}
+	return b.names.Name(name)
 }
 
 // Location returns the index of the location with these lines and attributes. The attributes must be sorted.
