@@ -53,12 +53,12 @@ func TestHeldMemory(t *testing.T) {
 }
 
 // TestSenderLeaves: a request stays in the queue when its sender does not wait for the result any longer. Its memory stays reserved
-// until the queue has exported it.
+// until the queue has dropped it.
 func TestSenderLeaves(t *testing.T) {
 	const bytes = 1 << 20
 	pd := message(bytes)
 	queue := options.NewDefaultQueue()
-	queue.Get().WaitForResult = true
+	queue.Get().WaitForResult, queue.Get().NumConsumers = true, 1
 	begun, end := make(chan struct{}), make(chan struct{})
 	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
 		Queue: queue, DrainTime: time.Second,
@@ -74,16 +74,17 @@ func TestSenderLeaves(t *testing.T) {
 	used := func() int64 { used, _ := memory.Used(); return used }
 	callers, err := memory.Reserve(t.Context(), 2*bytes)
 	require.NoError(t, err)
-	ctx, leave := context.WithCancel(budget.NewContext(t.Context(), callers))
-	go func() {
-		<-begun
-		leave()
-	}()
-	require.ErrorIs(t, e.ConsumeProfiles(ctx, pd), context.Canceled)
+	first := make(chan error)
+	go func() { first <- e.ConsumeProfiles(t.Context(), message(1)) }()
+	<-begun
+	ctx, leave := context.WithTimeout(budget.NewContext(t.Context(), callers), time.Millisecond)
+	defer leave()
+	require.ErrorIs(t, e.ConsumeProfiles(ctx, pd), context.DeadlineExceeded)
 	callers.Release()
 	runtime.GC()
 	assert.GreaterOrEqual(t, used(), int64(bytes), "the request is still in memory")
 	close(end)
+	require.NoError(t, <-first)
 	require.NoError(t, e.Shutdown(t.Context()))
 	require.Eventually(t, func() bool {
 		runtime.GC()
