@@ -17,6 +17,8 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/otel/metric/noop"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
@@ -80,6 +82,7 @@ func TestDeliverBadProfiles(t *testing.T) {
 	services, refusals, err := deliverTo(t.Context(), pd, failing())
 	require.Error(t, err)
 	assert.True(t, consumererror.IsPermanent(err))
+	assert.Equal(t, codes.InvalidArgument, status.Code(err), "the sender is the cause")
 	assert.Equal(t, []string{"b", "d"}, services)
 	require.Len(t, refusals, bad)
 	for i, r := range refusals {
@@ -163,6 +166,7 @@ func TestDeliverRefusalOfTheDestination(t *testing.T) {
 	})
 	assert.True(t, consumererror.IsPermanent(err))
 	require.ErrorIs(t, err, errDisk)
+	assert.Equal(t, codes.Unknown, status.Code(err), "the sender is not the cause")
 	assert.Equal(t, []string{"a", "b"}, services)
 	require.Len(t, refusals, 1)
 	assert.Equal(t, 2, refusals[0].Profiles)

@@ -6,7 +6,6 @@ package delivery
 import (
 	"context"
 
-	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumererror/xconsumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -69,7 +68,7 @@ func (p *Progress) End(ctx context.Context, t *Telemetry, failure error) error {
 		}
 		failure = xconsumererror.NewProfiles(failure, rest)
 	} else if len(p.refusals) > 0 {
-		failure = consumererror.NewPermanent(joinRefusals(p.refusals))
+		failure = permanent(p.refusals)
 	}
 	t.Refused(ctx, p.refusals...)
 	return failure

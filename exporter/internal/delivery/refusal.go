@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -54,6 +56,17 @@ func refusalOf(err error) *Refusal {
 // serviceOf returns the service name of a resource of a request.
 func serviceOf(pd pprofile.Profiles, resource int) string {
 	return attributevalue.Service(pd.ResourceProfiles().At(resource).Resource().Attributes())
+}
+
+// permanent returns one permanent error for all refusals. If the request is the cause of each of them, a receiver answers it with 400
+// or InvalidArgument.
+func permanent(refusals []*Refusal) error {
+	for _, r := range refusals {
+		if r.Reason != ReasonInvalid && r.Reason != ReasonTooLarge {
+			return consumererror.NewPermanent(joinRefusals(refusals))
+		}
+	}
+	return badrequest.Errorf("%w", joinRefusals(refusals))
 }
 
 // joinRefusals returns one error for all refusals.
