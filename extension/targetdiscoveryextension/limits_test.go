@@ -4,6 +4,7 @@
 package targetdiscoveryextension
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -145,6 +146,20 @@ func TestKey(t *testing.T) {
 	copied := *target
 	copied.Attributes = map[string]string{"c": "d", "a": "b"}
 	assert.Equal(t, key(target), key(&copied))
+}
+
+// TestStopped: when the extension stops, it looks at no further target.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	d, err := newTargetDiscovery(configOf(t, someFiles), nopSettings())
+	require.NoError(t, err)
+	group := &targetgroup.Group{Source: "x", Targets: addresses("a-%d:1", 10)}
+	ctx, cancel := context.WithCancel(t.Context())
+	assert.Len(t, d.apply(ctx, group, 10, nil).targets, 10)
+	cancel()
+	assert.Empty(t, d.apply(ctx, group, 10, nil).targets)
+	d.sources[0].set(ctx, []*targetgroup.Group{group})
+	assert.Empty(t, d.sources[0].groups)
 }
 
 // TestRoom: a source holds no more than twice max_targets and what was passed on before, and counts the others.
