@@ -24,7 +24,7 @@ const (
 	// A record may need one part in recordPart of the budget. So there is always room for it: batches hold at most the other half.
 	recordPart = 2
 	// A record waits for memory for firstWait, and then for laterWait again and again.
-	firstWait = 50 * time.Millisecond
+	firstWait = 10 * time.Millisecond
 	laterWait = time.Second
 )
 
