@@ -15,20 +15,20 @@ import (
 // Attribute is an entry of the attribute table. Key and Unit are string indices.
 type Attribute struct {
 	Key, Unit int32
-	// Kind tells where the value is: in Text for a string, in Number for an int, bool (0 or 1) or double (its bits), in
-	// Value for all else, and nowhere for an empty one.
+	// Kind is the type of the value. A string is in Text. An int, a bool (0 or 1) and a double (its bits) are in Number.
+	// Other values are in Value.
 	Kind   pcommon.ValueType
 	Number uint64
 	Text   string
 	Value  pcommon.Value
 }
 
-// StringAttribute returns the index of the attribute with a string value. value is kept.
+// StringAttribute returns the index of the attribute with a string value. The Builder keeps value.
 func (b *Builder) StringAttribute(key, unit int32, value string) int32 {
 	return b.attribute(Attribute{Key: key, Unit: unit, Kind: pcommon.ValueTypeStr, Text: value})
 }
 
-// StringBytesAttribute is StringAttribute for bytes, which are copied when the attribute is new.
+// StringBytesAttribute is like StringAttribute, but value is bytes. It copies them if the attribute is new.
 func (b *Builder) StringBytesAttribute(key, unit int32, value []byte) int32 {
 	h := mix(hashAttribute(key, unit, pcommon.ValueTypeStr), hashBytes(value))
 	entry, slot := b.attributeIndex.first(h)
@@ -55,8 +55,8 @@ func (b *Builder) BoolAttribute(key, unit int32, value bool) int32 {
 	return b.attribute(a)
 }
 
-// Attribute returns the index of the attribute with this value. A bytes, slice or map value is borrowed: it must stay
-// as it is until WriteTo or Reset. It must not be too deep, see [attributevalue.TooDeep].
+// Attribute returns the index of the attribute with this value. A value of type bytes, slice or map must not change until
+// WriteTo or Reset, since the Builder refers to it. It must not be too deep, see [attributevalue.TooDeep].
 func (b *Builder) Attribute(key, unit int32, value pcommon.Value) int32 {
 	return b.attribute(newAttribute(key, unit, value))
 }

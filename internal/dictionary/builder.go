@@ -10,12 +10,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// Builder collects the entries of one dictionary. Make it with [New]. Not safe for concurrent use.
+// Builder collects the entries of one dictionary. Create it with [New]. It is not safe for concurrent use.
 type Builder struct {
 	strings     []string
 	stringIndex hashIndex
 	chunk       *strings.Builder
-	// keptBytes is the length of all strings that were copied.
+	// keptBytes is the length of all copied strings.
 	keptBytes int64
 
 	functions     []Function
@@ -40,14 +40,14 @@ type Builder struct {
 	linkIndex hashIndex
 }
 
-// New returns a Builder whose tables hold their zero entry.
+// New returns a Builder whose tables contain only the zero entry.
 func New() *Builder {
 	b := &Builder{}
 	b.Reset(Sizes{})
 	return b
 }
 
-// Reset drops all entries but entry 0 and keeps the memory for the next dictionary.
+// Reset removes all entries except entry 0, and keeps the memory for the next dictionary.
 func (b *Builder) Reset(expect Sizes) {
 	clear(b.strings)
 	clear(b.attributes)
@@ -70,7 +70,7 @@ func (b *Builder) Reset(expect Sizes) {
 	b.stacks.Reset(expect.Stacks)
 	b.attributeIndex.reset(expect.Attributes)
 	b.linkIndex.reset(expect.Links)
-	// Entry 0 of each table comes with them.
+	// These are entry 0 of each table.
 	b.strings = slices.Grow(b.strings, expect.Strings+1)
 	b.functions = slices.Grow(b.functions, expect.Functions+1)
 	b.locations = slices.Grow(b.locations, expect.Locations+1)
@@ -86,13 +86,14 @@ func (b *Builder) Reset(expect Sizes) {
 	b.Link(Link{})
 }
 
-// ExpectParts makes space for locations of so many lines together, and stacks of so many frames. It only saves growing.
+// ExpectParts reserves capacity for this number of lines in all locations, and of frames in all stacks. It only avoids
+// reallocations.
 func (b *Builder) ExpectParts(lines, frames int) {
 	b.lines = slices.Grow(b.lines, lines)
 	b.stacks.grow(frames)
 }
 
-// Len returns the lengths of the tables, entry 0 included.
+// Len returns the lengths of the tables, including entry 0.
 func (b *Builder) Len() Sizes {
 	return Sizes{
 		Strings:    len(b.strings),
@@ -105,13 +106,13 @@ func (b *Builder) Len() Sizes {
 	}
 }
 
-// NumAttributes returns the number of attributes, entry 0 included.
+// NumAttributes returns the number of attributes, including entry 0.
 func (b *Builder) NumAttributes() int { return len(b.attributes) }
 
-// NumLinks returns the number of links, entry 0 included.
+// NumLinks returns the number of links, including entry 0.
 func (b *Builder) NumLinks() int { return len(b.links) }
 
-// StringAt returns string i. It stays valid.
+// StringAt returns string i.
 func (b *Builder) StringAt(i int32) string { return b.strings[i] }
 
 // FunctionAt returns function i.
@@ -127,7 +128,7 @@ func (b *Builder) LocationAt(i int32) (Location, []int32) {
 	return b.locations[i], b.locationAttributes.at(int(i))
 }
 
-// LinesAt returns the lines of location i, valid until the next call that adds a location.
+// LinesAt returns the lines of location i. They are valid until the next call that adds a location.
 func (b *Builder) LinesAt(i int32) []Line {
 	start := 0
 	if i > 0 {
@@ -136,7 +137,7 @@ func (b *Builder) LinesAt(i int32) []Line {
 	return b.lines[start:b.linesEnds[i]]
 }
 
-// StackAt returns the locations of stack i, valid until the next call that adds a stack.
+// StackAt returns the locations of stack i. They are valid until the next call that adds a stack.
 func (b *Builder) StackAt(i int32) []int32 { return b.stacks.At(i) }
 
 // AttributeAt returns attribute i.

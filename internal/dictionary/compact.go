@@ -14,62 +14,62 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Compactor makes a dictionary hold each value once, nothing that is not used, and its zero entries, in place. Call the methods in
-// this order:
+// Compactor removes repeated and unused entries from a dictionary in place, and ensures that its zero entries exist. Call
+// the methods in this order:
 //
-//	Reset     finds equal entries in all tables but stacks
-//	Use...    marks what profiles and samples refer to, and checks it
-//	Number    finds equal stacks, marks what the used entries refer to, and gives each entry that stays its new index
-//	Rewrite... gives profiles and samples the new indices
+//	Reset     finds equal entries in all tables except stacks
+//	Use...    marks and checks the entries to which profiles and samples refer
+//	Number    finds equal stacks, marks the entries to which used entries refer, and assigns the new indices
+//	Rewrite... replaces the indices of profiles and samples
 //	Apply     rewrites the tables
 //
-// Nothing is written before Apply. The entries that stay keep their order, so a dictionary that is already in order keeps all its
-// indices, see Changed. Index 0 is treated as the zero value, whatever the message has there.
+// Nothing is written before Apply. The remaining entries keep their order, so a compact dictionary keeps all its indices,
+// see Changed. Index 0 means the zero value, whatever the message has there.
 type Compactor struct {
 	source pprofile.ProfilesDictionary
 	of     [NumTables]compaction
 
-	// dropped tells of each attribute whether it has one of the keys to drop.
+	// dropped reports for each attribute whether it has one of the keys to drop.
 	dropKeys map[string]bool
 	dropped  []bool
 
 	index   hashIndex
 	waiting []entryHash
-	touched uint64 // keeps the compiler from leaving reads out
+	touched uint64 // prevents the compiler from removing reads
 	set     []int32
 	other   []int32
-	// changed tells whether Apply has anything to do, renumbered whether that is more than to remove entries at the ends of tables.
+	// changed is true if Apply changes anything, renumbered if it does more than remove entries at the ends of tables.
 	changed, renumbered bool
-	// unordered tells whether an entry has a list of attributes that is not written as its set.
+	// unordered is true if an entry has a list of attributes that is not a sorted set.
 	unordered bool
-	// negativeLines and namelessFunctions tell of entries that strict readers refuse.
+	// negativeLines and namelessFunctions are true if there are such entries, which strict readers refuse.
 	negativeLines, namelessFunctions bool
 
-	// use marks what it goes through as used, rename gives it the new indices.
+	// use marks entries as used, rename replaces their indices.
 	use, rename *Visit
 	using       using
 }
 
-// compaction is what is known of the entries of one table. An entry is known by its representative, the first entry
-// that is equal to it, or below zero if it is broken.
+// compaction has the state of the entries of one table. The representative of an entry is the first entry that is equal
+// to it, or a number below zero if the entry is invalid.
 type compaction struct {
 	name  string
 	first []int32
 	used  []bool
-	// referred tells of each entry whether another entry refers to it, be that one used or not.
+	// referred is true for each entry to which another entry refers, whether that is used or not.
 	referred []bool
 	to       []int32
 	kept     int
-	// twice tells whether any entry is equal to an earlier one.
+	// twice is true if an entry is equal to an earlier one.
 	twice bool
-	// faults tells why entries are broken; only where there are any. Beyond some, an entry whose fault is like that of
-	// entry j has -1-j as its representative: an error for each of a million takes more memory than the message.
+	// faults has the errors of invalid entries. If there are many, an entry with the same kind of error as entry j has
+	// -1-j as its representative instead: an error for each of a million entries would need more memory than the message.
 	faults map[int32]error
-	// kinds has an entry of faults for each kind of error.
+	// kinds has one entry of faults for each kind of error.
 	kinds map[reflect.Type]int32
 }
 
-// maxFaults is how many errors are kept for each table, about.
+// maxFaults is the approximate maximum of errors for each table.
 const maxFaults = 100
 
 func (c *compaction) reset(name string, n int) {
@@ -83,7 +83,7 @@ func (c *compaction) reset(name string, n int) {
 	clear(c.kinds)
 }
 
-// find returns the representative of entry i, below zero if the entry is broken or does not exist.
+// find returns the representative of entry i. It is below zero if the entry is invalid or does not exist.
 func (c *compaction) find(i int32) int32 {
 	if uint(i) >= uint(len(c.first)) || i < 0 {
 		return -1
@@ -91,7 +91,7 @@ func (c *compaction) find(i int32) int32 {
 	return c.first[i]
 }
 
-// fault tells why find returned less than zero.
+// fault returns the error of an entry for which find returned a number below zero.
 func (c *compaction) fault(i int32) error {
 	if i < 0 || int(i) >= len(c.first) {
 		return &IndexError{Table: c.name, Index: i, Len: len(c.first)}
@@ -119,7 +119,7 @@ func (c *compaction) setBroken(i int, err error) {
 	c.first[i] = -1
 }
 
-// kindOf returns the type of the error that err began with.
+// kindOf returns the type of the innermost error that err wraps.
 func kindOf(err error) reflect.Type {
 	for {
 		cause := errors.Unwrap(err)
@@ -140,7 +140,8 @@ func (c *compaction) use(i int32) error {
 	return nil
 }
 
-// number gives the entries that stay their new indices. It reports whether any entry goes, and whether any index changes.
+// number assigns the new indices of the remaining entries. It reports whether any entry is removed, and whether any index
+// changes.
 func (c *compaction) number() (changed, renumbered bool) {
 	c.used[0] = true
 	c.kept = 0
@@ -160,11 +161,11 @@ func (c *compaction) number() (changed, renumbered bool) {
 	return changed, renumbered
 }
 
-// keeps tells whether entry i stays.
+// keeps reports whether entry i remains.
 func (c *compaction) keeps(i int) bool { return c.first[i] == int32(i) && c.used[i] }
 
-// Reset begins with a dictionary: it finds equal and broken entries of all tables but stacks. dropKeys are the keys of
-// sample attributes to drop.
+// Reset starts with a dictionary: it finds equal and invalid entries of all tables except stacks. dropKeys are the keys
+// of sample attributes to drop.
 func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[string]bool) {
 	c.source, c.dropKeys, c.changed, c.renumbered = source, dropKeys, false, false
 	c.negativeLines, c.namelessFunctions, c.unordered = false, false, false
@@ -178,7 +179,7 @@ func (c *Compactor) Reset(source pprofile.ProfilesDictionary, dropKeys map[strin
 	c.joinAll()
 }
 
-// Release lets go of the dictionary.
+// Release drops all references to the dictionary.
 func (c *Compactor) Release() {
 	c.source = pprofile.ProfilesDictionary{}
 	for t := range c.of {
@@ -186,7 +187,7 @@ func (c *Compactor) Release() {
 	}
 }
 
-// Kept is the memory that the Compactor takes up, whether it is in use or not.
+// Kept returns the memory of the Compactor in bytes, including unused capacity.
 func (c *Compactor) Kept() int64 {
 	bytes := kept(c.dropped) + kept(c.index.slots) + kept(c.waiting) + kept(c.set) + kept(c.other)
 	for t := range c.of {
@@ -196,7 +197,7 @@ func (c *Compactor) Kept() int64 {
 	return bytes
 }
 
-// using marks lists as used, and tells of indices that do not exist. The first error stays.
+// using marks lists as used, and checks that the indices exist. It keeps the first error.
 type using struct {
 	*Compactor
 	err error
@@ -215,15 +216,15 @@ func (u *using) List(_ Table, list pcommon.Int32Slice) {
 	}
 }
 
-// UseHeader marks what a profile refers to but for its samples.
+// UseHeader marks the entries to which a profile refers, without those of its samples.
 func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 	c.using = using{c, nil}
 	c.use.Header(profile)
 	return c.using.err
 }
 
-// useAttributes marks a list of attributes as used, without those that are to be dropped if drop is set. A list that is not
-// written as its set is a change. A key that appears twice with different values is an error.
+// useAttributes marks a list of attributes as used. If drop is set, it leaves out those to drop. A list that is not a
+// sorted set will change. A key that occurs twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
 	var own bool
 	if c.set, own = c.appendOwn(c.set[:0], list, drop); own {
@@ -243,8 +244,8 @@ func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error
 	return nil
 }
 
-// AppendSet appends the set that a list of attributes stands for, representatives in their order, and tells whether the
-// list says it like that already. The list is one that was used.
+// AppendSet appends a list of attributes as a set: its sorted representatives. It reports whether the list already is
+// this set. The list must have been used.
 func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, same bool) {
 	if list.Len() == 0 {
 		return dst, true
@@ -257,8 +258,8 @@ func (c *Compactor) AppendSet(dst []int32, list pcommon.Int32Slice, drop bool) (
 	return dst, equalsList(dst[start:], list)
 }
 
-// Number finds equal stacks among those that are used, marks what they use, and gives all that stays its new index. ok is
-// false when a stack that is used is broken, see CheckStack; then nothing is numbered.
+// Number finds equal stacks among the used ones, marks what they refer to, and assigns the new indices. ok is false if a
+// used stack is invalid, see CheckStack; then Number assigns no indices.
 func (c *Compactor) Number() (ok bool) {
 	if !c.joinStacks() {
 		return false
@@ -274,23 +275,24 @@ func (c *Compactor) Number() (ok bool) {
 	return true
 }
 
-// NegativeLines tells after Reset whether a line, a column or the start line of a function is below 0.
+// NegativeLines reports, after Reset, whether a line, a column or the start line of a function is below 0.
 func (c *Compactor) NegativeLines() bool { return c.negativeLines }
 
-// NamelessFunctions tells after Reset whether a function has neither a name, a system name nor a file name, but a start line.
+// NamelessFunctions reports, after Reset, whether a function has a start line, but no name, system name or file name.
 func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 
-// Changed tells whether Apply has anything to do.
+// Changed reports whether Apply changes anything.
 func (c *Compactor) Changed() bool { return c.changed }
 
-// Renumbered tells whether Rewrite has anything to do: an index changes, or a list of attributes is not written as its set. Otherwise
-// Apply only removes entries that nothing refers to from the ends of tables. Collectors add such strings to what they send.
+// Renumbered reports whether Rewrite changes anything: an index changes, or a list of attributes is not a sorted set.
+// Otherwise Apply only removes unreferenced entries from the ends of tables. Collectors add such strings to what they
+// send.
 func (c *Compactor) Renumbered() bool { return c.renumbered }
 
-// SizesBefore returns the lengths of the tables as they were given.
+// SizesBefore returns the lengths of the tables at Reset.
 func (c *Compactor) SizesBefore() Sizes { return LengthsOf(c.source).Sizes() }
 
-// SizesAfter returns the lengths of the tables that Apply leaves.
+// SizesAfter returns the lengths of the tables after Apply.
 func (c *Compactor) SizesAfter() Sizes {
 	var kept Lengths
 	for t := range c.of {
@@ -299,5 +301,5 @@ func (c *Compactor) SizesAfter() Sizes {
 	return kept.Sizes()
 }
 
-// Rebase goes on with a copy of the dictionary, or sets the one that SizesBefore tells of.
+// Rebase continues with a copy of the dictionary, or sets the dictionary of SizesBefore.
 func (c *Compactor) Rebase(copied pprofile.ProfilesDictionary) { c.source = copied }

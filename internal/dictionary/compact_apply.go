@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// renaming gives lists the new indices.
+// renaming replaces the indices in lists.
 type renaming struct{ *Compactor }
 
 func (r renaming) Index(t Table, i int32) int32 { return r.of[t].to[i] }
@@ -24,7 +24,7 @@ func (r renaming) List(t Table, list pcommon.Int32Slice) {
 	}
 }
 
-// rewriteAttributes writes a list as the set that it stands for, with the new indices.
+// rewriteAttributes writes a list as a sorted set with the new indices.
 func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
 	c.set, _ = c.AppendSet(c.set[:0], list, drop)
 	for j, a := range c.set {
@@ -33,14 +33,14 @@ func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
 	list.FromRaw(c.set)
 }
 
-// RewriteHeader gives a profile the new indices, but for its samples, before Apply. Lists of attributes are written as
-// their sets.
+// RewriteHeader replaces the indices of a profile, except in its samples. It writes lists of attributes as sorted sets.
+// Call it before Apply.
 func (c *Compactor) RewriteHeader(profile pprofile.Profile) {
 	c.rename.Header(profile)
 }
 
-// Apply rewrites the tables in place. What refers to them must be rewritten before. Lists of attributes come before
-// the attributes, whose keys they are checked by.
+// Apply rewrites the tables in place. Rewrite everything that refers to them before. Apply rewrites lists of attributes
+// before the attribute table, since checking a list needs the keys.
 func (c *Compactor) Apply() {
 	for _, t := range topDown {
 		rows, state := tableOf(c.source, t), &c.of[t]
@@ -54,7 +54,7 @@ func (c *Compactor) Apply() {
 	}
 }
 
-// zeroEntriesStand tells whether each table begins with its zero value.
+// zeroEntriesStand reports whether each table begins with its zero value.
 func (c *Compactor) zeroEntriesStand() bool {
 	for t, n := range LengthsOf(c.source) {
 		if n == 0 || EntryBytes(c.source, Table(t), 0) != zeroBytes[t] {
@@ -64,7 +64,7 @@ func (c *Compactor) zeroEntriesStand() bool {
 	return true
 }
 
-// zeroBytes are the sizes of zero values. All else is larger.
+// zeroBytes has the sizes of zero values. All other values are larger.
 var zeroBytes = func() (bytes Lengths) {
 	d := pprofile.NewProfilesDictionary()
 	for t := range NumTables {

@@ -55,7 +55,7 @@ func (c *Compactor) joinAttributes() {
 	}
 }
 
-// attributeSet appends the set that a list stands for: representatives, sorted, without entry 0, which says nothing.
+// attributeSet appends a list as a set: its sorted representatives without entry 0, the zero value.
 func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool) ([]int32, error) {
 	start := len(dst)
 	for j := range list.Len() {
@@ -72,7 +72,8 @@ func (c *Compactor) attributeSet(dst []int32, list pcommon.Int32Slice, drop bool
 	return dst, c.checkKeys(dst[start:])
 }
 
-// referToSet notes that an entry refers to the attributes of c.set, and how it lists them.
+// referToSet marks the attributes of c.set as referred to by an entry, and records whether the entry lists them as a
+// sorted set.
 func (c *Compactor) referToSet(list pcommon.Int32Slice) {
 	for _, a := range c.set {
 		c.of[Attributes].referred[a] = true
@@ -80,8 +81,8 @@ func (c *Compactor) referToSet(list pcommon.Int32Slice) {
 	c.unordered = c.unordered || !equalsList(c.set, list)
 }
 
-// appendOwn appends a list that is written as its set already: of representatives, sorted, none of them to be dropped. It fails
-// on any other list.
+// appendOwn appends a list that already is a set of sorted representatives, none of which is dropped. It reports false
+// for any other list.
 func (c *Compactor) appendOwn(dst []int32, list pcommon.Int32Slice, drop bool) (set []int32, ok bool) {
 	first, last := c.of[Attributes].first, int32(0)
 	for j := range list.Len() {
@@ -95,10 +96,10 @@ func (c *Compactor) appendOwn(dst []int32, list pcommon.Int32Slice, drop bool) (
 	return dst, true
 }
 
-// manyAttributes is the length of a list above which its keys are sorted to find one that appears twice.
+// manyAttributes is the length of a list above which its keys are sorted to find repeated ones.
 const manyAttributes = 16
 
-// checkKeys looks for a key that appears twice in a set.
+// checkKeys returns an error if a key occurs twice in a set.
 func (c *Compactor) checkKeys(set []int32) error {
 	if len(set) < 2 {
 		return nil
@@ -125,7 +126,7 @@ func (c *Compactor) checkKeys(set []int32) error {
 	return nil
 }
 
-// DuplicateKeyError tells of a key that stands twice, with different values, among the attributes of one owner.
+// DuplicateKeyError is the error for a key that occurs twice, with different values, in one list of attributes.
 type DuplicateKeyError struct{ Key string }
 
 func (e *DuplicateKeyError) Error() string {
@@ -134,7 +135,7 @@ func (e *DuplicateKeyError) Error() string {
 
 func (c *Compactor) keyTwice(key int32) error { return &DuplicateKeyError{Key: c.text(key)} }
 
-// text returns a string that exists, of which 0 need not stand in the table.
+// text returns a string whose index is valid. String 0 need not be in the table.
 func (c *Compactor) text(i int32) string {
 	if i == 0 {
 		return ""

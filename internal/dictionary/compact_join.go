@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// joinAll finds equal entries, in each table after those that its entries refer to. Stacks are for Number.
+// joinAll finds equal entries. It handles a table after those to which its entries refer. Number handles stacks.
 func (c *Compactor) joinAll() {
 	c.joinStrings()
 	c.joinAttributes()
@@ -19,7 +19,7 @@ func (c *Compactor) joinAll() {
 	c.joinLocations()
 }
 
-// join enters entry i into the index and sets its representative: the first entry of this hash that is equal.
+// join adds entry i to the index, and sets its representative: the first equal entry.
 func (c *Compactor) join(table *compaction, i int, h uint64, equal func(a, b int) bool) {
 	entry, slot := c.index.first(h)
 	for ; entry >= 0; entry, slot = c.index.next(h, slot) {
@@ -32,16 +32,16 @@ func (c *Compactor) join(table *compaction, i int, h uint64, equal func(a, b int
 	table.first[i] = int32(i)
 }
 
-// entryHash is an entry that waits to be joined.
+// entryHash is an entry to join, with its hash.
 type entryHash struct {
 	hash  uint64
 	entry int
 }
 
 const (
-	// largeIndex is the number of slots from which on most looks into an index miss the processor's caches.
+	// largeIndex is the number of slots above which most lookups miss the processor's caches.
 	largeIndex = 1 << 18
-	// manyEntries is the size of a batch of entries. The processor handles the cache misses of a batch in parallel.
+	// manyEntries is the number of entries in a batch. The processor handles the cache misses of a batch in parallel.
 	manyEntries = 32
 )
 
@@ -141,7 +141,7 @@ func (c *Compactor) joinFunctions() {
 	c.flushJoins(&c.of[Functions], equal)
 }
 
-// joinMappings and joinLocations hash attributes as the sets that they stand for.
+// joinMappings and joinLocations hash lists of attributes as sets.
 func (c *Compactor) joinMappings() {
 	c.index.reset(len(c.of[Mappings].first))
 	table := c.source.MappingTable()
@@ -179,7 +179,7 @@ func (c *Compactor) mappingAt(i int) (m Mapping, err error) {
 	return m, nil
 }
 
-// equalSets tells whether a list stands for a set. One that holds nothing but entry 0 stands for the empty one.
+// equalSets reports whether a list, as a set, equals a set. Entry 0 does not count.
 func (c *Compactor) equalSets(list pcommon.Int32Slice, set []int32) bool {
 	if list.Len() == 0 {
 		return len(set) == 0

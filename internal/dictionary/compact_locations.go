@@ -21,7 +21,7 @@ func (c *Compactor) joinLocations() {
 	c.flushJoins(&c.of[Locations], equal)
 }
 
-// hashLocation checks what a location refers to and hashes it by value.
+// hashLocation checks the entries to which a location refers, and hashes the location by value.
 func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 	l := Location{Address: from.Address(), Mapping: c.of[Mappings].find(from.MappingIndex())}
 	if l.Mapping < 0 {
@@ -30,7 +30,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 	c.of[Mappings].referred[l.Mapping] = true
 	lines := from.Lines()
 	h = l.hashStart(lines.Len())
-	negative := int64(0) // below 0 if any is
+	negative := int64(0) // below 0 if any number is
 	for j := range lines.Len() {
 		line := lines.At(j)
 		function := c.of[Functions].find(line.FunctionIndex())
@@ -53,7 +53,7 @@ func (c *Compactor) hashLocation(from pprofile.Location) (h uint64, err error) {
 	return hashIndices(h, c.set), nil
 }
 
-// equalLocations compares two sound locations by value, b not being entry 0.
+// equalLocations compares two valid locations by value. b must not be entry 0.
 func (c *Compactor) equalLocations(a, b int) bool {
 	y := c.source.LocationTable().At(b)
 	set, _ := c.attributeSet(nil, y.AttributeIndices(), false)

@@ -8,11 +8,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// The references of a sample are its identity. They have their own code, not that of fields.go, because samples take most of the
-// time.
+// The references of a sample are its identity. The code for them is separate from that of fields.go, because samples take
+// most of the time.
 
-// UseSample marks what a sample refers to, without the attributes that are to be dropped. Number
-// checks the content of its stack.
+// UseSample marks the entries to which a sample refers, without the attributes to drop. Number checks the content of its
+// stack.
 func (c *Compactor) UseSample(sample pprofile.Sample) error {
 	stack, stacks := sample.StackIndex(), &c.of[Stacks]
 	if stack < 0 || int(stack) >= len(stacks.used) {
@@ -30,7 +30,7 @@ func (c *Compactor) UseSample(sample pprofile.Sample) error {
 	return nil
 }
 
-// RewriteSample gives a sample the new indices, before Apply, without the attributes that are to be dropped.
+// RewriteSample replaces the indices of a sample, and removes the attributes to drop. Call it before Apply.
 func (c *Compactor) RewriteSample(sample pprofile.Sample) {
 	sample.SetStackIndex(c.of[Stacks].to[sample.StackIndex()])
 	sample.SetLinkIndex(c.of[Links].to[sample.LinkIndex()])
@@ -39,7 +39,7 @@ func (c *Compactor) RewriteSample(sample pprofile.Sample) {
 	}
 }
 
-// CountDropped returns how many attributes of a list have one of the keys to drop.
+// CountDropped returns the number of attributes to drop in a list.
 func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
 	if len(c.dropKeys) == 0 {
 		return 0
@@ -52,13 +52,13 @@ func (c *Compactor) CountDropped(list pcommon.Int32Slice) (n int) {
 	return n
 }
 
-// FindStack returns the representative of a stack, FindLink that of a link: equal ones have equal representatives.
+// FindStack returns the representative of a stack. Equal stacks have the same representative.
 func (c *Compactor) FindStack(i int32) int32 { return c.of[Stacks].first[i] }
 
 // FindLink returns the representative of a link.
 func (c *Compactor) FindLink(i int32) int32 { return c.of[Links].first[i] }
 
-// CheckStack tells why a stack that exists is broken, after Number.
+// CheckStack returns the error of a stack whose index is valid, after Number.
 func (c *Compactor) CheckStack(i int32) error {
 	if c.of[Stacks].first[i] < 0 {
 		return c.of[Stacks].fault(i)

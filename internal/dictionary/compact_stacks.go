@@ -5,7 +5,7 @@ package dictionary
 
 import "go.opentelemetry.io/collector/pdata/pcommon"
 
-// joinStacks finds equal stacks among those that are used and marks their locations. It reports false if one is broken.
+// joinStacks finds equal stacks among the used ones, and marks their locations. It reports false if one is invalid.
 func (c *Compactor) joinStacks() (sound bool) {
 	sound = true
 	table := c.source.StackTable()
@@ -29,7 +29,7 @@ func (c *Compactor) joinStacks() (sound bool) {
 	return sound
 }
 
-// hashStack hashes the representatives of the locations as hashIndices would, and marks them as used.
+// hashStack hashes the representatives of the locations like hashIndices, and marks them as used.
 func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 	first, used := c.of[Locations].first, c.of[Locations].used
 	n := list.Len()
@@ -58,7 +58,7 @@ func (c *Compactor) hashStack(list pcommon.Int32Slice) (uint64, error) {
 	return h, nil
 }
 
-// stackFault tells why the first broken location of a stack is broken.
+// stackFault returns the error of the first invalid location of a stack.
 func (c *Compactor) stackFault(list pcommon.Int32Slice) error {
 	locations := &c.of[Locations]
 	for _, i := range list.All() {
@@ -87,7 +87,7 @@ func (c *Compactor) equalStacks(a, b int) bool {
 	return true
 }
 
-// markReachable marks everything that the used entries refer to, from the stacks down. These references are valid.
+// markReachable marks everything to which used entries refer, from stacks to strings. All these references are valid.
 func (c *Compactor) markReachable() {
 	if c.allUsed() {
 		return
@@ -96,14 +96,14 @@ func (c *Compactor) markReachable() {
 	for _, t := range topDown {
 		table := &c.of[t]
 		table.markFirst()
-		if t != Stacks { // their locations are marked
+		if t != Stacks { // joinStacks has marked their locations
 			c.use.Entries(c.source, t, 1, len(table.used), table.used)
 		}
 	}
 }
 
-// allUsed tells whether all entries are used and sound, no two are equal, and all lists are sets. They are used if samples or
-// profiles use each one, or another entry refers to it: that is one of a table further up, in which all are used.
+// allUsed reports whether all entries are used and valid, no two are equal, and all lists are sorted sets. An entry is
+// used if a sample, a profile or another entry refers to it: all entries of the tables above are used.
 func (c *Compactor) allUsed() bool {
 	if c.unordered {
 		return false
@@ -127,7 +127,7 @@ func (c *Compactor) allUsed() bool {
 	return true
 }
 
-// markFirst marks the representatives of what is used, and nothing else.
+// markFirst marks the representatives of used entries, and no others.
 func (c *compaction) markFirst() {
 	if !c.twice {
 		return

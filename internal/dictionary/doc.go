@@ -4,12 +4,12 @@
 // Package dictionary builds the dictionary of a profiles message: each string, function, mapping, location, stack,
 // attribute and link once.
 //
-// A [Builder] takes values and returns their index. Two values are one entry when they are equal by content; hashes only
-// find the candidates, with seeds that are random per process, since the values come from the network. Indices count
-// in the order of first use, entry 0 of each table is the zero value, and the same calls give the same indices. A look
-// up costs constant time on average, linear in the size of the value.
+// A [Builder] takes values and returns their indices. Values with equal content are one entry. Hashes only find
+// candidates; their seeds are random per process, since the values come from the network. Indices have the order of first
+// use, entry 0 of each table is the zero value, and the same calls give the same indices. The time of a lookup is linear
+// in the size of the value, and does not grow with the table.
 //
-// The tables are flat while they are built; [Builder.WriteTo] turns them into pdata once. An [Importer] carries entries
-// of another dictionary over on first use, recursively, so that merging, deduplicating and dropping entries that
-// nothing reaches are one pass.
+// The tables are flat slices; [Builder.WriteTo] writes them as pdata. An [Importer] copies entries of another dictionary
+// on first use, with all entries to which they refer. So one pass merges dictionaries and drops unreachable entries. A
+// [Compactor] removes repeated and unreachable entries from a dictionary in place.
 package dictionary // import "github.com/otelpprof/otelpprof/internal/dictionary"

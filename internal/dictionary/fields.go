@@ -8,33 +8,33 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// Indices is shown the indices that a part of a message holds, and may change them.
+// Indices gets the indices in a part of a message, and can change them.
 type Indices interface {
-	// Index returns what the index of an entry becomes.
+	// Index returns the new index for the index of an entry.
 	Index(t Table, i int32) int32
-	// List changes a list of indices that is not empty. It may hold 0.
+	// List changes a list of indices. The list is not empty, and can contain 0.
 	List(t Table, list pcommon.Int32Slice)
 }
 
-// Visit goes through the indices that a part of a message holds, those of each table in its own way. Make it with
-// [NewVisit]. What does not change is not written, so that a message may be read-only.
+// Visit visits the indices in a part of a message, with a rule for each table. Create it with [NewVisit]. It writes only
+// what changes, so a message can be read-only.
 type Visit [NumTables]Rule
 
-// Rule is what a Visit does with the indices of one table.
+// Rule says what a Visit does with the indices of one table.
 type Rule struct {
-	// Known has the entries that are left out, if it is set.
+	// Known, if set, has the entries that the Visit leaves out.
 	Known []bool
-	// Mark says that all other entries become known, and are left out.
+	// Mark marks each visited entry in Known. So the Visit leaves all of them out.
 	Mark bool
-	// To has the new indices, if it is set.
+	// To, if set, has the new indices.
 	To []int32
 
-	// others is shown all lists, and the indices that Known and To do not have.
+	// others gets all lists, and the indices that neither Known nor To has.
 	table  Table
 	others Indices
 }
 
-// NewVisit returns a Visit that shows all to others. The index 0 is left out, since it is the zero value in any dictionary.
+// NewVisit returns a Visit that passes all indices to others, except 0, which is the zero value in every dictionary.
 func NewVisit(others Indices) *Visit {
 	v := &Visit{}
 	for t := range NumTables {
@@ -43,7 +43,7 @@ func NewVisit(others Indices) *Visit {
 	return v
 }
 
-// known tells whether an index is left out.
+// known reports whether the Visit leaves out an index.
 func (r *Rule) known(i int32) bool {
 	if uint(i) >= uint(len(r.Known)) {
 		return false
@@ -52,7 +52,7 @@ func (r *Rule) known(i int32) bool {
 	return r.Known[i]
 }
 
-// to returns what an index becomes.
+// to returns the new index for an index.
 func (r *Rule) to(i int32) int32 {
 	if uint(i) < uint(len(r.To)) {
 		return r.To[i]
@@ -60,7 +60,7 @@ func (r *Rule) to(i int32) int32 {
 	return r.ask(i)
 }
 
-// ask is not inlined, so that to is.
+// ask is not inlined, so that to can be.
 //
 //go:noinline
 func (r *Rule) ask(i int32) int32 {
@@ -79,7 +79,7 @@ func (r *Rule) list(list pcommon.Int32Slice) {
 //go:noinline
 func (r *Rule) askList(list pcommon.Int32Slice) { r.others.List(r.table, list) }
 
-// Profile goes through what a profile refers to, its samples included.
+// Profile visits the indices of a profile, including those of its samples.
 func (v *Visit) Profile(profile pprofile.Profile) {
 	v.Header(profile)
 	samples := profile.Samples()
@@ -88,8 +88,8 @@ func (v *Visit) Profile(profile pprofile.Profile) {
 	}
 }
 
-// Header goes through what a profile refers to but for its samples. Each field repeats the same lines, here and below: pdata has
-// other methods for each, and passing these as functions would prevent inlining.
+// Header visits the indices of a profile, without those of its samples. Here and below, the same lines are repeated for
+// each field: pdata has different methods for each, and passing these as functions would prevent inlining.
 func (v *Visit) Header(profile pprofile.Profile) {
 	for _, value := range [...]pprofile.ValueType{profile.SampleType(), profile.PeriodType()} {
 		if i := value.TypeStrindex(); !v[Strings].known(i) {
@@ -106,7 +106,7 @@ func (v *Visit) Header(profile pprofile.Profile) {
 	v[Attributes].list(profile.AttributeIndices())
 }
 
-// Sample goes through what a sample refers to.
+// Sample visits the indices of a sample.
 func (v *Visit) Sample(sample pprofile.Sample) {
 	if i := sample.StackIndex(); !v[Stacks].known(i) {
 		if to := v[Stacks].to(i); to != i {
@@ -121,10 +121,10 @@ func (v *Visit) Sample(sample pprofile.Sample) {
 	v[Attributes].list(sample.AttributeIndices())
 }
 
-// Entry goes through what an entry of a table refers to.
+// Entry visits the indices of an entry of a table.
 func (v *Visit) Entry(d pprofile.ProfilesDictionary, t Table, i int) { v.Entries(d, t, i, i+1, nil) }
 
-// Entries goes through what the entries of a table from begin to end-1 refer to. If wanted is set, it tells which of them.
+// Entries visits the indices of the entries of a table from begin to end-1. If wanted is set, it chooses the entries.
 func (v *Visit) Entries(d pprofile.ProfilesDictionary, t Table, begin, end int, wanted []bool) {
 	switch t {
 	case Functions:

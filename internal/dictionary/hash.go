@@ -12,27 +12,27 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// The seeds are random per process, so that nobody can send values that collide on purpose. Those of mix have nothing to
-// do with stringSeed: if they were hashes of known strings, sending such a string would multiply by zero.
+// The seeds are random per process, so that nobody can send values that collide on purpose. The seeds of mix do not
+// depend on stringSeed: if they were hashes of known strings, such a string would cause a multiplication by zero.
 var (
 	stringSeed = maphash.MakeSeed()
 	seedA      = maphash.String(maphash.MakeSeed(), "") | 1
 	seedB      = maphash.String(maphash.MakeSeed(), "") | 1
 )
 
-// mix folds v into the hash h: a multiplication to 128 bits whose halves are joined. After one multiplication, consecutive
+// mix adds v to the hash h: it multiplies to 128 bits and combines the halves. After one multiplication, consecutive
 // values have evenly spaced hashes. With some seeds these collide in the index; see finish.
 func mix(h, v uint64) uint64 {
 	hi, lo := bits.Mul64(h^seedA, v^seedB)
 	return hi ^ lo
 }
 
-// finish ends a hash whose last value was only mixed in once.
+// finish completes a hash to which the last value was added by a single mix.
 func finish(h uint64) uint64 { return mix(h, 0) }
 
 func hashString(s string) uint64 { return maphash.String(stringSeed, s) }
 
-// hashIndices hashes a list of indices, two to a step, and finishes the hash.
+// hashIndices hashes a list of indices, two at a time, and completes the hash.
 func hashIndices(h uint64, list []int32) uint64 {
 	h = mix(h, uint64(len(list)))
 	if len(list) == 0 {
@@ -74,12 +74,12 @@ func (l Location) hash(lines []Line, attributes []int32) uint64 {
 	return hashIndices(h, attributes)
 }
 
-// hashStart hashes a location but for its lines, which follow, and its attributes.
+// hashStart hashes a location without its lines and attributes.
 func (l Location) hashStart(lines int) uint64 {
 	return mix(mix(l.Address, uint64(uint32(l.Mapping))), uint64(lines))
 }
 
-// hashLine hashes a column only where there is one; a bit beside the function tells the two apart.
+// hashLine hashes a column only if there is one; a bit beside the function distinguishes the two cases.
 func hashLine(h uint64, line *Line) uint64 {
 	function := uint64(uint32(line.Function)) << 1
 	if line.Column == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// IndexError tells of an index that its table does not have.
+// IndexError is the error for an index that its table does not have.
 type IndexError struct {
 	Table string
 	Index int32
@@ -25,12 +25,12 @@ func (e *IndexError) Error() string {
 	return fmt.Sprintf("index %d of the %s table does not exist, it has %d entries", e.Index, e.Table, e.Len)
 }
 
-// Importer carries entries of one dictionary over to a Builder, each on its first use with all that it refers to. Index
-// 0 is the zero value in any dictionary, even in one that holds something else there or nothing. Make it with
-// [NewImporter]; Reset points it at the next dictionary.
+// Importer copies entries of a dictionary to a Builder, each on its first use, with all entries to which it refers. Index
+// 0 is the zero value in every dictionary, even if the table has another value there or is empty. Create it with
+// [NewImporter]; Reset begins with the next dictionary.
 //
-// The source is only read. It must stay as it is until the Builder is written or reset, since attribute values of
-// complex kinds are borrowed.
+// The Importer does not change the source. The source must not change until the Builder is written or reset, since the
+// Builder refers to attribute values of complex types.
 type Importer struct {
 	builder *Builder
 	source  pprofile.ProfilesDictionary
@@ -44,7 +44,7 @@ type Importer struct {
 	stack   []int32
 }
 
-// remap holds the new index of each entry plus one; zero says that the entry was not carried over yet.
+// remap has the new index of each entry plus one; zero means that the entry has not been copied yet.
 type remap struct {
 	table string
 	to    []int32
@@ -55,7 +55,7 @@ func (r *remap) reset(table string, n int) {
 	r.to = scratch.Zeroed(r.to, n)
 }
 
-// find returns the new index of entry i; ok is false when the entry must be carried over first.
+// find returns the new index of entry i; ok is false if the entry has not been copied yet.
 func (r *remap) find(i int32) (index int32, ok bool, err error) {
 	if i == 0 {
 		return 0, true, nil
@@ -78,7 +78,7 @@ func NewImporter(builder *Builder, source pprofile.ProfilesDictionary) *Importer
 	return im
 }
 
-// Reset forgets what was carried over and begins with another source.
+// Reset begins with another source.
 func (im *Importer) Reset(builder *Builder, source pprofile.ProfilesDictionary) {
 	im.builder, im.source = builder, source
 	im.err = nil
@@ -87,10 +87,10 @@ func (im *Importer) Reset(builder *Builder, source pprofile.ProfilesDictionary) 
 	}
 }
 
-// Release lets go of the source.
+// Release drops all references to the source.
 func (im *Importer) Release() { im.builder, im.source = nil, pprofile.ProfilesDictionary{} }
 
-// String carries string i over and returns its new index.
+// String copies string i and returns its new index.
 func (im *Importer) String(i int32) (int32, error) {
 	index, ok, err := im.of[Strings].find(i)
 	if ok || err != nil {
@@ -99,7 +99,7 @@ func (im *Importer) String(i int32) (int32, error) {
 	return im.of[Strings].set(i, im.builder.String(im.source.StringTable().At(int(i)))), nil
 }
 
-// Function carries function i over and returns its new index.
+// Function copies function i and returns its new index.
 func (im *Importer) Function(i int32) (int32, error) {
 	index, ok, err := im.of[Functions].find(i)
 	if ok || err != nil {
@@ -119,7 +119,7 @@ func (im *Importer) Function(i int32) (int32, error) {
 	return im.of[Functions].set(i, im.builder.Function(f)), nil
 }
 
-// Mapping carries mapping i over and returns its new index.
+// Mapping copies mapping i and returns its new index.
 func (im *Importer) Mapping(i int32) (int32, error) {
 	index, ok, err := im.of[Mappings].find(i)
 	if ok || err != nil {
@@ -136,7 +136,7 @@ func (im *Importer) Mapping(i int32) (int32, error) {
 	return im.of[Mappings].set(i, im.builder.Mapping(m, im.indices)), nil
 }
 
-// Location carries location i over and returns its new index.
+// Location copies location i and returns its new index.
 func (im *Importer) Location(i int32) (int32, error) {
 	index, ok, err := im.of[Locations].find(i)
 	if ok || err != nil {
@@ -163,7 +163,7 @@ func (im *Importer) Location(i int32) (int32, error) {
 	return im.of[Locations].set(i, im.builder.Location(l, im.lines, im.indices)), nil
 }
 
-// Stack carries stack i over and returns its new index.
+// Stack copies stack i and returns its new index.
 func (im *Importer) Stack(i int32) (int32, error) {
 	index, ok, err := im.of[Stacks].find(i)
 	if ok || err != nil {
@@ -181,7 +181,7 @@ func (im *Importer) Stack(i int32) (int32, error) {
 	return im.of[Stacks].set(i, im.builder.Stack(im.stack)), nil
 }
 
-// Attribute carries attribute i over and returns its new index. One that is too deep is an
+// Attribute copies attribute i and returns its new index. The error for a value that is too deep is an
 // *[attributevalue.TooDeepError].
 func (im *Importer) Attribute(i int32) (int32, error) {
 	index, ok, err := im.of[Attributes].find(i)
@@ -203,8 +203,8 @@ func (im *Importer) Attribute(i int32) (int32, error) {
 	return im.of[Attributes].set(i, im.builder.Attribute(key, unit, from.Value())), nil
 }
 
-// AppendAttributes carries a list of attributes over and appends it to list as a set: sorted, each once. Index 0 says
-// nothing and is left out.
+// AppendAttributes copies a list of attributes, and appends it to list as a sorted set. It leaves out index 0, the zero
+// value.
 func (im *Importer) AppendAttributes(list []int32, from pcommon.Int32Slice) ([]int32, error) {
 	start := len(list)
 	for j := range from.Len() {
@@ -219,7 +219,7 @@ func (im *Importer) AppendAttributes(list []int32, from pcommon.Int32Slice) ([]i
 	return SortSet(list, start), nil
 }
 
-// SortSet sorts list from position start on and drops what stands there twice.
+// SortSet sorts list from position start on, and removes repeated items there.
 func SortSet(list []int32, start int) []int32 {
 	if len(list)-start < 2 {
 		return list
@@ -229,7 +229,7 @@ func SortSet(list []int32, start int) []int32 {
 	return list[:start+len(slices.Compact(set))]
 }
 
-// Link carries link i over and returns its new index.
+// Link copies link i and returns its new index.
 func (im *Importer) Link(i int32) (int32, error) {
 	index, ok, err := im.of[Links].find(i)
 	if ok || err != nil {
@@ -239,14 +239,14 @@ func (im *Importer) Link(i int32) (int32, error) {
 	return im.of[Links].set(i, im.builder.Link(Link{TraceID: from.TraceID(), SpanID: from.SpanID()})), nil
 }
 
-// RewriteProfile carries over what a profile refers to, and makes it refer to that. Lists of attributes are written as their
-// sets.
+// RewriteProfile copies the entries to which a profile refers, and replaces the indices of the profile. It writes lists
+// of attributes as sorted sets.
 func (im *Importer) RewriteProfile(profile pprofile.Profile) error {
 	NewVisit(rewriter{im}).Profile(profile)
 	return im.err
 }
 
-// rewriter carries over what it is shown, up to the first error.
+// rewriter copies the entries of the indices that it gets, until the first error.
 type rewriter struct{ *Importer }
 
 func (im rewriter) Index(t Table, i int32) (to int32) {

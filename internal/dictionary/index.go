@@ -3,9 +3,8 @@
 
 package dictionary
 
-// hashIndex finds the entries of a table by their hash: open addressing with linear probing. A slot holds the upper
-// half of the hash and the entry's index plus one; zero is a free slot. Whether a candidate is equal is for the table
-// to decide:
+// hashIndex finds the entries of a table by their hash: open addressing with linear probing. A slot has the upper half of
+// the hash and the entry's index plus one; zero is a free slot. The table decides whether a candidate is equal:
 //
 //	entry, slot := x.first(h)
 //	for ; entry >= 0; entry, slot = x.next(h, slot) { if equal, return entry }
@@ -17,7 +16,7 @@ type hashIndex struct {
 
 const smallestIndex = 64
 
-// reset empties the index and makes space for n entries.
+// reset empties the index and reserves capacity for n entries.
 func (x *hashIndex) reset(n int) {
 	size := indexSize(n)
 	if size > cap(x.slots) {
@@ -38,7 +37,7 @@ func indexSize(n int) int {
 	return size
 }
 
-// first returns the first entry that may have the hash h, or -1, and the slot where it stands.
+// first returns the first entry that can have the hash h, or -1, and its slot.
 func (x *hashIndex) first(h uint64) (entry int32, slot uint64) {
 	if 4*x.used >= 3*len(x.slots) {
 		x.grow()
@@ -46,10 +45,10 @@ func (x *hashIndex) first(h uint64) (entry int32, slot uint64) {
 	return x.next(h, h>>32-1)
 }
 
-// touch reads the slot where first will look for h, so that it is in the processor's caches then.
+// touch reads the slot where first will look for h, so that it is in the processor's caches by then.
 func (x *hashIndex) touch(h uint64) uint64 { return x.slots[h>>32&uint64(len(x.slots)-1)] }
 
-// next returns the next entry behind slot that may have the hash h, or -1, and the slot where it stands.
+// next returns the next entry after slot that can have the hash h, or -1, and its slot.
 func (x *hashIndex) next(h, slot uint64) (int32, uint64) {
 	mask := uint64(len(x.slots) - 1)
 	for {
@@ -64,7 +63,7 @@ func (x *hashIndex) next(h, slot uint64) (int32, uint64) {
 	}
 }
 
-// insert adds an entry in the free slot that first or next found for h.
+// insert adds an entry to the free slot that first or next returned for h.
 func (x *hashIndex) insert(h, slot uint64, entry int) {
 	x.slots[slot] = h>>32<<32 | uint64(uint32(entry+1))
 	x.used++

@@ -3,7 +3,7 @@
 
 package dictionary
 
-// Kept is the memory of the Importer's tables, including unused capacity.
+// Kept returns the memory of the Importer's tables in bytes, including unused capacity.
 func (im *Importer) Kept() int64 {
 	bytes := kept(im.lines) + kept(im.indices) + kept(im.stack)
 	for t := range im.of {
@@ -12,10 +12,10 @@ func (im *Importer) Kept() int64 {
 	return bytes
 }
 
-// Kept is the memory that the table takes up, whether it is in use or not.
+// Kept returns the memory of the table in bytes, including unused capacity.
 func (t *SampleTable) Kept() int64 {
 	return kept(t.samples) + t.attributes.kept() + kept(t.index.slots)
 }
 
-// Kept is the memory that the table takes up, whether it is in use or not.
+// Kept returns the memory of the table in bytes, including unused capacity.
 func (t *ListTable) Kept() int64 { return t.lists.kept() + kept(t.index.slots) }

@@ -5,7 +5,7 @@ package dictionary
 
 import "slices"
 
-// lists holds lists of indices back to back.
+// lists has lists of indices in one slice.
 type lists struct {
 	items []int32
 	ends  []int
@@ -20,16 +20,16 @@ func (l *lists) add(list []int32) {
 	l.addNext(len(list))
 }
 
-// next returns the place of the next list if that has n items. It stays as it is until the next add or reset.
+// next returns space for a next list of n items. It is valid until the next add or reset.
 func (l *lists) next(n int) []int32 {
 	if n > cap(l.items)-len(l.items) {
-		// Twice the space each time: append alone takes small steps when much is there, and copies it often.
+		// Double the capacity each time: append grows large slices in small steps, and copies them often.
 		l.items = slices.Grow(l.items, max(n, len(l.items)))
 	}
 	return l.items[len(l.items) : len(l.items)+n]
 }
 
-// addNext adds the list of n items that stands in its place already.
+// addNext adds the list of n items that was written to the space of next.
 func (l *lists) addNext(n int) {
 	l.items = l.items[:len(l.items)+n]
 	l.ends = append(l.ends, len(l.items))
@@ -44,35 +44,35 @@ func (l *lists) at(i int) []int32 {
 	return l.items[start:l.ends[i]]
 }
 
-// ListTable numbers lists of indices: equal lists have one number. Make it ready with Reset.
+// ListTable numbers lists of indices. Equal lists have the same number. Call Reset before the first use.
 type ListTable struct {
 	lists lists
 	index hashIndex
 }
 
-// Reset drops all lists and makes space for n.
+// Reset removes all lists and reserves capacity for n.
 func (t *ListTable) Reset(n int) {
 	t.lists.reset()
 	t.lists.ends = slices.Grow(t.lists.ends, n+1)
 	t.index.reset(n)
 }
 
-// grow makes space for n more indices in new lists.
+// grow reserves capacity for n more indices in new lists.
 func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
 
 // Len returns the number of lists.
 func (t *ListTable) Len() int { return t.lists.len() }
 
-// Index returns the number of a list, which is borrowed for the call only.
+// Index returns the number of a list. It does not keep the list.
 func (t *ListTable) Index(list []int32) int32 {
 	copy(t.Next(len(list)), list)
 	return t.AddNext(len(list))
 }
 
-// Next returns space for a list of n indices, to be filled before AddNext: a list that is made there need not be copied.
+// Next returns space for a list of n indices, to be filled before AddNext. This avoids a copy.
 func (t *ListTable) Next(n int) []int32 { return t.lists.next(n) }
 
-// AddNext returns the number of the list of n indices that was written to what Next returned.
+// AddNext returns the number of the list of n indices that was written to the space of Next.
 func (t *ListTable) AddNext(n int) int32 {
 	list := t.lists.next(n)
 	h := hashIndices(0, list)
@@ -87,5 +87,5 @@ func (t *ListTable) AddNext(n int) int32 {
 	return int32(t.lists.len() - 1)
 }
 
-// At returns list number i, valid until the next call of Index or Reset.
+// At returns list number i. It is valid until the next call of Index or Reset.
 func (t *ListTable) At(i int32) []int32 { return t.lists.at(int(i)) }

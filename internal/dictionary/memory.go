@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// What an entry of each table takes in the message that WriteTo makes: an object, and the pointer to it.
+// The memory of an entry of each table in the message that WriteTo creates: an object, and the pointer to it.
 const (
 	messageString    = stringMemory
 	messageFunction  = functionMemory
@@ -22,21 +22,22 @@ const (
 	messageLink      = linkMemory
 )
 
-// growing is the memory of a growing table with its discarded copies, as a multiple of its final size. It grows by a quarter.
+// growing is the memory of a growing table and its discarded copies, as a multiple of its final size. A table grows by a
+// quarter.
 const growing = 5
 
-// AttributeBytes and LinkBytes are the most that an attribute, but for its text or list, and a link take in the Builder and in
-// the message, also while tables grow.
+// AttributeBytes and LinkBytes are the maximum memory of an attribute, without its text or list, and of a link: in the
+// Builder and in the message, also while tables grow.
 const (
 	AttributeBytes = messageAttribute + growing*int64(unsafe.Sizeof(Attribute{})) + slotBytes
 	LinkBytes      = messageLink + growing*int64(unsafe.Sizeof(Link{})) + slotBytes
 )
 
-// slotBytes is the most that an index takes for an entry, also while it grows: it has up to four slots for each.
+// slotBytes is the maximum memory of an index for each entry, also while it grows: it has up to four slots for each.
 const slotBytes = 6 * 8
 
-// Bytes is the most that tables of these sizes take in a Builder that was told of them and in the message, but for texts,
-// attributes and links. lines and frames are those of all locations and stacks.
+// Bytes returns the maximum memory of tables of these sizes, in a Builder that was reset with them and in the message,
+// without texts, attributes and links. lines and frames are those of all locations and stacks.
 func (s Sizes) Bytes(lines, frames int) int64 {
 	return int64(s.Strings)*(messageString+16) + indexBytes(s.Strings) +
 		int64(s.Functions)*(messageFunction+sizeOf[Function]()) + indexBytes(s.Functions) +
@@ -49,17 +50,17 @@ func (s Sizes) Bytes(lines, frames int) int64 {
 
 func sizeOf[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
-// indexBytes is the memory of an index that was told to expect n entries.
+// indexBytes returns the memory of an index that was reset for n entries.
 func indexBytes(n int) int64 { return 8 * int64(indexSize(n)) }
 
-// Bytes is the most that the Builder and the message take for what has been added so far, but for lists in attributes.
+// Bytes returns the maximum memory of the Builder and the message for the entries so far, without lists in attributes.
 func (b *Builder) Bytes() int64 {
 	n := b.Len()
 	return n.Bytes(len(b.lines), len(b.stacks.lists.items)) + int64(n.Attributes)*AttributeBytes + int64(n.Links)*LinkBytes +
 		b.keptBytes + b.keptBytes/2
 }
 
-// MessageBytes is about what the dictionary that WriteTo makes takes in memory, but for texts of attributes and lists.
+// MessageBytes estimates the memory of the dictionary that WriteTo creates, without texts of attributes and lists.
 func (b *Builder) MessageBytes() int64 {
 	text := 0
 	for _, s := range b.strings {
@@ -71,7 +72,7 @@ func (b *Builder) MessageBytes() int64 {
 		int64(len(b.attributes))*messageAttribute + int64(len(b.links))*messageLink
 }
 
-// Kept is the memory that the tables take up, whether it is in use or not.
+// Kept returns the memory of the tables in bytes, including unused capacity.
 func (b *Builder) Kept() int64 {
 	return kept(b.strings) + kept(b.functions) + kept(b.mappings) + kept(b.locations) + kept(b.lines) + kept(b.linesEnds) +
 		kept(b.attributes) + kept(b.links) + b.mappingAttributes.kept() + b.locationAttributes.kept() + b.stacks.Kept() +

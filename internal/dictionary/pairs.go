@@ -3,13 +3,13 @@
 
 package dictionary
 
-// PairSet is a set of pairs of indices: open addressing with linear probing, as in hashIndex, but a slot holds the pair itself.
-// Make it ready with Reset.
+// PairSet is a set of pairs of indices: open addressing with linear probing, as in hashIndex, but a slot has the pair
+// itself. Call Reset before the first use.
 type PairSet struct {
 	slots []uint64
 }
 
-// Reset empties the set and makes space for n pairs.
+// Reset empties the set and reserves capacity for n pairs.
 func (s *PairSet) Reset(n int) {
 	size := indexSize(n)
 	if size > cap(s.slots) {
@@ -20,7 +20,7 @@ func (s *PairSet) Reset(n int) {
 	clear(s.slots)
 }
 
-// Add adds a pair, unless it is there already. No more pairs are added than Reset made space for.
+// Add adds a pair, and reports whether it is new. There must be no more pairs than Reset reserved capacity for.
 func (s *PairSet) Add(a, b int32) (added bool) {
 	const full = 1 << 63 // no index is below 0
 	pair := full | uint64(uint32(a))<<32 | uint64(uint32(b))
@@ -36,5 +36,5 @@ func (s *PairSet) Add(a, b int32) (added bool) {
 	}
 }
 
-// Kept is the memory that the set takes up, whether it is in use or not.
+// Kept returns the memory of the set in bytes, including unused capacity.
 func (s *PairSet) Kept() int64 { return kept(s.slots) }

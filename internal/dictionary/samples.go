@@ -5,21 +5,21 @@ package dictionary
 
 import "slices"
 
-// SampleTable numbers samples by their identity: stack, set of attributes, and link. Make it ready with Reset.
+// SampleTable numbers samples by their identity: stack, set of attributes, and link. Call Reset before the first use.
 type SampleTable struct {
 	samples    []SampleIdentity
 	attributes lists
 	index      hashIndex
-	// next is the sample behind the one that was last asked for: the types of one profile list theirs in the same order.
+	// next is the sample after the last one: the profiles of one pprof have their samples in the same order.
 	next int
 }
 
-// SampleIdentity is what makes two samples the same, without the attributes.
+// SampleIdentity is the identity of a sample, without its attributes.
 type SampleIdentity struct {
 	Stack, Link int32
 }
 
-// Reset drops all samples and makes space for n.
+// Reset removes all samples and reserves capacity for n.
 func (t *SampleTable) Reset(n int) {
 	t.samples = t.samples[:0]
 	t.next = 0
@@ -30,7 +30,7 @@ func (t *SampleTable) Reset(n int) {
 // Len returns the number of samples.
 func (t *SampleTable) Len() int { return len(t.samples) }
 
-// Index returns the number of the sample with this identity. attributes is sorted and borrowed for the call only.
+// Index returns the number of the sample with this identity. attributes must be sorted. Index does not keep it.
 func (t *SampleTable) Index(id SampleIdentity, attributes []int32) (number int, added bool) {
 	if t.next < len(t.samples) && t.equals(t.next, id, attributes) {
 		t.next++
@@ -55,7 +55,7 @@ func (t *SampleTable) equals(i int, id SampleIdentity, attributes []int32) bool 
 	return t.samples[i] == id && slices.Equal(t.attributes.at(i), attributes)
 }
 
-// At returns sample number i and its attributes, which are valid until the next call of Index or Reset.
+// At returns sample number i and its attributes. They are valid until the next call of Index or Reset.
 func (t *SampleTable) At(i int) (SampleIdentity, []int32) {
 	return t.samples[i], t.attributes.at(i)
 }

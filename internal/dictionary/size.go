@@ -37,8 +37,9 @@ func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {
 	return 0
 }
 
-// Bytes returns the size of a dictionary, without its tag and length. It is exact unless the value of an attribute is a list, a
-// map or unset: those can have fields that the API of pdata does not show. Entry 0 counts as the zero value.
+// Bytes returns the size of a dictionary, without its tag and length. It is exact unless the value of an attribute is a
+// list, a map or unset: these can have fields to which the API of pdata gives no access. Entry 0 counts as the zero
+// value.
 func Bytes(d pprofile.ProfilesDictionary) (bytes int, exact bool) {
 	table := d.StringTable()
 	for i := range table.Len() {
@@ -101,7 +102,7 @@ func MemoryOf(d pprofile.ProfilesDictionary) int {
 	return total
 }
 
-// isPlain reports whether the API of pdata shows all that a value has on the wire.
+// isPlain reports whether the API of pdata gives access to everything that a value has on the wire.
 func isPlain(v pcommon.Value) bool {
 	switch v.Type() {
 	case pcommon.ValueTypeStr, pcommon.ValueTypeBool, pcommon.ValueTypeInt, pcommon.ValueTypeDouble, pcommon.ValueTypeBytes:
@@ -114,7 +115,7 @@ func isPlain(v pcommon.Value) bool {
 // varintBytes returns the size of a number.
 func varintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// FieldBytes returns the size of a field that holds so many bytes, with its tag and length.
+// FieldBytes returns the size of a field with this number of bytes, including its tag and length.
 func FieldBytes(bytes int) int { return 1 + varintBytes(uint64(bytes)) + bytes }
 
 // numberBytes returns the size of a field with a number, which is not written if it is 0.
@@ -174,7 +175,8 @@ func attributeBytes(a pprofile.KeyValueAndUnit) int {
 	return refBytes(a.KeyStrindex()) + refBytes(a.UnitStrindex()) + FieldBytes(valueBytes(a.Value(), attributevalue.MaxDepth))
 }
 
-// valueBytes leaves out what is nested deeper than so many levels: such a value is invalid.
+// valueBytes returns the size of a value with this number of levels. It leaves out deeper levels: such a value is
+// invalid.
 func valueBytes(v pcommon.Value, levels int) int {
 	if levels < 0 {
 		return 0

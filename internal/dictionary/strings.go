@@ -5,14 +5,14 @@ package dictionary
 
 import "strings"
 
-// chunkBytes is the size of the pieces in which the bytes of new strings are kept: one allocation holds many strings. The
-// first one of a message is of smallChunkBytes, the next ones twice as large: small messages are many.
+// chunkBytes is the maximum size of a chunk, which is one allocation for many new strings. The first chunk of a message
+// has smallChunkBytes, and each next one twice as much, since most messages are small.
 const (
 	chunkBytes      = 32 << 10
 	smallChunkBytes = 2 << 10
 )
 
-// String returns the index of s and keeps s.
+// String returns the index of s. The Builder keeps s.
 func (b *Builder) String(s string) int32 {
 	h := hashString(s)
 	entry, slot := b.stringIndex.first(h)
@@ -24,7 +24,7 @@ func (b *Builder) String(s string) int32 {
 	return b.addString(h, slot, s)
 }
 
-// StringBytes returns the index of the string with these bytes, which are copied when they are new.
+// StringBytes returns the index of the string with these bytes. It copies them if the string is new.
 func (b *Builder) StringBytes(s []byte) int32 {
 	h := hashBytes(s)
 	entry, slot := b.stringIndex.first(h)
@@ -42,7 +42,7 @@ func (b *Builder) addString(h, slot uint64, s string) int32 {
 	return int32(len(b.strings) - 1)
 }
 
-// keep copies s into the current chunk. A strings.Builder never writes to the bytes that it has handed out.
+// keep copies s into the current chunk. A strings.Builder never changes the bytes of a string that it has returned.
 func (b *Builder) keep(s []byte) string {
 	b.keptBytes += int64(len(s))
 	if len(s) > chunkBytes/4 {

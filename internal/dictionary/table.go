@@ -20,14 +20,14 @@ const (
 	Stacks
 	Attributes
 	Links
-	// NumTables is how many there are.
+	// NumTables is the number of tables.
 	NumTables
 )
 
 // TableNames name an entry of each table.
 var TableNames = [NumTables]string{"string", "function", "mapping", "location", "stack", "attribute", "link"}
 
-// topDown has each table before those that its entries refer to.
+// topDown has each table before those to which its entries refer.
 var topDown = [NumTables]Table{Stacks, Locations, Mappings, Functions, Attributes, Links, Strings}
 
 // Lengths are the lengths of all tables.
@@ -46,7 +46,7 @@ func LengthsOf(d pprofile.ProfilesDictionary) Lengths {
 	}
 }
 
-// Sizes are lengths by the names of the tables. Where they are expected ones, they only save growing.
+// Sizes are the lengths of tables by name. Expected sizes only avoid reallocations.
 type Sizes struct {
 	Strings, Functions, Mappings, Locations, Stacks, Attributes, Links int
 }
@@ -56,15 +56,16 @@ func (l Lengths) Sizes() Sizes {
 	return Sizes{l[Strings], l[Functions], l[Mappings], l[Locations], l[Stacks], l[Attributes], l[Links]}
 }
 
-// anyTable is what can be done with any table of a dictionary.
+// anyTable has the operations of every table of a dictionary.
 type anyTable interface {
 	Len() int
 	EnsureCapacity(n int)
-	// setZero makes entry 0 the zero value.
+	// setZero sets entry 0 to the zero value.
 	setZero()
-	// removeIf removes entries, of each of which gone tells whether it goes.
+	// removeIf removes the entries for which gone returns true.
 	removeIf(gone func(i int) bool)
-	// moveTo moves all entries behind those of the same table of another dictionary, copyTo copies some.
+	// moveTo appends all entries to the same table of another dictionary and removes them here. copyTo copies some
+	// entries.
 	moveTo(other anyTable)
 	copyTo(other anyTable, entries []int32)
 }
@@ -97,14 +98,15 @@ func EnsureCapacity(d pprofile.ProfilesDictionary, lengths Lengths) {
 	}
 }
 
-// MoveEntries moves the entries of all tables of src behind those of dst. What they refer to stays as it is.
+// MoveEntries appends the entries of all tables of src to those of dst, and removes them from src. It does not change
+// their indices.
 func MoveEntries(dst, src pprofile.ProfilesDictionary) {
 	for t := range NumTables {
 		tableOf(src, t).moveTo(tableOf(dst, t))
 	}
 }
 
-// CopyEntries fills an empty table of dst with the zero value and some entries of src. What they refer to stays as it is.
+// CopyEntries fills an empty table of dst with the zero value and some entries of src. It does not change their indices.
 func CopyEntries(dst, src pprofile.ProfilesDictionary, t Table, entries []int32) {
 	to := tableOf(dst, t)
 	to.EnsureCapacity(len(entries) + 1)
@@ -133,7 +135,7 @@ func (r stringRows) copyTo(other anyTable, entries []int32) {
 	}
 }
 
-// slice is what the tables of pdata have in common, but for that of strings.
+// slice has the methods that all tables of pdata have in common, except that of strings.
 type slice[T, S any] interface {
 	Len() int
 	EnsureCapacity(n int)
@@ -176,7 +178,7 @@ func (r rows[T, S]) copyTo(other anyTable, entries []int32) {
 	}
 }
 
-// oneByOne returns a function that tells of one entry after the other whether it goes.
+// oneByOne returns a function that reports, for one entry after the other, whether to remove it.
 func oneByOne[T any](gone func(i int) bool) func(T) bool {
 	i := -1
 	return func(T) bool {

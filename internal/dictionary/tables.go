@@ -9,19 +9,19 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// Function is an entry of the function table; the names are string indices.
+// Function is an entry of the function table. The names are string indices.
 type Function struct {
 	Name, SystemName, Filename int32
 	StartLine                  int64
 }
 
-// Mapping is an entry of the mapping table without its attributes; Filename is a string index.
+// Mapping is an entry of the mapping table, without its attributes. Filename is a string index.
 type Mapping struct {
 	Start, Limit, Offset uint64
 	Filename             int32
 }
 
-// Location is an entry of the location table without its lines and attributes.
+// Location is an entry of the location table, without its lines and attributes.
 type Location struct {
 	Address uint64
 	Mapping int32
@@ -53,7 +53,7 @@ func (b *Builder) Function(f Function) int32 {
 	return int32(len(b.functions) - 1)
 }
 
-// Mapping returns the index of m with these attributes. attributes is sorted and borrowed for the call only.
+// Mapping returns the index of m with these attributes. attributes must be sorted. The Builder copies it.
 func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
 	h := m.hash(attributes)
 	entry, slot := b.mappingIndex.first(h)
@@ -68,8 +68,8 @@ func (b *Builder) Mapping(m Mapping, attributes []int32) int32 {
 	return int32(len(b.mappings) - 1)
 }
 
-// Location returns the index of l with these lines, in this order, and attributes. attributes is sorted; both are
-// borrowed for the call only.
+// Location returns the index of l with these lines, in this order, and attributes. attributes must be sorted. The Builder
+// copies both.
 func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 	h := l.hash(lines, attributes)
 	entry, slot := b.locationIndex.first(h)
@@ -87,13 +87,13 @@ func (b *Builder) Location(l Location, lines []Line, attributes []int32) int32 {
 	return int32(len(b.locations) - 1)
 }
 
-// Stack returns the index of the stack of these locations, the leaf first. locations is borrowed for the call only.
+// Stack returns the index of the stack with these locations, leaf first. The Builder copies locations.
 func (b *Builder) Stack(locations []int32) int32 { return b.stacks.Index(locations) }
 
-// NextStack returns space for a stack of n locations, to be filled before [Builder.AddNextStack], which saves a copy.
+// NextStack returns space for a stack of n locations, to be filled before [Builder.AddNextStack]. This avoids a copy.
 func (b *Builder) NextStack(n int) []int32 { return b.stacks.Next(n) }
 
-// AddNextStack returns the index of the stack of n locations that was written to what [Builder.NextStack] returned.
+// AddNextStack returns the index of the stack of n locations that was written to the space of [Builder.NextStack].
 func (b *Builder) AddNextStack(n int) int32 { return b.stacks.AddNext(n) }
 
 // Link returns the index of l.

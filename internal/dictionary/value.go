@@ -11,10 +11,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// What is hashed and compared here is at most [attributevalue.MaxDepth] levels deep: those who take values from outside
-// check that first.
+// The values have at most [attributevalue.MaxDepth] levels. The callers check this for values from outside.
 
-// hashValue hashes a value of any kind. Equal values, see EqualValues, have equal hashes.
+// hashValue hashes a value of any type. Equal values, see EqualValues, have equal hashes.
 func hashValue(v pcommon.Value) uint64 {
 	kind := uint64(v.Type())
 	switch v.Type() {
@@ -44,7 +43,7 @@ func hashValue(v pcommon.Value) uint64 {
 	return kind
 }
 
-// HashMap hashes a map; the order of its pairs does not matter, so that equal maps, see EqualMaps, have equal hashes.
+// HashMap hashes a map. The order of its pairs does not matter. Equal maps, see EqualMaps, have equal hashes.
 func HashMap(m pcommon.Map) uint64 {
 	h := uint64(m.Len())
 	for key, value := range m.All() {
@@ -53,8 +52,8 @@ func HashMap(m pcommon.Map) uint64 {
 	return h
 }
 
-// HashContainer hashes what makes a resource or a scope what it is: its attributes and all that it is compared by
-// besides, so that nobody can send many that differ and hash alike.
+// HashContainer hashes a resource or a scope: its attributes and all other fields that are compared. So nobody can send
+// many different ones with equal hashes.
 func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint64 {
 	h := HashMap(attributes)
 	for _, text := range texts {
@@ -63,7 +62,7 @@ func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint
 	return finish(mix(h, uint64(dropped)))
 }
 
-// hashDouble gives all forms of zero one hash and all forms of NaN another.
+// hashDouble returns one hash for all forms of zero, and another one for all forms of NaN.
 func hashDouble(f float64) uint64 {
 	switch {
 	case f == 0:
@@ -77,8 +76,8 @@ func hashDouble(f float64) uint64 {
 
 func equalDoubles(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
 
-// EqualValues compares type and content: doubles by ==, but NaN equals NaN; maps without regard to the order of their
-// pairs. Its cost is linear in the size of the values, but for the sorting of maps whose orders differ.
+// EqualValues compares type and content. Doubles are compared by ==, but NaN equals NaN. The order of the pairs of a map
+// does not matter. The time is linear in the size of the values, except for sorting maps whose orders differ.
 func EqualValues(a, b pcommon.Value) bool {
 	if a.Type() != b.Type() {
 		return false
@@ -115,13 +114,13 @@ func equalSlices(a, b pcommon.Slice) bool {
 	return true
 }
 
-// EqualMaps compares two maps by value, without regard to order, see [EqualValues].
+// EqualMaps compares two maps by value; the order of their pairs does not matter, see [EqualValues].
 func EqualMaps(a, b pcommon.Map) bool {
 	if a.Len() != b.Len() {
 		return false
 	}
-	// Each value is compared once only, whatever the order: comparing first in the given order and then sorted would
-	// double the work with each level of nesting.
+	// Each value is compared only once. Comparing in the given order first and then in sorted order would double the work
+	// with each level of nesting.
 	pairsA, pairsB := sortedPairs(a), sortedPairs(b)
 	for i := range pairsA {
 		if pairsA[i].key != pairsB[i].key {

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// WriteTo writes all tables to an empty dictionary. The result does not share memory with the Builder, except for strings.
+// WriteTo writes all tables to an empty dictionary. The result shares no memory with the Builder, except for strings.
 func (b *Builder) WriteTo(dictionary pprofile.ProfilesDictionary) {
 	dictionary.StringTable().FromRaw(b.strings)
 	b.writeFunctions(dictionary.FunctionTable())
@@ -108,7 +108,7 @@ func (b *Builder) writeLinks(table pprofile.LinkSlice) {
 	}
 }
 
-// setIndices fills an empty list. Space is made first, since appending to nothing takes it in a slower way.
+// setIndices fills an empty list. It reserves the capacity first, since appending to an empty list allocates more.
 func setIndices(to pcommon.Int32Slice, indices []int32) {
 	if len(indices) > 0 {
 		to.EnsureCapacity(len(indices))
