@@ -5,11 +5,11 @@ package dedup
 
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
-// AnonymousFunction is the name of functions of which nothing is known but their start line.
+// AnonymousFunction is the name for functions of which only the start line is known.
 const AnonymousFunction = "(anonymous)"
 
-// mendCode mends functions and lines for which strict readers refuse the message, and reports whether it did. The tables have
-// looked at all of them.
+// mendCode repairs functions and lines for which strict readers refuse the message, and reports whether it changed any.
+// The Compactor must have been reset with the message.
 func (w *work) mendCode() (mended bool) {
 	clearLines := w.opts.ClearNegativeLines && w.tables.NegativeLines()
 	name := w.opts.NameFunctions && w.tables.NamelessFunctions()
@@ -27,7 +27,7 @@ func (w *work) mendCode() (mended bool) {
 	return true
 }
 
-// nameFunctions gives a name to functions that have none: the protocol wants a name, a system name or a file name.
+// nameFunctions names functions without a name: the protocol requires a name, a system name or a file name.
 func (w *work) nameFunctions(dict pprofile.ProfilesDictionary) {
 	texts, name := dict.StringTable(), int32(0)
 	isEmpty := func(i int32) bool { return i == 0 || i > 0 && int(i) < texts.Len() && texts.At(int(i)) == "" }
@@ -44,7 +44,7 @@ func (w *work) nameFunctions(dict pprofile.ProfilesDictionary) {
 	}
 }
 
-// clearLines makes numbers below 0 unset: the protocol counts from 1, and 0 says that a number is not known.
+// clearLines replaces numbers below 0 by 0, which means that a number is not known: the protocol counts from 1.
 func (w *work) clearLines(dict pprofile.ProfilesDictionary) {
 	clearOne := func(n int64, set func(int64)) {
 		if n < 0 {

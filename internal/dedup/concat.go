@@ -11,9 +11,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// Concat moves the content of src behind that of dst, without deduplicating: pointers move, indices shift. src is empty afterwards,
-// unless it is read-only: then it is copied. What was equal or broken in src still is. dst must have no index out of range, which could
-// become one of an entry of src. [Join] takes care of that.
+// Concat appends the content of src to dst, and shifts the indices. It does not deduplicate. src is empty afterwards,
+// unless it is read-only: then Concat copies it. Entries of src that were equal or invalid still are. dst must have no
+// index out of range, since it could become the index of an entry of src. [Join] ensures that.
 func Concat(dst, src pprofile.Profiles) {
 	if src.IsReadOnly() {
 		own := pprofile.NewProfiles()
@@ -25,7 +25,8 @@ func Concat(dst, src pprofile.Profiles) {
 	src.ResourceProfiles().MoveAndAppendTo(dst.ResourceProfiles())
 }
 
-// shift adds these lengths to all indices of a message, so that its tables can follow others. An index out of range becomes negative.
+// shift adds these lengths to all indices of a message, so that its tables can be appended to others. An index out of
+// range becomes negative.
 func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	d := pd.Dictionary()
 	s := &shifts{by: by, n: dictionary.LengthsOf(d)}
@@ -41,7 +42,7 @@ func shift(pd pprofile.Profiles, by dictionary.Lengths) {
 	}
 }
 
-// shifted returns the new indices of n entries that come behind others. 0 is the zero value in any dictionary.
+// shifted returns the new indices of n entries that follow others. 0 is the zero value in every dictionary.
 func shifted(by, n int) []int32 {
 	to := make([]int32, n)
 	for i := 1; i < n; i++ {
@@ -50,10 +51,10 @@ func shifted(by, n int) []int32 {
 	return to
 }
 
-// shifts shifts lists.
+// shifts shifts the indices of lists.
 type shifts struct{ by, n dictionary.Lengths }
 
-// Index is asked for what does not exist: it must not come to exist with the next message.
+// Index gets an index out of range. It must stay out of range when the next message is appended.
 func (s *shifts) Index(_ dictionary.Table, i int32) int32 { return min(i, -1) }
 
 func (s *shifts) List(t dictionary.Table, list pcommon.Int32Slice) {

@@ -11,8 +11,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// containersChange tells whether resources or scopes are to be joined or go because they hold nothing, or hold an
-// attribute twice.
+// containersChange reports whether resources or scopes are equal, empty, or have an attribute twice.
 func (w *work) containersChange() bool {
 	resources := w.pd.ResourceProfiles()
 	if hasEmpty(resources) {
@@ -34,8 +33,8 @@ func (w *work) containersChange() bool {
 	return false
 }
 
-// hasEmpty tells whether a resource or scope holds nothing. Of those only is it not known yet whether their attributes can be
-// compared, see checkAttributes.
+// hasEmpty reports whether a resource or scope is empty. checkAttributes has not checked the attributes of these, so they
+// must not be compared.
 func hasEmpty(resources pprofile.ResourceProfilesSlice) bool {
 	for _, resource := range resources.All() {
 		if resource.ScopeProfiles().Len() == 0 {
@@ -57,7 +56,7 @@ func dropEmpty(resources pprofile.ResourceProfilesSlice) {
 	})
 }
 
-// findEqual returns for each of n things the first one that is equal to it, or nil if all differ.
+// findEqual returns, for each of n items, the first item that is equal to it, or nil if all differ.
 func findEqual(n int, hash func(i int) uint64, equal func(i, j int) bool) []int {
 	if n < 2 {
 		return nil
@@ -93,8 +92,8 @@ func findEqualScopes(scopes pprofile.ScopeProfilesSlice) []int {
 		func(i, j int) bool { return equalScopes(scopes.At(i), scopes.At(j)) })
 }
 
-// joinContainers drops resources and scopes that hold nothing, and joins equal resources, then equal scopes of one
-// resource, into the first of them.
+// joinContainers removes empty resources and scopes. It joins equal resources, and then equal scopes of one resource, in
+// the first of them.
 func joinContainers(pd pprofile.Profiles) {
 	resources := pd.ResourceProfiles()
 	dropEmpty(resources)
@@ -124,8 +123,8 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 	}
 }
 
-// hashResource and hashScope hash all that equalResources and equalScopes compare: what differs in one field only must
-// not be compared one by one.
+// hashResource and hashScope hash all fields that equalResources and equalScopes compare. Otherwise many that differ in
+// one field would be compared one by one.
 func hashResource(r pprofile.ResourceProfiles) uint64 {
 	hash := dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
 	return entities.Hash(hash, r.Resource())

@@ -12,7 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
-// Shape tells what samples look like afterwards.
+// Shape is the form of the samples in the result.
 type Shape int
 
 const (
@@ -24,80 +24,81 @@ const (
 	ShapeTotal
 )
 
-// OnInvalid says what to do with a profile that breaks the format.
+// OnInvalid says what to do with an invalid profile.
 type OnInvalid int
 
 const (
-	// DropProfile drops the profile and keeps all others.
+	// DropProfile drops the profile and keeps the others.
 	DropProfile OnInvalid = iota
 	// Reject refuses the message, see InvalidError.
 	Reject
-	// Pass leaves a message with such a profile as it is.
+	// Pass returns a message with such a profile unchanged.
 	Pass
 )
 
 // Options configure a [Deduplicator]. The zero value is the default.
 type Options struct {
 	Shape Shape
-	// DropZeroSamples drops samples whose values are all zero and that have no timestamps.
+	// DropZeroSamples drops samples without timestamps whose values are all zero.
 	DropZeroSamples bool
 	// DropAttributes are keys of sample attributes to drop.
 	DropAttributes []string
 	OnInvalid      OnInvalid
-	// DropPartialLinks makes attributes of links that name no span, or no trace.
+	// DropPartialLinks replaces links without a span or without a trace by attributes.
 	DropPartialLinks bool
 	// DropEmptyProfiles drops profiles without samples.
 	DropEmptyProfiles bool
-	// ClearNegativeLines makes lines, columns and start lines below 0 unset.
+	// ClearNegativeLines replaces lines, columns and start lines below 0 by 0, which means unset.
 	ClearNegativeLines bool
-	// NameFunctions gives functions that have neither a name, a system name nor a file name the name AnonymousFunction.
+	// NameFunctions gives the name AnonymousFunction to functions without a name, a system name and a file name.
 	NameFunctions bool
-	// WidenTimes moves the start and the end of a profile so that all timestamps are within, by one hour at most.
+	// WidenTimes moves the start and the end of a profile so that it includes all timestamps, by ten minutes at most.
 	WidenTimes bool
 }
 
 // TableSizes are the lengths of the tables of a dictionary.
 type TableSizes = dictionary.Sizes
 
-// Stats tell what a call of Deduplicate found and did.
+// Stats has the results of a call of Deduplicate.
 type Stats struct {
-	// Changed tells whether anything was written, TablesChanged whether the dictionary may have been.
+	// Changed is true if the message was changed, TablesChanged if the dictionary may have been changed.
 	Changed, TablesChanged  bool
 	ProfilesIn, ProfilesOut int
 	SamplesIn, SamplesOut   int
 	EntriesIn, EntriesOut   TableSizes
-	// Invalid counts profiles that break the format, by reason.
+	// Invalid counts invalid profiles by reason.
 	Invalid [numReasons]int
-	// Dropped tells of the invalid profiles that were dropped.
+	// Dropped has the invalid profiles that were dropped.
 	Dropped map[DropKey]Drop
-	// MixedShapes counts samples that stayed apart from one of equal identity because their shapes differ.
+	// MixedShapes counts samples that were not combined with one of equal identity, since their shapes differ.
 	MixedShapes int
-	// ZeroSamples counts the samples dropped for having only zeros, DroppedAttributes the attributes of samples.
+	// ZeroSamples counts the samples that were dropped because all their values were zero, DroppedAttributes the dropped
+	// attributes of samples.
 	ZeroSamples       int
 	DroppedAttributes int
-	// MendedTexts counts text that was not UTF-8.
+	// MendedTexts counts texts that were not UTF-8.
 	MendedTexts int
-	// PartialLinks counts samples whose link became an attribute, EmptyProfiles the profiles dropped for having no samples.
+	// PartialLinks counts samples whose link became an attribute, EmptyProfiles the dropped profiles without samples.
 	PartialLinks, EmptyProfiles int
 	// ClearedLines counts lines, columns and start lines that were below 0, NamedFunctions the functions that got a name.
 	ClearedLines, NamedFunctions int
-	// WidenedProfiles counts profiles whose start or end was moved, so that all timestamps are within.
+	// WidenedProfiles counts profiles whose start or end was moved to include all timestamps.
 	WidenedProfiles int
 }
 
-// DropKey is why profiles were dropped, and of which service they are.
+// DropKey is the reason why profiles were dropped, and their service.
 type DropKey struct {
 	Reason  Reason
 	Service string
 }
 
-// Drop is how many profiles were dropped, and why the first one was.
+// Drop is the number of dropped profiles, and the error of the first one.
 type Drop struct {
 	Profiles int
 	Err      error
 }
 
-// drop notes an invalid profile that is dropped.
+// drop counts an invalid profile that is dropped.
 func (s *Stats) drop(reason Reason, service string, err error) {
 	if s.Dropped == nil {
 		s.Dropped = map[DropKey]Drop{}
@@ -106,7 +107,7 @@ func (s *Stats) drop(reason Reason, service string, err error) {
 	s.Dropped[DropKey{reason, service}] = Drop{known.Profiles + 1, cmp.Or(known.Err, err)}
 }
 
-// undo resets the statistics to no change.
+// undo resets the statistics to those of an unchanged message.
 func (s *Stats) undo() {
 	*s = Stats{
 		ProfilesIn: s.ProfilesIn, ProfilesOut: s.ProfilesIn, SamplesIn: s.SamplesIn, SamplesOut: s.SamplesIn,
@@ -114,7 +115,7 @@ func (s *Stats) undo() {
 	}
 }
 
-// Deduplicator makes messages canonical. Safe for concurrent use.
+// Deduplicator makes messages canonical. It is safe for concurrent use.
 type Deduplicator struct {
 	opts     Options
 	dropKeys map[string]bool
@@ -133,10 +134,10 @@ func New(opts Options) *Deduplicator {
 	return d
 }
 
-// Deduplicate makes pd canonical in place and returns it. A message that is canonical is not written to; one that is
-// not, but read-only, is copied first.
+// Deduplicate makes pd canonical in place and returns it. It does not change a canonical message. It copies a read-only
+// message that is not canonical.
 //
-// An error is an *[InvalidError], with Reject only; pd is then as it was.
+// The only error is an *[InvalidError], with Reject; pd is then unchanged.
 func (d *Deduplicator) Deduplicate(pd pprofile.Profiles) (pprofile.Profiles, Stats, error) {
 	w := d.kept.Get()
 	if w == nil {

@@ -1,12 +1,12 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dedup makes profiles messages small, canonical and conformant: each dictionary entry once and in use, zero
-// entries in place, equal resources and scopes joined, samples of equal identity combined.
+// Package dedup makes profiles messages small, canonical and conformant. Each dictionary entry occurs once and is used,
+// zero entries exist, equal resources and scopes are joined, and samples of equal identity are combined.
 //
-// Two samples are equal when stack, set of attributes, and link are, by value; they are combined only when they have
-// the same shape: values, timestamps, or both. Two messages become one by [Concat] and one [Deduplicator.Deduplicate];
-// [Split] splits a large one, and limits what it repeats.
+// Two samples have equal identity if their stacks, sets of attributes, and links are equal by value. They are combined
+// only if they have the same shape: values, timestamps, or both. [Join] and [Deduplicator.Deduplicate] combine messages.
+// [Split] splits a large message, and limits how much the parts repeat.
 //
-// All work is in place: what is canonical already is read only. The cost is linear in the size of the message.
+// The work is in place, and does not change what is canonical. The time is linear in the size of the message.
 package dedup // import "github.com/otelpprof/otelpprof/internal/dedup"

@@ -12,11 +12,11 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// profileComment is the attribute that only the first profile of a capture has, for all of them.
+// profileComment is an attribute that only the first profile of a capture has. It applies to all of them.
 const profileComment = "pprof.profile.comment"
 
-// dropEmptyProfiles drops profiles without samples, for which strict readers refuse the message. The comments of a capture
-// go to another profile of it.
+// dropEmptyProfiles drops profiles without samples, for which strict readers refuse the message. It moves their comments
+// to another profile of the capture.
 func (w *work) dropEmptyProfiles() {
 	if !w.opts.DropEmptyProfiles || !w.hasEmptyProfiles() {
 		return
@@ -45,7 +45,7 @@ func (w *work) hasEmptyProfiles() bool {
 	return false
 }
 
-// isEmpty tells whether no sample of a profile is to be kept.
+// isEmpty reports whether no sample of a profile is kept.
 func (w *work) isEmpty(profile pprofile.Profile) bool {
 	for _, sample := range profile.Samples().All() {
 		if !w.isZero(sample) {
@@ -55,7 +55,7 @@ func (w *work) isEmpty(profile pprofile.Profile) bool {
 	return true
 }
 
-// capture is what the profiles of one capture have in common.
+// capture has what the profiles of one capture have in common.
 type capture struct {
 	time                   pcommon.Timestamp
 	duration               uint64
@@ -70,7 +70,7 @@ func captureOf(profile pprofile.Profile) capture {
 	}
 }
 
-// keepComments gives the comments of empty profiles to the first other profile of their capture that has none.
+// keepComments moves the comments of empty profiles to the first other profile of their capture that has none.
 func (w *work) keepComments(profiles pprofile.ProfilesSlice, isComment []bool) {
 	others := map[capture]pprofile.Profile{}
 	for _, profile := range profiles.All() {
@@ -93,7 +93,7 @@ func (w *work) keepComments(profiles pprofile.ProfilesSlice, isComment []bool) {
 	}
 }
 
-// attributesOf tells of each attribute whether it has one of these keys.
+// attributesOf reports for each attribute whether it has one of these keys.
 func attributesOf(dict pprofile.ProfilesDictionary, keys ...string) []bool {
 	texts, is := dict.StringTable(), make([]bool, dict.AttributeTable().Len())
 	for i, attribute := range dict.AttributeTable().All() {

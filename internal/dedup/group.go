@@ -71,7 +71,8 @@ func PlanGroups(pd pprofile.Profiles, keys []string) *Grouping {
 	return g
 }
 
-// number gives each attribute of the dictionary its number in values. Index 0 of a table is the zero value, whatever is there. It reports whether the plan can move any.
+// number sets values: the number of each attribute of the dictionary. Index 0 of a table means the zero value, whatever
+// the table has there. It reports whether the plan can move any attribute.
 func (g *Grouping) number() bool {
 	dict := g.pd.Dictionary()
 	texts, table := dict.StringTable(), dict.AttributeTable()
@@ -101,7 +102,7 @@ func (g *Grouping) number() bool {
 	return len(known) > 0
 }
 
-// groupContentOf returns the content of an attribute. It reports false if the type of the value is none to group by.
+// groupContentOf returns the content of an attribute. It reports false if the plan does not group by values of this type.
 func groupContentOf(key int, value pcommon.Value) (attributeContent, bool) {
 	content := attributeContent{key: key, kind: value.Type()}
 	switch value.Type() {

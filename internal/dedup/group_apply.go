@@ -40,9 +40,9 @@ func (g *Grouping) Copies(
 	}
 }
 
-// groupSet is a set of groups. To clear it takes constant time, whatever the number of groups.
+// groupSet is a set of groups. The time to clear it does not depend on the number of groups.
 type groupSet struct {
-	// addedIn has for each group the last round in which it was added. Each clear begins a round.
+	// addedIn has, for each group, the last round in which it was added. Each clear begins a round.
 	addedIn []int32
 	round   int32
 	n       int
@@ -52,7 +52,7 @@ func newGroupSet(groups int) *groupSet { return &groupSet{addedIn: make([]int32,
 
 func (s *groupSet) clear() { s.round, s.n = s.round+1, 0 }
 
-// add adds a group and reports whether it is new. It ignores 0, which is no group.
+// add adds a group and reports whether it is new. It ignores 0, which means no group.
 func (s *groupSet) add(group int32) bool {
 	if group == 0 || s.addedIn[group] == s.round {
 		return false
@@ -111,8 +111,8 @@ func (g *Grouping) applyTo(resource pprofile.ResourceProfiles, planned groupedRe
 	}
 }
 
-// isParted reports whether some of a scope goes and some stays, or goes elsewhere. The groups of its samples come first in samples. A profile
-// without samples stays.
+// isParted reports whether parts of a scope get different resources. samples begins with the groups of the samples of the
+// scope. A profile without samples stays in its resource.
 func isParted(scope pprofile.ScopeProfiles, samples []int32) bool {
 	n, empty := 0, false
 	for _, profile := range scope.Profiles().All() {
@@ -141,7 +141,7 @@ func (g *Grouping) putAttributes(attributes pcommon.Map, group groupValues) {
 	}
 }
 
-// moveSamples moves the samples of a profile to the profiles of their groups. It reports whether none is left.
+// moveSamples moves the samples of a profile to the profiles of their groups. It reports whether no sample is left.
 func (g *Grouping) moveSamples(profile pprofile.Profile, of []int32, groups []groupValues, targets []pprofile.Profile) bool {
 	if len(of) == 0 {
 		return false
@@ -215,7 +215,7 @@ func isOneGroup(of []int32) bool {
 	return true
 }
 
-// dropMoved removes from a sample the attributes that its resource has now.
+// dropMoved removes from a sample the attributes that were moved to its resource.
 func (g *Grouping) dropMoved(sample pprofile.Sample) {
 	sample.AttributeIndices().RemoveIf(func(i int32) bool { return g.values[i] != 0 })
 }

@@ -22,16 +22,16 @@ type Reason int
 const (
 	// IndexOutOfRange says that an index has no entry.
 	IndexOutOfRange Reason = iota
-	// UnequalLengths says that a sample has values and timestamps, but not equally many.
+	// UnequalLengths says that a sample has values and timestamps, but different numbers of them.
 	UnequalLengths
-	// DuplicateKey says that the key of an attribute appears twice, with different values.
+	// DuplicateKey says that the key of an attribute occurs twice, with different values.
 	DuplicateKey
 	// TooDeep says that the value of an attribute is nested deeper than attributevalue.MaxDepth.
 	TooDeep
 	numReasons
 )
 
-// Reasons are all reasons, for those who count them.
+// Reasons has all reasons.
 var Reasons = []Reason{IndexOutOfRange, UnequalLengths, DuplicateKey, TooDeep}
 
 // String returns the reason in snake case.
@@ -50,7 +50,7 @@ func (r Reason) String() string {
 	}
 }
 
-// InvalidError tells which profile of a message is invalid, the first one of them.
+// InvalidError is the error for the first invalid profile of a message.
 type InvalidError struct {
 	Resource, Scope, Profile int
 	Reason                   Reason
@@ -82,13 +82,13 @@ func reasonOf(err error) Reason {
 	}
 }
 
-// scopePlace is where a scope is, and what is wrong with its attributes or those of its resource.
+// scopePlace is the position of a scope, and the error in its attributes or those of its resource.
 type scopePlace struct {
 	resource, scope int
 	err             error
 }
 
-// checkedScopes goes through all scopes of a message.
+// checkedScopes iterates over all scopes of a message.
 func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopeProfiles] {
 	return func(yield func(scopePlace, pprofile.ScopeProfiles) bool) {
 		for i, resource := range pd.ResourceProfiles().All() {
@@ -103,7 +103,7 @@ func checkedScopes(pd pprofile.Profiles) iter.Seq2[scopePlace, pprofile.ScopePro
 	}
 }
 
-// checkAttributes tells what is wrong with the attributes of a resource or scope. Their depth comes first: what is too deep
+// checkAttributes checks the attributes of a resource or scope. It checks the depth first, since values that are too deep
 // cannot be compared.
 func checkAttributes(attributes pcommon.Map) error {
 	if err := attributevalue.Check(attributes); err != nil {
@@ -113,8 +113,8 @@ func checkAttributes(attributes pcommon.Map) error {
 	return err
 }
 
-// use tells the compactor what a profile refers to, and checks it but for the content of its stacks. What only samples
-// refer to that are to be dropped is neither used nor checked.
+// use marks in the compactor the entries to which a profile refers, and checks the profile without the content of its
+// stacks. It leaves out samples that will be dropped.
 func (w *work) use(profile pprofile.Profile) error {
 	if err := w.tables.UseHeader(profile); err != nil {
 		return err
@@ -149,7 +149,7 @@ func unequalLengths(values, timestamps int) error {
 	return fmt.Errorf("%w: %d values, %d timestamps", errUnequalLengths, values, timestamps)
 }
 
-// check is use with the content of the stacks, which Number looked at, and without marking anything new.
+// check is like use, but also checks the content of the stacks, after Number. It marks no other entries.
 func (w *work) check(profile pprofile.Profile) error {
 	if err := w.use(profile); err != nil {
 		return err

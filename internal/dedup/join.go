@@ -9,8 +9,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// Join concatenates messages in the first of them, see [Concat]. It reserves the capacity of the tables once, so that they leave no
-// garbage behind as they grow. Without messages, the result is empty.
+// Join appends all messages to the first one, see [Concat]. It reserves the capacity of the tables once, so that growing
+// tables leave no garbage. Without messages, the result is empty.
 func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) == 0 {
 		return pprofile.NewProfiles()
@@ -30,7 +30,7 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	return joined
 }
 
-// reserve reserves capacity in a message for the content of all.
+// reserve reserves capacity in a message for the content of all messages.
 func reserve(joined pprofile.Profiles, messages []pprofile.Profiles) {
 	var all dictionary.Lengths
 	resources := 0

@@ -12,8 +12,8 @@ import (
 // fewPairs is the length of a map up to which searching it is faster than an index.
 const fewPairs = 16
 
-// copies returns whether a key of m appears again with an equal value. A key that appears twice with different values is an
-// error: nobody can tell which of them is right.
+// copies reports whether a key of m occurs again with an equal value. A key that occurs twice with different values is an
+// error, since neither value is known to be right.
 func copies(m pcommon.Map) (found bool, err error) {
 	if m.Len() < 2 {
 		return false, nil
@@ -35,7 +35,7 @@ func copies(m pcommon.Map) (found bool, err error) {
 	return found, nil
 }
 
-// indexOf returns the first value of each key, or nil for a map that is searched as fast without.
+// indexOf returns the first value of each key, or nil for a small map, in which a search is as fast.
 func indexOf(m pcommon.Map) map[string]pcommon.Value {
 	if m.Len() <= fewPairs {
 		return nil
@@ -49,7 +49,7 @@ func indexOf(m pcommon.Map) map[string]pcommon.Value {
 	return index
 }
 
-// dropCopies leaves each key once.
+// dropCopies removes repeated keys.
 func dropCopies(m pcommon.Map) {
 	if found, _ := copies(m); !found {
 		return

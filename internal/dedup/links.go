@@ -18,7 +18,7 @@ import (
 // and pdata writes an empty id for the missing one, for which strict readers refuse the message.
 type partialLinks struct {
 	dict pprofile.ProfilesDictionary
-	// trace and span tell of each attribute whether its key is one that names a trace or a span.
+	// trace and span report, for each attribute, whether its key is that of a trace id or of a span id.
 	trace, span []bool
 	// attributes has the attributes that replace links.
 	attributes map[replacement]int32
@@ -30,11 +30,11 @@ type replacement struct {
 	key  string
 }
 
-// isPartial tells whether a link has one of its ids only.
+// isPartial reports whether a link has only one of its ids.
 func isPartial(l pprofile.Link) bool { return l.TraceID().IsEmpty() != l.SpanID().IsEmpty() }
 
-// dropPartialLinks makes attributes of partial links: the id that is there becomes the attribute trace_id or span_id of the
-// sample, unless an attribute names it already.
+// dropPartialLinks replaces partial links by attributes: their id becomes the attribute trace_id or span_id of the
+// sample, unless an attribute already has it.
 func (w *work) dropPartialLinks() {
 	if !w.opts.DropPartialLinks || !w.hasPartialLinks() {
 		return
@@ -51,7 +51,7 @@ func (w *work) dropPartialLinks() {
 	}
 }
 
-// hasPartialLinks tells whether any sample has one.
+// hasPartialLinks reports whether any sample has one.
 func (w *work) hasPartialLinks() bool {
 	links := w.pd.Dictionary().LinkTable()
 	partial := false
@@ -82,7 +82,7 @@ func newPartialLinks(dict pprofile.ProfilesDictionary) *partialLinks {
 	return &partialLinks{dict, attributesOf(dict, traces...), attributesOf(dict, spans...), map[replacement]int32{}}
 }
 
-// replace takes a partial link off a sample, and reports whether there was one.
+// replace replaces the partial link of a sample, and reports whether there was one.
 func (p *partialLinks) replace(sample pprofile.Sample) bool {
 	i := sample.LinkIndex()
 	if i <= 0 || int(i) >= p.dict.LinkTable().Len() || !isPartial(p.dict.LinkTable().At(int(i))) {
@@ -94,7 +94,7 @@ func (p *partialLinks) replace(sample pprofile.Sample) bool {
 		named, key = p.span, pprof.DefaultLinkLabels()[0].Span
 	}
 	if list := sample.AttributeIndices(); hasAny(list, named) {
-		if p.says(list, named, link) {
+		if p.hasID(list, named, link) {
 			return true
 		}
 		key = p.freeKey(list, key)
@@ -103,20 +103,20 @@ func (p *partialLinks) replace(sample pprofile.Sample) bool {
 	return true
 }
 
-// says tells whether an attribute of a list, of those that are named, has the id of a link.
-func (p *partialLinks) says(list pcommon.Int32Slice, named []bool, link pprofile.Link) bool {
+// hasID reports whether an attribute of a list that is in named has the id of a link.
+func (p *partialLinks) hasID(list pcommon.Int32Slice, named []bool, link pprofile.Link) bool {
 	for _, i := range list.All() {
 		if i < 0 || int(i) >= len(named) || !named[i] {
 			continue
 		}
-		if says(p.dict.AttributeTable().At(int(i)).Value(), linkID(link)) {
+		if isID(p.dict.AttributeTable().At(int(i)).Value(), linkID(link)) {
 			return true
 		}
 	}
 	return false
 }
 
-// linkID returns the id that a partial link has.
+// linkID returns the id of a partial link.
 func linkID(link pprofile.Link) []byte {
 	if span := link.SpanID(); link.TraceID().IsEmpty() {
 		return span[:]
@@ -125,8 +125,8 @@ func linkID(link pprofile.Link) []byte {
 	return trace[:]
 }
 
-// says tells whether a value is an id, in any form that the translators read.
-func says(value pcommon.Value, id []byte) bool {
+// isID reports whether a value is an id, in any form that the translators read.
+func isID(value pcommon.Value, id []byte) bool {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
 		return spanlink.IsNumber(id, uint64(value.Int()))
@@ -137,7 +137,7 @@ func says(value pcommon.Value, id []byte) bool {
 	}
 }
 
-// freeKey returns a key that no attribute of a list has: with a number, if one has that key.
+// freeKey returns a key that no attribute of a list has: key, or key with a number.
 func (p *partialLinks) freeKey(list pcommon.Int32Slice, key string) string {
 	taken := map[string]bool{}
 	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
@@ -152,7 +152,7 @@ func (p *partialLinks) freeKey(list pcommon.Int32Slice, key string) string {
 	return numbered(key, func(key string) bool { return taken[key] })
 }
 
-// numbered returns a text that is not taken, with the first number from 2 on if necessary.
+// numbered returns text if it is not taken, or text with the first number from 2 on that is not taken.
 func numbered(text string, taken func(string) bool) string {
 	free := text
 	for n := 2; taken(free); n++ {
@@ -161,7 +161,7 @@ func numbered(text string, taken func(string) bool) string {
 	return free
 }
 
-// hasAny tells whether a list has an index that is marked.
+// hasAny reports whether a list has a marked index.
 func hasAny(list pcommon.Int32Slice, marked []bool) bool {
 	for _, i := range list.All() {
 		if i >= 0 && int(i) < len(marked) && marked[i] {
@@ -171,7 +171,7 @@ func hasAny(list pcommon.Int32Slice, marked []bool) bool {
 	return false
 }
 
-// attribute returns the attribute that says what a link says.
+// attribute returns the attribute with the id of a link.
 func (p *partialLinks) attribute(of replacement, link pprofile.Link) int32 {
 	if known, found := p.attributes[of]; found {
 		return known
@@ -182,7 +182,7 @@ func (p *partialLinks) attribute(of replacement, link pprofile.Link) int32 {
 	}
 	texts, table := p.dict.StringTable(), p.dict.AttributeTable()
 	if texts.Len() == 0 {
-		texts.Append("") // 0 says nothing.
+		texts.Append("") // Entry 0 is the zero value.
 	}
 	if table.Len() == 0 {
 		table.AppendEmpty()

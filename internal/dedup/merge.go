@@ -13,10 +13,10 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// MergeProfiles joins profiles of one scope with equal type, period and attributes that cover a span of time, if delta returns for
-// their type and unit that values can be summed. pd must come from Deduplicate. If profiles were merged, Deduplicate it again, so
-// that their samples are combined. The time covers all merged profiles. The id is made of theirs, if all have one. The original
-// payload is removed.
+// MergeProfiles merges profiles of one scope with equal type, period and attributes that have a duration, if delta
+// returns true for their type and unit: then their values can be summed. pd must come from Deduplicate. If profiles were
+// merged, deduplicate it again to combine their samples. The time range covers all merged profiles. The id is derived
+// from their ids, if all have one. MergeProfiles removes the original payload.
 func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (merged int) {
 	for _, scope := range walk.Scopes(pd) {
 		merged += mergeScope(pd.Dictionary(), scope.Profiles(), delta)
@@ -24,7 +24,7 @@ func MergeProfiles(pd pprofile.Profiles, delta func(typ, unit string) bool) (mer
 	return merged
 }
 
-// mergeKey is what profiles that become one have in common. In a canonical message equal values have equal indices.
+// mergeKey has what profiles to merge have in common. In a canonical message, equal values have equal indices.
 type mergeKey struct {
 	sampleType, sampleUnit int32
 	periodType, periodUnit int32
@@ -60,8 +60,8 @@ func mergeScope(dict pprofile.ProfilesDictionary, profiles pprofile.ProfilesSlic
 	return merged
 }
 
-// isSnapshot tells whether a profile says what there is at a time, or what has been since its process began, as the heap
-// profiles of Go do. Only one that covers a span of time can be summed with that of another span.
+// isSnapshot reports whether a profile has values at a point in time, or since the start of its process, such as heap
+// profiles of Go. Only values of a time range can be summed with those of another range.
 func isSnapshot(profile pprofile.Profile) bool {
 	return profile.Time() == 0 || profile.DurationNano() == 0
 }
@@ -77,10 +77,11 @@ func listKey(list pcommon.Int32Slice, leftOut []bool) string {
 	return string(key)
 }
 
-// mainMapping is an attribute that the profiles of one program have or lack, as their samples reach its mappings.
+// mainMapping is an attribute that only some profiles of a program have: it depends on the mappings that their samples
+// reach.
 const mainMapping = "pprof.profile.main_mapping"
 
-// addMainMapping gives a profile the attribute of another one, if it has none.
+// addMainMapping copies the attribute from another profile, if a profile has none.
 func addMainMapping(to, from pprofile.Profile, isMain []bool) {
 	if hasAny(to.AttributeIndices(), isMain) {
 		return
@@ -113,8 +114,8 @@ func endOf(profile pprofile.Profile) uint64 {
 	return begin + min(profile.DurationNano(), math.MaxUint64-begin)
 }
 
-// deriveID makes an id that is the same for the same id and content. Without an id there is none: one that is made of
-// nothing would stand for different profiles.
+// deriveID returns an id that depends on an id and content only. For an empty id it returns an empty one: otherwise
+// different profiles would get equal ids.
 func deriveID(id pprofile.ProfileID, content []byte) pprofile.ProfileID {
 	if id.IsEmpty() {
 		return id

@@ -9,8 +9,9 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// SplitResources splits pd by resource. groups has for each resource the number of its message, 0 to n-1. take gets the messages
-// in order, each with only the entries that it needs. One is made at a time, until take returns false.
+// SplitResources splits pd by resource. groups has, for each resource, the number of its message, 0 to n-1. take gets the
+// messages in order, each with only the entries that it needs. SplitResources creates one at a time, and stops if take
+// returns false.
 //
 // pd need not be canonical. A reference to an entry that does not exist is an error, before take is called. pd must not be read-only.
 // Unless there is only one group, its content is moved, and it must not be used any more.

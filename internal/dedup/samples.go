@@ -15,23 +15,23 @@ import (
 // sampleWork combines the samples of one profile.
 type sampleWork struct {
 	stacks stackUses
-	// reshaped tells whether a sample of the message is to be changed by itself, sharing whether two samples of a profile have
-	// the same index of a stack, and shapes which shapes there are: a bit for each.
+	// reshaped is true if a sample changes whatever the others are, sharing if two samples of a profile have the same
+	// stack index. shapes has a bit for each shape that occurs.
 	reshaped, sharing bool
 	shapes            uint8
-	// identities numbers the samples by identity. The shape stands in front of the attributes: samples of different
-	// shapes are never one.
+	// identities numbers the samples by identity. The shape is the first attribute, so samples of different shapes are
+	// not combined.
 	identities dictionary.SampleTable
-	// shapeless numbers them without their shape, to count those that differ in nothing else.
+	// shapeless numbers them without their shape, to count those that only differ in shape.
 	shapeless dictionary.SampleTable
 	key       []int32
-	// pairs holds the stacks and attributes of the samples with no link and at most one attribute.
+	// pairs has the stacks and attributes of the samples without a link and with at most one attribute.
 	pairs dictionary.PairSet
-	// keepers holds the first sample of each identity.
+	// keepers has the first sample of each identity.
 	keepers []pprofile.Sample
 }
 
-// noteSample notes of a sample whose stack exists what samplesChange and combine have to know.
+// noteSample records what samplesChange and combine need to know of a sample. Its stack index must be valid.
 func (w *work) noteSample(stack int32, values, timestamps int) {
 	s := &w.samples
 	if s.stacks.add(stack) > 0 {
@@ -43,12 +43,12 @@ func (w *work) noteSample(stack int32, values, timestamps int) {
 	s.shapes |= 1 << -shapeOf(max(values, 1-timestamps), timestamps)
 }
 
-// mixed tells whether samples of one stack may differ in their shapes.
+// mixed reports whether samples of one stack can differ in their shapes.
 func (w *work) mixed() bool {
 	return w.opts.Shape != ShapeTotal && bits.OnesCount8(w.samples.shapes) > 1
 }
 
-// samplesChange tells whether the samples of any profile are to be changed, where no index changes.
+// samplesChange reports whether the samples of any profile change. No index must change.
 func (w *work) samplesChange() bool {
 	if w.samples.reshaped {
 		return true
@@ -64,8 +64,8 @@ func (w *work) samplesChange() bool {
 	return false
 }
 
-// samplesEqual tells whether any two samples of a profile are equal. No index changes, so that each stands for itself, and
-// each list for its set.
+// samplesEqual reports whether two samples of a profile have equal identity. No index must change: then different indices
+// are different values, and lists are sorted sets.
 func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
 	s := &w.samples
 	sharing := w.countStacks(samples)
@@ -96,22 +96,22 @@ func (w *work) samplesEqual(samples pprofile.SampleSlice) bool {
 	return false
 }
 
-// countStacks counts the samples of each stack. A sample that is the only one of its stack equals no other, and need not
-// be looked for among them. It returns how many are not.
+// countStacks counts the samples of each stack. It returns the number of samples that share their stack with others. The
+// identity of the others is unique, so no lookup is necessary for them.
 func (w *work) countStacks(samples pprofile.SampleSlice) (sharing int) {
 	s := &w.samples
 	s.stacks.begin(w.tables.SizesBefore().Stacks)
 	for i := range samples.Len() {
 		sample := samples.At(i)
 		if w.isZero(sample) {
-			continue // goes, and its stack need not exist
+			continue // It is dropped, and its stack need not exist.
 		}
 		sharing += s.stacks.add(w.tables.FindStack(sample.StackIndex()))
 	}
 	return sharing
 }
 
-// isZero tells whether a sample is to be dropped for having only zeros.
+// isZero reports whether a sample is dropped because all its values are zero.
 func (w *work) isZero(sample pprofile.Sample) bool {
 	return w.opts.DropZeroSamples && sample.TimestampsUnixNano().Len() == 0 && sum(sample) == 0
 }
@@ -121,7 +121,7 @@ func (w *work) staysEvent(sample pprofile.Sample) bool {
 	return w.opts.Shape == ShapePerEvent && sample.TimestampsUnixNano().Len() > 0
 }
 
-// identity returns where a sample belongs, and leaves what else makes it what it is in w.samples.key, its shape first.
+// identity returns the stack and link of a sample, and sets w.samples.key to its shape and its attributes.
 func (w *work) identity(sample pprofile.Sample) dictionary.SampleIdentity {
 	w.samples.key = append(w.samples.key[:0], int32(w.shapeAfter(sample)))
 	w.samples.key, _ = w.tables.AppendSet(w.samples.key, sample.AttributeIndices(), true)
@@ -131,7 +131,7 @@ func (w *work) identity(sample pprofile.Sample) dictionary.SampleIdentity {
 	}
 }
 
-// combine rewrites the samples of a profile: those of equal identity become one, with the new indices.
+// combine combines the samples of a profile with equal identity, and replaces their indices.
 func (w *work) combine(profile pprofile.Profile) {
 	s := &w.samples
 	samples := profile.Samples()
@@ -189,7 +189,7 @@ func (w *work) keep(sample pprofile.Sample) bool {
 	return true
 }
 
-// addSample adds what from holds to a sample of equal identity and shape.
+// addSample adds the values and timestamps of a sample to one of equal identity and shape.
 func addSample(to, from pprofile.Sample) {
 	if to.TimestampsUnixNano().Len() == 0 && to.Values().Len() > 0 {
 		to.Values().FromRaw([]int64{sum(to) + sum(from)})

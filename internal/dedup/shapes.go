@@ -5,7 +5,7 @@ package dedup
 
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
-// shape is what a sample has.
+// shape says whether a sample has values and timestamps.
 type shape int32
 
 const (
@@ -15,7 +15,7 @@ const (
 	valuesAndTimestamps
 )
 
-// shapeOf is the shape of a sample with so many values and timestamps.
+// shapeOf returns the shape of a sample with these numbers of values and timestamps.
 func shapeOf(values, timestamps int) shape {
 	switch {
 	case values > 0 && timestamps > 0:
@@ -29,8 +29,8 @@ func shapeOf(values, timestamps int) shape {
 	}
 }
 
-// shapeAfter is the shape that a sample will have. One without values and timestamps, which the protocol does not allow,
-// gets the value 0.
+// shapeAfter returns the shape of a sample in the result. A sample without values and timestamps, which is invalid in the
+// protocol, gets the value 0.
 func (w *work) shapeAfter(sample pprofile.Sample) shape {
 	s := shapeOf(sample.Values().Len(), sample.TimestampsUnixNano().Len())
 	if w.opts.Shape == ShapeTotal || s == noData {
@@ -39,7 +39,7 @@ func (w *work) shapeAfter(sample pprofile.Sample) shape {
 	return s
 }
 
-// reshapes tells whether a sample with so many values and timestamps changes by itself.
+// reshapes reports whether a sample with these numbers of values and timestamps changes, whatever the others are.
 func (w *work) reshapes(values, timestamps int) bool {
 	switch {
 	case timestamps == 0:
@@ -51,15 +51,15 @@ func (w *work) reshapes(values, timestamps int) bool {
 	}
 }
 
-// sumValues leaves one value of several without timestamps: the protocol has one, the total.
+// sumValues replaces several values without timestamps by their sum: the protocol has a single value.
 func sumValues(sample pprofile.Sample) {
 	if sample.TimestampsUnixNano().Len() == 0 && sample.Values().Len() > 1 {
 		sample.Values().FromRaw([]int64{sum(sample)})
 	}
 }
 
-// makeTotal leaves one value and no timestamps. Without values each timestamp counts 1, whatever the period is: the protocol
-// says so.
+// makeTotal replaces values and timestamps by one value. By the rules of the protocol, a timestamp without a value counts
+// 1, whatever the period is.
 func makeTotal(sample pprofile.Sample) {
 	timestamps := sample.TimestampsUnixNano()
 	total := sum(sample)
@@ -70,7 +70,7 @@ func makeTotal(sample pprofile.Sample) {
 	sample.Values().FromRaw([]int64{total})
 }
 
-// splitEvents makes a sample of each timestamp. Samples keep their order.
+// splitEvents creates a sample for each timestamp. Samples keep their order.
 func splitEvents(profile pprofile.Profile) {
 	several := false
 	for _, sample := range profile.Samples().All() {

@@ -30,7 +30,7 @@ type Part struct {
 	First, Last int
 }
 
-// Each part repeats the entries that it has in common with other parts. These constants limit the repetition. They are for bytes.
+// Each part repeats the entries that it has in common with other parts. These constants limit the repeated bytes.
 const (
 	// All parts together may repeat repeatedShare times the size of the message, and repeatedBytes more for each part: for its
 	// resource and sample types.

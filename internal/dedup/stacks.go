@@ -8,14 +8,14 @@ import "math"
 // stackUses says for each stack whether several samples of the current profile have it. Entries of earlier profiles have an older
 // turn, so they need not be cleared.
 type stackUses struct {
-	// uses holds for each stack the turn in which it was last used, doubled, plus one if several samples have it.
+	// uses has, for each stack, twice the turn in which it was last used, plus one if several samples have it.
 	uses []uint32
 	turn uint32
 }
 
-// begin begins with a profile whose samples have stacks below n.
+// begin begins a profile whose samples have stacks below n.
 func (s *stackUses) begin(n int) {
-	n = max(n, 1) // stack 0 exists in any case
+	n = max(n, 1) // stack 0 always exists
 	if n > len(s.uses) {
 		s.uses = append(s.uses, make([]uint32, n-len(s.uses))...)
 	}
@@ -26,7 +26,7 @@ func (s *stackUses) begin(n int) {
 	}
 }
 
-// add notes a sample of a stack and returns by how many that changes the number of samples that share theirs.
+// add adds a sample of a stack, and returns the increase in the number of samples that share their stack.
 func (s *stackUses) add(stack int32) int {
 	switch s.uses[stack] {
 	case s.turn << 1:
@@ -40,5 +40,5 @@ func (s *stackUses) add(stack int32) int {
 	}
 }
 
-// shared tells whether several samples have a stack.
+// shared reports whether several samples have a stack.
 func (s *stackUses) shared(stack int32) bool { return s.uses[stack]&1 != 0 }

@@ -14,17 +14,17 @@ import (
 	"github.com/otelpprof/otelpprof/internal/entities"
 )
 
-// texts goes through all text of a message. Protobuf wants UTF-8: pdata reads and writes anything, but other readers
-// refuse the whole message for one string.
+// texts visits all texts of a message. Protobuf requires UTF-8. pdata accepts any bytes, but other readers refuse the
+// whole message for one invalid string.
 type texts struct {
-	// write says that what is not UTF-8 is mended: faulty bytes become U+FFFD, as the translators have it. A pair of a
-	// map whose key is not UTF-8 goes, since pdata cannot rename keys.
+	// write is true to repair texts that are not UTF-8: invalid bytes become U+FFFD, as in the translators. A pair of a
+	// map whose key is not UTF-8 is removed, since pdata cannot rename keys.
 	write bool
-	// faulty counts what is not UTF-8.
+	// faulty counts texts that are not UTF-8.
 	faulty int
 }
 
-// mended returns what s is to be, and whether it is to be set.
+// mended returns the valid form of s, and whether to set it.
 func (t *texts) mended(s string) (string, bool) {
 	if utf8.ValidString(s) {
 		return s, false
@@ -69,7 +69,7 @@ func (t *texts) list(list pcommon.StringSlice) {
 	}
 }
 
-// value goes through as many levels of lists and maps. What is deeper is invalid.
+// value visits this number of levels of lists and maps. Deeper values are invalid.
 func (t *texts) value(v pcommon.Value, levels int) {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
@@ -89,7 +89,7 @@ func (t *texts) value(v pcommon.Value, levels int) {
 	}
 }
 
-// pairs goes through the pairs of a map, and through as many levels of lists and maps in it.
+// pairs visits the pairs of a map, and this number of levels of lists and maps in it.
 func (t *texts) pairs(m pcommon.Map, levels int) {
 	before := t.faulty
 	for key, value := range m.All() {
@@ -104,7 +104,7 @@ func (t *texts) pairs(m pcommon.Map, levels int) {
 	}
 }
 
-// mendText makes all text UTF-8.
+// mendText makes all texts valid UTF-8.
 func (w *work) mendText() {
 	var t texts
 	if t.message(w.pd); t.faulty == 0 {

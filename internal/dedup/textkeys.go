@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// dictionaryStrings goes through the strings of a dictionary. Keys of attributes that differ do so afterwards: a sample with both would have
-// one key twice, which is invalid.
+// dictionaryStrings visits the strings of a dictionary. Different keys of attributes stay different: otherwise a sample
+// with both would have one key twice, which is invalid.
 func (t *texts) dictionaryStrings(d pprofile.ProfilesDictionary) {
 	if !t.write {
 		t.list(d.StringTable())
@@ -28,7 +28,7 @@ type faultyKey struct {
 	text  string
 }
 
-// keysOf returns the keys of attributes that are not UTF-8, in the order of the attributes, and all others.
+// keysOf returns the keys of attributes that are not UTF-8, in the order of the attributes, and all other keys.
 func keysOf(d pprofile.ProfilesDictionary) (faulty []faultyKey, others map[string]bool) {
 	texts := d.StringTable()
 	others = map[string]bool{}
@@ -46,7 +46,7 @@ func keysOf(d pprofile.ProfilesDictionary) (faulty []faultyKey, others map[strin
 	return faulty, others
 }
 
-// numberKeys gives a number to keys that were mended and are equal to another key now.
+// numberKeys adds a number to repaired keys that are equal to another key.
 func numberKeys(d pprofile.ProfilesDictionary, faulty []faultyKey, taken map[string]bool) {
 	texts := d.StringTable()
 	mended, last := map[string]string{}, map[string]int{}

@@ -26,11 +26,11 @@ type timesKey struct {
 // timeRange is the time from start to end, without end.
 type timeRange struct{ start, end uint64 }
 
-// planTimes finds the captures whose time changes, and reports whether any profile changes. The profiles of a capture keep a common time: an
-// encoder knows by it that they belong together.
+// planTimes finds the captures whose time changes, and reports whether any profile changes. The profiles of a capture
+// keep a common time, by which an encoder finds them.
 func (w *work) planTimes() (changes bool) {
 	w.times = nil
-	if !w.opts.WidenTimes || w.opts.Shape == ShapeTotal { // There are no timestamps afterwards.
+	if !w.opts.WidenTimes || w.opts.Shape == ShapeTotal { // The result has no timestamps.
 		return false
 	}
 	number := 0
@@ -48,7 +48,7 @@ func (w *work) planTimes() (changes bool) {
 
 func (w *work) planTime(key timesKey, wanted timeRange) {
 	if key.capture.time == 0 {
-		return // Nothing says that profiles without a time belong together.
+		return // Profiles without a time are not known to be of one capture.
 	}
 	if w.times == nil {
 		w.times = map[timesKey]timeRange{}
@@ -59,7 +59,8 @@ func (w *work) planTime(key timesKey, wanted timeRange) {
 	w.times[key] = wanted
 }
 
-// widenTime gives a profile of a scope the time that is planned for its capture or, without a time, that of its timestamps.
+// widenTime sets the time of a profile to the one planned for its capture. A profile without a time gets the time of its
+// timestamps.
 func (w *work) widenTime(scope int, profile pprofile.Profile) {
 	if !w.opts.WidenTimes {
 		return

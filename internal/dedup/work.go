@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
-// work is the working memory of one call, used again by the next.
+// work is the working memory of one call. The next call reuses it.
 type work struct {
 	opts     *Options
 	dropKeys map[string]bool
@@ -22,7 +22,7 @@ type work struct {
 	stats    Stats
 	tables   dictionary.Compactor
 	samples  sampleWork
-	// times are those of captures whose time changes.
+	// times has the new times of captures.
 	times map[timesKey]timeRange
 }
 
@@ -37,14 +37,14 @@ func (w *work) release() {
 	w.tables.Release()
 }
 
-// bytes is the size of the working memory.
+// bytes returns the size of the working memory.
 func (w *work) bytes() int64 {
 	s := &w.samples
 	return w.tables.Kept() + s.identities.Kept() + s.shapeless.Kept() + s.pairs.Kept() +
 		int64(scratch.Bytes(s.key)+scratch.Bytes(s.stacks.uses)+scratch.Bytes(s.keepers))
 }
 
-// run looks at the whole message, then writes what has to change.
+// run examines the whole message, and then writes the changes.
 func (w *work) run() error {
 	given := w.pd
 	for profile := range walk.Profiles(w.pd) {
@@ -81,7 +81,7 @@ func (w *work) run() error {
 	return nil
 }
 
-// look marks what all profiles use and numbers the tables. It reports false when a profile is invalid.
+// look marks the entries that profiles use, and numbers the tables. It reports false if a profile is invalid.
 func (w *work) look() bool {
 	sound := true
 	w.samples.reshaped, w.samples.sharing, w.samples.shapes = false, false, 0
@@ -95,7 +95,7 @@ func (w *work) look() bool {
 	return w.tables.Number() && sound
 }
 
-// apply writes: the samples first, while the tables still tell what they mean.
+// apply writes the changes. It begins with the samples, while the tables still have the old entries.
 func (w *work) apply() {
 	w.makeMutable()
 	w.stats.Changed = true
@@ -116,15 +116,16 @@ func (w *work) apply() {
 	joinContainers(w.pd)
 }
 
-// makeMutable goes on with a copy of a message that must not be written to. The compactor knows indices only, which are
-// the same in the copy.
+// makeMutable continues with a copy if the message is read-only. The compactor only has indices, which are the same in
+// the copy.
 func (w *work) makeMutable() {
 	if w.pd.IsReadOnly() {
 		w.copy()
 	}
 }
 
-// makeOwn prepares for changes before the message is known to be valid. One that may have to go back as it came is copied.
+// makeOwn prepares for changes before the message is known to be valid. It copies a message that may have to be returned
+// unchanged.
 func (w *work) makeOwn() {
 	if w.opts.OnInvalid == DropProfile || w.stats.Changed {
 		w.makeMutable()
@@ -134,8 +135,8 @@ func (w *work) makeOwn() {
 	w.stats.Changed = true
 }
 
-// keepMissing prepares for entries that are added before the message is known to be valid: an index of what does not exist must not become
-// that of a new entry.
+// keepMissing prepares for new entries before the message is known to be valid: an index out of range must not become the
+// index of a new entry.
 func (w *work) keepMissing() { shift(w.pd, dictionary.Lengths{}) }
 
 func (w *work) copy() {
@@ -145,8 +146,7 @@ func (w *work) copy() {
 	w.tables.Rebase(own.Dictionary())
 }
 
-// handleInvalid does with the invalid profiles what the options say. It reports false when the message is to stay as it
-// is.
+// handleInvalid handles invalid profiles as the options say. It reports false if the message stays unchanged.
 func (w *work) handleInvalid() (goOn bool, err error) {
 	first, invalid := w.findInvalid()
 	switch w.opts.OnInvalid {
@@ -168,8 +168,8 @@ func (w *work) handleInvalid() (goOn bool, err error) {
 	return true, nil
 }
 
-// findInvalid tells of each profile whether it is invalid, in the order of the message, and why the first one is. It
-// counts them.
+// findInvalid reports for each profile, in the order of the message, whether it is invalid. It returns the error of the
+// first invalid one, and counts them.
 func (w *work) findInvalid() (first *InvalidError, invalid []bool) {
 	invalid = make([]bool, 0, w.stats.ProfilesIn)
 	for at, scope := range checkedScopes(w.pd) {
