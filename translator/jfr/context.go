@@ -49,8 +49,8 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 		if !others {
 			ids = labels.link
 		}
-		t.addIDLabel(canonicalLabels.Trace, labels.trace, ids.TraceID[:], others, labels.replaced)
-		t.addIDLabel(canonicalLabels.Span, labels.span, ids.SpanID[:], others, labels.replaced)
+		t.addIDLabel(canonicalLabels.Trace, &labels.trace, ids.TraceID[:], others, labels.replaced)
+		t.addIDLabel(canonicalLabels.Span, &labels.span, ids.SpanID[:], others, labels.replaced)
 	}
 	if ids != (dictionary.Link{}) {
 		link = t.addLink(ids)
@@ -67,20 +67,24 @@ func (t *decoding) addContext(c *spanContext) (link int32) {
 // addIDLabel adds the label trace_id or span_id of a context as an attribute, unless the link says the same. others says that the link
 // has the ids of the event. Then the key gets a number: in a pprof, the link has the labels trace_id and span_id, and a decoder makes
 // no link of two values.
-func (t *decoding) addIDLabel(key string, label, id []byte, others, replaced bool) {
+func (t *decoding) addIDLabel(key string, label *idLabel, id []byte, others, replaced bool) {
 	switch {
-	case label == nil:
+	case label.value == nil:
 	case !others && !replaced:
-		t.addAttribute(key, label)
-	case others && !spanlink.Is(id, label, false):
-		t.addAttribute(t.freeKey(key), label)
+		t.addAttribute(key, label.value)
+	case others && !spanlink.Is(id, label.value, false):
+		if label.otherKey == "" {
+			label.otherKey = t.freeKey(key)
+		}
+		t.addAttribute(label.otherKey, label.value)
 	}
 }
 
 // freeKey returns a key with the first number that makes it one that the sample does not have.
 func (t *decoding) freeKey(key string) string {
 	for n := 2; ; n++ {
-		if free := key + "." + strconv.Itoa(n); !t.hasKey(t.dict.String(free)) {
+		free := key + "." + strconv.Itoa(n)
+		if !slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.StringAt(t.dict.AttributeAt(a).Key) == free }) {
 			return free
 		}
 	}
@@ -131,7 +135,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 	own := t.attributes
 	t.attributes = nil
 	c.link, c.replaced = t.linkOf(c)
-	c.trace, c.span = t.label(c, canonicalLabels.Trace), t.label(c, canonicalLabels.Span)
+	c.trace.value, c.span.value = t.label(c, canonicalLabels.Trace), t.label(c, canonicalLabels.Span)
 	for _, l := range c.labels {
 		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
 		if name := string(key); name == "" || name == canonicalLabels.Trace || name == canonicalLabels.Span || slices.Contains(ownAttributes, name) {

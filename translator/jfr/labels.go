@@ -26,13 +26,21 @@ type labelContext struct {
 	labels [][2]uint64
 	// done says that the fields below are set.
 	done bool
-	// link is the link in the labels, or the zero value. trace and span are the labels trace_id and span_id, or nil. replaced says that the
+	// link is the link in the labels, or the zero value. trace and span are the labels trace_id and span_id. replaced says that the
 	// link has all that they say.
 	link        dictionary.Link
-	trace, span []byte
+	trace, span idLabel
 	replaced    bool
 	// attributes has the other labels.
 	attributes []int32
+}
+
+// idLabel is a label with the name that a link has in a pprof.
+type idLabel struct {
+	// value is nil if the context does not have the label.
+	value []byte
+	// otherKey is the key of the attribute beside another link, once a sample needs it.
+	otherKey string
 }
 
 // The numbers of the fields. The entries of maps have a key and a value.
