@@ -40,6 +40,19 @@ func textLogs(size int) plog.Logs {
 	return logs
 }
 
+// TestEndedRequest: the records of a sender that has left are not read, also if their memory is available.
+func TestEndedRequest(t *testing.T) {
+	translator := startWith(t, budget.New(10<<20, time.Second))
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	err := translator.Translate(ctx, textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
+		t.Error("the next consumer was called")
+		return nil
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.False(t, consumererror.IsPermanent(err))
+}
+
 // TestBudgetIsHeldDuringNext: the memory of the profiles is reserved until the next consumer returns, and released then.
 func TestBudgetIsHeldDuringNext(t *testing.T) {
 	shared := budget.New(10<<20, time.Second)

@@ -69,7 +69,10 @@ func (t *Translator) Translate(
 		if exhausted != nil {
 			return exhausted
 		}
-		err := reservation.Grow(ctx, before+bytes)
+		err := ctx.Err() // The sender can leave while its records are read.
+		if err == nil {
+			err = reservation.Grow(ctx, before+bytes)
+		}
 		if err != nil && !errors.Is(err, budget.ErrTooLarge) {
 			exhausted = err
 		}

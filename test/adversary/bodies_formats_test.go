@@ -49,6 +49,9 @@ func formatBodies() []body {
 		atFormat("perf-headers", "perf_script", folded("a 1 2.5: 1 cycles:\n")),
 		atFormat("perf-times", "perf_script", folded("a 1 1795369073.5: 1 cycles:\n")),
 		atFormat("perf-words", "perf_script", folded("x 1 1.5: ")),
+		atFormat("perf-spaces-and-times", "perf_script", func() []byte {
+			return zstandard(join(filling([]byte(" "), 30<<20), filling([]byte("1.0: "), 30<<20)))
+		}),
 		atFormat("perf-parentheses", "perf_script", func() []byte {
 			return zstandard(join(text("a 1 2.5: 1 e:\n\t1 "), filling([]byte("("), 60<<20)))
 		}),

@@ -99,6 +99,7 @@ func otlpTables() []body {
 		otlpJSON("otlp-json-empty-resource-profiles", profilesPath, jsonOf(`{"resourceProfiles":[`, `{}`, `]}`)),
 		otlpJSON("otlp-json-empty-samples", profilesPath, jsonOf(`{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"samples":[`, `{}`, `]}]}]}]}`)),
 		otlpJSON("otlp-json-empty-strings", profilesPath, jsonOf(`{"dictionary":{"stringTable":[`, `""`, `]}}`)),
+		otlpJSON("otlp-json-escapes", profilesPath, jsonOf(`{"dictionary":{"stringTable":["`, `\n\\`, `"]}}`)),
 		otlpJSON("otlp-json-empty-attributes", profilesPath, jsonOf(`{"dictionary":{"attributeTable":[`, `{}`, `]}}`)),
 		otlpJSON("otlp-json-empty-locations", profilesPath, jsonOf(`{"dictionary":{"locationTable":[`, `{}`, `]}}`)),
 		otlpJSON("otlp-json-indices", profilesPath, jsonOf(`{"dictionary":{"stackTable":[{"locationIndices":[`, `0`, `]}]}}`)),

@@ -39,7 +39,8 @@ func (d *Decoder) Decode(logs plog.Logs, received pcommon.Timestamp) (pprofile.P
 }
 
 // DecodeReserving is like [Decoder.Decode], but calls reserve before it allocates memory, with the total number of bytes:
-// decoded and decompressed bodies, tables, and the message. If reserve returns an error, the record is refused with
+// decoded and decompressed bodies, tables, and the message. It also calls reserve before each record, with the same total, so that the
+// caller can refuse the rest of a request that has ended. If reserve returns an error, the record is refused with
 // [ReasonMemory] and that error.
 func (d *Decoder) DecodeReserving(
 	logs plog.Logs, received pcommon.Timestamp, reserve func(bytes int64) error,
@@ -105,6 +106,9 @@ func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 
 func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
 	t.reserved.body, t.reserved.record, t.reserved.err = 0, 0, nil
+	if !t.mayContinue() {
+		return t.memoryRefusal()
+	}
 	if refused := checkDepth("record", log.Attributes()); refused != nil {
 		return refused
 	}

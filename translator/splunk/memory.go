@@ -46,6 +46,15 @@ func (t *decoding) reserve(bytes int64) bool {
 	return c.err == nil
 }
 
+// mayContinue calls reserve, although no more memory is needed, and reports whether it succeeded.
+func (t *decoding) mayContinue() bool {
+	c := &t.reserved
+	if c.reserve != nil {
+		c.err = c.reserve(c.requested)
+	}
+	return c.err == nil
+}
+
 // memoryRefusal returns the refusal of a record whose memory cannot be reserved.
 func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.reserved.err} }
 
