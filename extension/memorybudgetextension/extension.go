@@ -29,6 +29,9 @@ type memoryBudget struct {
 	// arrivals counts the memory of the others.
 	arrivals *arrivals
 	grpc     *grpcServer
+	// stopping ends when the pipelines are about to shut down.
+	stopping context.Context
+	stop     context.CancelFunc
 }
 
 var (
@@ -54,6 +57,7 @@ func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudge
 		budget:    budget.New(limit-arriving, cfg.Wait),
 		arrivals:  newArrivals(arriving),
 	}
+	m.stopping, m.stop = context.WithCancel(context.Background())
 	m.grpc = newGRPCServer(m)
 	return m, nil
 }
@@ -86,6 +90,7 @@ func (m *memoryBudget) Start(context.Context, component.Host) error {
 
 // Shutdown unregisters the metrics.
 func (m *memoryBudget) Shutdown(context.Context) error {
+	m.stop()
 	activeServer.CompareAndSwap(m.grpc, nil)
 	m.telemetry.Shutdown()
 	return nil

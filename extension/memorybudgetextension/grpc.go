@@ -38,6 +38,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
 		grpc.UnaryInterceptor(server.intercept),
+		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.InitialWindowSize(streamWindow),
 		grpc.InitialConnWindowSize(connectionWindow),
@@ -53,13 +54,16 @@ func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, e
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})
-	timeout := time.AfterFunc(s.config.ReceiveTimeout, func() {
+	abortSlow := func() {
 		if arriving.end() {
 			s.countRefusal(ctx, tooSlow)
 			cancel()
 		}
-	})
+	}
+	timeout := time.AfterFunc(s.config.ReceiveTimeout, abortSlow)
+	stop := s.onShutdown(abortSlow)
 	context.AfterFunc(ctx, func() {
+		stop()
 		timeout.Stop()
 		arriving.end()
 	})

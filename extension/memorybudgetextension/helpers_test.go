@@ -37,6 +37,7 @@ type running struct {
 	http, grpc string // addresses
 	telemetry  *componenttest.Telemetry
 	client     *http.Client
+	receiver   component.Component
 }
 
 type host struct {
@@ -73,10 +74,10 @@ func run(t *testing.T, settings map[string]any, next consumer.Logs) *running {
 		"grpc": map[string]any{"endpoint": r.grpc, "max_recv_msg_size_mib": 16, "middlewares": middlewares},
 		"http": map[string]any{"endpoint": r.http, "compression_algorithms": []any{}, "middlewares": middlewares},
 	}}).Unmarshal(otlpConfig))
-	receiver, err := otlp.CreateLogs(t.Context(), receivertest.NewNopSettings(otlp.Type()), otlpConfig, next)
+	r.receiver, err = otlp.CreateLogs(t.Context(), receivertest.NewNopSettings(otlp.Type()), otlpConfig, next)
 	require.NoError(t, err)
-	require.NoError(t, receiver.Start(t.Context(), extensions))
-	t.Cleanup(func() { require.NoError(t, receiver.Shutdown(context.Background())) })
+	require.NoError(t, r.receiver.Start(t.Context(), extensions))
+	t.Cleanup(func() { require.NoError(t, r.receiver.Shutdown(context.Background())) })
 
 	r.client = &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 	t.Cleanup(r.client.CloseIdleConnections)

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
@@ -34,7 +35,8 @@ const (
 // GetHTTPHandler returns the middleware of servers for OTLP over HTTP.
 func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) }), nil
+		serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+		return connections.WithDeadline(m.stopping, m.config.ReceiveTimeout, serve), nil
 	}, nil
 }
 

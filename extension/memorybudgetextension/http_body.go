@@ -43,13 +43,12 @@ func (m *memoryBudget) receive(w http.ResponseWriter, r *http.Request) (body htt
 			body.release()
 		}
 	}()
-	_ = control.SetReadDeadline(time.Now().Add(m.config.ReceiveTimeout))
 	for {
 		err := body.readPiece(r.Body)
 		switch {
 		case errors.Is(err, io.EOF):
 			arriving.end()
-			_ = control.SetReadDeadline(time.Time{}) // The server sets its own deadline for the next request.
+			_ = control.SetReadDeadline(time.Time{}) // An eviction may have come in between.
 			return body, nil
 		case evicted.Load():
 			return body, errEvicted

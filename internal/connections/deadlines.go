@@ -1,0 +1,69 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package connections
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// ShutdownGrace is how long requests can still arrive after a shutdown begins.
+	ShutdownGrace = time.Second
+	// drainTime is how long the server reads the rest of a body that the handler did not read.
+	drainTime = time.Second
+)
+
+// WithDeadline returns a handler that limits how long the body of each request may take to arrive: to timeout, and to ShutdownGrace
+// after stopping ends. A server that shuts down waits for its requests, so a client that stops sending must not keep one open.
+func WithDeadline(stopping context.Context, timeout time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		// An error means that the connection does not support deadlines. Then the request has none.
+		limit := func(end time.Time) { _ = http.NewResponseController(w).SetReadDeadline(end) }
+		limit(time.Now().Add(timeout))
+		limited := make(chan struct{})
+		cancel := context.AfterFunc(stopping, func() {
+			defer close(limited)
+			limit(time.Now().Add(ShutdownGrace))
+		})
+		body := &body{ReadCloser: r.Body}
+		body.end = func() {
+			if !cancel() {
+				<-limited
+			}
+			// net/http reads on to notice that the client leaves. A deadline would end the request then.
+			limit(time.Time{})
+		}
+		r.Body = body
+		next.ServeHTTP(w, r)
+		if !body.arrived {
+			body.end()
+			limit(time.Now().Add(drainTime))
+		}
+	})
+}
+
+// body is the body of a request. It calls end once, when it has arrived.
+type body struct {
+	io.ReadCloser
+	end     func()
+	arrived bool
+}
+
+// Read reads from the body.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) && !b.arrived {
+		b.arrived = true
+		b.end()
+	}
+	return n, err
+}
