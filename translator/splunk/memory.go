@@ -4,7 +4,6 @@
 package splunk
 
 import (
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
@@ -189,31 +188,7 @@ func (t *decoding) reserveText(newGroup bool) *refusal {
 // recordAttributeBytes returns the approximate memory for copies of the record's attributes.
 func (t *decoding) recordAttributeBytes() (bytes int64) {
 	for key, value := range t.record.log.Attributes().All() {
-		bytes += dictionary.AttributeBytes + int64(len(key)) + valueBytes(value, maxValueDepth)
-	}
-	return bytes
-}
-
-// maxValueDepth is the depth to which nested values are counted.
-const maxValueDepth = 32
-
-// valueBytes returns the approximate memory for a copy of a value.
-func valueBytes(value pcommon.Value, depth int) int64 {
-	bytes := int64(40)
-	switch {
-	case depth == 0:
-	case value.Type() == pcommon.ValueTypeStr:
-		bytes += int64(len(value.Str()))
-	case value.Type() == pcommon.ValueTypeBytes:
-		bytes += int64(value.Bytes().Len())
-	case value.Type() == pcommon.ValueTypeSlice:
-		for _, item := range value.Slice().All() {
-			bytes += valueBytes(item, depth-1)
-		}
-	case value.Type() == pcommon.ValueTypeMap:
-		for key, item := range value.Map().All() {
-			bytes += int64(len(key)) + valueBytes(item, depth-1)
-		}
+		bytes += dictionary.AttributeBytes + int64(len(key)+attributevalue.ValueBytes+attributevalue.Memory(value))
 	}
 	return bytes
 }
