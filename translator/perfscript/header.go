@@ -6,7 +6,6 @@ package perfscript
 import (
 	"bytes"
 	"math"
-	"strconv"
 )
 
 // header is the first line of a sample: comm pid/tid [cpu] time: period event: rest. Missing numbers are negative,
@@ -38,28 +37,25 @@ func (r *reader) parseHeader(line []byte) (h header, ok bool) {
 	return header{}, false
 }
 
-// maxDigits is above the number of digits of any number that perf prints.
-const maxDigits = 20
+// maxDigits is the number of digits of the largest number.
+const maxDigits = 19
 
 // parseTime parses seconds with a fraction, followed by a colon.
 func parseTime(word []byte) (nanoseconds uint64, ok bool) {
-	if len(word) > 2*maxDigits {
-		return 0, false
-	}
 	seconds, fraction, found := bytes.Cut(word, []byte("."))
 	fraction, ends := bytes.CutSuffix(fraction, []byte(":"))
 	if !found || !ends || len(fraction) == 0 || len(fraction) > 9 {
 		return 0, false
 	}
-	whole, err := strconv.ParseUint(string(seconds), 10, 63)
-	part, partErr := strconv.ParseUint(string(fraction), 10, 63)
-	if err != nil || partErr != nil || whole >= math.MaxInt64/1_000_000_000 {
+	whole, wholeOK := parseNumber(seconds)
+	part, partOK := parseNumber(fraction)
+	if !wholeOK || !partOK || whole >= math.MaxInt64/1_000_000_000 {
 		return 0, false
 	}
 	for range 9 - len(fraction) {
 		part *= 10
 	}
-	return whole*1e9 + part, true
+	return uint64(whole*1e9 + part), true
 }
 
 // parseThread parses the text before the time. A single number is the thread id.
@@ -109,11 +105,17 @@ func parseID(word []byte) (int64, bool) {
 }
 
 func parseNumber(word []byte) (int64, bool) {
-	if len(word) == 0 || len(word) > maxDigits || word[0] > '9' {
-		return 0, false // Errors of strconv allocate memory.
+	if len(word) == 0 || len(word) > maxDigits {
+		return 0, false
 	}
-	number, err := strconv.ParseUint(string(word), 10, 63)
-	return int64(number), err == nil
+	number := uint64(0)
+	for _, c := range word {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		number = 10*number + uint64(c-'0')
+	}
+	return int64(number), number <= math.MaxInt64
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' }
