@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
+	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 const (
@@ -26,6 +27,9 @@ const (
 	// A record waits for memory for firstWait, and then for laterWait again and again.
 	firstWait = 10 * time.Millisecond
 	laterWait = time.Second
+	// maxFrames limits the frames of all samples of a record together. To join messages, a queue compares the whole stack of each
+	// sample: many samples of one deep stack need little memory and much time.
+	maxFrames = 1 << 28
 )
 
 // recordEncoder compresses records. The options are valid constants, so there is no error.
@@ -44,7 +48,10 @@ func (m *memoryBudget) MarshalProfiles(pd pprofile.Profiles) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.recordMemory(plain); err != nil {
+	if _, err = m.recordMemory(plain); err == nil {
+		err = checkFrames(pd)
+	}
+	if err != nil {
 		m.countRefusal(context.Background(), refusalOf(err))
 		return nil, badrequest.Errorf("cannot write a record: %w", err)
 	}
@@ -105,7 +112,24 @@ func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservatio
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
 	reservation.Shrink(needed - int64(len(plain)))
-	return pd, nil
+	return pd, checkFrames(pd)
+}
+
+// checkFrames returns an error if the samples have more than maxFrames.
+func checkFrames(pd pprofile.Profiles) error {
+	stacks := pd.Dictionary().StackTable()
+	frames := 0
+	for profile := range walk.Profiles(pd) {
+		for _, sample := range profile.Samples().All() {
+			if stack := int(sample.StackIndex()); stack >= 0 && stack < stacks.Len() {
+				frames += stacks.At(stack).LocationIndices().Len()
+			}
+			if frames > maxFrames {
+				return fmt.Errorf("%w: the samples of the record have more than %d frames", inflate.ErrTooLarge, maxFrames)
+			}
+		}
+	}
+	return nil
 }
 
 // recordMemory returns how much memory it takes to unmarshal a record, or an error if that is not allowed.

@@ -54,6 +54,17 @@ func listOf(length int) pprofile.Profiles {
 	})
 }
 
+// deepStack returns a message with so many samples of one stack.
+func deepStack(depth, samples int) pprofile.Profiles {
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StackTable().AppendEmpty().LocationIndices().FromRaw(make([]int32, depth))
+	all := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples()
+	for range samples {
+		all.AppendEmpty()
+	}
+	return pd
+}
+
 func plainRecord(t *testing.T, pd pprofile.Profiles) []byte {
 	t.Helper()
 	plain, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
@@ -134,6 +145,7 @@ func TestRefusedRecords(t *testing.T) {
 		{messageWith(text), tooLarge, inflate.ErrTooLarge},
 		{messageWith(nested), tooDeep, otlpwire.ErrTooDeep},
 		{listOf(500_000), plainRecord(t, listOf(500_000)), budget.ErrTooLarge},
+		{deepStack(1_000_000, 300), plainRecord(t, deepStack(1_000_000, 300)), inflate.ErrTooLarge},
 	} {
 		_, err := m.UnmarshalProfiles(test.record)
 		require.ErrorIs(t, err, test.want)
@@ -146,7 +158,7 @@ func TestRefusedRecords(t *testing.T) {
 	require.ErrorIs(t, err, otlpwire.ErrMalformed)
 	metric, err := telemetry.GetMetric("otelcol_extension_memory_budget_refusals")
 	require.NoError(t, err)
-	for reason, count := range map[string]int64{"too_large": 6, "too_deep": 2, "malformed": 1} {
+	for reason, count := range map[string]int64{"too_large": 8, "too_deep": 2, "malformed": 1} {
 		assert.Equal(t, count, sumOf(metric, reason), reason)
 	}
 	used, _ := m.budget.Used()
