@@ -45,8 +45,8 @@ type Payload struct {
 
 // Losses counts parts of profiles that pprof cannot represent.
 type Losses struct {
-	// Attributes counts attributes of locations and mappings, such as profile.frame.type, and attributes of samples whose unit
-	// is lost, since their value is a text in pprof.
+	// Attributes counts attributes of locations and mappings, such as profile.frame.type, and attributes of samples and profiles
+	// whose unit is lost, since their value is a text in pprof.
 	Attributes int
 	// Timestamps counts timestamps of samples that are not written as labels.
 	Timestamps int

@@ -57,6 +57,9 @@ func (t *encoding) writeHeader(g *group, resource pcommon.Resource, scope pcommo
 			// Backends display it.
 		default:
 			h.Comments = append(h.Comments, text(key+"="+attribute.AsString()))
+			if attribute.Unit != 0 {
+				t.labels.lostUnits++
+			}
 		}
 	}
 	if t.opts.ResourceComments {

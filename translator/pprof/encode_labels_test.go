@@ -75,6 +75,12 @@ func TestLostUnits(t *testing.T) {
 		m.sample(profile, m.stack("g"), []int64{1}, attribute)
 		assert.Equal(t, test.lost, encode(t, m.done(), pprof.EncodeOptions{})[0].Lost.Attributes, name)
 	}
+
+	m := newMessage()
+	m.profile("cpu/ns").AttributeIndices().Append(m.attribute("timeout", 5, "ms"), m.attribute("key", 5, ""))
+	encoded := encode(t, m.done(), pprof.EncodeOptions{})[0]
+	assert.ElementsMatch(t, []string{"timeout=5", "key=5"}, encoded.parsed.Comments)
+	assert.Equal(t, 1, encoded.Lost.Attributes, "of an attribute that becomes a comment")
 }
 
 // TestAttributesOfTheWire checks details that google/pprof does not expose.

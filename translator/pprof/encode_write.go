@@ -50,10 +50,10 @@ func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.Inst
 	if lost, err = t.writeEntries(g); err != nil {
 		return 0, err
 	}
-	lost += t.labels.lostUnits
 	if err := t.writeHeader(g, resource, scope); err != nil {
 		return 0, err
 	}
+	lost += t.labels.lostUnits
 	size := t.size()
 	if err := t.fits(size); err != nil {
 		return 0, err
