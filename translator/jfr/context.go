@@ -123,8 +123,11 @@ func (t *decoding) hasKey(key int32) bool {
 	return slices.ContainsFunc(t.attributes, func(a int32) bool { return t.dict.AttributeAt(a).Key == key })
 }
 
-// ownAttributes are the attributes that the decoder sets itself.
-var ownAttributes = []string{attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated}
+// ownNames are the names of the attributes that the decoder sets itself, and of the labels that a link can replace.
+var ownNames = []string{
+	attributeThreadID, attributeThreadOSID, attributeThreadName, attributeThreadState, attributeTruncated, canonicalLabels.Trace,
+	canonicalLabels.Span,
+}
 
 // translateLabels translates the labels of a context to attributes and a link, once.
 func (t *decoding) translateLabels(c *labelContext) {
@@ -138,7 +141,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 	c.trace.value, c.span.value = t.label(c, canonicalLabels.Trace), t.label(c, canonicalLabels.Span)
 	for _, l := range c.labels {
 		key, value := t.labels.strings[l[0]], t.labels.strings[l[1]]
-		if name := string(key); name == "" || name == canonicalLabels.Trace || name == canonicalLabels.Span || slices.Contains(ownAttributes, name) {
+		if len(key) == 0 || slices.Contains(ownNames, string(key)) {
 			continue
 		}
 		if !t.spendText(len(key)) {

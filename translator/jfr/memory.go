@@ -69,7 +69,8 @@ const (
 	identityBytes = 5*(8+8) + 48
 	// threadBytes is the memory of the attributes of a thread in decoding.threads, while that grows.
 	threadBytes = 96
-	// sampleEntryBytes is the size of an entry of decoding.samples.
+	// frameEntryBytes and sampleEntryBytes are the sizes of an entry of decoding.frames and decoding.samples.
+	frameEntryBytes  = 32
 	sampleEntryBytes = 112
 	// messageBytes is the memory of the smallest message, profileBytes that of each of its profiles.
 	messageBytes = 2 << 10

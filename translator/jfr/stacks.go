@@ -49,14 +49,28 @@ var (
 	frameSizes = dictionary.Sizes{Strings: 2, Functions: 2, Locations: 2}
 )
 
-// location returns the dictionary index of the location of a frame. Inlined frames have locations of their own, as in the recording.
-func (t *decoding) location(method, lineNumber, frameType uint64) int32 {
-	line := [1]dictionary.Line{{Function: t.function(method), Line: max(int64(int32(lineNumber)), 0)}}
-	attributes := [1]int32{t.named(reader.FrameTypes, frameType, t.frameType)}
-	if attributes[0] == 0 {
-		return t.dict.Location(dictionary.Location{}, line[:], nil)
+// frameEntry is an entry of decoding.frames: a frame of a chunk and its location.
+type frameEntry struct {
+	method, line, frameType uint64
+	chunk                   int32
+	// location is the index in the dictionary plus one. 0 means that the entry is empty.
+	location int32
+}
+
+// frameBits is the number of bits of an index of decoding.frames. The table stays in the cache of a processor.
+const frameBits = 12
+
+// location returns the dictionary index of the location of a frame. Stacks often have the same frames, so a hash table without chains
+// keeps the last frame of each hash. Inlined frames have locations of their own, as in the recording.
+func (t *decoding) location(method, line, frameType uint64) int32 {
+	entry := &t.frames[(method<<20^line)*0x9e3779b97f4a7c15>>(64-frameBits)]
+	if entry.location == 0 || entry.method != method || entry.line != line || entry.frameType != frameType || entry.chunk != t.number {
+		lines := [1]dictionary.Line{{Function: t.function(method), Line: max(int64(int32(line)), 0)}}
+		attributes := [1]int32{t.named(reader.FrameTypes, frameType, t.frameType)}
+		set := attributes[:min(attributes[0], 1)] // 0 is none.
+		*entry = frameEntry{method, line, frameType, t.number, t.dict.Location(dictionary.Location{}, lines[:], set) + 1}
 	}
-	return t.dict.Location(dictionary.Location{}, line[:], attributes[:])
+	return entry.location - 1
 }
 
 // unknownMethod is the name of a function whose method is not in the recording. OTLP requires a name.

@@ -46,6 +46,8 @@ type decoding struct {
 	}
 	// threads has the attributes of threads. The index of the constant of a thread is its position plus one.
 	threads [][]int32
+	// frames is a hash table of frames, see decoding.location.
+	frames [1 << frameBits]frameEntry
 	// samples is a hash table of observations, see decoding.add.
 	samples []sampleEntry
 
@@ -63,6 +65,7 @@ func (t *decoding) begin(opts *Options, src Source) {
 	t.stats = Stats{}
 	t.reserved = reservation{reserve: src.Reserve}
 	t.textBytes = 0
+	clear(t.frames[:])
 	t.start, t.end = ^uint64(0), 0
 	t.counts, t.periods = [numRoles]int{}, [numKinds]time.Duration{}
 }
@@ -74,7 +77,7 @@ func (t *decoding) release() (bytes int) {
 	t.settings, t.scopes, t.threads = nil, scopes{}, nil
 	t.reserved = reservation{}
 	t.dict.Reset(dictionary.Sizes{})
-	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + scratch.Bytes(t.attributes) + int(t.dict.Kept())
+	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + frameEntryBytes<<frameBits + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {
 		bytes += t.lists[i].release()
 	}

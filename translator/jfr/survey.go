@@ -67,7 +67,7 @@ func (t *decoding) plan(expected [numKinds]int) error {
 		expected[kindCPU], expected[kindWall] = samples, samples // Some samples are of both, and count once towards the limit.
 	}
 	entries := 1 << bits.Len(uint(min(samples+minEntries, maxEntries)-1))
-	bytes := int64(messageBytes + sampleEntryBytes*entries)
+	bytes := int64(messageBytes + frameEntryBytes<<frameBits + sampleEntryBytes*entries)
 	for k := range numKinds {
 		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
 	}

@@ -63,10 +63,11 @@ type Frames struct {
 	values Values
 }
 
-// Frames returns the frames of a stack.
+// Frames returns the frames of a stack. They are valid until the next call.
 func (c *Chunk) Frames(stack *Values) *Frames {
-	f := &Frames{cursor: c.at(int(stack[frames])), class: c.frame}
-	if stack[frames] != 0 && c.frame != nil {
+	f := &c.frames
+	f.cursor, f.Len = c.at(int(stack[frames])), 0
+	if stack[frames] != 0 && f.class != nil {
 		f.Len = f.count("frames of a stack")
 	}
 	return f

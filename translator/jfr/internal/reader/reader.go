@@ -66,8 +66,8 @@ type Chunk struct {
 
 	classes map[uint64]*Class
 	pools   [numPools]pool
-	// frame is the class of frames, or nil.
-	frame  *Class
+	// frames are those of the last stack. They have no class if the metadata have none.
+	frames Frames
 	values Values
 }
 
@@ -122,7 +122,7 @@ func (r *reader) readChunk(data []byte, start int) int {
 	if stacks := r.chunk.pools[Stacks].class; stacks != nil {
 		for i := range stacks.fields {
 			if f := &stacks.fields[i]; f.field == frames && f.array && f.form == object {
-				r.chunk.frame = f.class
+				r.chunk.frames.class = f.class
 			}
 		}
 	}
