@@ -23,18 +23,18 @@ type Scanner struct {
 	// Continue, if set, is called while values are read, about once for every 64 KiB. Its error ends the scan and is returned unchanged.
 	Continue func() error
 	depth    int
-	// next is the position at which Continue is called again.
-	next int
+	// part is the part of the text, of continueBytes, for which Continue was called last.
+	part int
 }
 
 const continueBytes = 64 << 10
 
-// progress calls Continue, unless it was called for this part of the text. The caller can set At to any position.
+// progress calls Continue in each part of the text but the first. The caller can set At to any position.
 func (s *Scanner) progress() error {
-	if left := s.next - s.At; s.Continue == nil || 0 < left && left <= continueBytes {
+	if s.Continue == nil || s.part == s.At/continueBytes {
 		return nil
 	}
-	s.next = s.At + continueBytes
+	s.part = s.At / continueBytes
 	return s.Continue()
 }
 

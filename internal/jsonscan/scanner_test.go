@@ -63,6 +63,26 @@ func TestObject(t *testing.T) {
 	assert.Equal(t, []string{`x\ty`}, texts)
 }
 
+// TestContinue: Continue is called for every 64 KiB, wherever the caller sets the position, and its error is returned unchanged.
+func TestContinue(t *testing.T) {
+	const size = 10 * continueBytes
+	calls := 0
+	s := Scanner{Text: []byte("[" + strings.Repeat("1,", size/2) + "1]"), Malformed: errMalformed, Continue: func() error {
+		calls++
+		return nil
+	}}
+	require.NoError(t, s.Skip())
+	assert.InDelta(t, size/continueBytes, calls, 1)
+	s.At = 0
+	require.NoError(t, s.Skip())
+	assert.InDelta(t, 2*size/continueBytes, calls, 2)
+
+	ended := errors.New("the request has ended")
+	s.At, s.Continue = 0, func() error { return ended }
+	assert.Same(t, ended, s.Skip())
+	assert.Less(t, s.At, 2*continueBytes)
+}
+
 // FuzzSkip accepts what encoding/json does, but for depth and bytes that are no UTF-8.
 func FuzzSkip(f *testing.F) {
 	f.Add(`{"a":[1,-2.5e+3,true,null,"\u00e9"]}`)

@@ -4,7 +4,11 @@
 package push
 
 import (
+	"errors"
+	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -20,4 +24,18 @@ func TestJSONLinearTime(t *testing.T) {
 			_, _ = PushRequest.ReadJSON(message, Limits{MaxSeries: 1000, MaxProfiles: 1000})
 		})
 	}
+}
+
+// TestJSONContinues: Reserve is called while a message is read, also if it has no labels, and its error ends the reading.
+func TestJSONContinues(t *testing.T) {
+	message := []byte(`{"other":[` + strings.Repeat("1,", 1<<20) + `1]}`)
+	ended := errors.New("the request has ended")
+	calls := 0
+	_, err := PushRequest.ReadJSON(message, Limits{Reserve: func(int) error {
+		if calls++; calls > 2 {
+			return ended
+		}
+		return nil
+	}})
+	require.Equal(t, ended, err)
 }
