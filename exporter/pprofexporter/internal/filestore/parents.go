@@ -80,10 +80,15 @@ func (p *parents) syncLocked(d directory, name string) error {
 	return nil
 }
 
-// removeEmpty removes a directory and its parents until one is not empty. It returns how many it removed.
-func (p *parents) removeEmpty(d directory, name string) (removed int64) {
+// removeEmpty removes a directory and its parents until one is not empty.
+func (p *parents) removeEmpty(d directory, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.removeEmptyLocked(d, name)
+}
+
+// removeEmptyLocked returns how many directories it removed.
+func (p *parents) removeEmptyLocked(d directory, name string) (removed int64) {
 	for ; name != "."; name = path.Dir(name) {
 		info, err := d.Lstat(name)
 		if isAbsent(err) {

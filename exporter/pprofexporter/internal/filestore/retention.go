@@ -35,6 +35,8 @@ const (
 	errorPause = time.Minute
 	// walkShare limits walks to one tenth of the time.
 	walkShare = 10
+	// removalBatch is the number of files that are removed at a time.
+	removalBatch = 64
 	// maxOldest is the number of the oldest files that a walk remembers. One walk is enough for this many removals.
 	maxOldest = 10_000
 )
@@ -85,7 +87,7 @@ func (r *retention) run(ctx context.Context) {
 // enforce removes files until no limit is exceeded.
 func (r *retention) enforce(ctx context.Context) {
 	for ctx.Err() == nil && !time.Now().Before(r.nextRemoval) {
-		reason, due := r.due()
+		_, due := r.due()
 		outdated := r.epoch != r.store.usage.getEpoch() || time.Since(r.walked) > recountInterval
 		switch {
 		case outdated || due && len(r.oldest) == 0:
@@ -94,11 +96,25 @@ func (r *retention) enforce(ctx context.Context) {
 			}
 			r.walk(ctx, false)
 		case due:
-			r.remove(r.oldest[0], reason)
-			r.oldest = r.oldest[1:]
+			r.removeOldest()
 		default:
 			return
 		}
+	}
+}
+
+// removeOldest removes up to removalBatch files. Meanwhile no directory is created: if each removal waited for the writers, which make
+// the names of new directories durable, they would write more than is removed.
+func (r *retention) removeOldest() {
+	r.store.parents.mu.Lock()
+	defer r.store.parents.mu.Unlock()
+	for range removalBatch {
+		reason, due := r.due()
+		if !due || len(r.oldest) == 0 || time.Now().Before(r.nextRemoval) {
+			return
+		}
+		r.removeLocked(r.oldest[0], reason)
+		r.oldest = r.oldest[1:]
 	}
 }
 
@@ -119,8 +135,8 @@ func (r *retention) due() (Reason, bool) {
 	return ReasonSize, options.MaxTotalSize > 0 && known && bytes > options.MaxTotalSize && files > 1
 }
 
-// remove removes one file, and its parent directories that are then empty.
-func (r *retention) remove(e entry, reason Reason) {
+// removeLocked removes one file, and its parent directories that are then empty.
+func (r *retention) removeLocked(e entry, reason Reason) {
 	d := r.store.directory()
 	info, err := d.Lstat(e.name)
 	if err == nil {
@@ -131,10 +147,10 @@ func (r *retention) remove(e entry, reason Reason) {
 	}
 	switch {
 	case err == nil:
-		r.uncount(d, e)
+		r.uncountLocked(d, e)
 		r.store.options.OnRemove(reason, e.size)
 	case isAbsent(err):
-		r.uncount(d, e)
+		r.uncountLocked(d, e)
 	default:
 		r.store.options.OnError(fmt.Errorf("cannot remove %q, which exceeds the limit of %s: %w", e.name, reason, err))
 		r.minTime = e.time // so that the next walk finds the file again
@@ -142,9 +158,9 @@ func (r *retention) remove(e entry, reason Reason) {
 	}
 }
 
-// uncount subtracts a removed file from the usage, and its parent directories, which it removes if they are empty.
-func (r *retention) uncount(d directory, e entry) {
-	r.store.usage.removed(onDisk(e.size, r.store.parents.removeEmpty(d, path.Dir(e.name))))
+// uncountLocked subtracts a removed file from the usage, and its parent directories, which it removes if they are empty.
+func (r *retention) uncountLocked(d directory, e entry) {
+	r.store.usage.removed(onDisk(e.size, r.store.parents.removeEmptyLocked(d, path.Dir(e.name))))
 }
 
 // openRoot opens the directory. It tries again if the store has just replaced the directory, because someone had removed it.

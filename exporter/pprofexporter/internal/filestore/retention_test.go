@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -329,4 +330,49 @@ func TestRememberInOrder(t *testing.T) {
 	retention.trim()
 	assert.Len(t, retention.oldest, maxOldest)
 	assert.Equal(t, now.Add(maxOldest*time.Second), retention.minTime)
+}
+
+// Writers that create directories do not slow down the removal: otherwise the files would grow above each limit.
+func TestRemovalDoesNotWaitForEachWriter(t *testing.T) {
+	const files = 2 * removalBatch
+	options := newOptions(t, t.TempDir())
+	before(t, options, func(s *Store) {
+		for i := range files {
+			write(t, s, fmt.Sprintf("service-%d/cpu/1.pb.gz", i), time.Hour)
+		}
+	})
+	root, err := openRoot(options.Directory)
+	require.NoError(t, err)
+	defer root.Close()
+	removed := 0
+	options.MaxAge, options.OnRemove = time.Minute, func(Reason, int64) { removed++ }
+	s := &Store{options: options, current: root}
+	r := newRetention(s)
+	r.walk(t.Context(), false)
+
+	var turns atomic.Int64
+	var writers sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		writers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				s.parents.mu.Lock()
+				turns.Add(1)
+				time.Sleep(2 * time.Millisecond) // as long as a disk takes
+				s.parents.mu.Unlock()
+			}
+		})
+	}
+	r.enforce(t.Context())
+	during := turns.Load()
+	close(stop)
+	writers.Wait()
+	assert.Equal(t, files, removed)
+	assert.Empty(t, names(t, options))
+	assert.Less(t, during, int64(files), "fewer turns of writers than removals")
 }
