@@ -101,10 +101,12 @@ func (input otepInput) measure(corpus string) ([]figures, error) {
 	return rows, nil
 }
 
-// splitByEvent splits each sample into as many as its first value says, one second apart.
+// splitByEvent splits each sample into as many as its first value says, one second apart. The profile lasts until the last one, since
+// times far outside of a profile stay labels.
 func splitByEvent(p *profile.Profile) {
 	var samples []*profile.Sample
-	at := p.TimeNanos / 1e9
+	start := p.TimeNanos / 1e9
+	at := start
 	for _, s := range p.Sample {
 		for range max(s.Value[0], 1) {
 			event := *s
@@ -118,6 +120,7 @@ func splitByEvent(p *profile.Profile) {
 		}
 	}
 	p.Sample = samples
+	p.DurationNanos = max(p.DurationNanos, (at-start)*1e9)
 }
 
 // labelSets counts the sets of labels of the samples, without the times.
