@@ -219,10 +219,9 @@ func (cfg *Config) decodeOptions() pprof.DecodeOptions {
 
 // recordingOptions returns the options of the translator of recordings.
 func (cfg *Config) recordingOptions() jfr.Options {
-	options := jfr.Options{
-		LinkLabels:         payloadconfig.LinkLabels(cfg.LinkLabels),
-		KeepGeneratedNames: cfg.KeepGeneratedNames, IncludeOriginalPayload: cfg.IncludeOriginalPayload,
+	options := cfg.decodeOptions()
+	return jfr.Options{
+		Limits: options.Limits, LinkLabels: options.LinkLabels, KeepGeneratedNames: cfg.KeepGeneratedNames,
+		IncludeOriginalPayload: options.IncludeOriginalPayload,
 	}
-	payloadconfig.CopyLimits(&options.Limits, cfg.Limits)
-	return options
 }

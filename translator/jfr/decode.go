@@ -36,7 +36,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with these options.
 func NewDecoder(opts Options) *Decoder {
-	opts.Limits = limits.WithDefaults(opts.Limits, DefaultLimits())
+	opts.Limits = limits.WithDefaults(opts.Limits, pprof.DefaultLimits())
 	if opts.LinkLabels == nil {
 		opts.LinkLabels = pprof.DefaultLinkLabels()
 	}
@@ -74,10 +74,10 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 		return pprofile.Profiles{}, err
 	}
 	before := t.reserved.fixed
-	t.chunks, err = reader.Read(data, t.opts.Limits.reader(func(bytes int64) error {
-		t.reserved.fixed = before + bytes
+	t.chunks, err = reader.Read(data, &reader.Options{Limits: &t.opts.Limits, Kind: classKind, Need: func(total int64) error {
+		t.reserved.fixed = before + total
 		return t.reserved.ask()
-	}))
+	}})
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // chunkOf returns a chunk of these parts. The metadata begin right behind the header.
@@ -156,16 +157,16 @@ func allocations(f func()) uint64 {
 func TestLimits(t *testing.T) {
 	recording := jfrtest.Example().Bytes()
 	for name, test := range map[string]struct {
-		enough func(l *Limits, n int)
+		enough func(l *pprof.Limits, n int)
 		n      int
 		says   string
 	}{
-		"inflated bytes":       {func(l *Limits, n int) { l.InflatedBytes = n }, len(recording), "bytes"},
-		"samples":              {func(l *Limits, n int) { l.Samples = n }, 22, "samples: 22, the limit is 21"},
-		"locations per sample": {func(l *Limits, n int) { l.LocationsPerSample = n }, 3, "frames of a stack: 3, the limit is 2"},
-		"string bytes":         {func(l *Limits, n int) { l.StringBytes = n }, 31, "31, the limit is 30"},
-		"strings":              {func(l *Limits, n int) { l.Strings = n }, 132, "strings: 132, the limit is 131"},
-		"functions":            {func(l *Limits, n int) { l.Functions = n }, 4, "methods: 4, the limit is 3"},
+		"inflated bytes":       {func(l *pprof.Limits, n int) { l.InflatedBytes = n }, len(recording), "bytes"},
+		"samples":              {func(l *pprof.Limits, n int) { l.Samples = n }, 22, "samples: 22, the limit is 21"},
+		"locations per sample": {func(l *pprof.Limits, n int) { l.LocationsPerSample = n }, 3, "frames of a stack: 3, the limit is 2"},
+		"string bytes":         {func(l *pprof.Limits, n int) { l.StringBytes = n }, 31, "31, the limit is 30"},
+		"strings":              {func(l *pprof.Limits, n int) { l.Strings = n }, 132, "strings: 132, the limit is 131"},
+		"functions":            {func(l *pprof.Limits, n int) { l.Functions = n }, 4, "methods: 4, the limit is 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, missing := range []int{0, 1} {

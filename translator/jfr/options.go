@@ -8,54 +8,15 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// Limits limit the cost of one recording. The decoder checks each limit before it allocates the memory that the limit is for, and
-// refuses a recording above a limit with [ErrTooLarge]. Zero or less means the default of [DefaultLimits].
-type Limits struct {
-	// InflatedBytes is the maximum size in bytes of the decompressed recording, of the decompressed labels, and of the text of
-	// functions and attributes, each.
-	InflatedBytes int
-	// Samples is the maximum number of values in all profiles: an allocation has two, a count and bytes.
-	Samples int
-	// LocationsPerSample is the maximum number of frames of a stack.
-	LocationsPerSample int
-	// StringBytes is the maximum length of a string in bytes.
-	StringBytes int
-	// Strings and Functions are the maximum numbers of strings and of methods in the recording.
-	Strings   int
-	Functions int
-}
-
-// DefaultLimits returns the limits of [pprof.DefaultLimits].
-func DefaultLimits() Limits {
-	d := pprof.DefaultLimits()
-	return Limits{
-		InflatedBytes:      d.InflatedBytes,
-		Samples:            d.Samples,
-		LocationsPerSample: d.LocationsPerSample,
-		StringBytes:        d.StringBytes,
-		Strings:            d.Strings,
-		Functions:          d.Functions,
-	}
-}
-
-func (l Limits) reader(need func(total int64) error) *reader.Limits {
-	return &reader.Limits{
-		FramesPerStack: l.LocationsPerSample,
-		StringBytes:    l.StringBytes,
-		Strings:        l.Strings,
-		Methods:        l.Functions,
-		Need:           need,
-		Kind:           classKind,
-	}
-}
-
 // Options configure a [Decoder]. The zero value is the default.
 type Options struct {
-	Limits Limits
+	// Limits limit the cost of one recording: InflatedBytes, Samples (of values: an allocation has two, a count and bytes),
+	// LocationsPerSample, StringBytes, Strings and Functions (methods). InflatedBytes is also for the labels, and for the text of
+	// functions and attributes. Zero or less means the default of [pprof.DefaultLimits].
+	Limits pprof.Limits
 	// LinkLabels are the names of labels that become links. Nil means [pprof.DefaultLinkLabels]. With an empty slice that is not nil,
 	// no label becomes a link.
 	LinkLabels []pprof.LinkLabels

@@ -88,7 +88,7 @@ type field struct {
 // Class is a type of events or constants.
 type Class struct {
 	Name string
-	// Kind is what Limits.Kind returned for the name.
+	// Kind is what Options.Kind returned for the name.
 	Kind   int
 	fields []field
 	// longs is the number of fields, if all of them are numbers of variable length. Otherwise it is 0.
@@ -122,8 +122,8 @@ func (c *cursor) skipArray(f *field, depth int) {
 	n := c.count("values of an array")
 	inFrames := f.form == object && f.class.Name == stackFrame
 	switch {
-	case inFrames && n > c.limits.FramesPerStack:
-		c.tooLarge("frames of a stack", n, c.limits.FramesPerStack)
+	case inFrames && n > c.limits.LocationsPerSample:
+		c.tooLarge("frames of a stack", n, c.limits.LocationsPerSample)
 	case f.form == varint:
 		c.skipLongs(n)
 	case f.form == object && f.class.longs > 0 && n <= (len(c.data)-c.pos)/f.class.longs:

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // cursor reads the values of a chunk. It keeps the first error. After an error it is at the end of the data, and all values are 0.
@@ -16,7 +18,7 @@ type cursor struct {
 	pos  int
 	// start is the position of the chunk in the recording.
 	start  int
-	limits *Limits
+	limits *pprof.Limits
 	// lazy says that nothing is read after the last field of an object, so that the cursor need not skip it.
 	lazy bool
 	err  error

@@ -113,7 +113,7 @@ func (r *reader) addClass(at int, e *element) {
 	if r.err != nil || !r.need(classBytes) {
 		return
 	}
-	class := &Class{Name: e.name, Kind: r.limits.Kind(e.name)}
+	class := &Class{Name: e.name, Kind: r.opts.Kind(e.name)}
 	r.chunk.classes[id] = class
 	r.classes = append(r.classes, class)
 }

@@ -93,8 +93,8 @@ func (r *reader) readConstants() {
 	case stringPool, Symbols:
 		r.useStrings(n)
 	case Methods:
-		if r.methods += n; r.methods > r.limits.Methods {
-			r.tooLarge("methods", r.methods, r.limits.Methods)
+		if r.methods += n; r.methods > r.limits.Functions {
+			r.tooLarge("methods", r.methods, r.limits.Functions)
 		}
 	}
 	p := &r.chunk.pools[which]

@@ -13,6 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 var (
@@ -46,12 +48,9 @@ const (
 	chunkBytes = 4 << 10
 )
 
-// Limits limit the cost of a recording. All must be set.
-type Limits struct {
-	// FramesPerStack is the maximum depth of a stack, StringBytes the maximum length of a string.
-	FramesPerStack, StringBytes int
-	// Strings and Methods are the maximum numbers of strings and methods in the recording.
-	Strings, Methods int
+// Options are what [Read] needs.
+type Options struct {
+	Limits *pprof.Limits
 	// Need is called before memory is allocated, with the total number of bytes. Read returns its error.
 	Need func(total int64) error
 	// Kind returns Class.Kind for the name of a class.
@@ -74,6 +73,7 @@ type Chunk struct {
 // reader reads the chunks of a recording.
 type reader struct {
 	cursor
+	opts    *Options
 	chunk   *Chunk
 	strings []string
 	// classes are those of the chunk, in their order.
@@ -85,12 +85,12 @@ type reader struct {
 }
 
 // Read reads the classes and constants of all chunks. The chunks refer to data. The error is [ErrMalformed], [ErrTooLarge] or that of
-// Limits.Need.
-func Read(data []byte, limits *Limits) (chunks []*Chunk, err error) {
+// Options.Need.
+func Read(data []byte, opts *Options) (chunks []*Chunk, err error) {
 	if len(data) == 0 {
 		return nil, Malformed("no chunk")
 	}
-	r := &reader{cursor: cursor{limits: limits}}
+	r := &reader{cursor: cursor{limits: opts.Limits}, opts: opts}
 	for start := 0; start < len(data) && r.err == nil; {
 		if len(chunks) == maxChunks {
 			return nil, TooLarge("chunks", maxChunks+1, maxChunks)
@@ -166,7 +166,7 @@ func (r *reader) readHeader() (size, pools, metadata int) {
 func (r *reader) need(bytes int64) bool {
 	r.total += bytes
 	if r.err == nil {
-		r.err = r.limits.Need(r.total)
+		r.err = r.opts.Need(r.total)
 	}
 	return r.err == nil
 }
