@@ -57,7 +57,7 @@ func TestShutdownWhileReading(t *testing.T) {
 	for range clients {
 		go func() {
 			// There is an error if the request has only begun to arrive.
-			answer, _ := r.send(context.Background(), http.MethodPost, perfScriptPath, bytes.NewReader(body))
+			answer, _ := r.send(t.Context(), http.MethodPost, perfScriptPath, bytes.NewReader(body))
 			statuses <- answer.status
 		}()
 	}
