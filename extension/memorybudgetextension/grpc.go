@@ -29,15 +29,15 @@ const (
 //
 // gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts
 // that do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the
-// codec reserves memory for the unmarshalled one. The interceptor, which is the first one, returns the errors of all of
-// them.
+// codec reserves memory for the unmarshalled one. The errors of all of them are returned after authentication.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{
 		grpc.InTapHandle(server.begin),
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
-		grpc.UnaryInterceptor(server.intercept),
+		grpc.UnaryInterceptor(server.hold),          // the first one
+		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
 		grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.InitialWindowSize(streamWindow),
@@ -70,8 +70,10 @@ func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, e
 	return context.WithValue(ctx, arrivalKey{}, arriving), nil
 }
 
-// intercept passes a message on with its reservation, or returns the error of the codec.
-func (s *grpcServer) intercept(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+type outcomeKey struct{}
+
+// hold passes a message on with its outcome, and releases the reservation of the message afterwards.
+func (s *grpcServer) hold(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if arriving, ok := ctx.Value(arrivalKey{}).(*arrival); ok {
 		arriving.end()
 	}
@@ -81,6 +83,15 @@ func (s *grpcServer) intercept(ctx context.Context, request any, _ *grpc.UnarySe
 	}
 	outcome := found.(*outcome)
 	defer s.release(outcome)
+	return next(context.WithValue(ctx, outcomeKey{}, outcome), request)
+}
+
+// admitted passes a message on with its reservation, or returns the error of the codec.
+func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	outcome, ok := ctx.Value(outcomeKey{}).(*outcome)
+	if !ok {
+		return next(ctx, request)
+	}
 	if outcome.err == nil {
 		outcome.err = checkVersion(metadata.ValueFromIncomingContext(ctx, versionHeader))
 	}

@@ -49,6 +49,12 @@ func (h host) GetExtensions() map[component.ID]component.Component { return h.ex
 // run starts an OTLP receiver of logs in front of next.
 func run(t *testing.T, settings map[string]any, next consumer.Logs) *running {
 	t.Helper()
+	return runAuthenticated(t, settings, next, nil)
+}
+
+// runAuthenticated is run with an authenticator, unless it is nil.
+func runAuthenticated(t *testing.T, settings map[string]any, next consumer.Logs, authenticator component.Component) *running {
+	t.Helper()
 	addresses, err := gateway.FreeAddresses(t.Context(), 2)
 	require.NoError(t, err)
 	r := &running{http: addresses[0], grpc: addresses[1], telemetry: componenttest.NewTelemetry()}
@@ -70,10 +76,17 @@ func run(t *testing.T, settings map[string]any, next consumer.Logs) *running {
 	otlp := otlpreceiver.NewFactory()
 	otlpConfig := otlp.CreateDefaultConfig()
 	middlewares := []any{map[string]any{"id": "memory_budget"}}
-	require.NoError(t, confmap.NewFromStringMap(map[string]any{"protocols": map[string]any{
+	protocols := map[string]any{
 		"grpc": map[string]any{"endpoint": r.grpc, "max_recv_msg_size_mib": 16, "middlewares": middlewares},
 		"http": map[string]any{"endpoint": r.http, "compression_algorithms": []any{}, "middlewares": middlewares},
-	}}).Unmarshal(otlpConfig))
+	}
+	if authenticator != nil {
+		extensions.extensions[component.MustNewID("authenticator")] = authenticator
+		for _, protocol := range protocols {
+			protocol.(map[string]any)["auth"] = map[string]any{"authenticator": "authenticator"}
+		}
+	}
+	require.NoError(t, confmap.NewFromStringMap(map[string]any{"protocols": protocols}).Unmarshal(otlpConfig))
 	r.receiver, err = otlp.CreateLogs(t.Context(), receivertest.NewNopSettings(otlp.Type()), otlpConfig, next)
 	require.NoError(t, err)
 	require.NoError(t, r.receiver.Start(t.Context(), extensions))
