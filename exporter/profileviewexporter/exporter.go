@@ -85,7 +85,10 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	if err != nil {
 		return fmt.Errorf("cannot create the HTTP server: %w", err)
 	}
+	running, stop := context.WithCancel(context.Background())
+	v.stop = stop
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
+	server.Handler = connections.WithDeadline(running, v.cfg.HTTP.ReadTimeout, server.Handler)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {
@@ -101,8 +104,6 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 		scheme = "https"
 	}
 	v.settings.Logger.Info("Serving profiles", zap.String("url", scheme+"://"+v.address.String()+v.cfg.PathPrefix+"/"))
-	running, stop := context.WithCancel(context.Background())
-	v.stop = stop
 	server.BaseContext = func(net.Listener) context.Context { return running }
 	v.running.Go(func() { v.expire(running) })
 	v.running.Go(func() {

@@ -18,8 +18,8 @@ const (
 	drainTime = time.Second
 )
 
-// WithDeadline returns a handler that limits how long the body of each request may take to arrive: to timeout, and to ShutdownGrace
-// after stopping ends. A server that shuts down waits for its requests, so a client that stops sending must not keep one open.
+// WithDeadline returns a handler that limits how long the body of each request may take to arrive: to timeout, unless it is 0, and to
+// ShutdownGrace after stopping ends. What the handler leaves has drainTime. A server that shuts down waits for its requests, so a client that stops sending must not keep one open.
 func WithDeadline(stopping context.Context, timeout time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -28,7 +28,9 @@ func WithDeadline(stopping context.Context, timeout time.Duration, next http.Han
 		}
 		// An error means that the connection does not support deadlines. Then the request has none.
 		limit := func(end time.Time) { _ = http.NewResponseController(w).SetReadDeadline(end) }
-		limit(time.Now().Add(timeout))
+		if timeout > 0 {
+			limit(time.Now().Add(timeout))
+		}
 		limited := make(chan struct{})
 		cancel := context.AfterFunc(stopping, func() {
 			defer close(limited)
