@@ -29,6 +29,8 @@ const (
 	expiryInterval = 10 * time.Second
 	// shutdownWait is how long a shutdown waits for answers. Drawing a page cannot be interrupted: it can end later.
 	shutdownWait = 3 * time.Second
+	// bodyTime is how long the body of a request may take to arrive. Pages need none, but net/http reads it before it answers.
+	bodyTime = time.Second
 	// maxConnections limits the open connections of the server.
 	maxConnections = 500
 )
@@ -88,7 +90,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) error { /
 	running, stop := context.WithCancel(context.Background())
 	v.stop = stop
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
-	server.Handler = connections.WithDeadline(running, v.cfg.HTTP.ReadTimeout, server.Handler)
+	server.Handler = connections.WithDeadline(running, bodyTime, server.Handler)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
 	listener, err := v.cfg.HTTP.ToListener(ctx)
 	if err != nil {

@@ -48,7 +48,11 @@ func WithDeadline(stopping context.Context, timeout time.Duration, next http.Han
 		next.ServeHTTP(w, r)
 		if !body.arrived {
 			body.end()
-			limit(time.Now().Add(drainTime))
+			rest := drainTime
+			if stopping.Err() != nil {
+				rest = 0
+			}
+			limit(time.Now().Add(rest))
 		}
 	})
 }

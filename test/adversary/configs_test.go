@@ -20,6 +20,9 @@ import (
 
 const root = "../.."
 
+// backendPort is where configurations send OTLP to, targetPort where they scrape.
+const backendPort, targetPort = "4320", "6060"
+
 // shipped is a configuration that is shipped: its files, one on top of the other, and what has to differ here.
 type shipped struct {
 	name  string
@@ -116,22 +119,25 @@ func (r *resolved) address(t *testing.T, port string) string {
 
 // listening is the address of a listener, "" where the configuration has none.
 func (r *resolved) listening(to listener) string {
+	if to == everyListener {
+		return r.directory // There is always one.
+	}
 	if r.front != nil {
 		return r.front.listening(to)
 	}
 	if to == scraped && r.name != "scrape" || to == discovered && r.name != "discovery" {
 		return ""
 	}
-	return r.byPort[map[listener]string{pprofServer: "4040", otlpGRPC: "4317", otlpHTTP: "4318", pages: "4041", scraped: "6060", discovered: "6060"}[to]]
+	return r.byPort[map[listener]string{pprofServer: "4040", otlpGRPC: "4317", otlpHTTP: "4318", pages: "4041", scraped: targetPort, discovered: targetPort}[to]]
 }
 
 // backend is the address that OTLP is sent to, "" where nothing is.
 func (r *resolved) backend(t *testing.T) string {
 	t.Helper()
 	if strings.Contains(r.text, "${env:BACKEND_ENDPOINT}") {
-		return r.address(t, "4320")
+		return r.address(t, backendPort)
 	}
-	return r.byPort["4320"]
+	return r.byPort[backendPort]
 }
 
 func (r *resolved) health() string {

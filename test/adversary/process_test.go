@@ -43,6 +43,7 @@ type process struct {
 	honest  []*honest
 	// bodies are the names of those that were sent to it.
 	bodies []string
+	held   heldConnections
 }
 
 func newProcess(t *testing.T, s shipped, mib int) *process {
@@ -85,7 +86,7 @@ func (r *resolved) run(t *testing.T, configs []string, mib int) *gateway.Gateway
 	running, err := gateway.Start(context.WithoutCancel(t.Context()), gateway.Options{
 		Binary: distribution(t), Configs: configs, HealthURL: r.health(), Directory: r.directory,
 		Environment: []string{
-			fmt.Sprintf("GOMEMLIMIT=%dMiB", mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + r.byPort["4320"],
+			fmt.Sprintf("GOMEMLIMIT=%dMiB", mib*80/100), "MY_POD_IP=127.0.0.1", "BACKEND_ENDPOINT=" + r.byPort[backendPort],
 		},
 	})
 	require.NoError(t, err)
