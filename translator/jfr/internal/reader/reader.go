@@ -142,8 +142,8 @@ func (r *reader) readHeader() (size, pools, metadata int) {
 		r.fail(0, "version %d of the format, only %d is known", binary.BigEndian.Uint16(h[4:]), majorVersion)
 	case binary.BigEndian.Uint32(h[64:])&compressedIntegers == 0:
 		r.fail(0, "the chunk has integers of fixed length (features %#x), which are not supported", binary.BigEndian.Uint32(h[64:]))
-	case len(h) > math.MaxUint32: // See Constant.pos.
-		r.tooLarge("bytes of the recording after a chunk begins", len(h), math.MaxUint32)
+	case len(h) > math.MaxInt32: // See Constant.pos.
+		r.tooLarge("bytes of the recording after a chunk begins", len(h), math.MaxInt32)
 	}
 	number := func(name string, at int, least, most uint64) int {
 		value := binary.BigEndian.Uint64(h[at:])
