@@ -5,6 +5,7 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -100,6 +101,9 @@ func (d *deduplicator) Capabilities() consumer.Capabilities {
 
 // ConsumeProfiles deduplicates a message and passes it on, or holds it for a batch.
 func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	if ctx.Err() != nil { // A receiver that stops passes on what it has. Its records come again.
+		return fmt.Errorf("cannot accept a message: %w", context.Cause(ctx))
+	}
 	m := d.measure(ctx, pd)
 	d.telemetry.incoming(ctx, m.content)
 	resolved, err := d.resolve(ctx, &m)

@@ -79,6 +79,22 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
+// TestEndedContext: a message whose context has ended is refused with a retryable error. The receiver kafka passes on all records that
+// it has while it stops.
+func TestEndedContext(t *testing.T) {
+	for name, change := range configurations() {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, &sink{}, change)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			err := f.ConsumeProfiles(ctx, upload("checkout", 1, 1))
+			require.ErrorIs(t, err, context.Canceled)
+			assert.False(t, consumererror.IsPermanent(err))
+			assert.Zero(t, f.next.calls())
+		})
+	}
+}
+
 func TestResultIsCanonical(t *testing.T) {
 	f := start(t, &sink{}, keepAll)
 	rapid.Check(t, func(rt *rapid.T) {
