@@ -107,6 +107,9 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 		answers = send(t.Context(), p, b, wire, times)
 	}
 	took := time.Since(begin)
+	if b.busy {
+		return
+	}
 	if p.before != nil {
 		p.waitBackend(t.Context(), captured(t, "pprof", "cpu.pb.gz"), answers)
 	}

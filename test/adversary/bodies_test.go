@@ -40,6 +40,8 @@ type body struct {
 	attack attack
 	// times replaces how often it is sent.
 	times int
+	// busy says that the process is stopped while it works on it.
+	busy bool
 	// only names the one configuration that it is for, settings are values on top of it, and away says that the backend takes
 	// nothing until the process has been started again. These need a process of their own, and so does what is alone.
 	only, settings string

@@ -157,7 +157,7 @@ func (r *resolved) sendsOTLP() bool { return strings.Contains(r.text, "otlp_grpc
 
 // takes tells whether a body can be sent to a configuration.
 func (r *resolved) takes(b body) bool {
-	if b.only != "" && b.only != r.name || b.ownProcess() && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
+	if b.only != "" && b.only != r.name || (b.away || b.settings != "") && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
 		return false
 	}
 	return !b.splunk || r.takesLogs()

@@ -81,7 +81,10 @@ func recordBodies() []body {
 	whileStopped := func(name string, times int, value content) body {
 		return body{name: name, to: otlpHTTP, only: "kafka-back", times: times, attack: whileStopped(value)}
 	}
+	busy := whileStopped("kafka-lists-until-the-end", 32, field(5, repeat(empty(1), 3_800_000)))
+	busy.alone, busy.busy = true, true
 	return []body{
+		busy,
 		whileStopped("kafka-lists-of-3800000", 32, field(5, repeat(empty(1), 3_800_000))),
 		whileStopped("kafka-texts-of-15-mb", 64, field(1, repeat([]byte{'x'}, 15_000_000))),
 	}
