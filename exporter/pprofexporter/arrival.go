@@ -31,7 +31,7 @@ func (a *arrivalTimes) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if !lacksTime(pd) {
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}
-	both, err := a.ReserveCopy(ctx, pd)
+	both, err := a.BeginCopy(ctx, pd)
 	if err != nil {
 		return a.Exporter.ConsumeProfiles(ctx, pd)
 	}

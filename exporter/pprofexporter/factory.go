@@ -52,7 +52,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	if err != nil {
 		return nil, err
 	}
-	e, err := delivery.NewExporter(ctx, set, cfg, delivery.Settings{
+	e, err := delivery.NewExporter(ctx, set, delivery.Settings{
 		Timeout:   cfg.TimeoutConfig,
 		Queue:     cfg.QueueConfig,
 		Retry:     cfg.RetryConfig,

@@ -27,7 +27,6 @@ type fileDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
-	memory    delivery.Memory
 	// arrival means that a profile without a time gets its time of arrival.
 	arrival bool
 
@@ -69,9 +68,6 @@ func newFileDestination(set exporter.Settings, cfg *Config, telemetry *telemetry
 }
 
 func (d *fileDestination) start(_ context.Context, host component.Host) error {
-	if err := d.memory.Start(host); err != nil {
-		return err
-	}
 	store, err := filestore.Open(d.options) //nolint:contextcheck // the removal of old files continues after the start
 	if err != nil {
 		return err
@@ -92,23 +88,24 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.store == nil {
 		return errors.New("cannot write profiles before the start")
 	}
-	ctx, working := d.memory.Begin(ctx)
+	ctx, working := delivery.BeginWork(ctx)
 	defer working.Release()
-	payloads := d.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
+	payloads := d.encoder.AllReserving(pd, working.Part(ctx))
+	reserve := working.Part(ctx)
 	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		return d.write(ctx, payload, working)
+		return d.write(ctx, payload, working, reserve)
 	})
 }
 
-// write writes one file. Its error is a refusal if a retry would fail in the same way.
-func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory) error {
+// write writes one file. reserve reserves the memory of the compressed pprof. Its error is a refusal if a retry would fail in the same way.
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory, reserve func(bytes int64) error) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
 		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())
-	result, err := d.store.Write(name, payload.Pprof, working.Reserve(ctx, delivery.ForGzip))
+	result, err := d.store.Write(name, payload.Pprof, reserve)
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)
 	}

@@ -29,7 +29,6 @@ type httpDestination struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	logger    *zap.Logger
-	memory    delivery.Memory
 	// longestWait limits the Retry-After of answers.
 	longestWait time.Duration
 
@@ -79,9 +78,6 @@ func newSender(cfg *HTTPConfig) (sender, error) {
 }
 
 func (d *httpDestination) start(ctx context.Context, host component.Host) error {
-	if err := d.memory.Start(host); err != nil {
-		return err
-	}
 	client, err := httpclient.New(ctx, d.cfg.Client, host, d.settings)
 	if err != nil {
 		return fmt.Errorf("cannot make the HTTP client: %w", err)
@@ -100,11 +96,11 @@ func (d *httpDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	if d.client.Client == nil {
 		return errors.New("cannot send profiles before the start")
 	}
-	ctx, working := d.memory.Begin(ctx)
+	ctx, working := delivery.BeginWork(ctx)
 	defer working.Release()
-	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: working.Reserve(ctx, delivery.ForBody), reserveGzip: working.Reserve(ctx, delivery.ForGzip)}
+	batch := &httpBatch{tenant: d.cfg.Tenant.Of(ctx), reserve: working.Part(ctx), reserveGzip: working.Part(ctx)}
 	progress := delivery.NewProgress(pd)
-	reserve := working.Reserve(ctx, delivery.ForEncoder)
+	reserve := working.Part(ctx)
 	payloads := d.encoder.AllReserving(pd, func(bytes int64) error {
 		return d.retryAfterFlush(ctx, batch, progress, func() error { return reserve(bytes) })
 	})

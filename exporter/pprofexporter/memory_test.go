@@ -24,14 +24,14 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // budgetHost is a host with an extension that provides the budget.
 type budgetHost struct {
 	*recorder
-	budget *budget.Budget
+	budget *memory.Budget
 }
 
 func (h *budgetHost) GetExtensions() map[component.ID]component.Component {
@@ -39,16 +39,26 @@ func (h *budgetHost) GetExtensions() map[component.ID]component.Component {
 }
 
 func newBudgetHost(size int64, wait time.Duration) *budgetHost {
-	return &budgetHost{recorder: newRecorder(), budget: budget.New(size, wait)}
+	return &budgetHost{recorder: newRecorder(), budget: memory.New(size, wait)}
 }
 
-func used(b *budget.Budget) int64 {
+func used(b *memory.Budget) int64 {
 	bytes, _ := b.Used()
 	return bytes
 }
 
 // enough is more memory than a small request needs, compression included.
 const enough = 8 << 20
+
+// take reserves bytes of a budget, also those that are kept for ordinary requests.
+func take(t *testing.T, budget *memory.Budget, bytes int64) *memory.Reservation {
+	t.Helper()
+	r, err := budget.Reserve(t.Context(), 0)
+	require.NoError(t, err)
+	r.Accept()
+	require.NoError(t, r.Grow(t.Context(), bytes))
+	return r
+}
 
 // TestMemoryIsReserved: memory is reserved while a request is written, and then released.
 func TestMemoryIsReserved(t *testing.T) {
@@ -66,10 +76,9 @@ func TestMemoryIsExhausted(t *testing.T) {
 	for _, held := range []int64{enough, enough - 512<<10} { // nothing is left, or enough for all but the compression
 		host := newBudgetHost(enough, time.Millisecond)
 		f := newFixtureAt(t, host, nil)
-		other, err := host.budget.Reserve(t.Context(), held)
-		require.NoError(t, err)
-		err = f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
-		require.ErrorIs(t, err, budget.ErrExhausted)
+		other := take(t, host.budget, held)
+		err := f.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "a"))
+		require.ErrorIs(t, err, memory.ErrExhausted)
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Empty(t, host.statuses(), "the disk is well")
 		assert.Equal(t, held, used(host.budget))
@@ -86,7 +95,7 @@ func TestMemoryIsNeverEnough(t *testing.T) {
 		f := newFixtureAt(t, host, nil)
 		pd := deliverytest.CPU(t, "a")
 		err := f.ConsumeProfiles(t.Context(), pd)
-		require.ErrorIs(t, err, budget.ErrTooLarge)
+		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
 		profiles := int64(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().Len())
 		metadatatest.AssertEqualExporterPprofProfilesRefused(t, f.telemetry, points(profiles, because("too_large")), onlyValues()...)
@@ -105,11 +114,11 @@ func TestMemoryOfTheCaller(t *testing.T) {
 	other, err := host.budget.Reserve(t.Context(), 3<<20)
 	require.NoError(t, err)
 	time.AfterFunc(10*time.Millisecond, other.Release)
-	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
+	require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
 	assert.Equal(t, int64(4<<20), callers.Bytes(), "it has what it had")
 }
 
-// TestMemoryBehindAQueue: the caller has its answer and has released its reservation, which is still in the context of the queue.
+// TestMemoryBehindAQueue: the caller has its answer and has released its reservation, which the queue holds as well.
 // The request is retried until there is memory, and is not lost.
 func TestMemoryBehindAQueue(t *testing.T) {
 	host := newBudgetHost(enough, time.Millisecond)
@@ -118,14 +127,13 @@ func TestMemoryBehindAQueue(t *testing.T) {
 		cfg.RetryConfig.Enabled = true
 		cfg.RetryConfig.InitialInterval = time.Millisecond
 	})
-	callers, err := host.budget.Reserve(t.Context(), enough)
-	require.NoError(t, err)
-	require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), callers), deliverytest.CPU(t, "a")))
+	others, message := take(t, host.budget, enough-64<<10), take(t, host.budget, 32<<10)
+	require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), message), deliverytest.CPU(t, "a")))
+	message.Release()
 	time.Sleep(20 * time.Millisecond)
 	assert.Empty(t, f.files(t))
-	callers.Release()
+	others.Release()
 	require.Eventually(t, func() bool { return len(f.files(t)) == 1 && used(host.budget) == 0 }, deliverytest.Patience, time.Millisecond)
-	assert.Zero(t, callers.Bytes())
 }
 
 // TestMaxPprofBytes: a small profile whose pprof is too large is refused and counted. The other profiles of the request are written.
@@ -194,11 +202,10 @@ func TestMemoryOfHTTP(t *testing.T) {
 			s := newSink(t, nil)
 			host := newBudgetHost(enough, time.Millisecond)
 			p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
-			other, err := host.budget.Reserve(t.Context(), enough-512<<10)
-			require.NoError(t, err)
+			other := take(t, host.budget, enough-512<<10)
 			pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
-			err = p.ConsumeProfiles(t.Context(), pd)
-			require.ErrorIs(t, err, budget.ErrExhausted)
+			err := p.ConsumeProfiles(t.Context(), pd)
+			require.ErrorIs(t, err, memory.ErrExhausted)
 			assert.False(t, consumererror.IsPermanent(err))
 			assert.Empty(t, s.requests())
 			other.Release()
@@ -227,14 +234,13 @@ func TestMemoryOfSomeProfiles(t *testing.T) {
 				s := newSink(t, nil)
 				host := newBudgetHost(size, time.Millisecond)
 				p := newPushingAt(t, host, s.URL, func(cfg *Config) { cfg.HTTP.Get().Format = format })
-				other, err := host.budget.Reserve(t.Context(), size-free)
-				require.NoError(t, err)
-				err = p.ConsumeProfiles(t.Context(), pd)
+				other := take(t, host.budget, size-free)
+				err := p.ConsumeProfiles(t.Context(), pd)
 				other.Release()
 				if err == nil {
 					break
 				}
-				require.ErrorIs(t, err, budget.ErrExhausted)
+				require.ErrorIs(t, err, memory.ErrExhausted)
 				rest, isRest := errors.AsType[xconsumererror.Profiles](err)
 				if !isRest {
 					continue
@@ -265,7 +271,7 @@ func TestMemoryOfEarlierPayloads(t *testing.T) {
 		for name, most := range map[string]int{"sent before": small, "still in the batch": small + 1} {
 			t.Run(string(format)+"/"+name, func(t *testing.T) {
 				s := newSink(t, nil)
-				host := newBudgetHost(18<<20, time.Millisecond)
+				host := newBudgetHost(24<<20, time.Millisecond)
 				p := newPushingAt(t, host, s.URL, func(cfg *Config) {
 					cfg.HTTP.Get().Format = format
 					cfg.HTTP.Get().MaxSeriesPerRequest = most

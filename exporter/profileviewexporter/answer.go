@@ -14,7 +14,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
@@ -104,9 +104,9 @@ func statusOf(err error) int {
 		return known.status
 	case errors.Is(err, merge.ErrNoSampleType):
 		return http.StatusBadRequest
-	case errors.Is(err, budget.ErrExhausted):
+	case errors.Is(err, memory.ErrExhausted):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge),
+	case errors.Is(err, memory.ErrTooLarge), errors.Is(err, merge.ErrInvalid), errors.Is(err, merge.ErrNoStartLines), errors.Is(err, viewer.ErrTooLarge),
 		errors.Is(err, selector.ErrExpensive):
 		return http.StatusUnprocessableEntity
 	}

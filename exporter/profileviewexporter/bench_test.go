@@ -119,8 +119,8 @@ func newHolding(tb testing.TB, memory int64) holding {
 	telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
 	require.NoError(tb, err)
 	d := newViewExporter(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
-	d.memory.Budget = unlimited()
-	d.pages = newPages(d.cfg, d.store, d.memory.Budget)
+	d.budget = unlimited()
+	d.pages = newPages(d.cfg, d.store, d.budget)
 	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
 	return holding{d}
 }

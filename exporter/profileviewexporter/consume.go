@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -23,11 +23,12 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	}
 	tenant := v.cfg.Tenant.Of(ctx)
 	// Storing a message waits for nothing but memory, so it goes on if the sender leaves: the sender would only send it again.
-	ctx, working := v.memory.Begin(context.WithoutCancel(ctx))
+	ctx, working := delivery.BeginWork(context.WithoutCancel(ctx))
 	defer working.Release()
-	payloads := v.encoder.AllReserving(pd, working.Reserve(ctx, delivery.ForEncoder))
+	payloads := v.encoder.AllReserving(pd, working.Part(ctx))
+	reserve := working.Part(ctx)
 	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		err := v.addPprof(ctx, payload, tenant, working.Reserve(ctx, delivery.ForBody))
+		err := v.addPprof(ctx, payload, tenant, reserve)
 		if errors.Is(err, pprof.ErrTooLarge) {
 			return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
@@ -50,7 +51,7 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 			return reserve(storeCost*int64(len(payload.Pprof)) + bytes)
 		})
 	}
-	if errors.Is(err, budget.ErrExhausted) || errors.Is(err, budget.ErrTooLarge) {
+	if errors.Is(err, memory.ErrExhausted) || errors.Is(err, memory.ErrTooLarge) {
 		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	if err != nil {

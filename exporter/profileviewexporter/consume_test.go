@@ -15,15 +15,15 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // occupier takes memory from a budget when the store gets its first profile.
 type occupier struct {
 	t      *testing.T
-	budget *budget.Budget
+	budget *memory.Budget
 	leave  int64
-	taken  *budget.Reservation
+	taken  *memory.Reservation
 }
 
 func (o *occupier) Added(*recent.Entry) {
@@ -45,8 +45,8 @@ func TestConsumeRetriesWithoutMemory(t *testing.T) {
 	const size = 64 << 20
 	for name, leave := range map[string]int64{"not even memory for a copy": 0, "memory for a copy": 300 << 10} {
 		d := newHolding(t, 32<<20)
-		d.memory.Budget = budget.New(size, time.Millisecond)
-		others := &occupier{t: t, budget: d.memory.Budget, leave: leave}
+		d.budget = memory.New(size, time.Millisecond)
+		others := &occupier{t: t, budget: d.budget, leave: leave}
 		d.store.Watch(others)
 		small := deliverytest.Decode(t, made(t, day, []string{"samples"}, 1), map[string]any{"service.name": "small"})
 		large := hostile(1, 1, 1, 100<<10, 0, 1)
@@ -54,7 +54,7 @@ func TestConsumeRetriesWithoutMemory(t *testing.T) {
 		pd := deliverytest.Request(t, small, deliverytest.Decode(t, written(t, large), map[string]any{"service.name": "large"}))
 
 		err := d.ConsumeProfiles(t.Context(), pd)
-		require.ErrorIs(t, err, budget.ErrExhausted, name)
+		require.ErrorIs(t, err, memory.ErrExhausted, name)
 		require.False(t, consumererror.IsPermanent(err), name)
 		rest, isRest := errors.AsType[xconsumererror.Profiles](err)
 		assert.Equal(t, leave > 0, isRest, name)

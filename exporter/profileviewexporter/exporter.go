@@ -17,10 +17,10 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/connections"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -42,7 +42,7 @@ type viewExporter struct {
 	encoder   *pprof.Encoder
 	telemetry *telemetry
 	store     *recent.Store
-	memory    delivery.Memory
+	budget    *memory.Budget
 	pages     *pages
 	id        component.ID
 	// persister writes the profiles to the storage. It is nil without a storage.
@@ -74,14 +74,14 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 }
 
 // start restores the profiles in the storage, and starts the server.
-func (v *viewExporter) start(ctx context.Context, host component.Host) error { //nolint:contextcheck // the server outlives the context of start
-	if err := v.memory.Start(host); err != nil {
+func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) { //nolint:contextcheck // the server outlives the context of start
+	if v.budget, err = memory.Of(host); err != nil {
 		return err
 	}
 	if err := v.openStorage(ctx, host); err != nil {
 		return err
 	}
-	v.pages = newPages(v.cfg, v.store, v.memory.Budget)
+	v.pages = newPages(v.cfg, v.store, v.budget)
 	v.pages.scrapers.from = v.store.Sequence()
 	server, err := v.cfg.HTTP.ToServer(ctx, host.GetExtensions(), v.settings, v.pages.handler())
 	if err != nil {

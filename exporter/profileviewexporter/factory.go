@@ -32,7 +32,7 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 		return nil, err
 	}
 	v := newViewExporter(set, cfg, telemetry)
-	return delivery.NewExporter(ctx, set, cfg, delivery.Settings{
+	return delivery.NewExporter(ctx, set, delivery.Settings{
 		Timeout:   exporterhelper.NewDefaultTimeoutConfig(), // Adding profiles to the store is not interrupted.
 		Queue:     cfg.QueueConfig,
 		Retry:     cfg.RetryConfig,

@@ -24,7 +24,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadatatest"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // serving is a started exporter without a queue.
@@ -149,4 +149,4 @@ func totals(t *testing.T, data []byte) []int64 {
 var day = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // unlimited is a budget without a practical limit.
-func unlimited() *budget.Budget { return budget.New(1<<40, 0) }
+func unlimited() *memory.Budget { return memory.New(1<<40, 0) }

@@ -27,8 +27,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
@@ -144,7 +144,7 @@ func TestServerHostileProfiles(t *testing.T) {
 				continue
 			}
 			w := httptest.NewRecorder()
-			d.pages.budget = budget.New(1<<30, time.Minute)
+			d.pages.budget = memory.New(1<<30, time.Minute)
 			peak := peakOf(func() {
 				d.pages.handler().ServeHTTP(w, browserRequest(t, path))
 			})
@@ -221,7 +221,7 @@ func TestServerHostileNames(t *testing.T) {
 // Expressions that would take too long for the names of a profile are refused, before the page is drawn.
 func TestServerHostileExpressions(t *testing.T) {
 	d := newHolding(t, 256<<20)
-	d.pages.budget = budget.New(1<<30, time.Minute)
+	d.pages.budget = memory.New(1<<30, time.Minute)
 	require.True(t, d.store.Add(held(t, hostile(50_000, 1, 50_000, 60, 0, 1), "a")))
 	for query, want := range map[string]int{
 		"?f=n":                  http.StatusOK,
@@ -278,7 +278,7 @@ func TestServerSaysWhichProfilesAreLeftOut(t *testing.T) {
 func TestServerBudget(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	require.True(t, d.store.Add(held(t, hostile(100, 10, 50, 10, 0, 1), "a")))
-	d.pages.budget = budget.New(4<<20, time.Millisecond)
+	d.pages.budget = memory.New(4<<20, time.Millisecond)
 	others, err := d.pages.budget.Reserve(t.Context(), 4<<20)
 	require.NoError(t, err)
 	answer := func(path string) *httptest.ResponseRecorder {
@@ -292,7 +292,7 @@ func TestServerBudget(t *testing.T) {
 		assert.Equal(t, "1", w.Header().Get("Retry-After"))
 	}
 	others.Release()
-	d.pages.budget = budget.New(leastWork, time.Millisecond)
+	d.pages.budget = memory.New(leastWork, time.Millisecond)
 	for _, path := range []string{"/profiles/s/samples", "/pgo/s", "/view/s/samples/top"} {
 		w := answer(path)
 		assert.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
@@ -302,7 +302,7 @@ func TestServerBudget(t *testing.T) {
 	assert.Zero(t, used)
 	assert.Empty(t, d.pages.merging)
 
-	d.memory.Budget = budget.New(100, 0)
+	d.budget = memory.New(100, 0)
 	require.ErrorContains(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "s")), "exceeds the memory budget")
 }
 
@@ -310,7 +310,7 @@ func TestServerBudget(t *testing.T) {
 func TestServerClientLeaves(t *testing.T) {
 	d := newHolding(t, 64<<20)
 	require.True(t, d.store.Add(held(t, hostile(20_000, 20, 1000, 10, 0, 1), "a")))
-	d.pages.budget = budget.New(1<<30, time.Minute)
+	d.pages.budget = memory.New(1<<30, time.Minute)
 	for _, path := range []string{"/profiles/s/samples?window=1h", "/pgo/s", "/view/s/samples/flamegraph"} {
 		ctx, leave := context.WithCancel(t.Context())
 		others, err := d.pages.budget.Reserve(ctx, 1<<30-leastWork)
@@ -338,7 +338,7 @@ func TestServerShutdownWhileAnswering(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.HTTP.NetAddr.Endpoint = deliverytest.FreeEndpoint(t)
 	d.cfg.ConcurrencyWait = time.Hour
-	memory := budget.New(1<<30, time.Hour)
+	memory := memory.New(1<<30, time.Hour)
 	require.NoError(t, d.start(t.Context(), budgettest.NewHost(memory)))
 	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
 	d.pages.merging <- struct{}{} // one is being drawn

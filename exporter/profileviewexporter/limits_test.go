@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // longQuery returns a query of about 8 KiB of a character, which all links of a page repeat.
@@ -53,7 +53,7 @@ func TestWaitingRequestsAreReserved(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.cfg.ConcurrencyWait = time.Hour
 	require.True(t, d.store.Add(held(t, hostile(10, 10, 10, 10, 0, 1), "a")))
-	d.pages.budget = budget.New(4<<30, 0)
+	d.pages.budget = memory.New(4<<30, 0)
 	for range d.cfg.MaxConcurrentRequests {
 		d.pages.merging <- struct{}{}
 	}
@@ -160,7 +160,7 @@ func TestLinksAreReserved(t *testing.T) {
 	} {
 		for character, growth := range map[string]int{"(": 3, "+": 5} { // after escaping
 			w, query := httptest.NewRecorder(), longQuery(character)
-			d.pages.budget = budget.New(1<<30, time.Minute)
+			d.pages.budget = memory.New(1<<30, time.Minute)
 			runtime.GC()
 			peak := peakOf(func() { d.pages.handler().ServeHTTP(w, browserRequest(t, path+query[1:])) })
 			used, reserved := d.pages.budget.Used()

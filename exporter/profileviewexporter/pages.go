@@ -14,7 +14,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -28,7 +28,7 @@ const answerLevel = 1
 type pages struct {
 	cfg    *Config
 	store  *recent.Store
-	budget *budget.Budget
+	budget *memory.Budget
 	// hosts are the host names that requests may have. nil accepts every name.
 	hosts map[string]bool
 	// merging limits the number of requests that merge. It has one element for each of them.
@@ -41,7 +41,7 @@ type pages struct {
 	now      func() time.Time
 }
 
-func newPages(cfg *Config, store *recent.Store, bytes *budget.Budget) *pages {
+func newPages(cfg *Config, store *recent.Store, bytes *memory.Budget) *pages {
 	p := &pages{
 		cfg: cfg, store: store, budget: bytes, now: time.Now,
 		merging: make(chan struct{}, cfg.MaxConcurrentRequests), requests: make(chan struct{}, maxRequests),
@@ -148,7 +148,7 @@ func mergeError(err error) error {
 	if errors.Is(err, merge.ErrNoSamples) {
 		return fail(http.StatusNotFound, "none of these profiles has a sample of this trace or span with these labels")
 	}
-	if errors.Is(err, budget.ErrTooLarge) {
+	if errors.Is(err, memory.ErrTooLarge) {
 		return fail(http.StatusUnprocessableEntity, "%v: select a shorter time", err)
 	}
 	return err

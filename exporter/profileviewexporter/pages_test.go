@@ -17,7 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // Without a wait, a request is refused only if no place is free.
@@ -40,7 +40,7 @@ func TestAcquireWithoutWaiting(t *testing.T) {
 // A shutdown ends the contexts of requests before it closes their connections. The client must not take that for an empty answer.
 func TestEndedRequestHasNoAnswer(t *testing.T) {
 	d := newGraphs(t)
-	d.pages.budget = budget.New(64<<20, time.Hour)
+	d.pages.budget = memory.New(64<<20, time.Hour)
 	others, err := d.pages.budget.Reserve(t.Context(), 64<<20)
 	require.NoError(t, err)
 	running, stop := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
@@ -81,7 +81,7 @@ type attributesKey struct{}
 // selecting checks the parameters of a request, reads its selectors of resource attributes, and reserves the memory of their regular
 // expressions. All parts of the answer share these selectors, since each compiles its expression once. The caller must use the
 // returned request, and must release the reservation after the answer.
-func (p *pages) selecting(r *http.Request, known []string) (*http.Request, *budget.Reservation, error) {
+func (p *pages) selecting(r *http.Request, known []string) (*http.Request, *memory.Reservation, error) {
 	values := r.URL.Query()
 	if err := checkParameters(values, known); err != nil {
 		return nil, nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/selector"
 )
 
@@ -192,7 +192,7 @@ func TestExpressionsAreReserved(t *testing.T) {
 	for _, path := range []string{
 		"/", "/profiles", "/profiles/s/samples", "/pgo/s", "/collapsed/s/samples", "/view/s/samples/top", "/view/s/samples/labels", "/trace/" + traceA,
 	} {
-		d.pages.budget = budget.New(64<<20, 0)
+		d.pages.budget = memory.New(64<<20, 0)
 		others, err := d.pages.budget.Reserve(t.Context(), 0)
 		require.NoError(t, err)
 		others.Accept() // else it gets only a part of the budget

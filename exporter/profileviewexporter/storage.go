@@ -21,6 +21,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 )
 
@@ -52,7 +53,7 @@ func (v *viewExporter) openStorage(ctx context.Context, host component.Host) err
 	}
 	logged := time.Time{}
 	v.persister = persist.New(persist.Settings{
-		Client: client, Budget: v.memory.Budget,
+		Client: client, Budget: v.budget,
 		Disk: cmp.Or(v.cfg.MaxDisk, v.cfg.MaxMemory), Memory: v.cfg.MaxMemory, Age: v.cfg.MaxAge,
 		Dropped: v.telemetry.storageDropped,
 		Failed: func(operation persist.Operation, err error) { //nolint:contextcheck // called in the background
@@ -98,10 +99,10 @@ func (v *viewExporter) restoreEntry(e *recent.Entry, arrived time.Time, reserve 
 		return err
 	}
 	var exhausted error
-	raw, err := inflate.AppendReserving(make([]byte, 0, e.Inflated), e.Compressed, e.Inflated, func(bytes int) error {
-		exhausted = reserve(size + int64(bytes))
+	raw, _, err := inflate.AppendMetered(make([]byte, 0, e.Inflated), e.Compressed, e.Inflated, meter.New(size, func(total int64) error {
+		exhausted = reserve(total)
 		return exhausted
-	})
+	}))
 	if err == nil && len(raw) != e.Inflated {
 		err = fmt.Errorf("the profile has %d bytes, want %d", len(raw), e.Inflated)
 	}

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // Config is the configuration of the extension.
@@ -35,8 +35,6 @@ type Config struct {
 const (
 	defaultMaxInflatedMiB = 20 // as in confighttp
 	defaultReceiveTimeout = 30 * time.Second
-	// arrivingPart: one part in arrivingPart of the limit is for requests that have not arrived completely.
-	arrivingPart = 4
 	// largestLimitMiB is the largest allowed LimitMiB, a pebibyte.
 	largestLimitMiB = 1 << 30
 )
@@ -51,8 +49,8 @@ func (cfg *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unma
 
 func createDefaultConfig() component.Config {
 	return &Config{
-		LimitPercentage: budget.DefaultPercentage,
-		Wait:            budget.DefaultWait,
+		LimitPercentage: memory.DefaultPercentage,
+		Wait:            memory.DefaultWait,
 		MaxInflatedMiB:  defaultMaxInflatedMiB,
 		ReceiveTimeout:  defaultReceiveTimeout,
 	}
@@ -75,5 +73,5 @@ func (cfg *Config) limit() int64 {
 	if cfg.LimitMiB > 0 {
 		return cfg.LimitMiB << 20
 	}
-	return budget.Part(budget.ProcessMemory(), cfg.LimitPercentage)
+	return memory.Part(memory.ProcessMemory(), cfg.LimitPercentage)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 func TestDefaultConfig(t *testing.T) {
 	cfg := createDefaultConfig().(*Config)
 	require.NoError(t, cfg.Validate())
-	assert.Equal(t, budget.Part(budget.ProcessMemory(), 40), cfg.limit())
+	assert.Equal(t, memory.Part(memory.ProcessMemory(), 40), cfg.limit())
 	cfg.LimitMiB = 100
 	assert.Equal(t, int64(100<<20), cfg.limit())
 }

@@ -45,7 +45,7 @@ func TestShutdownWithStalledClients(t *testing.T) {
 			r.sendRaw(t, r.http, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
 		},
 		"version": func(t *testing.T, r *running) {
-			r.sendRaw(t, r.http, post+"Content-Type: application/json\r\n"+versionHeader+": 9\r\n\r\n")
+			r.sendRaw(t, r.http, post+"Content-Type: application/json\r\n"+"otlp-profiles-development-version: 9\r\n\r\n")
 		},
 		"gRPC without a preface": func(t *testing.T, r *running) { r.sendRaw(t, r.grpc, http2.ClientPreface[:5]) },
 		"gRPC headers": func(t *testing.T, r *running) {

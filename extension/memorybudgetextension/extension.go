@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/extension/memorybudgetextension/internal/metadata"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // requestBytes is the memory of a request without its message: a goroutine and buffers.
@@ -24,11 +24,8 @@ type memoryBudget struct {
 	config    *Config
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
-	// budget is for requests that have arrived completely.
-	budget *budget.Budget
-	// arrivals counts the memory of the others.
-	arrivals *arrivals
-	grpc     *grpcServer
+	budget    *memory.Budget
+	grpc      *grpcServer
 	// stopping ends when the pipelines are about to shut down.
 	stopping context.Context
 	stop     context.CancelFunc
@@ -36,7 +33,7 @@ type memoryBudget struct {
 
 var (
 	_ extension.Extension            = (*memoryBudget)(nil)
-	_ budget.Provider                = (*memoryBudget)(nil)
+	_ memory.Provider                = (*memoryBudget)(nil)
 	_ extensionmiddleware.HTTPServer = (*memoryBudget)(nil)
 	_ extensionmiddleware.GRPCServer = (*memoryBudget)(nil)
 	_ extensionmiddleware.HTTPClient = (*memoryBudget)(nil)
@@ -48,14 +45,11 @@ func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudge
 	if err != nil {
 		return nil, err
 	}
-	limit := cfg.limit()
-	arriving := limit / arrivingPart
 	m := &memoryBudget{
 		config:    cfg,
 		logger:    set.Logger,
 		telemetry: builder,
-		budget:    budget.New(limit-arriving, cfg.Wait),
-		arrivals:  newArrivals(arriving),
+		budget:    memory.New(cfg.limit(), cfg.Wait),
 	}
 	m.stopping, m.stop = context.WithCancel(context.Background())
 	m.grpc = newGRPCServer(m)
@@ -63,19 +57,18 @@ func newMemoryBudget(cfg *Config, set component.TelemetrySettings) (*memoryBudge
 }
 
 // MemoryBudget returns the budget for the components that reserve themselves.
-func (m *memoryBudget) MemoryBudget() *budget.Budget { return m.budget }
+func (m *memoryBudget) MemoryBudget() *memory.Budget { return m.budget }
 
 // Start logs the size of the budget and registers the metrics.
 func (m *memoryBudget) Start(context.Context, component.Host) error {
 	activeServer.Store(m.grpc)
-	m.logger.Info("Memory budget of requests", zap.Int64("bytes", m.budget.Size()), zap.Int64("arriving_bytes", m.arrivals.limit))
+	m.logger.Info("Memory budget of requests", zap.Int64("bytes", m.budget.Size()))
 	for _, observe := range []struct {
 		register func(metric.Int64Callback) error
 		value    func() int64
 	}{
 		{m.telemetry.RegisterExtensionMemoryBudgetSizeCallback, m.budget.Size},
 		{m.telemetry.RegisterExtensionMemoryBudgetReservedCallback, func() int64 { used, _ := m.budget.Used(); return used }},
-		{m.telemetry.RegisterExtensionMemoryBudgetArrivingCallback, m.arrivals.bytes},
 	} {
 		err := observe.register(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(observe.value())

@@ -9,10 +9,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/experimental"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/tap"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 const (
@@ -27,9 +26,9 @@ const (
 
 // GetGRPCServerOptions returns the options of servers for OTLP over gRPC.
 //
-// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts
-// that do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the
-// codec reserves memory for the unmarshalled one. The errors of all of them are returned after authentication.
+// gRPC receives, decompresses and unmarshals a message before it calls any interceptor. So the extension replaces the parts that
+// do this: the buffer pool counts received bytes, the compressors reserve memory for the decompressed message, and the codec for the
+// unmarshalled one. The errors of all of them are returned after authentication.
 func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	server := m.grpc
 	return []grpc.ServerOption{
@@ -50,12 +49,17 @@ type arrivalKey struct{}
 // begin is called for each new stream. If the context that it returns is canceled, gRPC aborts the stream.
 func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	arriving := s.arrivals.begin(func() {
+	request, err := s.budget.Arrive(ctx, requestBytes, func() {
 		s.countRefusal(ctx, exhausted)
 		cancel()
 	})
+	if err != nil {
+		cancel()
+		_, status := s.refuse(ctx, err)
+		return nil, status.Err()
+	}
 	abortSlow := func() {
-		if arriving.end() {
+		if request.End() {
 			s.countRefusal(ctx, tooSlow)
 			cancel()
 		}
@@ -65,39 +69,40 @@ func (s *grpcServer) begin(ctx context.Context, _ *tap.Info) (context.Context, e
 	context.AfterFunc(ctx, func() {
 		stop()
 		timeout.Stop()
-		arriving.end()
+		request.End()
+		request.Release()
 	})
-	return context.WithValue(ctx, arrivalKey{}, arriving), nil
+	return context.WithValue(ctx, arrivalKey{}, request), nil
 }
 
-type outcomeKey struct{}
+type admissionKey struct{}
 
-// hold passes a message on with its outcome, and releases the reservation of the message afterwards.
+// hold passes a message on with its admission, and releases the reservation of the message afterwards.
 func (s *grpcServer) hold(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if arriving, ok := ctx.Value(arrivalKey{}).(*arrival); ok {
-		arriving.end()
+	if arriving, ok := ctx.Value(arrivalKey{}).(*memory.Arrival); ok {
+		arriving.End()
 	}
-	found, ok := s.outcomes.LoadAndDelete(request)
+	found, ok := s.admissions.LoadAndDelete(request)
 	if !ok {
 		return next(ctx, request) // It is not an OTLP request.
 	}
-	outcome := found.(*outcome)
-	defer s.release(outcome)
-	return next(context.WithValue(ctx, outcomeKey{}, outcome), request)
+	message := found.(admission)
+	defer func() {
+		message.reservation.Release()
+		s.pool.arriving.Add(message.received) // gRPC puts the buffers back soon, which subtracts them again.
+	}()
+	return next(context.WithValue(ctx, admissionKey{}, message), request)
 }
 
 // admitted passes a message on with its reservation, or returns the error of the codec.
 func (s *grpcServer) admitted(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	outcome, ok := ctx.Value(outcomeKey{}).(*outcome)
+	message, ok := ctx.Value(admissionKey{}).(admission)
 	if !ok {
 		return next(ctx, request)
 	}
-	if outcome.err == nil {
-		outcome.err = checkVersion(metadata.ValueFromIncomingContext(ctx, versionHeader))
-	}
-	if outcome.err != nil {
-		_, status := s.refuse(ctx, outcome.err)
+	if message.err != nil {
+		_, status := s.refuse(ctx, message.err)
 		return nil, status.Err()
 	}
-	return next(budget.NewContext(ctx, outcome.reservation), request)
+	return next(memory.NewContext(ctx, message.reservation), request)
 }

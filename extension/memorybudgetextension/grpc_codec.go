@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
@@ -23,24 +23,23 @@ type grpcServer struct {
 	pool *bufferPool
 	// next is the codec of pdata.
 	next encoding.CodecV2
-	// outcomes passes the outcome of each message from the codec to the interceptor, which gRPC calls next. The key is the
+	// admissions passes the admission of each message from the codec to the interceptor, which gRPC calls next. The key is the
 	// message.
-	outcomes sync.Map
+	admissions sync.Map
 }
 
-// outcome is the result of the codec for one message: a reservation or an error.
-type outcome struct {
-	reservation *budget.Reservation
-	// held is the size of the receive buffers, which gRPC keeps until the answer. Their bytes have moved from arrivals to the
-	// reservation.
-	held int64
-	err  error
+// admission is the result of the codec for one message: a reservation or an error.
+type admission struct {
+	reservation *memory.Reservation
+	// received is the size of the receive buffers, which gRPC keeps until the answer.
+	received int64
+	err      error
 }
 
 var _ encoding.CodecV2 = (*grpcServer)(nil)
 
 func newGRPCServer(m *memoryBudget) *grpcServer {
-	return &grpcServer{memoryBudget: m, pool: newBufferPool(m.arrivals), next: encoding.GetCodecV2(proto.Name)}
+	return &grpcServer{memoryBudget: m, pool: newBufferPool(m.budget), next: encoding.GetCodecV2(proto.Name)}
 }
 
 // Name returns the name of the codec of pdata.
@@ -60,41 +59,31 @@ var signals = map[string]otlpwire.Signal{
 // Unmarshal reserves memory for a message and unmarshals it. The interceptor returns the error of an OTLP message, since
 // gRPC would send that of a codec with the code Internal.
 func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
-	o := &outcome{}
-	content := contentOf(data, o)
+	content, inflated := takeInflated(data)
+	if !inflated {
+		content = &inflatedMessage{}
+	}
 	signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]
-	if !known {
-		defer s.release(o)
+	switch {
+	case known:
+		received := receivedBytes(data, inflated)
+		s.pool.arriving.Add(-received) // It has arrived.
+		message, err := s.admit(signal, data, content, v)
+		s.admissions.Store(v, admission{message, received, err})
+		return nil
+	case !inflated:
+		return s.next.Unmarshal(data, v)
+	default:
+		defer content.reservation.Release()
 		if content.err != nil {
 			return content.err
 		}
-		return s.next.Unmarshal(content.buffers(data), v)
+		return s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(content.plain)}, v)
 	}
-	if o.err = content.err; o.err == nil {
-		o.err = s.admit(signal, data, content, o, v)
-	}
-	s.outcomes.Store(v, o)
-	return nil
 }
 
-// content is the content of a received message.
-type content struct {
-	// compressed reports whether the message was received compressed. Then plain is the decompressed message or err is set.
-	// Otherwise the message is in the data of the codec.
-	compressed bool
-	plain      []byte
-	err        error
-}
-
-func (c *content) buffers(data mem.BufferSlice) mem.BufferSlice {
-	if c.compressed {
-		return mem.BufferSlice{mem.SliceBuffer(c.plain)}
-	}
-	return data
-}
-
-// contentOf looks for the result of a compressor, and moves its reservation to o.
-func contentOf(data mem.BufferSlice, o *outcome) content {
+// takeInflated returns the result of a compressor, if the message was received compressed.
+func takeInflated(data mem.BufferSlice) (*inflatedMessage, bool) {
 	for _, buffer := range data {
 		bytes := buffer.ReadOnlyData()
 		if len(bytes) == 0 {
@@ -104,46 +93,58 @@ func contentOf(data mem.BufferSlice, o *outcome) content {
 		if !ok {
 			break
 		}
-		result := found.(*inflatedMessage)
-		o.reservation = result.reservation
-		return content{plain: result.plain, err: result.err, compressed: true}
+		return found.(*inflatedMessage), true
 	}
-	return content{}
+	return nil, false
 }
 
-// admit reserves memory for a message and unmarshals it.
-func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, c content, o *outcome, v any) (err error) {
-	ctx := context.Background() // A codec gets no context. The wait of the budget limits the time.
-	var base, copied int64
-	if c.compressed {
-		copied = int64(len(c.plain))
-	} else {
-		base, copied = heldBytes(data), int64(data.Len())
-	}
-	if o.reservation == nil {
-		if o.reservation, err = s.budget.Reserve(ctx, requestBytes+base+2*copied); err != nil {
-			return err
+// admit reserves memory for a message and unmarshals it. The buffer pool counts the received bytes, the reservation of content those
+// that a compressor has decompressed.
+func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content *inflatedMessage, v any) (message *memory.Reservation, err error) {
+	defer func() {
+		if err != nil {
+			message.Release()
+			message = nil
 		}
+	}()
+	ctx := context.Background() // A codec gets no context. The wait of the budget limits the time.
+	message, plain, copied := content.reservation, content.plain, content.reservation.Bytes()
+	if content.err != nil {
+		return message, content.err
 	}
-	o.held = base
-	s.arrivals.adjust(-base)
-	plain := c.plain
-	if !c.compressed {
+	if message == nil {
+		if len(data) > 1 {
+			copied = int64(data.Len())
+		}
+		if message, err = s.budget.Reserve(ctx, copied); err != nil {
+			return nil, err
+		}
 		plain = contiguous(data)
 	}
 	counted, err := otlpwire.Count(signal, plain)
 	if err != nil {
-		return err
+		return message, err
 	}
-	if err := o.reservation.Grow(ctx, requestBytes+base+2*copied+counted); err != nil {
-		return err
+	needed := max(copied+counted, memory.MessageFactor*counted)
+	if err := message.Grow(ctx, needed); err != nil {
+		return message, err
 	}
 	if err := s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
-		return fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
+		return message, fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}
-	o.reservation.Shrink(requestBytes + base + counted)
-	o.reservation.Keep(requestBytes)
-	return nil
+	message.Shrink(memory.MessageFactor * counted)
+	return message, nil
+}
+
+// receivedBytes returns the capacity of the buffers from the pool. A placeholder is not counted.
+func receivedBytes(data mem.BufferSlice, inflated bool) (bytes int64) {
+	if inflated {
+		return 0
+	}
+	for _, buffer := range data {
+		bytes += int64(cap(buffer.ReadOnlyData()))
+	}
+	return bytes
 }
 
 // contiguous returns a message in one piece.
@@ -152,20 +153,4 @@ func contiguous(data mem.BufferSlice) []byte {
 		return data[0].ReadOnlyData()
 	}
 	return data.Materialize()
-}
-
-// heldBytes returns the capacity of the buffers from the pool.
-func heldBytes(data mem.BufferSlice) (bytes int64) {
-	for _, buffer := range data {
-		bytes += int64(cap(buffer.ReadOnlyData()))
-	}
-	return bytes
-}
-
-// release releases the reservation of a message. gRPC frees the receive buffers only after that, so they count as arriving
-// again.
-func (s *grpcServer) release(o *outcome) {
-	s.arrivals.adjust(o.held)
-	o.held = 0
-	o.reservation.Release()
 }

@@ -17,8 +17,9 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/gzip"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // activeServer is the server whose budget the compressors use. It is global, since gRPC registers compressors for the whole
@@ -37,8 +38,8 @@ func init() {
 	}
 }
 
-// inflater decompresses up to limit bytes. Before it allocates memory, it calls grow with the total that it will use then.
-type inflater func(compressed []byte, limit int, grow func(bytes int) error) ([]byte, error)
+// inflater decompresses up to limit bytes. It reserves memory before it allocates it.
+type inflater func(compressed []byte, limit int, work *meter.Meter) ([]byte, error)
 
 // compressor decompresses the messages of the active server within its budget. For clients it behaves as the embedded
 // compressor.
@@ -65,7 +66,7 @@ type inflatingReader struct {
 type inflatedMessage struct {
 	plain       []byte
 	err         error
-	reservation *budget.Reservation
+	reservation *memory.Reservation
 }
 
 // Read reads the decompressed message of a client. For the server it decompresses the whole message and returns one byte,
@@ -103,7 +104,7 @@ func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inf
 		defer closer.Close() // This gives its buffers back to the pool.
 	}
 	size := remainingBytes(compressed)
-	reservation, err := s.budget.Reserve(ctx, requestBytes+size)
+	reservation, err := s.budget.Reserve(ctx, size)
 	if err != nil {
 		return &inflatedMessage{err: err}
 	}
@@ -111,9 +112,8 @@ func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inf
 	if _, err = io.ReadFull(compressed, whole); err != nil {
 		return &inflatedMessage{err: err, reservation: reservation}
 	}
-	plain, err := inflate(whole, s.config.MaxInflatedMiB<<20, func(bytes int) error {
-		return reservation.Grow(ctx, requestBytes+size+int64(bytes))
-	})
+	work := meter.New(size, func(total int64) error { return reservation.Grow(ctx, total) })
+	plain, err := inflate(whole, s.config.MaxInflatedMiB<<20, work)
 	return &inflatedMessage{plain: plain, err: err, reservation: reservation}
 }
 
@@ -125,28 +125,16 @@ func remainingBytes(r io.Reader) int64 {
 	return 0
 }
 
-func inflateAll(compressed []byte, limit int, grow func(bytes int) error) ([]byte, error) {
-	return inflate.AppendReserving(nil, compressed, limit, grow)
+func inflateAll(compressed []byte, limit int, work *meter.Meter) ([]byte, error) {
+	plain, _, err := inflate.AppendMetered(nil, compressed, limit, work)
+	return plain, err
 }
 
 // inflateSnappy decompresses the framing format of snappy, which gRPC uses.
-func inflateSnappy(compressed []byte, limit int, grow func(bytes int) error) ([]byte, error) {
-	reader := io.LimitReader(snappy.NewReader(bytes.NewReader(compressed)), int64(limit)+1)
-	plain := []byte(nil)
-	for capacity := max(len(compressed), smallestPiece); ; capacity = 2 * len(plain) {
-		if err := grow(len(plain) + capacity); err != nil {
-			return nil, err
-		}
-		plain = append(make([]byte, 0, capacity), plain...)
-		n, err := io.ReadFull(reader, plain[len(plain):capacity])
-		plain = plain[:len(plain)+n]
-		switch {
-		case len(plain) > limit:
-			return nil, fmt.Errorf("%w: more than %d bytes after decompression", inflate.ErrTooLarge, limit)
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return plain, nil
-		case err != nil:
-			return nil, fmt.Errorf("cannot inflate snappy: %w: %w", inflate.ErrCorrupt, err)
-		}
+func inflateSnappy(compressed []byte, limit int, work *meter.Meter) ([]byte, error) {
+	plain, err := inflate.ReadAll(snappy.NewReader(bytes.NewReader(compressed)), limit, work)
+	if err == nil || errors.Is(err, inflate.ErrTooLarge) || work.Err() != nil {
+		return plain, err
 	}
+	return nil, fmt.Errorf("cannot inflate snappy: %w: %w", inflate.ErrCorrupt, err)
 }

@@ -4,84 +4,116 @@
 package memorybudgetextension
 
 import (
-	"math/bits"
 	"runtime"
 	"sync"
-	"unsafe"
+	"sync/atomic"
+	"time"
+	"weak"
 
 	"google.golang.org/grpc/mem"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
+// decompressLength is the length of the buffers into which gRPC reads from a compressor. The pool makes them a little larger, so that
+// [inflatingReader.Read] recognizes them. They hold a placeholder only, see [inflatedMessages].
 const (
-	// The pool keeps buffers of 2^smallestBuffer to 2^largestBuffer bytes. gRPC never puts smaller ones back, so they would
-	// stay in the count until the garbage collector frees them.
-	smallestBuffer = 11
-	largestBuffer  = 20
-	// decompressLength is the length of the buffers into which gRPC reads from a compressor. The pool makes them a little
-	// larger, so that [inflatingReader.Read] recognizes them. They hold a placeholder only, see [inflatedMessages].
 	decompressLength = 32 << 10
 	placeholderBytes = decompressLength + 8
 )
 
-// bufferPool provides the receive buffers of gRPC and counts them. gRPC does not put back the buffers of canceled streams.
-// These count until the garbage collector frees them.
-type bufferPool struct {
-	arrivals     *arrivals
-	placeholders sync.Pool // of *[]byte
-	sizes        [largestBuffer + 1]sync.Pool
-}
+// smallestBuffer is the least size of a buffer. gRPC never puts smaller ones back.
+const smallestBuffer = 1 << 11
 
-// pooledBuffer is a receive buffer. gRPC gets the address of its first field.
-type pooledBuffer struct {
-	data    []byte
-	cleanup runtime.Cleanup
+// bufferExponents are the sizes of pooled buffers as powers of two.
+var bufferExponents = []uint8{11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+
+// bufferPool provides the buffers of gRPC for received bytes, and counts them in the budget. gRPC does not put back
+// the buffers of canceled streams. These count until the garbage collector frees them.
+//
+// The budget does not know which request a buffer is for. If the buffers of requests that are still arriving exceed their share, the
+// oldest of these requests are ended, since they are the most likely to have stalled.
+type bufferPool struct {
+	budget *memory.Budget
+	pool   mem.BufferPool
+	// arriving is the number of bytes in buffers of requests that are still arriving.
+	arriving atomic.Int64
+	// ended is when a request was ended last, in Unix nanoseconds.
+	ended atomic.Int64
+	// placeholders are not counted: there is one for each message that is being decompressed.
+	placeholders sync.Pool // of *[]byte
+	// counted has the buffers in use.
+	counted sync.Map // of weak.Pointer[[]byte] to runtime.Cleanup
 }
 
 var _ mem.BufferPool = (*bufferPool)(nil)
 
-func newBufferPool(a *arrivals) *bufferPool {
-	return &bufferPool{arrivals: a, placeholders: sync.Pool{New: func() any {
+func newBufferPool(budget *memory.Budget) *bufferPool {
+	pool, _ := mem.NewBinaryTieredBufferPool(bufferExponents...) // The exponents are constants: there is no error.
+	return &bufferPool{budget: budget, pool: pool, placeholders: sync.Pool{New: func() any {
 		buffer := make([]byte, placeholderBytes)
 		return &buffer
 	}}}
 }
 
-// Get returns a buffer of length bytes. If arriving requests exceed their limit, it waits, see [arrivals.add].
+// Get returns a buffer of length bytes. It waits for memory before that, see [memory.Budget.Count].
 func (p *bufferPool) Get(length int) *[]byte {
 	if length == decompressLength {
 		return p.placeholders.Get().(*[]byte)
 	}
-	class := max(bits.Len(uint(max(length, 1)-1)), smallestBuffer)
-	var buffer *pooledBuffer
-	if class <= largestBuffer {
-		buffer, _ = p.sizes[class].Get().(*pooledBuffer)
-	}
-	if buffer == nil {
-		size := length
-		if class <= largestBuffer {
-			size = 1 << class
+	size := max(length, smallestBuffer)
+	p.count(int64(size))
+	buffer := p.pool.Get(size)
+	p.count(int64(cap(*buffer) - size))
+	key := weak.Make(buffer)
+	p.counted.Store(key, runtime.AddCleanup(buffer, p.forget, dropped{key, int64(cap(*buffer))}))
+	*buffer = (*buffer)[:length]
+	return buffer
+}
+
+// dropped is a buffer that was not put back.
+type dropped struct {
+	key   weak.Pointer[[]byte]
+	bytes int64
+}
+
+func (p *bufferPool) forget(d dropped) {
+	p.counted.Delete(d.key)
+	p.count(-d.bytes)
+}
+
+const (
+	// arrivingPart: buffers of arriving requests may use one part in arrivingPart of the budget.
+	arrivingPart = 4
+	// endInterval is the least time between two requests that are ended: one needs it to free its memory.
+	endInterval = 20 * time.Millisecond
+	// maxWait limits how long a buffer waits for the share of arriving requests.
+	maxWait = time.Second
+)
+
+// count counts bytes of buffers. Above the share of arriving requests it waits, while the oldest of them are ended.
+func (p *bufferPool) count(bytes int64) {
+	p.arriving.Add(bytes)
+	for begin := time.Now(); bytes > 0 && p.arriving.Load() > p.budget.Size()/arrivingPart && time.Since(begin) < maxWait; {
+		now, last := time.Now().UnixNano(), p.ended.Load()
+		if now-last >= int64(endInterval) && p.ended.CompareAndSwap(last, now) {
+			p.budget.EndOldest()
 		}
-		buffer = &pooledBuffer{data: make([]byte, size)}
+		time.Sleep(endInterval / 4)
 	}
-	held := int64(cap(buffer.data))
-	p.arrivals.add(held)
-	buffer.cleanup = runtime.AddCleanup(buffer, p.arrivals.adjust, -held)
-	buffer.data = buffer.data[:length]
-	return &buffer.data
+	p.budget.Count(bytes)
 }
 
 // Put puts a buffer of [bufferPool.Get] back.
-func (p *bufferPool) Put(data *[]byte) {
-	size := cap(*data)
-	if size == placeholderBytes {
-		*data = (*data)[:size]
-		p.placeholders.Put(data)
+func (p *bufferPool) Put(buffer *[]byte) {
+	if cap(*buffer) == placeholderBytes {
+		*buffer = (*buffer)[:placeholderBytes]
+		p.placeholders.Put(buffer)
 		return
 	}
-	buffer := (*pooledBuffer)(unsafe.Pointer(data)) // #nosec G103 -- Get has returned the address of this field.
-	buffer.cleanup.Stop()
-	p.arrivals.adjust(-int64(size))
-	if class := bits.Len(uint(size) - 1); class <= largestBuffer {
-		p.sizes[class].Put(buffer)
+	if cleanup, counted := p.counted.LoadAndDelete(weak.Make(buffer)); counted {
+		cleanup.(runtime.Cleanup).Stop()
+		p.count(-int64(cap(*buffer)))
 	}
+	p.pool.Put(buffer)
 }

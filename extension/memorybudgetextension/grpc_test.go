@@ -29,7 +29,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 const exportLogs = "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
@@ -79,8 +79,7 @@ func TestGRPC(t *testing.T) {
 func TestGRPCReservation(t *testing.T) {
 	var reserved int64
 	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
-		reserved = budget.FromContext(ctx).Bytes()
-		assert.EqualValues(t, requestBytes, budget.FromContext(ctx).Kept(), "whatever the next consumers take")
+		reserved = memory.FromContext(ctx).Bytes()
 		return nil
 	})
 	require.NoError(t, err)
@@ -112,8 +111,8 @@ func TestGRPCRefusals(t *testing.T) {
 		"wrong for pdata":   {"", []byte{0x0a, 6, 0x12, 4, 0x12, 2, 0x08, 1}, codes.InvalidArgument, "malformed"},
 		"deep":              {"", nestedValue(33), codes.InvalidArgument, "nested too deep: more than 32 lists"},
 		"deep, compressed":  {"gzip", nestedValue(33), codes.InvalidArgument, "nested too deep"},
-		"expensive":         {"", empty, codes.ResourceExhausted, "the budget has 25165824"},
-		"expensive in zstd": {"zstd", empty, codes.ResourceExhausted, "the budget has 25165824"},
+		"expensive":         {"", empty, codes.ResourceExhausted, "a request may have 29360128"},
+		"expensive in zstd": {"zstd", empty, codes.ResourceExhausted, "a request may have 29360128"},
 		"gzip bomb":         {"gzip", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
 		"zstd bomb":         {"zstd", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
 		"snappy bomb":       {"snappy", make([]byte, 9<<20), codes.ResourceExhausted, "more than 8388608 bytes"},
@@ -133,8 +132,7 @@ func TestGRPCRefusals(t *testing.T) {
 func TestGRPCExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
 	connection := r.dial(t)
-	all, err := r.MemoryBudget().Reserve(t.Context(), r.MemoryBudget().Size())
-	require.NoError(t, err)
+	all := holdAll(t, r.MemoryBudget())
 	for _, compression := range []string{"", "gzip"} {
 		err := send(t.Context(), connection, marshaled(t, records(1, 1)), compression)
 		found := status.Convert(err)
@@ -258,7 +256,8 @@ func TestGRPCStalled(t *testing.T) {
 				cancel()
 			}
 			assert.Less(t, time.Since(begin), slowdown*10*time.Second)
-			assert.LessOrEqual(t, r.arrivals.bytes(), r.arrivals.limit+1<<20)
+			_, peak := r.budget.Used()
+			assert.LessOrEqual(t, peak, r.budget.Size()+8<<20)
 			assert.NotZero(t, r.refusals(t, "exhausted"))
 		})
 	}
@@ -282,7 +281,8 @@ func TestGRPCTooSlow(t *testing.T) {
 	require.Eventually(t, func() bool { return r.refusals(t, "too_slow") == 1 }, 5*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		runtime.GC() // frees the buffers that gRPC did not put back
-		return r.arrivals.bytes() == 0
+		used, _ := r.budget.Used()
+		return used == 0
 	}, 5*time.Second, 10*time.Millisecond)
 }
 

@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,9 +21,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
@@ -30,6 +33,8 @@ const (
 	jsonType  = "application/json"
 	// readCopies is how many copies of a body the handler holds at most while it reads the body.
 	readCopies = 2
+	// workFactor is the memory that a request usually needs in all, as a multiple of its body: these copies and the message.
+	workFactor = 6
 )
 
 // GetHTTPHandler returns the middleware of servers for OTLP over HTTP.
@@ -48,69 +53,67 @@ func (m *memoryBudget) serve(w http.ResponseWriter, r *http.Request, next http.H
 		next.ServeHTTP(w, r)
 		return
 	}
-	if err := checkVersion(r.Header.Values(versionHeader)); err != nil {
-		m.refuseHTTP(w, r, mediaType, err)
-		return
-	}
-	var reservation *budget.Reservation
-	body, err := m.receive(w, r)
-	if err == nil {
-		reservation, err = m.admit(r, mediaType, &body)
-	}
+	request, err := m.budget.Arrive(r.Context(), requestBytes, func() {
+		// A server that does not support this reads until the timeout.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
+	})
 	if err != nil {
 		m.refuseHTTP(w, r, mediaType, err)
 		return
 	}
-	defer reservation.Release()
-	r = r.WithContext(budget.NewContext(r.Context(), reservation))
+	defer request.Release()
+	message, err := m.admit(r, mediaType, request)
+	if err != nil {
+		m.refuseHTTP(w, r, mediaType, err)
+		return
+	}
+	defer message.Release()
+	next.ServeHTTP(w, r.WithContext(memory.NewContext(r.Context(), message)))
+}
+
+// admit reads the body of a request, decompresses it, and reserves the memory of its message. The handler reads the plain body then.
+// The caller must release the reservation of the message.
+func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.Arrival) (*memory.Reservation, error) {
+	body, err := request.Read(r.Context(), r.Body, r.ContentLength, workFactor)
+	if stalled := request.Complete(); stalled != nil {
+		return nil, stalled
+	}
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, errTooSlow
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	}
+	plain, err := m.inflate(r, body, request)
+	if err != nil {
+		return nil, err
+	}
+	counted, err := m.count(r, mediaType, plain)
+	if err != nil {
+		return nil, err
+	}
+	message := max((1+readCopies)*int64(len(plain))+counted, memory.MessageFactor*counted)
+	if err := request.Grow(r.Context(), requestBytes+message); err != nil {
+		return nil, err
+	}
+	request.Shrink(requestBytes + message)
 	r.Header.Del("Content-Encoding")
 	r.Header.Del("Content-Length")
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body.plain)), int64(len(body.plain))
-	body.plain = nil
-	next.ServeHTTP(w, r)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(plain)), int64(len(plain))
+	return request.Split(message), nil
 }
 
-// admit reserves the memory of a request. It makes the body one decompressed slice, body.plain. On an error nothing stays
-// reserved.
-func (m *memoryBudget) admit(r *http.Request, mediaType string, body *httpBody) (*budget.Reservation, error) {
-	defer body.release()
-	reservation, err := m.budget.Reserve(r.Context(), requestBytes+body.size)
-	if err != nil {
-		return nil, err
-	}
-	body.join()
-	if err := m.inflate(r.Context(), r.Header.Get("Content-Encoding"), body, reservation); err != nil {
-		reservation.Release()
-		return nil, err
-	}
-	counted, err := m.count(r, mediaType, body.plain)
-	total := requestBytes + counted + (1+readCopies)*int64(len(body.plain))
-	if err == nil {
-		err = reservation.Grow(r.Context(), total)
-	}
-	if err != nil {
-		reservation.Release()
-		return nil, err
-	}
-	reservation.Shrink(total)
-	reservation.Keep(requestBytes)
-	return reservation, nil
-}
-
-// inflate decompresses the body, unless the server has already done so.
-func (m *memoryBudget) inflate(ctx context.Context, encoding string, body *httpBody, reservation *budget.Reservation) error {
-	switch encoding {
+// inflate returns the decompressed body, unless the server has already decompressed it.
+func (m *memoryBudget) inflate(r *http.Request, body []byte, request *memory.Arrival) ([]byte, error) {
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
-		return nil
+		return body, nil
 	case "gzip", "zstd":
-		compressed := body.plain
-		var err error
-		body.plain, err = inflate.AppendReserving(nil, compressed, m.config.MaxInflatedMiB<<20, func(bytes int) error {
-			return reservation.Grow(ctx, requestBytes+int64(len(compressed))+int64(bytes))
-		})
-		return err
+		work := meter.New(requestBytes+int64(cap(body)), func(total int64) error { return request.Grow(r.Context(), total) })
+		plain, _, err := inflate.AppendMetered(nil, body, m.config.MaxInflatedMiB<<20, work)
+		return plain, err
 	default:
-		return errors.New("unsupported Content-Encoding " + strconv.Quote(encoding) + ", supported are gzip and zstd")
+		return nil, fmt.Errorf("unsupported Content-Encoding %q, supported are gzip and zstd", encoding)
 	}
 }
 

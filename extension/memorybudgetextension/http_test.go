@@ -27,7 +27,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 func gzipped(t *testing.T, plain []byte) []byte {
@@ -77,8 +77,7 @@ func TestHTTP(t *testing.T) {
 func TestHTTPReservation(t *testing.T) {
 	var reserved int64
 	next, err := consumer.NewLogs(func(ctx context.Context, _ plog.Logs) error {
-		reserved = budget.FromContext(ctx).Bytes()
-		assert.EqualValues(t, requestBytes, budget.FromContext(ctx).Kept(), "whatever the next consumers take")
+		reserved = memory.FromContext(ctx).Bytes()
 		return nil
 	})
 	require.NoError(t, err)
@@ -120,12 +119,12 @@ func TestHTTPRefusals(t *testing.T) {
 		"deep":       {protoType, "", nestedValue(33), 400, codes.InvalidArgument, "nested too deep: more than 32 lists"},
 		"deep JSON":  {jsonType, "", deepJSON, 400, codes.InvalidArgument, "nested too deep"},
 		"not UTF-8":  {jsonType, "", []byte("{\"resourceLogs\": \"é\xff\"}"), 400, codes.InvalidArgument, "byte 20 is not UTF-8"},
-		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "the budget has 25165824"},
+		"expensive":  {protoType, "", empty, 413, codes.ResourceExhausted, "a request may have 29360128"},
 		"bomb":       {protoType, "gzip", gzipped(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
 		"zstd bomb":  {protoType, "zstd", zstded(t, make([]byte, 9<<20)), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
 		"corrupt":    {protoType, "gzip", []byte("\x1f\x8bno"), 400, codes.InvalidArgument, "cannot inflate gzip"},
 		"encoding":   {jsonType, "lz4", []byte("{}"), 400, codes.InvalidArgument, `unsupported Content-Encoding "lz4"`},
-		"large body": {protoType, "", make([]byte, 10<<20), 413, codes.ResourceExhausted, "more than 8388608 bytes"},
+		"large body": {protoType, "", make([]byte, 29<<20), 413, codes.ResourceExhausted, "a request may have 29360128"},
 	} {
 		answer := r.post(t, test.contentType, test.encoding, test.body)
 		require.Equal(t, test.code, answer.code, "%s: %s", name, answer.body)
@@ -148,8 +147,7 @@ func TestHTTPRefusals(t *testing.T) {
 // TestHTTPExhausted: a request gets a retryable error while others hold the whole budget.
 func TestHTTPExhausted(t *testing.T) {
 	r := run(t, map[string]any{"limit_mib": 32, "wait": "10ms"}, consumertest.NewNop())
-	all, err := r.MemoryBudget().Reserve(t.Context(), r.MemoryBudget().Size())
-	require.NoError(t, err)
+	all := holdAll(t, r.MemoryBudget())
 	answer := r.post(t, protoType, "", marshaled(t, records(1, 1)))
 	assert.Equal(t, 503, answer.code)
 	assert.Equal(t, "1", answer.Get("Retry-After"))
@@ -180,7 +178,7 @@ func TestHTTPStalled(t *testing.T) {
 	var watched atomic.Bool
 	watching.Go(func() {
 		for !watched.Load() {
-			if !assert.LessOrEqual(t, r.arrivals.bytes(), r.arrivals.limit) {
+			if used, _ := r.budget.Used(); !assert.LessOrEqual(t, used, r.budget.Size()) {
 				return
 			}
 			time.Sleep(time.Millisecond)

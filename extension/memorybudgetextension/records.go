@@ -15,8 +15,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
@@ -91,13 +92,11 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Pr
 	return pd, nil
 }
 
-func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *budget.Reservation) (pd pprofile.Profiles, err error) {
+func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *memory.Reservation) (pd pprofile.Profiles, err error) {
 	plain := record
 	if !inflate.Plain(record) {
-		plain, err = inflate.AppendReserving(nil, record, m.config.MaxInflatedMiB<<20, func(bytes int) error {
-			return reservation.Grow(ctx, requestBytes+int64(bytes))
-		})
-		if err != nil {
+		work := meter.New(requestBytes, func(total int64) error { return reservation.Grow(ctx, total) })
+		if plain, _, err = inflate.AppendMetered(nil, record, m.config.MaxInflatedMiB<<20, work); err != nil {
 			return pd, err
 		}
 	}
@@ -143,14 +142,14 @@ func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
 	}
 	needed := requestBytes + int64(len(plain)) + counted
 	if limit := m.budget.Size() / recordPart; needed > limit {
-		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", budget.ErrTooLarge, needed, limit)
+		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
 	}
 	return needed, nil
 }
 
 // releaseWith releases a reservation when the garbage collector frees the message. The caller of an [pprofile.Unmarshaler] does not
 // tell when the message was consumed.
-func releaseWith(pd pprofile.Profiles, reservation *budget.Reservation) {
+func releaseWith(pd pprofile.Profiles, reservation *memory.Reservation) {
 	message := (*byte)(reflect.ValueOf(pd).FieldByName("orig").UnsafePointer())
-	runtime.AddCleanup(message, (*budget.Reservation).Release, reservation)
+	runtime.AddCleanup(message, (*memory.Reservation).Release, reservation)
 }

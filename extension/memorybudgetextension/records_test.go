@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
@@ -33,7 +33,7 @@ func withBudget(t *testing.T, bytes int64) (*memoryBudget, *componenttest.Teleme
 	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.Background())) })
 	m, err := newMemoryBudget(createDefaultConfig().(*Config), telemetry.NewTelemetrySettings())
 	require.NoError(t, err)
-	m.budget = budget.New(bytes, time.Minute)
+	m.budget = memory.New(bytes, time.Minute)
 	return m, telemetry
 }
 
@@ -144,7 +144,7 @@ func TestRefusedRecords(t *testing.T) {
 		{messageWith(text), recordEncoder.EncodeAll(tooLarge, nil), inflate.ErrTooLarge},
 		{messageWith(text), tooLarge, inflate.ErrTooLarge},
 		{messageWith(nested), tooDeep, otlpwire.ErrTooDeep},
-		{listOf(500_000), plainRecord(t, listOf(500_000)), budget.ErrTooLarge},
+		{listOf(500_000), plainRecord(t, listOf(500_000)), memory.ErrTooLarge},
 		{deepStack(1_000_000, 300), plainRecord(t, deepStack(1_000_000, 300)), inflate.ErrTooLarge},
 	} {
 		_, err := m.UnmarshalProfiles(test.record)

@@ -6,7 +6,6 @@ package memorybudgetextension
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -17,15 +16,12 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/otlpwire"
 )
 
-var (
-	errEvicted = errors.New("arriving requests exceed their memory limit")
-	errTooSlow = errors.New("request took too long to arrive")
-)
+var errTooSlow = errors.New("request took too long to arrive")
 
 // retryAfter is how long a client is asked to wait after a retryable refusal.
 const retryAfter = time.Second
@@ -38,29 +34,25 @@ type refusal struct {
 }
 
 var (
-	exhausted   = refusal{"exhausted", codes.Unavailable, http.StatusServiceUnavailable}
-	tooSlow     = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
-	tooLarge    = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
-	tooDeep     = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
-	unsupported = refusal{"unsupported_version", codes.InvalidArgument, http.StatusBadRequest}
-	malformed   = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
+	exhausted = refusal{"exhausted", codes.Unavailable, http.StatusServiceUnavailable}
+	tooSlow   = refusal{"too_slow", codes.Unavailable, http.StatusServiceUnavailable}
+	tooLarge  = refusal{"too_large", codes.ResourceExhausted, http.StatusRequestEntityTooLarge}
+	tooDeep   = refusal{"too_deep", codes.InvalidArgument, http.StatusBadRequest}
+	malformed = refusal{"malformed", codes.InvalidArgument, http.StatusBadRequest}
 )
 
 // refusalOf returns the class of an error.
 func refusalOf(err error) refusal {
 	var body *http.MaxBytesError
 	switch {
-	case errors.Is(err, budget.ErrExhausted), errors.Is(err, errEvicted),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, memory.ErrExhausted), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return exhausted
 	case errors.Is(err, errTooSlow):
 		return tooSlow
-	case errors.Is(err, budget.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge), errors.As(err, &body):
+	case errors.Is(err, memory.ErrTooLarge), errors.Is(err, inflate.ErrTooLarge), errors.As(err, &body):
 		return tooLarge
 	case errors.Is(err, otlpwire.ErrTooDeep):
 		return tooDeep
-	case errors.Is(err, errVersion):
-		return unsupported
 	default:
 		return malformed
 	}
@@ -81,9 +73,4 @@ func (m *memoryBudget) refuse(ctx context.Context, err error) (refusal, *status.
 
 func (m *memoryBudget) countRefusal(ctx context.Context, r refusal) {
 	m.telemetry.ExtensionMemoryBudgetRefusals.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", r.reason)))
-}
-
-// tooManyBytes returns the error for a body that alone exceeds the limit of all arriving requests.
-func tooManyBytes(limit int64) error {
-	return fmt.Errorf("%w: body has more than %d bytes, the limit of all arriving requests together", budget.ErrTooLarge, limit)
 }

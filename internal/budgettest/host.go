@@ -7,7 +7,7 @@ package budgettest // import "github.com/otelpprof/otelpprof/internal/budgettest
 import (
 	"go.opentelemetry.io/collector/component"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // ID is that of the extension of [NewHost].
@@ -17,11 +17,11 @@ var ID = component.MustNewID("memory_budget")
 type Extension struct {
 	component.StartFunc
 	component.ShutdownFunc
-	Budget *budget.Budget
+	Budget *memory.Budget
 }
 
-// MemoryBudget implements [budget.Provider].
-func (e *Extension) MemoryBudget() *budget.Budget { return e.Budget }
+// MemoryBudget implements [memory.Provider].
+func (e *Extension) MemoryBudget() *memory.Budget { return e.Budget }
 
 // Host is a host with these extensions.
 type Host map[component.ID]component.Component
@@ -30,4 +30,4 @@ type Host map[component.ID]component.Component
 func (h Host) GetExtensions() map[component.ID]component.Component { return h }
 
 // NewHost returns a host whose only extension provides a budget.
-func NewHost(b *budget.Budget) Host { return Host{ID: &Extension{Budget: b}} }
+func NewHost(b *memory.Budget) Host { return Host{ID: &Extension{Budget: b}} }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -42,22 +43,19 @@ func Plain(src []byte) bool {
 //
 // The result does not share memory with src. src must not overlap the capacity of dst.
 func Append(dst, src []byte, limit int) ([]byte, error) {
-	return AppendReserving(dst, src, limit, nil)
-}
-
-// AppendReserving is [Append] with a memory limit: it calls reserve before it allocates memory, with the total that it will
-// use then, for the result, the outer layers and the decompressor. The total includes the existing capacity of dst as soon
-// as that is used. It never falls. AppendReserving returns an error of reserve unchanged.
-func AppendReserving(dst, src []byte, limit int, reserve func(bytes int) error) ([]byte, error) {
-	dst, _, err := AppendMeasured(dst, src, limit, reserve)
+	dst, _, err := AppendMetered(dst, src, limit, nil)
 	return dst, err
 }
 
-// AppendMeasured is [AppendReserving], but also returns the size of the largest layer, which is at most limit. With an error, it is
-// the size up to there: to refuse a payload can cost as much time as to accept it, and a caller can limit that.
-func AppendMeasured(dst, src []byte, limit int, reserve func(bytes int) error) (result []byte, largest int, err error) {
+// AppendMetered is [Append] with a memory limit: it reserves memory before it allocates it, for the result, the outer layers and the
+// decompressor, beside what work already uses. The existing capacity of dst counts as soon as that is used. It returns an error of
+// the meter unchanged.
+//
+// largest is the size of the largest layer, which is at most limit. With an error, it is the size up to there: to refuse a payload
+// can cost as much time as to accept it, and a caller can limit that.
+func AppendMetered(dst, src []byte, limit int, work *meter.Meter) (result []byte, largest int, err error) {
 	base := len(dst)
-	t := inflater{reserve: reserve, base: base}
+	t := inflater{meter: work, base: base}
 	defer t.release()
 	limit = min(max(limit, 0), math.MaxInt-base)
 	dst, err = t.appendLayers(dst, src, limit)

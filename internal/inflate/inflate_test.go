@@ -16,7 +16,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
 	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 func TestMain(m *testing.M) {
@@ -189,7 +192,7 @@ func TestMeasured(t *testing.T) {
 		"inner, wrong checksum":  {src: gzipped(t, wrongSum), size: len(text), failed: ErrCorrupt},
 		"inner layer is damaged": {src: gzipped(t, join([]byte(gzipMagic), make([]byte, 50_000))), size: 50_002, failed: ErrCorrupt},
 	} {
-		got, size, err := AppendMeasured([]byte("before"), c.src, limit, nil)
+		got, size, err := AppendMetered([]byte("before"), c.src, limit, &meter.Meter{})
 		assert.Equal(t, c.size, size, name)
 		require.ErrorIs(t, err, c.failed, name)
 		assert.Equal(t, c.failed != nil, string(got) == "before", name)

@@ -3,10 +3,11 @@
 
 package inflate
 
-// inflater accounts for the memory and the size of one call of [AppendMeasured].
+import "github.com/otelpprof/otelpprof/internal/memory/meter"
+
+// inflater accounts for the memory and the size of one call of [AppendMetered].
 type inflater struct {
-	// reserve may be nil.
-	reserve func(bytes int) error
+	meter *meter.Meter
 	// base is the offset of the result in its slice.
 	base int
 	// working is the number of bytes in use in addition to the result.
@@ -16,8 +17,6 @@ type inflater struct {
 	// outer has the copy of an outer layer. copied is the size of the largest one so far.
 	outer  *[]byte
 	copied int
-	// reserved is the largest number that reserve was called with.
-	reserved int
 	// largest is the size of the largest layer, as far as it was decompressed.
 	largest int
 }
@@ -27,12 +26,7 @@ func (t *inflater) produced(bytes int) { t.largest = max(t.largest, bytes) }
 
 // need reserves bytes for the result in addition to the working memory.
 func (t *inflater) need(bytes int) error {
-	bytes = max(bytes, t.overwritten) + t.working
-	if t.reserve == nil || bytes <= t.reserved {
-		return nil
-	}
-	t.reserved = bytes
-	return t.reserve(bytes)
+	return t.meter.Need(int64(max(bytes, t.overwritten) + t.working))
 }
 
 // grow returns dst with capacity for n more bytes. If dst moves, the old array counts as working memory from then on: only a

@@ -15,6 +15,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // TestReserving: in every format, nothing is allocated before it is reserved, and an error of reserve ends the call.
@@ -43,7 +45,7 @@ func TestReserving(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			steps := []int{0}
 			before := allocated()
-			got, err := AppendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
+			got, err := appendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
 				assert.Greater(t, n, steps[len(steps)-1])
 				steps = append(steps, n)
 				return nil
@@ -58,7 +60,7 @@ func TestReserving(t *testing.T) {
 			none := errors.New("no more")
 			for _, allowed := range steps {
 				before := allocated()
-				got, err := AppendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
+				got, err := appendReserving([]byte("before"), src, testReserveLimit, func(n int) error {
 					if n > allowed {
 						return none
 					}
@@ -92,7 +94,7 @@ func TestReservingNested(t *testing.T) {
 			runtime.GC()
 			reserved := 0
 			before := allocated()
-			_, err := AppendReserving(nil, src, testReserveLimit, func(n int) error {
+			_, err := appendReserving(nil, src, testReserveLimit, func(n int) error {
 				reserved = n
 				return nil
 			})
@@ -109,3 +111,9 @@ const (
 	// slack is for a reader that the pools may have dropped, and for allocations of the test itself.
 	slack = 256 << 10
 )
+
+// appendReserving is [AppendMetered] with a function that gets the total.
+func appendReserving(dst, src []byte, limit int, reserve func(int) error) ([]byte, error) {
+	got, _, err := AppendMetered(dst, src, limit, meter.New(0, func(total int64) error { return reserve(int(total)) }))
+	return got, err
+}

@@ -16,12 +16,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-func startWith(t *testing.T, shared *budget.Budget) *Translator {
+func startWith(t *testing.T, shared *memory.Budget) *Translator {
 	t.Helper()
 	translator, _ := newTestTranslator(t)
 	require.NoError(t, translator.Start(budgettest.NewHost(shared)))
@@ -42,7 +42,7 @@ func textLogs(size int) plog.Logs {
 
 // TestEndedRequest: the records of a sender that has left are not read, also if their memory is available.
 func TestEndedRequest(t *testing.T) {
-	translator := startWith(t, budget.New(10<<20, time.Second))
+	translator := startWith(t, memory.New(10<<20, time.Second))
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	err := translator.Translate(ctx, textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
@@ -55,15 +55,15 @@ func TestEndedRequest(t *testing.T) {
 
 // TestBudgetIsHeldDuringNext: the memory of the profiles is reserved until the next consumer returns, and released then.
 func TestBudgetIsHeldDuringNext(t *testing.T) {
-	shared := budget.New(10<<20, time.Second)
+	shared := memory.New(10<<20, time.Second)
 	translator := startWith(t, shared)
 	unusable := errors.New("unusable")
 	err := translator.Translate(t.Context(), textLogs(100), func(ctx context.Context, _ pprofile.Profiles, result *splunk.Result) error {
 		used, peak := shared.Used()
-		assert.Equal(t, result.MessageBytes, used)
+		assert.Equal(t, memory.MessageFactor*result.MessageBytes, used)
 		assert.Positive(t, used)
 		assert.Greater(t, peak, used, "memory for bodies and tables is released")
-		assert.Equal(t, used, budget.FromContext(ctx).Bytes(), "for the next consumers")
+		assert.Equal(t, used, memory.FromContext(ctx).Bytes(), "for the next consumers")
 		return unusable
 	})
 	assert.Equal(t, unusable, err)
@@ -71,17 +71,19 @@ func TestBudgetIsHeldDuringNext(t *testing.T) {
 	assert.Zero(t, used)
 }
 
-// TestReservationOfTheRequest: the reservation of the request is used, and has its old size afterwards.
+// TestReservationOfTheRequest: the profiles have a reservation beside that of the logs, in the same budget. The latter has its old size
+// afterwards.
 func TestReservationOfTheRequest(t *testing.T) {
-	shared := budget.New(10<<20, time.Second)
+	shared := memory.New(10<<20, time.Second)
 	reservation, err := shared.Reserve(t.Context(), 1000)
 	require.NoError(t, err)
-	translator := startWith(t, budget.New(1, 0))
-	ctx := budget.NewContext(t.Context(), reservation)
+	translator := startWith(t, memory.New(1, 0))
+	ctx := memory.NewContext(t.Context(), reservation)
 	require.NoError(t, translator.Translate(ctx, textLogs(100), func(ctx context.Context, _ pprofile.Profiles, result *splunk.Result) error {
 		assert.Empty(t, result.Refused)
-		assert.Same(t, reservation, budget.FromContext(ctx))
-		assert.Equal(t, 1000+result.MessageBytes, reservation.Bytes())
+		assert.Equal(t, memory.MessageFactor*result.MessageBytes, memory.FromContext(ctx).Bytes())
+		used, _ := shared.Used()
+		assert.Equal(t, 1000+memory.MessageFactor*result.MessageBytes, used)
 		return nil
 	}))
 	assert.EqualValues(t, 1000, reservation.Bytes())
@@ -89,25 +91,27 @@ func TestReservationOfTheRequest(t *testing.T) {
 
 // TestTooLargeForTheBudget: a record that can never fit is refused, and the other record is translated.
 func TestTooLargeForTheBudget(t *testing.T) {
-	translator := startWith(t, budget.New(1<<20, time.Hour))
+	translator := startWith(t, memory.New(1<<20, time.Hour))
 	_, result := translate(t, translator, textLogs(2<<20))
 	require.Len(t, result.Refused, 1)
 	assert.Equal(t, splunk.ReasonMemory, result.Refused[0].Reason)
-	require.ErrorIs(t, result.Refused[0].Err, budget.ErrTooLarge)
+	require.ErrorIs(t, result.Refused[0].Err, memory.ErrTooLarge)
 	assert.Equal(t, 1, result.TextRecords)
 }
 
 // TestExhaustedBudget: the error is retryable, and nothing is passed on.
 func TestExhaustedBudget(t *testing.T) {
-	shared := budget.New(1<<20, 0)
-	other, err := shared.Reserve(t.Context(), 1<<20)
+	shared := memory.New(1<<20, 0)
+	other, err := shared.Reserve(t.Context(), 0)
 	require.NoError(t, err)
+	other.Accept()
+	require.NoError(t, other.Grow(t.Context(), 1<<20))
 	translator := startWith(t, shared)
 	err = translator.Translate(t.Context(), textLogs(100), func(context.Context, pprofile.Profiles, *splunk.Result) error {
 		assert.Fail(t, "passed on")
 		return nil
 	})
-	require.ErrorIs(t, err, budget.ErrExhausted)
+	require.ErrorIs(t, err, memory.ErrExhausted)
 	assert.False(t, consumererror.IsPermanent(err))
 	other.Release()
 	used, _ := shared.Used()

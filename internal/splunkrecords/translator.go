@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/printable"
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
@@ -29,7 +29,7 @@ const maxText = 200
 type Translator struct {
 	decoder *splunk.Decoder
 	// budget is nil until Start. It is atomic, since Start may be called several times.
-	budget  atomic.Pointer[budget.Budget]
+	budget  atomic.Pointer[memory.Budget]
 	metrics Metrics
 	logger  *zap.Logger
 	limiter logLimiter
@@ -42,24 +42,24 @@ func NewTranslator(cfg *Config, metrics Metrics, logger *zap.Logger) *Translator
 
 // Start finds the memory budget.
 func (t *Translator) Start(host component.Host) error {
-	found, err := budget.Of(host)
+	found, err := memory.Of(host)
 	t.budget.Store(found)
 	return err
 }
 
 // Translate translates the profiling records among logs, counts the result, logs refused records, and calls next with the
-// profiles. It reserves their memory until next returns, in the reservation of ctx or in a new one. If the memory budget is
+// profiles. It reserves their memory until next returns. If the memory budget is
 // exhausted, it does not call next and returns a retryable error. Otherwise it returns the error of next.
 func (t *Translator) Translate(
 	ctx context.Context, logs plog.Logs, next func(context.Context, pprofile.Profiles, *splunk.Result) error,
 ) error {
-	reservation := budget.FromContext(ctx)
+	reservation := memory.FromContext(ctx)
 	if shared := t.budget.Load(); reservation == nil && shared != nil {
 		var err error
 		if reservation, err = shared.Reserve(ctx, 0); err != nil {
 			return err
 		}
-		ctx = budget.NewContext(ctx, reservation)
+		defer reservation.Release()
 	}
 	before := reservation.Bytes()
 	defer func() { reservation.Shrink(before) }()
@@ -73,13 +73,17 @@ func (t *Translator) Translate(
 		if err == nil {
 			err = reservation.Grow(ctx, before+bytes)
 		}
-		if err != nil && !errors.Is(err, budget.ErrTooLarge) {
+		if err != nil && !errors.Is(err, memory.ErrTooLarge) {
 			exhausted = err
 		}
 		return err
 	})
 	if len(result.Refused) > 0 {
 		t.logRefused(logs, result.Refused)
+	}
+	held := memory.MessageFactor * result.MessageBytes
+	if exhausted == nil {
+		exhausted = reservation.Grow(ctx, before+held)
 	}
 	if exhausted != nil {
 		t.metrics.count(ctx, &splunk.Result{Refused: result.Refused}, time.Since(start))
@@ -88,8 +92,10 @@ func (t *Translator) Translate(
 	if result.Records > 0 {
 		t.metrics.count(ctx, &result, time.Since(start))
 	}
-	reservation.Shrink(before + result.MessageBytes)
-	return next(ctx, profiles, &result)
+	reservation.Shrink(before + held)
+	message := reservation.Split(held)
+	defer message.Release()
+	return next(memory.NewContext(ctx, message), profiles, &result)
 }
 
 // logRefused logs the first of the refused records, at most once per logInterval. The line has the number of records that were

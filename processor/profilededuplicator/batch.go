@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -25,10 +25,8 @@ type message struct {
 	samples int
 	// memory is the number of bytes that count as held for this message.
 	memory int64
-	// small reports whether the message may use the bytes that are kept for small messages.
-	small bool
 	// reservation is the reservation of the message in the memory budget.
-	reservation *budget.Reservation
+	reservation *memory.Reservation
 	// result receives nil when the message was delivered, or the error. It is nil if the sender does not wait.
 	result chan error
 }
@@ -64,11 +62,9 @@ type batch struct {
 	bytes    int
 	samples  int
 	memory   int64
-	// small is the memory of its small messages when they were added.
-	small   int64
-	trigger trigger
+	trigger  trigger
 	// reservation has the reserved bytes of all messages.
-	reservation *budget.Reservation
+	reservation *memory.Reservation
 }
 
 func (b *batch) add(m message) {
@@ -76,13 +72,10 @@ func (b *batch) add(m message) {
 	b.bytes += m.bytes
 	b.samples += m.samples
 	b.memory += m.memory
-	if m.small {
-		b.small += m.memory
-	}
 	if b.reservation == nil {
 		b.reservation = m.reservation
 	} else {
-		b.reservation.Add(m.reservation)
+		b.reservation.Join(m.reservation)
 	}
 }
 

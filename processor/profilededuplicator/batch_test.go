@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 )
@@ -196,7 +196,7 @@ func TestTenantsAreLimited(t *testing.T) {
 
 func TestHeldBytesAreLimited(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout = time.Hour
@@ -224,16 +224,16 @@ func TestHeldBytesAreLimited(t *testing.T) {
 // Batches reserve half of the memory budget at most, whatever max_held_bytes is. The other half is for requests.
 func TestHeldBytesLeaveHalfOfTheBudget(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
-		f := startWithin(t, heldPart*(3*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
+		f := startWithin(t, heldPart*(4*one+1), next, batchOf(func(cfg *BatchConfig) { cfg.Timeout, cfg.MaxBytes = time.Hour, 0 }))
 		for i := range byte(3) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
 		}
 		used, _ := f.budget.Used()
 		assert.LessOrEqual(t, used, f.budget.Size()/2)
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 4, 1))
-		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 3*one+1))
+		require.ErrorContains(t, err, fmt.Sprintf("batch::max_held_bytes and the memory budget allow %d", 4*one+1))
 		assert.False(t, consumererror.IsPermanent(err))
 		require.NoError(t, f.Shutdown(t.Context()))
 		assert.Equal(t, map[string]int64{"checkout/1": 1, "checkout/2": 1, "checkout/3": 1}, next.totals())
@@ -251,7 +251,7 @@ func TestHeldBytesFollowTheBudget(t *testing.T) {
 // A batch that is being flushed counts as held until the next consumer has accepted it.
 func TestHeldBytesWhileTheNextConsumerIsSlow(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			time.Sleep(time.Minute)
 			return nil
@@ -441,26 +441,23 @@ func TestBatchKeepsTheMeaning(t *testing.T) {
 	})
 }
 
-// Large messages do not keep small ones out.
-func TestSmallMessagesFit(t *testing.T) {
+// While large messages fill what may be held, ordinary ones still fit.
+func TestOrdinaryMessagesFit(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		large := upload("large", 1, make([]int64, 1000)...)
-		most := messagememory.Of(large) + messageOverhead
+		large := func(id byte) pprofile.Profiles { return upload("large", id, make([]int64, 1000)...) }
 		takes := make(chan struct{})
 		next := &sink{answer: func(int, pprofile.Profiles) error {
 			<-takes
 			return nil
 		}}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes, cfg.WaitForResult = 0, most, false }))
-		require.NoError(t, f.ConsumeProfiles(t.Context(), large))
-		require.Error(t, f.ConsumeProfiles(t.Context(), upload("large", 2, make([]int64, 500)...)))
-		small, fit := messagememory.Of(upload("small", 1, 1))+messageOverhead, 0
-		for f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)) == nil {
-			fit++
+		f := startWithin(t, 20*size.Of(large(0)), next, batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.WaitForResult = 0, false }))
+		id := byte(0)
+		for ; f.ConsumeProfiles(t.Context(), large(id)) == nil; id++ {
 		}
-		assert.EqualValues(t, most/keptPart/small, fit)
+		require.Greater(t, id, byte(2))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("ordinary", 1, 1)))
 		close(takes)
 		pass(time.Second)
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("small", byte(fit), 1)))
+		require.NoError(t, f.ConsumeProfiles(t.Context(), large(id)))
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // refusal is the error for a refused message. reason is the value of the attribute reason.
@@ -32,8 +32,7 @@ func (r *refusal) Unwrap() error { return r.err }
 // without messages is removed.
 type batches struct {
 	cfg BatchConfig
-	// flush passes a batch to the next consumer, until ctx ends. It calls charge when the memory of the batch changes.
-	// settle sends the results to the senders.
+	// flush passes a batch to the next consumer, until ctx ends. settle sends the results to the senders.
 	flush func(ctx context.Context, b *batch) (settle func())
 	// maxFlushes limits the concurrent flushes of one tenant.
 	maxFlushes int
@@ -51,10 +50,9 @@ type batches struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant
 	held    int64
-	// small is the part of held that small messages were charged with.
-	small int64
 	// maxHeld limits the held bytes. limitTo sets it. A single message may be larger.
 	maxHeld int64
+	budget  *memory.Budget
 	stopped bool
 }
 
@@ -84,9 +82,6 @@ func (b *batches) add(of origin, m message) error {
 		return err
 	}
 	b.held += m.memory
-	if m.small = b.isSmall(m.memory); m.small {
-		b.small += m.memory
-	}
 	if t.open == nil {
 		b.openBatch(t)
 	}
@@ -127,18 +122,9 @@ func (b *batches) admit(of origin, memory int64) (*tenant, error) {
 	return t, nil
 }
 
-const (
-	// A message of at most one part in smallPart of what may be held is small: that of an ordinary upload.
-	smallPart = 16
-	// Small messages may take one part in keptPart, whatever all others take.
-	keptPart = 8
-)
-
-func (b *batches) isSmall(memory int64) bool { return memory <= b.maxHeld/smallPart }
-
 // fits tells whether a message of this size can be held beside the others. The memory budget bounds what all of them take.
-func (b *batches) fits(memory int64) bool {
-	return b.held == 0 || b.held+memory <= b.maxHeld || b.isSmall(memory) && b.small+memory <= b.maxHeld/keptPart
+func (b *batches) fits(bytes int64) bool {
+	return b.held == 0 || b.held+bytes <= b.budget.Fill(b.maxHeld, memory.MessageFactor*bytes)
 }
 
 func (b *batches) openBatch(t *tenant) {
@@ -190,7 +176,7 @@ func (b *batches) startFlushes(t *tenant) {
 func (b *batches) run(due *batch) {
 	defer b.running.Done()
 	t := due.tenant
-	settle := b.flush(budget.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
+	settle := b.flush(memory.NewContext(client.NewContext(b.ctx, t.info), due.reservation), due)
 	due.reservation.Release()
 	b.remove(due)
 	settle() // This is after remove, so that the next messages of the senders fit.
@@ -202,7 +188,6 @@ func (b *batches) remove(due *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= due.memory
-	b.small -= due.small
 	t.flushes--
 	b.startFlushes(t)
 	if t.idle() {
@@ -218,25 +203,18 @@ func (b *batches) charge(due *batch, memory int64) {
 	due.memory = memory
 }
 
-// heldPart: batches may hold one part in heldPart of the memory budget. Since they reserve workFactor times the memory that
-// they hold, this is half of the budget. The other half is for requests, and for the next consumers.
-const heldPart = 2 * workFactor
+// heldPart: batches may hold one part in heldPart of the memory budget. Since each message has reserved [memory.MessageFactor] times its
+// size, this is half of the budget. The other half is for requests, and for the next consumers.
+const heldPart = 2 * memory.MessageFactor
 
 // limitTo limits the held bytes to a part of the memory budget, and to MaxHeldBytes.
-func (b *batches) limitTo(total *budget.Budget) {
+func (b *batches) limitTo(budget *memory.Budget) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.maxHeld = total.Size() / heldPart
+	b.budget, b.maxHeld = budget, budget.Size()/heldPart
 	if b.cfg.MaxHeldBytes > 0 {
 		b.maxHeld = min(b.maxHeld, b.cfg.MaxHeldBytes)
 	}
-}
-
-// flushAll closes all batches, so that their memory becomes free.
-func (b *batches) flushAll() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closeAll(triggerFull)
 }
 
 // usage returns the number of held bytes, and the number of tenants with messages.

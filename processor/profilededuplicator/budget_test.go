@@ -6,7 +6,6 @@ package profilededuplicator
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -14,9 +13,9 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -37,7 +36,7 @@ func TestHeldIsReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachPooling(t, func(t *testing.T) {
 				f := start(t, &sink{answer: answer}, batchOf(nil))
-				one := messagememory.Of(upload("checkout", 1, 1))
+				one := size.Of(upload("checkout", 1, 1))
 				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 				assert.Equal(t, 2*one, f.used())
 
@@ -45,7 +44,7 @@ func TestHeldIsReserved(t *testing.T) {
 					before := f.used()
 					request, err := f.budget.Reserve(t.Context(), reserved)
 					require.NoError(t, err)
-					require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
+					require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", byte(i+2), 1)))
 					assert.Equal(t, before+max(reserved, 2*one), f.used(), "it is not reserved again")
 					request.Release()
 					assert.Equal(t, before+2*one, f.used(), "and not released with the rest of the request")
@@ -57,65 +56,24 @@ func TestHeldIsReserved(t *testing.T) {
 	}
 }
 
-// A request keeps the bytes that it uses itself, whatever its message needs.
-func TestRequestKeepsItsBytes(t *testing.T) {
-	const own = 24 << 10
-	eachPooling(t, func(t *testing.T) {
-		f := start(t, &sink{}, batchOf(nil))
-		one := messagememory.Of(upload("checkout", 1, 1))
-		for i, reserved := range []int64{own, own + one, own + 100*one} {
-			before := f.used()
-			request, err := f.budget.Reserve(t.Context(), reserved)
-			require.NoError(t, err)
-			request.Keep(own)
-			require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", byte(i), 1)))
-			assert.Equal(t, before+max(reserved, own+2*one), f.used())
-			request.Release()
-			assert.Equal(t, before+2*one, f.used())
-		}
-		pass(time.Minute)
-	})
-}
-
-// So it does while it waits for its batch, with sample_shape: per_event, which makes its message larger than the receiver could know.
-func TestWaitingRequestKeepsItsBytes(t *testing.T) {
-	const own = 24 << 10
-	eachPooling(t, func(t *testing.T) {
-		f := start(t, &sink{}, func(cfg *Config) {
-			cfg.SampleShape = SampleShapePerEvent
-			batchOf(func(cfg *BatchConfig) { cfg.WaitForResult = true })(cfg)
-		})
-		request, err := f.budget.Reserve(t.Context(), own+2*messagememory.Of(events()))
-		require.NoError(t, err)
-		request.Keep(own)
-		done := make(chan error, 1)
-		go func() { done <- f.ConsumeProfiles(budget.NewContext(t.Context(), request), events()) }()
-		synctest.Wait()
-		assert.EqualValues(t, own, request.Bytes())
-		pass(time.Second)
-		require.NoError(t, <-done)
-		request.Release()
-	})
-}
-
 // The memory of a shared message stays in the reservation of its request. The copy needs an additional reservation.
 func TestHeldCopyIsReserved(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(nil))
 		shared := upload("checkout", 1, 1)
 		shared.MarkReadOnly()
-		held := 2 * messagememory.Of(shared)
+		held := 2 * size.Of(shared)
 		request, err := f.budget.Reserve(t.Context(), 5000)
 		require.NoError(t, err)
-		require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), shared))
+		require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), shared))
 		assert.EqualValues(t, 5000, request.Bytes())
 		assert.Equal(t, 5000+held, f.used())
 		request.Release()
 	})
 }
 
-// After joining, while the batch waits for the next component, its memory is reserved only once.
-func TestJoinedIsReservedOnce(t *testing.T) {
+// After joining, while the batch waits for the next component, its reservation is that of one message.
+func TestJoinedIsReservedAsOne(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{answer: refuse(1000, errNotNow)}, batchOf(nil))
 		for id := range byte(10) {
@@ -127,39 +85,9 @@ func TestJoinedIsReservedOnce(t *testing.T) {
 			upload("checkout", 0, 1, 2, 3), upload("checkout", 1, 1, 2, 3), upload("checkout", 2, 1, 2, 3), upload("checkout", 3, 1, 2, 3),
 			upload("checkout", 4, 1, 2, 3), upload("checkout", 5, 1, 2, 3), upload("checkout", 6, 1, 2, 3), upload("checkout", 7, 1, 2, 3),
 			upload("checkout", 8, 1, 2, 3), upload("checkout", 9, 1, 2, 3)))
-		assert.Equal(t, messagememory.Of(joined), f.used())
+		assert.Equal(t, 2*size.Of(joined), f.used())
 		assert.Less(t, f.used(), before/2)
-		held, _ := f.Profiles.(*deduplicator).batching.batches.usage()
-		assert.Equal(t, f.used(), held)
 	})
-}
-
-// If the next component changes messages and there are retries, each attempt passes a copy, which is reserved as well.
-func TestCopiesOfAttemptsAreReserved(t *testing.T) {
-	for name, tt := range map[string]struct {
-		mutates, retries bool
-		times            int64
-	}{
-		"changes, retries": {true, true, 2},
-		"changes":          {true, false, 1},
-		"retries":          {false, true, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachPooling(t, func(t *testing.T) {
-				next := &sink{mutates: tt.mutates}
-				f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.RetryConfig.Enabled = tt.retries }))
-				used := int64(0)
-				next.answer = func(int, pprofile.Profiles) error {
-					used = f.used()
-					return nil
-				}
-				require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3)))
-				pass(time.Second)
-				require.Equal(t, 1, next.calls())
-				assert.Equal(t, tt.times*messagememory.Of(upload("checkout", 1, 1, 2, 3)), used)
-			})
-		})
-	}
 }
 
 func TestBudgetIsExhausted(t *testing.T) {
@@ -169,18 +97,16 @@ func TestBudgetIsExhausted(t *testing.T) {
 		release := f.takeAll(t)
 		begin := time.Now()
 		err := f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1))
-		require.ErrorIs(t, err, budget.ErrExhausted)
+		require.ErrorIs(t, err, memory.ErrExhausted)
 		assert.False(t, consumererror.IsPermanent(err))
 		assert.Equal(t, time.Second, time.Since(begin))
-		synctest.Wait()
-		assert.Equal(t, f.budget.Size()-2*messagememory.Of(upload("checkout", 1, 1)), f.used(), "the held batches are flushed to free memory")
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		release()
+		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 
-		request, err := budget.New(1000, time.Second).Reserve(t.Context(), 1)
+		request, err := memory.New(1000, time.Second).Reserve(t.Context(), 1)
 		require.NoError(t, err)
-		err = f.ConsumeProfiles(budget.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
-		require.ErrorIs(t, err, budget.ErrTooLarge)
+		err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), upload("checkout", 3, 1, 2, 3))
+		require.ErrorIs(t, err, memory.ErrTooLarge)
 		assert.True(t, consumererror.IsPermanent(err))
 		metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry,
 			append(points(1, because("memory_budget")), points(1, because("too_large"))...), onlyValues()...)
@@ -191,7 +117,7 @@ func TestBudgetIsExhausted(t *testing.T) {
 func (f *fixture) takeAll(t *testing.T) (release func()) {
 	t.Helper()
 	size, kept := f.budget.Size(), f.budget.Size()/8
-	var others []*budget.Reservation
+	var others []*memory.Reservation
 	for _, bytes := range []int64{size - kept - f.used(), kept / 4, kept / 4, kept / 4, kept / 4} {
 		other, err := f.budget.Reserve(t.Context(), bytes)
 		require.NoError(t, err)
@@ -202,25 +128,6 @@ func (f *fixture) takeAll(t *testing.T) (release func()) {
 			other.Release()
 		}
 	}
-}
-
-// Each part of a message is reserved while it is delivered.
-func TestPartsAreReserved(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		next := &sink{}
-		f := start(t, next, batchOf(func(cfg *BatchConfig) { cfg.MaxSamples = 2 }))
-		batches := f.Profiles.(*deduplicator).batching.batches
-		next.answer = func(_ int, part pprofile.Profiles) error {
-			held, _ := batches.usage()
-			whole := messagememory.Of(upload("checkout", 1, 1, 2, 3, 4, 5, 6))
-			assert.Equal(t, whole+messagememory.Of(part), held)
-			assert.Equal(t, 2*whole, f.used())
-			return nil
-		}
-		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1, 2, 3, 4, 5, 6)))
-		pass(time.Second)
-		assert.Equal(t, 3, next.calls())
-	})
 }
 
 // events returns a message with one sample of 200 events and 200 attributes.
@@ -247,13 +154,13 @@ func TestEventsAreReserved(t *testing.T) {
 				require.NoError(t, f.ConsumeProfiles(t.Context(), events()))
 				pass(time.Second)
 				_, peak := f.budget.Used()
-				assert.GreaterOrEqual(t, peak, int64(200*(messagememory.SampleBytes+8+4*200)))
+				assert.GreaterOrEqual(t, peak, int64(200*(size.SampleBytes+8+4*200)))
 				assert.Equal(t, 200, f.next.taken()[0].SampleCount())
 
-				request, err := budget.New(50_000, time.Second).Reserve(t.Context(), 1)
+				request, err := memory.New(50_000, time.Second).Reserve(t.Context(), 1)
 				require.NoError(t, err)
-				err = f.ConsumeProfiles(budget.NewContext(t.Context(), request), events())
-				require.ErrorIs(t, err, budget.ErrTooLarge)
+				err = f.ConsumeProfiles(memory.NewContext(t.Context(), request), events())
+				require.ErrorIs(t, err, memory.ErrTooLarge)
 				assert.Len(t, f.next.taken(), 1)
 			})
 		})

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // Many tenants send at the same time. The processor can hold messages of only a few, and the next consumer is slow and
@@ -32,7 +32,7 @@ func TestManyTenantsAtOnce(t *testing.T) {
 	}}
 	f := start(t, next, batchOf(func(cfg *BatchConfig) {
 		cfg.Timeout, cfg.MaxSamples, cfg.MaxBytes = time.Millisecond, 50, 0
-		cfg.MaxHeldBytes = 20 * (messagememory.Of(upload("0", 1, 1, 2, 3)) + messageOverhead)
+		cfg.MaxHeldBytes = 20 * (size.Of(upload("0", 1, 1, 2, 3)) + messageOverhead)
 		cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, tenants/2
 		cfg.RetryConfig.InitialInterval = time.Millisecond
 	}))

@@ -19,9 +19,9 @@ import (
 	"go.opentelemetry.io/collector/processor/processortest"
 	"pgregory.net/rapid"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
@@ -205,13 +205,12 @@ func TestResolvedSize(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			shared := pprofile.NewProfiles()
 			pd.CopyTo(shared)
-			d.budget = budget.New(1<<30, 0)
+			d.budget = memory.New(1<<30, 0)
 			m := d.measure(t.Context(), shared)
 			limit := contentOf(shared).bytes
 			require.Less(t, limit, whole/2)
 			assert.False(t, m.exceeds(limit))
-			_, err := d.resolve(t.Context(), &m)
-			require.NoError(t, err)
+			require.NoError(t, d.resolve(t.Context(), &m))
 			assert.True(t, m.exceeds(limit))
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -94,10 +94,10 @@ func TestSharedDeepValues(t *testing.T) {
 
 func TestMemoryOfDeepValues(t *testing.T) {
 	pd := upload("deep", 1, 3)
-	before := messagememory.Of(pd)
+	before := size.Of(pd)
 	profiletest.Deepen(pd, "resource", deep)
 	profiletest.LimitStack(t, 1<<20)
-	grown := messagememory.Of(pd) - before
+	grown := size.Of(pd) - before
 	assert.Greater(t, grown, int64(deep*(24+attributevalue.ValueBytes)), "each level counts")
 	assert.Less(t, grown, int64(deep*(24+attributevalue.KeyValueBytes+10)))
 }

@@ -16,7 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // batching joins messages in batches and passes the batches on.
@@ -73,10 +74,9 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 
 	samples, bytes := 0, 0
 	var lost []lostPart
-	send := func(part dedup.Part, c content, held int64) {
+	send := func(part dedup.Part, c content) {
 		samples += c.samples
 		bytes += c.bytes
-		b.batches.charge(due, held)
 		if b.cfg.MaxBytes > 0 && c.bytes > b.cfg.MaxBytes {
 			b.oversized(ctx, c.bytes)
 		}
@@ -87,19 +87,19 @@ func (b *batching) flush(ctx context.Context, due *batch) (settle func()) {
 			lost = append(lost, lostPart{part.First, part.Last, err})
 		}
 	}
-	memory, all := messagememory.Of(whole.profiles), contentOf(whole.profiles)
+	held, all := size.Of(whole.profiles), contentOf(whole.profiles)
 	copies := int64(0)
 	if b.deliverer.copies() {
 		copies = 1
 	}
 	limits := dedup.SplitLimits{MaxSamples: b.cfg.MaxSamples, MaxBytes: b.cfg.MaxBytes}
 	if limits.Allow(all.samples, all.bytes) {
-		due.reservation.Shrink((1 + copies) * memory)
-		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all, memory)
+		due.reservation.Shrink(memory.MessageFactor * held)
+		send(dedup.Part{Profiles: whole.profiles, Last: max(all.profiles-1, 0)}, all)
 	} else {
-		due.reservation.Shrink((workFactor + copies) * memory)
+		due.reservation.Shrink((memory.MessageFactor + copies) * held)
 		dedup.Split(whole.profiles, limits, func(part dedup.Part) {
-			send(part, contentOf(part.Profiles), memory+messagememory.Of(part.Profiles))
+			send(part, contentOf(part.Profiles))
 		})
 	}
 	b.telemetry.flushed(ctx, due.trigger, len(due.messages), samples, bytes)

@@ -8,28 +8,26 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
-// group moves the attributes of group_by_attributes from samples to resources. The reservation is for the copies of resources,
-// scopes and profiles, which the receiver could not reserve. The error is a *refusal.
-func (d *deduplicator) group(ctx context.Context, m *incoming) (*budget.Reservation, error) {
+// group moves the attributes of group_by_attributes from samples to resources. It reserves the memory of the copies of resources,
+// scopes and profiles. The error is a *refusal.
+func (d *deduplicator) group(ctx context.Context, m *incoming) error {
 	if len(d.groupKeys) == 0 {
-		return nil, nil
+		return nil
 	}
 	plan := dedup.PlanGroups(m.profiles, d.groupKeys)
 	if plan == nil {
-		return nil, nil
+		return nil
 	}
-	memory := copiesMemory(plan, len(d.groupKeys))
+	bytes := copiesMemory(plan, len(d.groupKeys))
 	if m.profiles.IsReadOnly() {
-		memory += messagememory.Of(m.profiles)
+		bytes += size.Of(m.profiles)
 	}
-	reservation, err := d.reserve(ctx, true, memory)
-	if err != nil {
-		return nil, err
+	if err := d.grow(ctx, m, bytes); err != nil {
+		return err
 	}
 	if m.profiles.IsReadOnly() {
 		m.profiles = ownCopy(m.profiles)
@@ -37,7 +35,7 @@ func (d *deduplicator) group(ctx context.Context, m *incoming) (*budget.Reservat
 	}
 	plan.Apply()
 	m.grouped = true
-	return reservation, nil
+	return nil
 }
 
 // copiesMemory estimates the additional memory of a message that is grouped.
@@ -45,15 +43,15 @@ func copiesMemory(plan *dedup.Grouping, keys int) int64 {
 	total := int64(0)
 	plan.Copies(
 		func(r pprofile.ResourceProfiles, copies int) {
-			total += int64(copies) * int64(messagememory.OfResource(r)+groupBytes+keys*groupKeyBytes)
+			total += int64(copies) * int64(size.OfResource(r)+groupBytes+keys*groupKeyBytes)
 		},
 		func(s pprofile.ScopeProfiles, copies int) {
-			total += int64(copies) * int64(messagememory.OfScope(s))
+			total += int64(copies) * int64(size.OfScope(s))
 		},
 		func(p pprofile.Profile, copies int) {
-			total += int64(copies) * int64(messagememory.ProfileBytes+4*p.AttributeIndices().Len())
+			total += int64(copies) * int64(size.ProfileBytes+4*p.AttributeIndices().Len())
 			if copies > 0 {
-				total += messagememory.PointerBytes * int64(p.Samples().Len())
+				total += size.PointerBytes * int64(p.Samples().Len())
 			}
 		},
 	)

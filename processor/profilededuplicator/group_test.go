@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/xpdata/entity"
 
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 // groupBy enables group_by_attributes, in addition to change.
@@ -124,11 +124,11 @@ func TestCopiesMemory(t *testing.T) {
 		references.AppendEmpty()
 	}
 	f := start(t, &sink{}, groupBy(nil))
-	m := incoming{profiles: pd}
-	before := messagememory.Of(pd)
-	reservation, err := f.Profiles.(*deduplicator).group(t.Context(), &m)
+	reservation, err := f.budget.Reserve(t.Context(), size.Of(pd))
 	require.NoError(t, err)
-	assert.GreaterOrEqual(t, reservation.Bytes(), messagememory.Of(m.profiles)-before)
+	m := incoming{profiles: pd, reservation: reservation}
+	require.NoError(t, f.Profiles.(*deduplicator).group(t.Context(), &m))
+	assert.GreaterOrEqual(t, reservation.Bytes(), size.Of(m.profiles))
 	assert.Equal(t, 10_000, entity.ResourceEntityRefs(m.profiles.ResourceProfiles().At(2).Resource()).Len())
 	reservation.Release()
 }

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
@@ -183,7 +183,7 @@ type fixture struct {
 	telemetry *componenttest.Telemetry
 	logs      *observer.ObservedLogs
 	// budget is the memory budget. Nothing may be reserved after the shutdown.
-	budget *budget.Budget
+	budget *memory.Budget
 }
 
 // ConsumeProfiles passes a message to the processor as the Collector's service does.
@@ -192,13 +192,15 @@ func (f *fixture) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) err
 }
 
 // exhausted returns a reservation of one byte, from a budget of which others hold the rest.
-func exhausted(tb testing.TB) *budget.Reservation {
+func exhausted(tb testing.TB) *memory.Reservation {
 	tb.Helper()
-	memory := budget.New(1<<30, time.Second)
-	others, err := memory.Reserve(tb.Context(), 1<<30-1)
+	budget := memory.New(1<<30, time.Second)
+	others, err := budget.Reserve(tb.Context(), 0)
 	require.NoError(tb, err)
+	others.Accept()
+	require.NoError(tb, others.Grow(tb.Context(), 1<<30-1))
 	tb.Cleanup(others.Release)
-	rest, err := memory.Reserve(tb.Context(), 1)
+	rest, err := budget.Reserve(tb.Context(), 1)
 	require.NoError(tb, err)
 	return rest
 }
@@ -210,13 +212,13 @@ func start(tb testing.TB, next *sink, change func(*Config)) *fixture {
 }
 
 // startWithin starts the processor with a memory budget of so many bytes.
-func startWithin(tb testing.TB, memory int64, next *sink, change func(*Config)) *fixture {
+func startWithin(tb testing.TB, bytes int64, next *sink, change func(*Config)) *fixture {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	if change != nil {
 		change(cfg)
 	}
-	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: budget.New(memory, time.Second)}
+	f := &fixture{next: next, telemetry: componenttest.NewTelemetry(), budget: memory.New(bytes, time.Second)}
 	set := metadatatest.NewSettings(f.telemetry)
 	core, logs := observer.New(zap.InfoLevel)
 	set.Logger, f.logs = zap.New(core), logs

@@ -12,15 +12,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/xpdata/pref"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
-	"github.com/otelpprof/otelpprof/internal/budget"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
-	"github.com/otelpprof/otelpprof/internal/waiting"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
-
-// workFactor is the ratio of the reservation of a held message to its memory. Joining or splitting a batch needs up to as
-// much memory as the messages themselves. After joining, the batch is one message, and its memory is reserved once.
-const workFactor = 2
 
 // hold adds a message to the batch of its tenant, or returns a *refusal.
 func (d *deduplicator) hold(ctx context.Context, m incoming) error {
@@ -42,7 +37,6 @@ func (d *deduplicator) hold(ctx context.Context, m incoming) error {
 
 // await waits for the result of a held message. If ctx ends before, await returns an error, but the message is still passed on.
 func (d *deduplicator) await(ctx context.Context, result <-chan error) error {
-	waiting.Begin(ctx)
 	select {
 	case err := <-result:
 		return err
@@ -59,23 +53,29 @@ func (d *deduplicator) tryHold(ctx context.Context, m incoming) (result chan err
 	if err := m.checkSplit(cfg.MaxBytes); err != nil {
 		return nil, &refusal{refusedTooLarge, badrequest.Errorf("cannot split a message to batch::max_bytes: %w", err)}
 	}
-	memory := messagememory.Of(m.profiles) + d.eventsMemory(m.profiles)
-	reservation, err := d.reserve(ctx, m.profiles.IsReadOnly(), workFactor*memory)
-	if err != nil {
-		batches.flushAll() //nolint:contextcheck // a batch outlives the call of each of its messages
-		return nil, err
+	held := size.Of(m.profiles) + d.eventsMemory(m.profiles)
+	shared := int64(0)
+	if m.profiles.IsReadOnly() {
+		shared = m.reservation.Bytes() // The copy that is held is reserved beside it.
+	}
+	if err := m.reservation.Grow(ctx, shared+memory.MessageFactor*held); err != nil {
+		return nil, refusalOf(err)
 	}
 	if cfg.WaitForResult {
 		result = make(chan error, 1)
 	}
 	pd := ownCopy(m.profiles)
 	pref.RefProfiles(pd)
-	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // as above
+	reservation := m.reservation.Split(memory.MessageFactor * held)
+	if !cfg.WaitForResult {
+		reservation.Accept()
+	}
+	err = batches.add(originOf(ctx, cfg.MetadataKeys), message{ //nolint:contextcheck // a batch outlives the call of each of its messages
 		profiles:    pd,
 		claim:       m.claim,
 		bytes:       m.content.bytes,
 		samples:     pd.SampleCount(),
-		memory:      memory,
+		memory:      held,
 		reservation: reservation,
 		result:      result,
 	})
@@ -95,31 +95,12 @@ func (d *deduplicator) refuse(ctx context.Context, m incoming, err error) error 
 	return err
 }
 
-// reserve returns a reservation of this many bytes. It takes them from the reservation of the request, after that has grown if
-// necessary. The request keeps the bytes that it uses itself; if the message is shared, it keeps all that it has. The error is a
-// *refusal.
-func (d *deduplicator) reserve(ctx context.Context, shared bool, bytes int64) (*budget.Reservation, error) {
-	request := budget.FromContext(ctx)
-	if request == nil {
-		reservation, err := d.budget.Reserve(ctx, bytes)
-		return reservation, refusalOf(err)
-	}
-	kept := request.Kept()
-	if shared {
-		kept = max(kept, request.Bytes())
-	}
-	if err := request.Grow(ctx, kept+bytes); err != nil {
-		return nil, refusalOf(err)
-	}
-	return request.Take(bytes), nil
-}
-
 // refusalOf returns the *refusal for an error of the memory budget.
 func refusalOf(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, memory.ErrTooLarge):
 		return &refusal{refusedTooLarge, badrequest.Errorf("cannot accept a message: %w", err)}
 	default:
 		return &refusal{refusedBudget, fmt.Errorf("cannot accept a message: %w", err)}

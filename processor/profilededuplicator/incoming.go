@@ -9,12 +9,15 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
 // incoming is a message while it is processed.
 type incoming struct {
 	profiles pprofile.Profiles
+	// reservation is the memory of the message.
+	reservation *memory.Reservation
 	// content is the size of the message as it was received.
 	content content
 	// measured reports whether content has the bytes. tables is the part of them that is the dictionary.

@@ -6,7 +6,7 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
@@ -23,7 +23,7 @@ func eventsMemory(pd pprofile.Profiles) int64 {
 		samples := profile.Samples()
 		for i := range samples.Len() {
 			if sample := samples.At(i); sample.TimestampsUnixNano().Len() > 1 {
-				total += sample.TimestampsUnixNano().Len() * (messagememory.SampleBytes + 16 + 4*sample.AttributeIndices().Len())
+				total += sample.TimestampsUnixNano().Len() * (size.SampleBytes + 16 + 4*sample.AttributeIndices().Len())
 			}
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/badrequest"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/otlpreferences"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
@@ -38,7 +38,7 @@ type deduplicator struct {
 	// groupKeys is group_by_attributes.
 	groupKeys []string
 	// budget is for requests without a reservation. Start sets it.
-	budget *budget.Budget
+	budget *memory.Budget
 	// repeated is nil unless repeated profiles are dropped.
 	repeated *repeated
 	// batching is nil unless messages are joined.
@@ -78,7 +78,7 @@ func newDeduplicator(set processor.Settings, cfg *Config, next xconsumer.Profile
 
 // Start finds the memory budget. It starts no goroutine: timers run only while messages are held.
 func (d *deduplicator) Start(_ context.Context, host component.Host) (err error) {
-	if d.budget, err = budget.Of(host); err == nil && d.batching != nil {
+	if d.budget, err = memory.Of(host); err == nil && d.batching != nil {
 		d.batching.batches.limitTo(d.budget)
 	}
 	return err
@@ -106,20 +106,26 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	}
 	m := d.measure(ctx, pd)
 	d.telemetry.incoming(ctx, m.content)
-	resolved, err := d.resolve(ctx, &m)
-	if err != nil {
+	if err := m.checkSize(); err != nil {
 		return d.refuse(ctx, m, err)
 	}
-	defer resolved.Release()
-	if m.exceeds(maxMessageBytes) {
-		return d.refuse(ctx, m, &refusal{refusedTooLarge, badrequest.Errorf(
-			"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)})
-	}
-	copies, err := d.group(ctx, &m)
+	ctx, reservation, err := d.budget.Message(ctx, func() int64 { return size.Of(pd) })
 	if err != nil {
+		return d.refuse(ctx, m, refusalOf(err))
+	}
+	defer reservation.Release()
+	m.reservation = reservation
+	if err := d.resolve(ctx, &m); err != nil {
 		return d.refuse(ctx, m, err)
 	}
-	defer copies.Release()
+	if m.resolved {
+		if err := m.checkSize(); err != nil {
+			return d.refuse(ctx, m, err)
+		}
+	}
+	if err := d.group(ctx, &m); err != nil {
+		return d.refuse(ctx, m, err)
+	}
 	if d.repeated != nil {
 		dropped, err := d.repeated.filter(ctx, &m)
 		if err != nil {
@@ -129,47 +135,54 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 		d.telemetry.repeated(ctx, dropped)
 	}
 	if d.batching != nil && d.onInvalid == OnInvalidDropProfile {
-		copies.Release() // hold reserves the whole message, with these copies.
 		return d.hold(ctx, m)
 	}
-	events, err := d.reserve(ctx, true, d.eventsMemory(m.profiles))
-	if err != nil {
+	if err := d.grow(ctx, &m, d.eventsMemory(m.profiles)); err != nil {
 		return d.refuse(ctx, m, err)
 	}
-	defer events.Release()
 	// The message is checked before it is held, since the caller may not wait for the result of the batch.
 	stats, err := d.deduplicate(ctx, &m)
 	if err != nil {
 		return d.refuse(ctx, m, &refusal{refusedInvalid, badrequest.Errorf("%w", err)})
 	}
 	if d.batching != nil && !broken(&stats) {
-		events.Release() // hold reserves the whole message, with these samples and copies.
-		copies.Release()
 		return d.hold(ctx, m)
 	}
 	return d.pass(ctx, m, &stats)
 }
 
-// resolve replaces references to the dictionary in attributes with their keys and values. The reservation is for the copy that this takes:
-// the message as it was received exists until ConsumeProfiles returns. The error is a *refusal.
-func (d *deduplicator) resolve(ctx context.Context, m *incoming) (*budget.Reservation, error) {
-	var reservation *budget.Reservation
+// checkSize returns a *refusal for a message above maxMessageBytes.
+func (m *incoming) checkSize() error {
+	if !m.exceeds(maxMessageBytes) {
+		return nil
+	}
+	return &refusal{refusedTooLarge, badrequest.Errorf(
+		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)}
+}
+
+// resolve replaces references to the dictionary in attributes with their keys and values. It reserves the memory of the copy that this
+// takes: the message as it was received exists until ConsumeProfiles returns. The error is a *refusal.
+func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
 	var refused error
 	profiles, resolved, err := otlpreferences.Resolve(m.profiles, func() error {
-		reservation, refused = d.reserve(ctx, true, copyMemory(m))
+		refused = d.grow(ctx, m, copyMemory(m))
 		return refused
 	})
 	switch {
 	case refused != nil:
-		return nil, refused
+		return refused
 	case err != nil:
-		reservation.Release()
-		return nil, &refusal{refusedInvalid, badrequest.Errorf("%w", err)}
+		return &refusal{refusedInvalid, badrequest.Errorf("%w", err)}
 	case resolved:
 		m.profiles, m.resolved = profiles, true
 		d.telemetry.resolved(ctx)
 	}
-	return reservation, nil
+	return nil
+}
+
+// grow reserves more memory for a message: for copies that its sender could not reserve. The error is a *refusal.
+func (d *deduplicator) grow(ctx context.Context, m *incoming, bytes int64) error {
+	return refusalOf(m.reservation.Grow(ctx, m.reservation.Bytes()+bytes))
 }
 
 // copyMemory estimates the memory of a copy of a message that is made by way of protobuf.
@@ -178,7 +191,7 @@ func copyMemory(m *incoming) int64 {
 	if !m.measured {
 		bytes = contentOf(m.profiles).bytes
 	}
-	return int64(bytes) + messagememory.Of(m.profiles)
+	return int64(bytes) + size.Of(m.profiles)
 }
 
 // deduplicate makes a message canonical.

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
@@ -72,7 +72,7 @@ func TestShutdownWithHeld(t *testing.T) {
 // The ids of a refused message are not in flight.
 func TestRefusedMessageMayBeSentAgain(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
 		next := &sink{}
 		f := start(t, next, repeatedOf(batchOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one })))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))

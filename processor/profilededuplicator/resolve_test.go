@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -51,25 +51,25 @@ func TestResolvedIsReserved(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				next := &sink{}
 				f := start(t, next, change)
-				memory := messagememory.Of(references(t))
+				bytes := size.Of(references(t))
 				used := int64(0)
 				next.answer = func(int, pprofile.Profiles) error {
 					used = f.used()
 					return nil
 				}
-				request, err := f.budget.Reserve(t.Context(), memory)
+				request, err := f.budget.Reserve(t.Context(), bytes)
 				require.NoError(t, err)
-				require.NoError(t, f.ConsumeProfiles(budget.NewContext(t.Context(), request), references(t)))
-				assert.GreaterOrEqual(t, used, 2*memory)
+				require.NoError(t, f.ConsumeProfiles(memory.NewContext(t.Context(), request), references(t)))
+				assert.GreaterOrEqual(t, used, 2*bytes)
 				request.Release()
 				assert.Zero(t, f.used())
 
-				small, err := budget.New(3*memory/2, time.Second).Reserve(t.Context(), memory)
+				small, err := memory.New(3*bytes/2, time.Second).Reserve(t.Context(), bytes)
 				require.NoError(t, err)
-				err = f.ConsumeProfiles(budget.NewContext(t.Context(), small), references(t))
-				require.ErrorIs(t, err, budget.ErrTooLarge)
+				err = f.ConsumeProfiles(memory.NewContext(t.Context(), small), references(t))
+				require.ErrorIs(t, err, memory.ErrTooLarge)
 				assert.True(t, consumererror.IsPermanent(err))
-				assert.Equal(t, memory, small.Bytes())
+				assert.Equal(t, bytes, small.Bytes())
 				assert.Len(t, next.taken(), 1)
 				metadatatest.AssertEqualProcessorProfileDeduplicatorRefusedMessages(t, f.telemetry, points(1, because("too_large")), onlyValues()...)
 			})

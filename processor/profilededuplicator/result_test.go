@@ -22,8 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/otelpprof/otelpprof/internal/messagememory"
-	"github.com/otelpprof/otelpprof/internal/waiting"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -246,7 +245,7 @@ func TestSendersWaitForRetries(t *testing.T) {
 // When a sender gets its answer, the memory of its message is already free for the next one.
 func TestMemoryIsFreeAfterTheAnswer(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
-		one := messagememory.Of(upload("checkout", 1, 1)) + messageOverhead
+		one := size.Of(upload("checkout", 1, 1)) + messageOverhead
 		f := start(t, &sink{}, waitOf(func(cfg *BatchConfig) { cfg.MaxBytes, cfg.MaxHeldBytes = 0, one }))
 		for i := range byte(5) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", i+1, 1)))
@@ -281,22 +280,6 @@ func TestAbandonedSendersAreAnswered(t *testing.T) {
 		require.ErrorIs(t, s.err(), errAbandoned)
 		assert.False(t, consumererror.IsPermanent(s.err()))
 		close(release)
-	})
-}
-
-// The receiver is told as soon as a request only waits for the result, and not earlier.
-func TestWaitingIsReported(t *testing.T) {
-	eachPooling(t, func(t *testing.T) {
-		told := 0
-		ctx := waiting.NewContext(t.Context(), func() { told++ })
-		f := start(t, &sink{}, waitOf(nil))
-		f.send(ctx, upload("checkout", 1, 1))
-		assert.Equal(t, 1, told)
-		pass(time.Second)
-
-		f = start(t, &sink{}, batchOf(nil))
-		require.NoError(t, f.ConsumeProfiles(ctx, upload("checkout", 1, 1)))
-		assert.Equal(t, 1, told, "without waiting for the result, Begin is not called")
 	})
 }
 

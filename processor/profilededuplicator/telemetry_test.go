@@ -19,9 +19,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/messagememory"
+	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )
 
@@ -204,13 +204,13 @@ func TestMetricsOfRefusals(t *testing.T) {
 			cfg.OnInvalid = OnInvalidReject
 			batchOf(func(cfg *BatchConfig) {
 				cfg.MetadataKeys, cfg.MetadataCardinalityLimit = []string{"x-tenant"}, 1
-				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*messagememory.Of(upload("checkout", 1, 1))+2*messageOverhead+100
+				cfg.MaxBytes, cfg.MaxHeldBytes = 0, 2*size.Of(upload("checkout", 1, 1))+2*messageOverhead+100
 			})(cfg)
 		}))
 		require.Error(t, f.ConsumeProfiles(t.Context(), spoil(upload("checkout", 1, 1))))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, make([]int64, 1000)...)))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 3, 1)))
-		require.Error(t, f.ConsumeProfiles(budget.NewContext(t.Context(), exhausted(t)), upload("checkout", 8, 1)))
+		require.Error(t, f.ConsumeProfiles(memory.NewContext(t.Context(), exhausted(t)), upload("checkout", 8, 1)))
 		synctest.Wait()
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 9, 1)))
 		require.Error(t, f.ConsumeProfiles(from(t.Context(), "x-tenant", "b"), upload("checkout", 4, 1)))
@@ -254,7 +254,7 @@ func TestMetricsOfBatches(t *testing.T) {
 			require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 3, 4)))
 		}
 		memory, _ := f.Profiles.(*deduplicator).batching.batches.usage()
-		assert.Equal(t, 3*(messagememory.Of(upload("checkout", 1, 3, 4))+messageOverhead), memory)
+		assert.Equal(t, 3*(size.Of(upload("checkout", 1, 3, 4))+messageOverhead), memory)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldBytes(t, f.telemetry, points(memory), onlyValues()...)
 		metadatatest.AssertEqualProcessorProfileDeduplicatorHeldTenants(t, f.telemetry, points(1), onlyValues()...)
 		pass(time.Second)
@@ -305,7 +305,7 @@ func TestMetricsOfBatches(t *testing.T) {
 func TestMetricsOfFullBatches(t *testing.T) {
 	eachPooling(t, func(t *testing.T) {
 		f := start(t, &sink{}, batchOf(func(cfg *BatchConfig) {
-			cfg.MaxBytes, cfg.MaxHeldBytes = 0, messagememory.Of(upload("checkout", 1, 1))+messageOverhead
+			cfg.MaxBytes, cfg.MaxHeldBytes = 0, size.Of(upload("checkout", 1, 1))+messageOverhead
 		}))
 		require.NoError(t, f.ConsumeProfiles(t.Context(), upload("checkout", 1, 1)))
 		require.Error(t, f.ConsumeProfiles(t.Context(), upload("checkout", 2, 1)))

@@ -62,10 +62,10 @@ func (s *server) readDatadog(ctx context.Context, r *http.Request, payloads *bat
 	if err := checkEncoding(r, body); err != nil {
 		return err
 	}
-	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
+	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
-	upload, err := readUpload(ctx, payloads.memory, form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
+	upload, err := readUpload(payloads.memory, form.NewReader(body, boundary, s.intake.limits.Payloads+datadogOtherParts))
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ type upload struct {
 	ignored  int
 }
 
-func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, err error) {
+func readUpload(m *requestMemory, parts *form.Reader) (u upload, err error) {
 	// Older profilers describe the profiles in fields, without an event.
 	var fields datadog.Event
 	hasEvent := false
@@ -100,13 +100,13 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 		if err != nil {
 			return upload{}, err
 		}
-		if err := m.keep(ctx, partBytes); err != nil {
+		if err := m.Use(partBytes); err != nil {
 			return upload{}, err
 		}
 		switch name := attachmentName(part); {
 		case part.Name == fieldEvent:
 			// Parsing copies its texts at most twice. One copy stays.
-			if err := m.keep(ctx, 2*int64(len(part.Content))); err != nil {
+			if err := m.Use(2 * int64(len(part.Content))); err != nil {
 				return upload{}, err
 			}
 			if u.event, err = datadog.ParseEvent(part.Content); err != nil {
@@ -114,7 +114,7 @@ func readUpload(ctx context.Context, m *memory, parts *form.Reader) (u upload, e
 			}
 			hasEvent = true
 		case datadog.IsField(part.Name):
-			if err := m.keep(ctx, int64(len(part.Content))); err != nil {
+			if err := m.Use(int64(len(part.Content))); err != nil {
 				return upload{}, err
 			}
 			if err := fields.SetField(part.Name, string(part.Content)); err != nil {

@@ -79,7 +79,7 @@ func (s *server) readIngest(ctx context.Context, r *http.Request, payloads *batc
 	case !isPprof:
 		return refuse(classUnknownFormat, "format %.32q is not supported in a form, only %q is", query.Get("format"), formatPprof)
 	}
-	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
+	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
 	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)
@@ -134,7 +134,7 @@ func (s *server) readIngestForm(ctx context.Context, payloads *batch, fields *fo
 			}
 			profile, found = part.Content, true
 		case fieldSampleTypes:
-			if err := payloads.memory.grow(ctx, sampleTypesFactor*int64(len(part.Content))); err != nil {
+			if err := payloads.memory.Need(sampleTypesFactor * int64(len(part.Content))); err != nil {
 				return err
 			}
 			name, err := pyroscope.ProfileName(part.Content)

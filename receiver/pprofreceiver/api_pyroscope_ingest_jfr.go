@@ -37,7 +37,7 @@ func (s *server) readIngestRecording(
 	case !isForm:
 		return s.addRecording(ctx, payloads, recording{content: body}, source, query)
 	}
-	if body, err = payloads.memory.inflate(ctx, body, s.intake.limits.InflatedBytes); err != nil {
+	if body, err = payloads.memory.inflate(body, s.intake.limits.InflatedBytes); err != nil {
 		return err
 	}
 	return s.readIngestForm(ctx, payloads, form.NewReader(body, boundary, maxIngestParts), source, query)

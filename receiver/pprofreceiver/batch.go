@@ -12,7 +12,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/walk"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -35,7 +35,7 @@ type payload struct {
 type batch struct {
 	in      *intake
 	metrics *apiMetrics
-	memory  *memory
+	memory  *requestMemory
 
 	messages []pprofile.Profiles
 	stats    []pprof.DecodeStats
@@ -49,16 +49,12 @@ type batch struct {
 	overBudget int
 }
 
-// consumeFactor is the memory to reserve while the next consumer has a message, as a multiple of the message's size. One part is for
-// the message, the other for copies that joining, deduplication and marshalling make.
-const consumeFactor = 2
-
 // wasteFactor limits the work on refused payloads of one request: many small payloads that inflate to large ones would otherwise
 // use a CPU and the budget for a long time. It is the maximum number of payloads that need more than the budget, and the maximum of
 // wasted as a multiple of limits.inflated_bytes.
 const wasteFactor = 4
 
-func (in *intake) newBatch(metrics *apiMetrics, m *memory) *batch {
+func (in *intake) newBatch(metrics *apiMetrics, m *requestMemory) *batch {
 	return &batch{in: in, metrics: metrics, memory: m}
 }
 
@@ -74,7 +70,7 @@ func (b *batch) add(ctx context.Context, p payload) error {
 		b.wasted += stats.InflatedBytes
 		return err
 	}
-	if err := b.memory.keep(ctx, stats.MessageBytes); err != nil {
+	if err := b.memory.Use(stats.MessageBytes); err != nil {
 		return err
 	}
 	b.messageBytes += stats.MessageBytes
@@ -100,7 +96,7 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 	}
 	if err != nil {
 		b.refused = append(b.refused, fmt.Errorf("%s: %w", name, err))
-		if errors.Is(err, budget.ErrTooLarge) {
+		if errors.Is(err, memory.ErrTooLarge) {
 			b.overBudget++ // Nearly all of the budget was in use until then.
 		}
 		if b.overBudget > wasteFactor {
@@ -124,14 +120,20 @@ func (b *batch) addOneOf(ctx context.Context, name string, p payload) error {
 // *partialError if only some payloads were refused.
 func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 	if len(b.messages) > 0 {
-		if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
+		bytes := memory.MessageFactor * b.messageBytes
+		if err := b.memory.keepOnly(ctx, bytes); err != nil {
 			return b.samples, err
 		}
 		message, err := combine(b.messages, b.in.allMappings)
 		if err != nil {
 			return b.samples, err
 		}
-		if err := b.in.consume(budget.NewContext(ctx, b.memory.reservation), message); err != nil {
+		if b.memory.leave != nil {
+			b.memory.leave() // The next consumer may take long, and other requests can be processed meanwhile.
+		}
+		reservation := b.memory.arrival.Split(bytes)
+		defer reservation.Release()
+		if err := b.in.consume(memory.NewContext(ctx, reservation), message); err != nil {
 			return b.samples, err
 		}
 	}
@@ -144,7 +146,7 @@ func (b *batch) deliver(ctx context.Context) (samples int, err error) {
 // compact removes unused entries from the dictionaries after samples were removed. It also removes the original payloads,
 // which contain the removed samples.
 func (b *batch) compact(ctx context.Context) error {
-	if err := b.memory.replace(ctx, consumeFactor*b.messageBytes); err != nil {
+	if err := b.memory.keepOnly(ctx, memory.MessageFactor*b.messageBytes); err != nil {
 		return err
 	}
 	b.samples = 0

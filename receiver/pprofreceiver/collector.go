@@ -71,7 +71,7 @@ func newCollector(set receiver.Settings, in *intake, name, transport string) (*c
 }
 
 // deliver translates a payload and passes it to the next consumer. The memory keeps the payload.
-func (c *collector) deliver(ctx context.Context, content []byte, source pprof.Source, m *memory) error {
+func (c *collector) deliver(ctx context.Context, content []byte, source pprof.Source, m *requestMemory) error {
 	ctx = c.obs.StartProfilesOp(ctx)
 	payloads := c.in.newBatch(c.metrics, m)
 	samples, err := 0, payloads.add(ctx, payload{format: c.format, content: content, source: source})

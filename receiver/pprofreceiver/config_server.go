@@ -28,7 +28,6 @@ const (
 	defaultMaxConcurrentRequests = 64
 	defaultConcurrencyWait       = 5 * time.Second
 	defaultRetryAfter            = 5 * time.Second
-	defaultMinBodyRate           = 1 << 10
 )
 
 // ServerConfig configures the HTTP server.
@@ -42,9 +41,6 @@ type ServerConfig struct {
 
 	// APIs turns the push APIs on and off.
 	APIs APIsConfig `mapstructure:"apis"`
-
-	// MinBodyRate is the lowest rate at which a body can arrive, in bytes per second. 0 means no limit.
-	MinBodyRate int64 `mapstructure:"min_body_rate" unit:"bytes"`
 
 	// MaxConnections is the number of connections at a time. Above it, the server closes one without a request.
 	MaxConnections int `mapstructure:"max_connections"`
@@ -90,7 +86,6 @@ func defaultServerConfig() ServerConfig {
 		APIs:                  allAPIs(),
 		MaxConnections:        defaultMaxConnections,
 		MaxConcurrentRequests: defaultMaxConcurrentRequests,
-		MinBodyRate:           defaultMinBodyRate,
 		TenantFrom:            TenantFromHeader,
 		ConcurrencyWait:       defaultConcurrencyWait,
 		RetryAfter:            defaultRetryAfter,
@@ -116,7 +111,6 @@ func (cfg *ServerConfig) Validate() error {
 		errs = append(errs, fmt.Errorf("max_concurrent_requests_per_tenant must not be above max_concurrent_requests, %d, is %d",
 			cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant))
 	}
-	errs = append(errs, configcheck.NotNegative("min_body_rate", cfg.MinBodyRate))
 	if cfg.TenantFrom == TenantFromAuth && !cfg.HTTP.Auth.HasValue() {
 		errs = append(errs, fmt.Errorf("tenant_from %q needs auth", cfg.TenantFrom))
 	}

@@ -116,7 +116,6 @@ func TestLoadAll(t *testing.T) {
 	assert.Equal(t, "/profiles", server.Path)
 	assert.Equal(t, APIsConfig{Pprof: true, PyroscopePush: true, Datadog: true, Parca: true}, server.APIs)
 	assert.Equal(t, 7, server.MaxConcurrentRequests)
-	assert.EqualValues(t, 2000, server.MinBodyRate)
 	assert.Equal(t, TenantFromAddress, server.TenantFrom)
 	assert.Zero(t, server.ConcurrencyWait)
 	assert.Equal(t, 30*time.Second, server.RetryAfter)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // TestManyConnections: an honest client is served while another client opens the maximum number of connections.
@@ -37,7 +37,7 @@ func TestManyConnections(t *testing.T) {
 // first.
 func TestManyStreams(t *testing.T) {
 	const fit, streams = 20, 100
-	r := runOn(t, budgettest.NewHost(budget.New(2*fit*(requestBytes+1<<10), 5*time.Second)), nil)
+	r := runOn(t, budgettest.NewHost(memory.New(2*fit*(requestBytes+1<<10), 5*time.Second)), nil)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols}
@@ -55,12 +55,10 @@ func TestManyStreams(t *testing.T) {
 			}
 		})
 	}
-	arriving := r.receiver.sections[0].(*server).arrivals
+	budget := r.receiver.intake.budget
 	assert.Eventually(t, func() bool { return answered.Load() >= streams-fit }, 10*time.Second, 10*time.Millisecond)
-	arriving.mu.Lock()
-	assert.LessOrEqual(t, arriving.incomplete.Len(), fit)
-	assert.LessOrEqual(t, arriving.held, arriving.limit)
-	arriving.mu.Unlock()
+	assert.LessOrEqual(t, budget.Arriving(), fit)
+	assert.LessOrEqual(t, used(budget), budget.Size())
 	assert.Positive(t, r.refusals("memory_budget"))
 	require.NoError(t, end.CloseWithError(io.ErrUnexpectedEOF))
 	group.Wait()
@@ -84,12 +82,11 @@ func (c *countingReader) Read(p []byte) (int, error) {
 
 // TestBuffersHTTP2: while a request waits for memory, its client can only send a little over HTTP/2.
 func TestBuffersHTTP2(t *testing.T) {
-	b := budget.New(1<<20, time.Minute)
+	b := memory.New(1<<20, time.Minute)
 	r := runOn(t, budgettest.NewHost(b), nil)
 	r.overHTTP2(t)
 	defer r.client.CloseIdleConnections()
-	others, err := b.Reserve(t.Context(), 1<<20-firstBufferBytes)
-	require.NoError(t, err)
+	others := holdAllBut(t, b, 64<<10)
 	body := &countingReader{Reader: zeros(200 << 10)}
 	answered := make(chan reply, 1)
 	go func() {

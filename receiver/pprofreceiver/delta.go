@@ -37,7 +37,7 @@ func counts(name string) bool {
 
 // deliverDifference passes on the difference from the profile before. The first profile is only kept. If the next consumer
 // refuses a difference for now, the next difference includes it.
-func (c *collector) deliverDifference(ctx context.Context, t *tracker, content []byte, source pprof.Source, m *memory) (outcome string, err error) {
+func (c *collector) deliverDifference(ctx context.Context, t *tracker, content []byte, source pprof.Source, m *requestMemory) (outcome string, err error) {
 	payloads := c.in.newBatch(c.metrics, m)
 	if err := payloads.add(ctx, payload{format: c.format, content: content, source: source}); err != nil {
 		return outcomeOf(err), err
@@ -45,7 +45,7 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, content [
 	if len(payloads.messages) == 0 {
 		return outcomeOK, nil
 	}
-	if err := t.reserve(ctx, payloads.samples, m); err != nil {
+	if err := c.reserve(ctx, t, payloads.samples, m); err != nil {
 		return outcomeOf(err), err
 	}
 	applied := t.Apply(payloads.messages[0], time.Now())
@@ -64,7 +64,7 @@ func (c *collector) deliverDifference(ctx context.Context, t *tracker, content [
 }
 
 // deliverTargetDifference passes on a difference that the target has computed.
-func (c *collector) deliverTargetDifference(ctx context.Context, content []byte, source pprof.Source, m *memory) error {
+func (c *collector) deliverTargetDifference(ctx context.Context, content []byte, source pprof.Source, m *requestMemory) error {
 	payloads := c.in.newBatch(c.metrics, m)
 	if err := payloads.add(ctx, payload{format: c.format, content: content, source: source}); err != nil {
 		return err

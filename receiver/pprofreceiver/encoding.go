@@ -5,7 +5,7 @@ package pprofreceiver
 
 import (
 	"bytes"
-	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -74,7 +74,7 @@ func foldEncoding(values []string) string {
 
 // decode decodes a body, unless its Content-Encoding is gzip or zstd. The APIs decode these two, under one limit with the
 // compression of the payload. The result has the same limit as bodies, and its memory is kept.
-func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []byte) (decoded []byte, err error) {
+func (s *server) decode(r *http.Request, m *requestMemory, body []byte) (decoded []byte, err error) {
 	defer func() {
 		// Some of the decoders can panic on untrusted input.
 		if cause := recover(); cause != nil {
@@ -94,7 +94,7 @@ func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []
 		from = snappy.NewReader(bytes.NewReader(body))
 	case "snappy":
 		if !bytes.HasPrefix(body, []byte(snappyFrames)) {
-			return s.decodeSnappy(ctx, r, m, body)
+			return s.decodeSnappy(r, m, body)
 		}
 		from = snappy.NewReader(bytes.NewReader(body))
 	default:
@@ -102,23 +102,24 @@ func (s *server) decode(ctx context.Context, r *http.Request, m *memory, body []
 	}
 	r.Header.Del("Content-Encoding")
 	limit := s.cfg.HTTP.MaxRequestBodySize
-	if err := m.keep(ctx, working); err != nil {
+	if err := m.Use(working); err != nil {
 		return nil, err
 	}
-	decoded, err = m.read(ctx, io.LimitReader(from, limit+1), 0)
-	m.kept -= working
+	decoded, err = inflate.ReadAll(from, int(limit), m.Meter)
 	switch {
-	case err != nil:
-		return nil, undecodable(err)
-	case int64(len(decoded)) > limit:
+	case errors.Is(err, inflate.ErrTooLarge):
 		return nil, bodyTooLarge(limit)
-	default:
-		return decoded, nil
+	case err == nil && len(decoded) == 0:
+		err = io.EOF
 	}
+	if err != nil {
+		return nil, undecodable(err)
+	}
+	return decoded, nil
 }
 
 // decodeSnappy decodes the block format of snappy.
-func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
+func (s *server) decodeSnappy(r *http.Request, m *requestMemory, body []byte) ([]byte, error) {
 	r.Header.Del("Content-Encoding")
 	length, err := snappy.DecodedLen(body)
 	if err == nil && length == 0 {
@@ -130,7 +131,7 @@ func (s *server) decodeSnappy(ctx context.Context, r *http.Request, m *memory, b
 	if limit := s.cfg.HTTP.MaxRequestBodySize; int64(length) > limit {
 		return nil, bodyTooLarge(limit)
 	}
-	if err := m.keep(ctx, int64(length)); err != nil {
+	if err := m.Use(int64(length)); err != nil {
 		return nil, err
 	}
 	decoded, err := snappy.Decode(nil, body)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // encoders are the encodings that the APIs do not decode themselves.
@@ -53,7 +53,7 @@ func TestEncodings(t *testing.T) {
 	bomb := make([]byte, size)
 	for encoding, encode := range encoders {
 		t.Run(encoding, func(t *testing.T) {
-			b := budget.New(1<<30, 0)
+			b := memory.New(1<<30, 0)
 			r := runOn(t, budgettest.NewHost(b), nil)
 			send := func(body []byte) reply { return r.post(t, "/v1/pprof", body, "Content-Encoding", encoding) }
 			got := send(encode(t, profile))
@@ -139,13 +139,14 @@ func FuzzDecode(f *testing.F) {
 		const limit = 1 << 20
 		cfg := defaultServerConfig()
 		cfg.HTTP.MaxRequestBodySize = limit
-		b := budget.New(1<<30, 0)
-		m := (&intake{budget: b}).newMemory(t.Context())
-		defer m.release()
+		b := memory.New(1<<30, 0)
+		m, err := (&intake{budget: b}).begin(t.Context(), 0, func() {})
+		require.NoError(t, err)
+		defer m.end()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
 		require.NoError(t, err)
 		request.Header.Set("Content-Encoding", encoding)
-		decoded, err := (&server{cfg: &cfg}).decode(t.Context(), request, m, bytes.Clone(body))
+		decoded, err := (&server{cfg: &cfg}).decode(request, m, bytes.Clone(body))
 		if err != nil {
 			require.Contains(t, []class{classMalformed, classTooLarge}, classify(err), err)
 			return

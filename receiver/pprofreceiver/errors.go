@@ -12,9 +12,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/joinederrors"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/push"
@@ -99,9 +99,9 @@ func classify(err error) class {
 		return own.class
 	}
 	switch {
-	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, budget.ErrTooLarge):
+	case isAny(err, pprof.ErrTooLarge, jfr.ErrTooLarge, inflate.ErrTooLarge, push.ErrTooLarge, form.ErrTooLarge, label.ErrTooLarge, memory.ErrTooLarge):
 		return classTooLarge
-	case errors.Is(err, budget.ErrExhausted):
+	case errors.Is(err, memory.ErrExhausted):
 		return classMemory
 	case isAny(err, pprof.ErrMalformed, jfr.ErrMalformed, inflate.ErrCorrupt, push.ErrMalformed, form.ErrMalformed):
 		return classMalformed
@@ -147,9 +147,9 @@ func consumerError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return refuse(classAborted, "the client canceled the request before the answer: %w", err)
-	case errors.Is(err, budget.ErrExhausted):
+	case errors.Is(err, memory.ErrExhausted):
 		return refuse(classMemory, "%w", err)
-	case joinederrors.IsPermanent(err) && isAny(err, budget.ErrTooLarge, inflate.ErrTooLarge):
+	case joinederrors.IsPermanent(err) && isAny(err, memory.ErrTooLarge, inflate.ErrTooLarge):
 		return refuse(classTooLarge, "%w", err)
 	case joinederrors.IsPermanent(err):
 		return refuse(classConsumerRejected, "%w", err)

@@ -21,8 +21,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/form"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -34,7 +34,7 @@ func TestClassify(t *testing.T) {
 	cancel()
 	waiting := context.Background()
 	later := errors.New("data refused due to high memory usage")
-	tooLarge := consumererror.NewPermanent(fmt.Errorf("cannot send it: %w", budget.ErrTooLarge))
+	tooLarge := consumererror.NewPermanent(fmt.Errorf("cannot send it: %w", memory.ErrTooLarge))
 
 	for _, c := range []struct {
 		name      string
@@ -65,8 +65,8 @@ func TestClassify(t *testing.T) {
 		{name: "too large for Kafka", err: consumerError(waiting, consumererror.NewPermanent(inflate.ErrTooLarge)), status: 413, reason: "too_large", code: codeResourceExhausted},
 		{name: "too large for one of several", err: consumerError(waiting, errors.Join(tooLarge, later)), status: 503, reason: "consumer_unavailable", code: codeUnavailable, retryable: true},
 		{name: "too large for one, other limits of another", err: consumerError(waiting, errors.Join(tooLarge, consumererror.NewPermanent(later))), status: 413, reason: "too_large", code: codeResourceExhausted},
-		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, budget.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
-		{name: "a limit of one, no memory for another", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(pprof.ErrTooLarge), budget.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
+		{name: "no memory for one of several", err: consumerError(waiting, errors.Join(tooLarge, memory.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
+		{name: "a limit of one, no memory for another", err: consumerError(waiting, errors.Join(consumererror.NewPermanent(pprof.ErrTooLarge), memory.ErrExhausted)), status: 503, reason: "memory_budget", code: codeUnavailable, retryable: true},
 		{name: "client disconnected", err: consumerError(gone, later), status: 400, reason: "aborted", code: codeCanceled},
 		{name: "anything else", err: errors.New("?"), status: 500, reason: "internal", code: codeInternal},
 	} {

@@ -39,7 +39,7 @@ type fetcher struct {
 }
 
 // get returns the answer of a URL, if it may be a profile. The memory keeps it. The error has an outcome, see [outcomeOf].
-func (f *fetcher) get(ctx context.Context, target string, m *memory) ([]byte, error) {
+func (f *fetcher) get(ctx context.Context, target string, m *requestMemory) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, http.NoBody)
 	if err != nil {
 		return nil, failFetch(outcomeUnreachable, "%w", err)

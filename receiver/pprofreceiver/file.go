@@ -111,7 +111,7 @@ func (f *files) process(ctx context.Context, path string) error {
 	if !f.settled(path, mark, info.ModTime()) {
 		return nil
 	}
-	err = f.queue.unlockWhileWaiting(ctx, func(ctx context.Context) error { return f.read(ctx, path, mark) })
+	err = f.queue.unlockWhileWaiting(func(leave func()) error { return f.read(ctx, path, mark, leave) })
 	if errors.Is(err, errChanging) {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (f *files) settled(path string, mark fileMark, changed time.Time) bool {
 // errChanging says that a file changed while it was read.
 var errChanging = errors.New("the file is changing")
 
-func (f *files) read(ctx context.Context, path string, mark fileMark) error {
+func (f *files) read(ctx context.Context, path string, mark fileMark, leave func()) error {
 	limit := int64(f.in.limits.InflatedBytes)
 	if mark.Size > limit {
 		return refuse(classTooLarge, "the file has %d bytes, limits.inflated_bytes is %d", mark.Size, limit)
@@ -175,11 +175,12 @@ func (f *files) read(ctx context.Context, path string, mark fileMark) error {
 		return err
 	}
 	defer file.Close()
-	m := f.in.newMemory(ctx)
-	defer m.release()
-	if err := m.keep(ctx, mark.Size); err != nil {
+	m, err := f.in.begin(ctx, mark.Size, func() {})
+	if err != nil {
 		return err
 	}
+	defer m.end()
+	m.leave = leave
 	content := make([]byte, mark.Size)
 	_, err = io.ReadFull(file, content)
 	if info, statErr := file.Stat(); statErr != nil || markOf(info) != mark || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -14,8 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
-
-	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // TestFileDirectoryAway: files whose directory was away for some rounds, or was an empty mount point, are not read again, also after
@@ -106,8 +104,7 @@ func TestFileListedTwice(t *testing.T) {
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) {
 		cfg.Include = filepath.Join(directory, "**", "p", "**", "*.pb.gz")
 	})
-	r.sink.set(func(ctx context.Context) error {
-		waiting.Begin(ctx)
+	r.sink.set(func(context.Context) error {
 		time.Sleep(20 * time.Millisecond) // time for the second one
 		return nil
 	})

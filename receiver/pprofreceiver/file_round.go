@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // round reads all new files.
@@ -109,19 +107,14 @@ func (q *fileQueue) run(process func()) {
 	})
 }
 
-// unlockWhileWaiting calls call within process. While call only waits for its result, the next file can be processed.
-// When unlockWhileWaiting returns, no other file is being processed.
-func (q *fileQueue) unlockWhileWaiting(ctx context.Context, call func(context.Context) error) error {
+// unlockWhileWaiting calls call within process. From the call of leave on, the next file can be processed. When unlockWhileWaiting
+// returns, no other file is being processed.
+func (q *fileQueue) unlockWhileWaiting(call func(leave func()) error) error {
 	var once sync.Once
-	unlocked := false
-	err := call(waiting.NewContext(ctx, func() {
-		once.Do(func() {
-			unlocked = true
-			q.processing.Unlock()
-		})
-	}))
-	once.Do(func() {}) // It must not be unlocked from here on.
-	if unlocked {
+	err := call(func() { once.Do(q.processing.Unlock) })
+	left := true
+	once.Do(func() { left = false })
+	if left {
 		q.processing.Lock()
 	}
 	return err

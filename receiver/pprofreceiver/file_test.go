@@ -20,8 +20,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
-
-	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // onceAnHour is a schedule for tests that call round themselves.
@@ -275,8 +273,7 @@ func TestFilesWaitTogether(t *testing.T) {
 	}
 	r := runFiles(t, componenttest.NewNopHost(), directory, func(cfg *FileConfig) { cfg.DeleteAfterRead = true })
 	entered, release := make(chan struct{}, maxWaitingFiles+3), make(chan struct{})
-	r.sink.set(func(ctx context.Context) error {
-		waiting.Begin(ctx)
+	r.sink.set(func(context.Context) error {
 		entered <- struct{}{}
 		<-release
 		return nil

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/zap"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -33,14 +34,14 @@ func (in *intake) jfrFormat(labels []byte, period time.Duration) payloadFormat {
 }
 
 // Decode translates a recording. The recording determines the names of the profiles, not source.
-func (f jfrFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (f jfrFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
 	profiles, stats, err := f.decoder.Decode(payload, jfr.Source{
 		Resource:     source.Resource,
 		ScopeName:    source.ScopeName,
 		ScopeVersion: source.ScopeVersion,
 		Labels:       f.labels,
 		Period:       f.period,
-		Reserve:      source.Reserve,
+		Reserve:      work.Reserve,
 	})
 	f.skipped.log(stats.Skipped)
 	return profiles, pprof.DecodeStats{

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -20,10 +21,11 @@ type pprofFormat struct {
 }
 
 // Decode translates a pprof. A payload in an older format is converted to profile.proto first.
-func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (f pprofFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
+	source.Reserve = work.Reserve
 	profiles, stats, err := f.decoder.Decode(payload, source)
 	if errors.Is(err, pprof.ErrRecording) {
-		return f.recording.Decode(payload, source)
+		return f.recording.Decode(payload, source, work)
 	}
 	if !errors.Is(err, pprof.ErrNotPprof) {
 		return profiles, stats, err
@@ -31,13 +33,11 @@ func (f pprofFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profi
 	if !f.legacy.allowed {
 		return profiles, stats, refuse(classNotPprof, "%w: it looks like one of the older formats%s", err, f.legacy.hint)
 	}
-	converted, size, err := f.legacy.convert(payload, source.Reserve)
+	converted, size, err := f.legacy.convert(payload, work)
 	size = max(size, stats.InflatedBytes) // The limit of older formats is smaller, but the payload was decompressed before.
 	if err != nil {
 		return pprofile.Profiles{}, pprof.DecodeStats{InflatedBytes: size}, err
 	}
-	reserve := source.Reserve
-	source.Reserve = func(bytes int64) error { return reserve(int64(cap(converted)) + bytes) }
 	profiles, stats, err = f.decoder.Decode(converted, source)
 	stats.InflatedBytes = size
 	return profiles, stats, err

@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // maxLegacyBytes limits payloads in the older formats. Their parser allocates objects of many times their size.
@@ -31,16 +32,16 @@ func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormat
 }
 
 // convert returns the payload as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
-// Before allocating, it calls reserve with the total number of bytes.
-func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) (converted []byte, size int, err error) {
-	plain, size, err := inflate.AppendMeasured(nil, payload, f.limit, func(bytes int) error { return reserve(int64(bytes)) })
+// It reserves memory before it allocates it, and leaves that of the result in use.
+func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []byte, size int, err error) {
+	plain, size, err := inflate.AppendMetered(nil, payload, f.limit, work)
 	if err != nil {
 		return nil, size, refuse(classify(err), "payload in an older format: %w", err)
 	}
 	if err := checkMaps(plain); err != nil {
 		return nil, size, err
 	}
-	if err := reserve(legacyFactor * int64(len(plain))); err != nil {
+	if err := work.Need(legacyFactor * int64(len(plain))); err != nil {
 		return nil, size, err
 	}
 	parsed, err := parseLegacy(plain)
@@ -51,7 +52,7 @@ func (f legacyFormats) convert(payload []byte, reserve func(bytes int64) error) 
 	if err := parsed.WriteUncompressed(&out); err != nil {
 		return nil, size, refuse(classMalformed, "cannot write the payload as profile.proto: %w", err)
 	}
-	return out.Bytes(), size, reserve(int64(out.Cap()))
+	return out.Bytes(), size, work.Use(int64(out.Cap()))
 }
 
 // parseLegacy recovers from panics: the parsers of google/pprof are made for trusted files.

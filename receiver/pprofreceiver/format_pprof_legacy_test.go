@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadatatest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -64,7 +65,7 @@ func TestLegacyMaps(t *testing.T) {
 	binary := "\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00\x00" +
 		strings.Repeat("\x00", 16) + "\x01" + strings.Repeat("\x00", 15)
 	formats := newLegacyFormats(true, "", 1<<20)
-	unlimited := func(int64) error { return nil }
+	unlimited := &meter.Meter{}
 	converted, _, err := formats.convert([]byte(maps), unlimited)
 	require.NoError(t, err)
 	assert.Contains(t, string(converted), "/app/shop")
@@ -87,7 +88,7 @@ func TestLegacyRefusedSize(t *testing.T) {
 	content := []byte(heapText + strings.Repeat("# padding\n", 1000))
 	format := pprofFormat{decoder: pprof.NewDecoder(pprof.DecodeOptions{}), legacy: newLegacyFormats(true, "", 5000)}
 	for name, payload := range map[string][]byte{"plain": content, "gzip": gz(t, content)} {
-		_, stats, err := format.Decode(payload, pprof.Source{Reserve: func(int64) error { return nil }})
+		_, stats, err := format.Decode(payload, pprof.Source{}, &meter.Meter{})
 		require.ErrorContains(t, err, "more than 5000 bytes", name)
 		assert.Equal(t, len(content), stats.InflatedBytes, name)
 	}

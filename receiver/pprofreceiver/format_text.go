@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/collapsed"
 	"github.com/otelpprof/otelpprof/translator/perfscript"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -39,7 +40,8 @@ var collapsedForms = map[string]collapsed.Form{
 type textFormat func(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
 
 // Decode translates a payload. The translators of these formats share their error classes.
-func (f textFormat) Decode(payload []byte, source pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (f textFormat) Decode(payload []byte, source pprof.Source, work *meter.Meter) (pprofile.Profiles, pprof.DecodeStats, error) {
+	source.Reserve = work.Reserve
 	profiles, stats, err := f(payload, source)
 	switch {
 	case errors.Is(err, collapsed.ErrMalformed):

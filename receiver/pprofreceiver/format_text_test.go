@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -90,7 +90,7 @@ func TestQueryFormats(t *testing.T) {
 		"perf script":    {query: "?format=perf_script&profile.name=x", file: "perf_wall.txt", want: map[string]int64{"cpu/nanoseconds": 3 * 20_408_163}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := budget.New(1<<30, 0)
+			b := memory.New(1<<30, 0)
 			r := runOn(t, budgettest.NewHost(b), nil)
 			body := plain(t, cpuProfile(2))
 			if test.file != "" {
@@ -146,7 +146,7 @@ func TestFormatRefusals(t *testing.T) {
 
 // TestFormatMemory: without memory the answer is the same as for a pprof.
 func TestFormatMemory(t *testing.T) {
-	r := runOn(t, budgettest.NewHost(budget.New(4<<20, 0)), nil)
+	r := runOn(t, budgettest.NewHost(memory.New(4<<20, 0)), nil)
 	var text strings.Builder
 	for i := range 20_000 {
 		text.WriteString("a;" + url.QueryEscape(strings.Repeat("x", i%500)) + "y;z 1\n")

@@ -18,7 +18,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -80,61 +79,51 @@ func (s *server) process(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if r.ContentLength > s.cfg.HTTP.MaxRequestBodySize {
 		return 0, bodyTooLarge(s.cfg.HTTP.MaxRequestBodySize)
 	}
-	m := s.intake.newMemory(ctx)
-	defer m.release()
-	body, release, err := s.receive(ctx, w, r, m)
+	// Reading ends early if the client leaves, or readingGrace after the shutdown begins.
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.endOnShutdown(readingGrace, cancel)()
+	body, m, err := s.receive(reading, w, r)
 	if err != nil {
 		return 0, err
 	}
-	release = sync.OnceFunc(release)
-	defer release()
-	ctx = waiting.NewContext(ctx, release)
-	if body, err = s.decode(ctx, r, m, body); err != nil {
+	defer m.end()
+	defer m.leave()
+	if body, err = s.decode(r, m, body); err != nil {
 		return 0, err
 	}
 	payloads := s.intake.newBatch(one.metrics, m)
-	if err := s.readPayloads(ctx, r, one, payloads, body); err != nil {
+	if err := one.read(reading, r, payloads, body); err != nil {
 		return 0, err
 	}
 	return payloads.deliver(ctx)
 }
 
-// readPayloads translates the payloads of a request. It ends early if the client leaves, or readingGrace after the shutdown begins.
-func (s *server) readPayloads(ctx context.Context, r *http.Request, one *api, payloads *batch, body []byte) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer s.endOnShutdown(readingGrace, cancel)()
-	return one.read(ctx, r, payloads, body)
-}
-
 // receive reads the body of a request. It returns when the whole body has arrived and the request can be processed. The
-// caller must call release after processing it.
-func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request, m *memory) (body []byte, release func(), err error) {
+// caller must call leave after processing it, and end after the answer.
+func (s *server) receive(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, m *requestMemory, err error) {
 	stop := sync.OnceFunc(s.limitReadOnShutdown(w))
 	defer stop()
-	arriving := &arrival{all: s.arrivals, sender: r.Body, header: headerBytes(r), announced: r.ContentLength, expire: func() {
-		// An error means that the connection does not support deadlines. Then the request has none.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0))
-	}}
-	defer arriving.end()
-	if err := arriving.begin(); err != nil {
-		return nil, nil, err
-	}
-	if err := m.keepBase(ctx, arriving.header); err != nil {
-		return nil, nil, err
-	}
-	body, err = m.read(ctx, arriving, r.ContentLength)
-	if refusal := arriving.complete(); refusal != nil {
-		return nil, nil, refusal
-	}
+	control := http.NewResponseController(w)
+	// An error means that the connection does not support deadlines. Then the request has none.
+	m, err = s.intake.begin(ctx, headerBytes(r), func() { _ = control.SetReadDeadline(time.Unix(1, 0)) })
 	if err != nil {
+		return nil, nil, err
+	}
+	if body, err = m.read(ctx, r.Body, r.ContentLength); err != nil {
+		m.end()
 		return nil, nil, bodyError(err)
 	}
 	// Over HTTP/1, net/http reads on to detect that the client disconnects. A read deadline of a shutdown would cancel ctx then.
 	stop()
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	release, err = s.acquire(ctx, r)
-	return body, release, err
+	_ = control.SetReadDeadline(time.Time{})
+	release, err := s.acquire(ctx, r)
+	if err != nil {
+		m.end()
+		return nil, nil, err
+	}
+	m.leave = sync.OnceFunc(release)
+	return body, m, nil
 }
 
 // acquire waits until a request can be processed. When the server shuts down, it waits for shutdownGrace at most.

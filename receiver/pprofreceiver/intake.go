@@ -5,6 +5,7 @@ package pprofreceiver
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/receiver"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/resourcemetadata"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/jfr"
@@ -39,8 +40,8 @@ type intake struct {
 	// resource has the configured attributes. It must not be modified.
 	resource pcommon.Map
 	version  string
-	// budget is the memory budget of the process. It is nil until the receiver is started.
-	budget *budget.Budget
+	// budget is the memory budget of the process. It has no limit until the receiver is started.
+	budget *memory.Budget
 	closed atomic.Bool
 	clock  arrivalClock
 }
@@ -66,6 +67,7 @@ func newIntake(set receiver.Settings, cfg *Config, next xconsumer.Profiles) (*in
 		generatedNames: cfg.KeepGeneratedNames,
 		resource:       resource,
 		version:        set.BuildInfo.Version,
+		budget:         memory.New(math.MaxInt64>>1, 0),
 	}, nil
 }
 
@@ -86,10 +88,12 @@ func (in *intake) newSource() pprof.Source {
 }
 
 // translate translates one payload and counts it. The error has a class, see [classify].
-func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *memory) (pprofile.Profiles, pprof.DecodeStats, error) {
+func (in *intake) translate(ctx context.Context, metrics *apiMetrics, p payload, m *requestMemory) (pprofile.Profiles, pprof.DecodeStats, error) {
 	start := time.Now()
-	p.source.Reserve = func(bytes int64) error { return m.grow(ctx, bytes) }
-	profiles, stats, err := p.format.Decode(p.content, p.source)
+	m.Clear() // Another payload may have needed too much.
+	used := m.Used()
+	profiles, stats, err := p.format.Decode(p.content, p.source, m.Meter)
+	m.Set(used)
 	metrics.translated(ctx, len(p.content), stats.InflatedBytes, time.Since(start))
 	if err != nil {
 		err = refuseForeign(p.content, err)

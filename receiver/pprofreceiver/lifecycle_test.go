@@ -100,16 +100,19 @@ func TestShutdownCancelsNothing(t *testing.T) {
 func TestShutdownIsBounded(t *testing.T) {
 	r := run(t, nil)
 	conn := r.raw(t, unfinished(1_000_000, 100_000))
-	r.waitArriving(t, 1, 100_000)
+	r.waitArriving(t, 1)
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	require.ErrorIs(t, r.receiver.Shutdown(ctx), context.DeadlineExceeded)
 	_, err := io.ReadAll(conn)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is closed, without an answer or with one")
-	r.waitArriving(t, 0, 0)
+	r.waitArriving(t, 0)
 
 	in := r.receiver.intake
-	late := in.newBatch(newAPIMetrics(in.metrics, "pprof"), in.newMemory(t.Context()))
+	m, err := in.begin(t.Context(), 0, func() {})
+	require.NoError(t, err)
+	defer m.end()
+	late := in.newBatch(newAPIMetrics(in.metrics, "pprof"), m)
 	require.NoError(t, late.add(t.Context(), payload{format: in.pprofFormat(false, ""), content: plain(t, cpuProfile(1)), source: in.newSource()}))
 	_, err = late.deliver(t.Context())
 	require.ErrorContains(t, err, "shutting down")
@@ -124,7 +127,7 @@ func TestShutdownHurriesSenders(t *testing.T) {
 	for _, sent := range []int{0, 3, 100_000} {
 		conns = append(conns, r.raw(t, unfinished(1_000_000, sent)))
 	}
-	r.waitArriving(t, 3, 100_003)
+	r.waitArriving(t, 3)
 	require.NoError(t, r.receiver.Shutdown(context.Background()))
 	for _, conn := range conns {
 		answer, err := io.ReadAll(conn)

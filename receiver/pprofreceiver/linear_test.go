@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/datadog"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -28,7 +29,7 @@ func TestQueryLinearTime(t *testing.T) {
 // TestLegacyLinearTime: the time grows linearly with a text in one of the older formats.
 func TestLegacyLinearTime(t *testing.T) {
 	formats := newLegacyFormats(true, "", 1<<20)
-	unlimited := func(int64) error { return nil }
+	unlimited := &meter.Meter{}
 	const maps = "00400000-00401000 r-xp 00000000 00:00 0 /bin/a\n"
 	const heap = "heap profile: 1: 2 [3: 4] @ heapz_v2/1\n"
 	for head, tokens := range map[string][]string{

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // pprofReceiver starts and stops the configured sections. Each of them is a component.
@@ -54,7 +54,7 @@ func addSection[C any, S component.Component](r *pprofReceiver, set receiver.Set
 // Start starts the sections. If one fails, the others are shut down.
 func (r *pprofReceiver) Start(ctx context.Context, host component.Host) error {
 	var err error
-	if r.intake.budget, err = budget.Of(host); err != nil {
+	if r.intake.budget, err = memory.Of(host); err != nil {
 		return err
 	}
 	for _, one := range r.sections {

@@ -66,8 +66,13 @@ func (r *remote) Start(ctx context.Context, host component.Host) error {
 }
 
 func (r *remote) round(ctx context.Context, from *fetcher) error {
-	m := r.in.newMemory(ctx)
-	defer m.release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m, err := r.in.begin(ctx, 0, cancel)
+	if err != nil {
+		return err
+	}
+	defer m.end()
 	body, err := from.get(ctx, r.target.String(), m)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 
 	"github.com/otelpprof/otelpprof/internal/httpclient"
-	"github.com/otelpprof/otelpprof/internal/waiting"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -127,8 +126,11 @@ func (s *scrape) Shutdown(ctx context.Context) error {
 func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcome string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, j.timeout)
 	defer cancel()
-	m := s.in.newMemory(ctx)
-	defer m.release()
+	m, err := s.in.begin(ctx, 0, cancel)
+	if err != nil {
+		return outcomeOf(err), err
+	}
+	defer m.end()
 	body, err := (&fetcher{client: client, limit: s.cfg.MaxResponseSize}).get(ctx, j.url.String(), m)
 	if err != nil {
 		return outcomeOf(err), err
@@ -137,7 +139,7 @@ func (s *scrape) round(ctx context.Context, client *http.Client, j *job) (outcom
 	case s.slots <- struct{}{}:
 		release := sync.OnceFunc(func() { <-s.slots })
 		defer release()
-		ctx = waiting.NewContext(ctx, release)
+		m.leave = release
 	case <-ctx.Done():
 		err := refuse(classBusy, "%d other profiles are being processed (max_concurrent_profiles): %w", cap(s.slots), ctx.Err())
 		return outcomeOf(err), err

@@ -15,8 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/otelpprof/otelpprof/internal/waiting"
 )
 
 // runScrape scrapes targets, with the change.
@@ -152,25 +150,20 @@ func TestScrapeManyFailures(t *testing.T) {
 // TestScrapeAtOnce works on so many profiles at a time; others wait for their turn, and give up when their time has passed.
 func TestScrapeAtOnce(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
-	entered, release := make(chan struct{}, 100), make(chan struct{})
 	cfg := fetchConfig()
 	section := cfg.Scrape.GetOrInsertDefault()
 	section.Schedule, section.MaxConcurrentProfiles, section.HTTP.Timeout = soon(), 1, 100*time.Millisecond
 	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
 	section.Targets = []TargetConfig{{Endpoint: to.URL}}
-	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(context.Context) error {
-		entered <- struct{}{}
-		<-release
-		return nil
-	}})
-	<-entered
+	r := runInto(t, &watchingHost{}, cfg, &sink{})
+	places := r.receiver.sections[0].(*scrape).slots
+	places <- struct{}{} // as another profile that is being translated
 	r.waitOutcome(t, "busy", 1)
-	assert.Empty(t, entered, "nobody else came through")
-	close(release)
+	<-places
 	r.waitOutcome(t, "ok", 2)
 }
 
-// TestScrapeWaitsWithoutAPlace: a profile that only waits for its result leaves its place to another.
+// TestScrapeWaitsWithoutAPlace: a profile that the next consumer has leaves its place to another.
 func TestScrapeWaitsWithoutAPlace(t *testing.T) {
 	to := newTarget(t, serve(plain(t, cpuProfile(1))))
 	entered, release := make(chan struct{}, 100), make(chan struct{})
@@ -179,8 +172,7 @@ func TestScrapeWaitsWithoutAPlace(t *testing.T) {
 	section.Schedule, section.MaxConcurrentProfiles = soon(), 1
 	section.Profiles = []ScrapedProfile{{Name: "a"}, {Name: "b"}}
 	section.Targets = []TargetConfig{{Endpoint: to.URL}}
-	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(ctx context.Context) error {
-		waiting.Begin(ctx)
+	r := runInto(t, &watchingHost{}, cfg, &sink{consume: func(context.Context) error {
 		entered <- struct{}{}
 		<-release
 		return nil

@@ -97,11 +97,11 @@ func (s *self) round(ctx context.Context, name string, differences *tracker) (ou
 		ctx, cancel = context.WithTimeout(ctx, s.cfg.Timeout)
 		defer cancel()
 	}
-	m := s.in.newMemory(ctx)
-	defer m.release()
-	if err := m.keep(ctx, int64(profile.Cap())); err != nil {
+	m, err := s.in.begin(ctx, int64(profile.Cap()), func() {})
+	if err != nil {
 		return outcomeOf(err), err
 	}
+	defer m.end()
 	source := s.in.newSource()
 	source.ProfileName = name
 	// resource_attributes override the resource of the Collector.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -25,13 +24,12 @@ import (
 
 // server accepts profiles over HTTP. This file has its lifecycle, handler.go handles requests.
 type server struct {
-	cfg      *ServerConfig
-	set      component.TelemetrySettings
-	intake   *intake
-	obs      *receiverhelper.ObsReport
-	arrivals *arrivals
-	limiter  *requestLimiter
-	headers  []headerAttribute
+	cfg     *ServerConfig
+	set     component.TelemetrySettings
+	intake  *intake
+	obs     *receiverhelper.ObsReport
+	limiter *requestLimiter
+	headers []headerAttribute
 	// pprof is the format of the payloads.
 	pprof  payloadFormat
 	byPath map[string]*api
@@ -56,16 +54,15 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 		return nil, err
 	}
 	s := &server{
-		cfg:      cfg,
-		set:      set.TelemetrySettings,
-		intake:   in,
-		obs:      obs,
-		limiter:  newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
-		arrivals: &arrivals{limit: math.MaxInt64, minRate: cfg.MinBodyRate},
-		headers:  headerAttributes(cfg.ResourceHeaders),
-		pprof:    in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
-		byPath:   map[string]*api{},
-		unknown:  &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
+		cfg:     cfg,
+		set:     set.TelemetrySettings,
+		intake:  in,
+		obs:     obs,
+		limiter: newRequestLimiter(cfg.MaxConcurrentRequests, cfg.MaxConcurrentRequestsPerTenant, cfg.ConcurrencyWait),
+		headers: headerAttributes(cfg.ResourceHeaders),
+		pprof:   in.pprofFormat(cfg.LegacyFormats, ", which server.legacy_formats: true allows"),
+		byPath:  map[string]*api{},
+		unknown: &api{name: nameUnknown, metrics: newAPIMetrics(in.metrics, nameUnknown), fail: failUnknown},
 	}
 	for _, one := range s.newAPIs() {
 		one.metrics = newAPIMetrics(in.metrics, one.name)
@@ -79,7 +76,6 @@ func newServer(set receiver.Settings, cfg *ServerConfig, in *intake) (*server, e
 
 // Start starts listening and serving.
 func (s *server) Start(ctx context.Context, host component.Host) error {
-	s.arrivals.limit = s.intake.budget.Size() / 2
 	options := append(s.decoders(), confighttp.WithErrorHandler(s.refuseEarly))
 	server, err := s.cfg.HTTP.ToServer(ctx, host.GetExtensions(), s.set, s.handler(), options...)
 	if err != nil {

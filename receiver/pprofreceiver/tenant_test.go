@@ -54,11 +54,10 @@ func TestTenantOfAddress(t *testing.T) {
 		s.MaxConcurrentRequests, s.MaxConcurrentRequestsPerTenant, s.ConcurrencyWait = 3, 1, 10*time.Millisecond
 		s.TenantFrom = TenantFromAddress
 	})
-	r.sink.consume = func(context.Context) error {
+	r.whileProcessed("/v1/pprof", func(context.Context) {
 		entered <- struct{}{}
 		<-release
-		return nil
-	}
+	})
 	body := plain(t, cpuProfile(1))
 	first := r.postLater(t, "/v1/pprof", body, tenantHeader, "one")
 	<-entered

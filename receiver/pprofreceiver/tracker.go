@@ -6,7 +6,7 @@ package pprofreceiver
 import (
 	"context"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 )
 
@@ -21,21 +21,22 @@ const (
 type tracker struct {
 	delta.Tracker
 	// known is for the counters that are subtracted, next for those that will be.
-	known, next *budget.Reservation
+	known, next *memory.Reservation
 	// remembered is how many counters are counted for it, owner is who counts them.
 	remembered int64
 	owner      *collector
 }
 
 // reserve reserves memory for the counters of a profile, and twice as much in addition while they are compared.
-func (t *tracker) reserve(ctx context.Context, samples int, m *memory) error {
+func (c *collector) reserve(ctx context.Context, t *tracker, samples int, m *requestMemory) error {
 	bytes := counterBytes * int64(samples)
-	if err := m.grow(ctx, 3*bytes); err != nil {
+	if err := m.Need(2 * bytes); err != nil {
 		return err
 	}
 	t.next.Release()
-	t.next = m.reservation.Take(bytes)
-	return nil
+	next, err := c.in.budget.Reserve(ctx, bytes)
+	t.next = next
+	return reserveError(ctx, err)
 }
 
 // remember counts the counters of the profile that was applied last, instead of those before. Where all trackers together have

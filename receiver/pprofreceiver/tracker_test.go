@@ -14,15 +14,15 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/discovery"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/delta"
 )
 
 // TestRemember: all trackers together keep at most as many counters as half of the budget holds, and give back what they kept.
 func TestRemember(t *testing.T) {
-	b := budget.New(20*counterBytes, 0)
+	b := memory.New(20*counterBytes, 0)
 	in, err := newIntake(nopSettings(), createDefaultConfig().(*Config), &sink{})
 	require.NoError(t, err)
 	in.budget = b
@@ -31,11 +31,9 @@ func TestRemember(t *testing.T) {
 	apply := func(one *tracker, samples int) error {
 		message, _, err := in.decoder.Decode(plain(t, cpuProfile(samples)), in.newSource())
 		require.NoError(t, err)
-		m := in.newMemory(t.Context())
-		defer m.release()
-		require.NoError(t, m.grow(t.Context(), 6*counterBytes))
 		one.next.Release()
-		one.next = m.reservation.Take(6 * counterBytes)
+		one.next, err = b.Reserve(t.Context(), 6*counterBytes)
+		require.NoError(t, err)
 		one.Apply(message, time.Now())
 		if err := c.remember(one); err != nil {
 			return err
@@ -67,7 +65,7 @@ func TestRemember(t *testing.T) {
 // TestGaugesAreNotRemembered: memory is kept for counters alone.
 func TestGaugesAreNotRemembered(t *testing.T) {
 	assert.True(t, delta.Gauge("inuse_space"))
-	b := budget.New(64<<20, 0)
+	b := memory.New(64<<20, 0)
 	p := cpuProfile(10)
 	p.SampleType[1].Type = "inuse_space"
 	to := newTarget(t, serve(plain(t, p)))
@@ -108,7 +106,7 @@ func TestDiscoveredMemory(t *testing.T) {
 		}
 		answer(w, r)
 	})
-	b := budget.New(64<<20, 0)
+	b := memory.New(64<<20, 0)
 	found := &someDiscovery{}
 	host := hostOf(found)
 	host.extensions[budgettest.ID] = &budgettest.Extension{Budget: b}

@@ -46,7 +46,7 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 		if err := checkEncoding(r, body); err != nil {
 			return err
 		}
-		message, err := s.message(ctx, r, payloads.memory, body)
+		message, err := s.message(r, payloads.memory, body)
 		if err != nil {
 			return err
 		}
@@ -55,14 +55,7 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 			read = p.message.ReadJSON
 		}
 		limit := s.intake.limits.Payloads
-		labels := int64(0)
-		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit, Reserve: func(bytes int) error {
-			labels = int64(bytes)
-			return payloads.memory.grow(ctx, labels)
-		}})
-		if err == nil {
-			err = payloads.memory.keep(ctx, labels)
-		}
+		series, err := read(message, push.Limits{MaxSeries: limit, MaxProfiles: limit, Memory: payloads.memory.Meter})
 		if err != nil {
 			return err
 		}
@@ -86,19 +79,19 @@ func (s *server) readCall(p procedure) func(context.Context, *http.Request, *bat
 }
 
 // message returns the message of a call, without prefix and compression.
-func (s *server) message(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
+func (s *server) message(r *http.Request, m *requestMemory, body []byte) ([]byte, error) {
 	switch mediaType(r) {
 	case typeProto, typeJSON:
-		return m.inflate(ctx, body, s.intake.limits.InflatedBytes)
+		return m.inflate(body, s.intake.limits.InflatedBytes)
 	case typeGRPC, typeGRPCProto:
-		return s.grpcMessage(ctx, r, m, body)
+		return s.grpcMessage(r, m, body)
 	default:
 		return nil, refuse(classUnknownFormat, "Content-Type %.64q is not supported, only %s, %s and %s are",
 			r.Header.Get("Content-Type"), typeProto, typeJSON, typeGRPC)
 	}
 }
 
-func (s *server) grpcMessage(ctx context.Context, r *http.Request, m *memory, body []byte) ([]byte, error) {
+func (s *server) grpcMessage(r *http.Request, m *requestMemory, body []byte) ([]byte, error) {
 	if r.ProtoMajor < 2 {
 		return nil, refuse(classUnknownFormat, "gRPC needs HTTP/2")
 	}
@@ -117,7 +110,7 @@ func (s *server) grpcMessage(ctx context.Context, r *http.Request, m *memory, bo
 	case inflate.Plain(message):
 		return nil, refuse(classMalformed, "grpc-encoding is %.16q, but the message begins otherwise", encoding)
 	}
-	return m.inflate(ctx, message, s.intake.limits.InflatedBytes)
+	return m.inflate(message, s.intake.limits.InflatedBytes)
 }
 
 // mediaType returns the Content-Type without parameters, or "" if it cannot be parsed.

@@ -149,7 +149,7 @@ func (t *decoding) translateLabels(c *labelContext) {
 		}
 		t.addAttribute(string(t.valid(key)), value)
 	}
-	t.reserved.grown += 8 * int64(len(t.attributes))
+	_ = t.meter.Use(8 * int64(len(t.attributes))) // readEvents checks the error.
 	c.attributes, t.attributes = t.attributes, own
 }
 

@@ -73,11 +73,14 @@ func (t *decoding) decode(payload []byte) (pprofile.Profiles, error) {
 	if err := t.readLabels(); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	before := t.reserved.fixed
+	read := int64(0)
 	t.chunks, err = reader.Read(data, &reader.Options{Limits: &t.opts.Limits, Kind: classKind, Need: func(total int64) error {
-		t.reserved.fixed = before + total
-		return t.reserved.ask()
+		read = total
+		return t.meter.Need(total)
 	}})
+	if err == nil {
+		err = t.meter.Use(read)
+	}
 	if err != nil {
 		return pprofile.Profiles{}, err
 	}
@@ -100,13 +103,12 @@ func (t *decoding) inflate(buffer *[]byte, payload []byte, what string) (plain [
 		}
 		return payload, len(payload), nil
 	}
-	before := t.reserved.fixed
-	plain, size, err = inflate.AppendMeasured((*buffer)[:0], payload, limit, func(bytes int) error {
-		t.reserved.fixed = max(t.reserved.fixed, before+int64(bytes))
-		return t.reserved.ask()
-	})
+	plain, size, err = inflate.AppendMetered((*buffer)[:0], payload, limit, &t.meter)
 	*buffer = plain
-	if err != nil && t.reserved.err == nil {
+	switch {
+	case err == nil:
+		err = t.meter.Use(int64(cap(plain)))
+	case t.meter.Err() == nil:
 		err = inflateError(err)
 	}
 	return plain, size, err

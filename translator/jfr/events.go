@@ -23,8 +23,8 @@ func (t *decoding) readEvents() error {
 			if e := eventOf(events.Class); e.role >= executionSample {
 				t.addEvent(e, events.Values(), &t.settings[i])
 			}
-			if t.reserved.err != nil {
-				return t.reserved.err
+			if err := t.meter.Err(); err != nil {
+				return err
 			}
 		}
 		if err := events.Err(); err != nil {

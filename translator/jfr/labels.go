@@ -67,8 +67,7 @@ func (t *decoding) readLabels() error {
 	if err != nil {
 		return err
 	}
-	t.reserved.fixed += labelsFactor * int64(len(plain))
-	if err := t.reserved.ask(); err != nil {
+	if err := t.meter.Use(labelsFactor * int64(len(plain))); err != nil {
 		return err
 	}
 	t.labels = labels{contexts: map[uint64]*labelContext{}, strings: map[uint64][]byte{}}

@@ -109,8 +109,7 @@ func (t *decoding) addSample(k kind, o *observation) int32 {
 	number, added := t.lists[k].samples.Index(dictionary.SampleIdentity{Stack: stack, Link: link}, attributes)
 	if added {
 		bytes := identityBytes + int64(k.columns())*sampleBytes + 8*int64(1+k.columns())*int64(len(attributes))
-		t.need(bytes)
-		t.reserved.grown += bytes
+		_ = t.meter.Use(bytes) // readEvents checks the error.
 	}
 	return int32(number)
 }
@@ -127,7 +126,7 @@ func (t *decoding) threadAttributes(id uint64) []int32 {
 	if !t.need(3*dictionary.AttributeBytes + threadBytes) {
 		return nil
 	}
-	t.reserved.grown += threadBytes
+	_ = t.meter.Use(threadBytes) // It is reserved.
 	thread := t.chunk.Values(reader.Threads, constant)
 	attributes := make([]int32, 0, 3)
 	if id := thread[reader.JavaThreadID]; id != 0 {

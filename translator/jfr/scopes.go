@@ -38,7 +38,7 @@ func (t *decoding) addScope(r role, v *reader.Values) {
 	if !t.need(scopeBytes) {
 		return
 	}
-	t.reserved.grown += scopeBytes
+	_ = t.meter.Use(scopeBytes) // It is reserved.
 	s := scope{thread: v[reader.Thread], end: untilNext}
 	s.start, _ = t.clock.time(v[reader.StartTime])
 	if r == scoped {

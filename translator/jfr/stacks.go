@@ -103,7 +103,7 @@ func (t *decoding) function(id uint64) int32 {
 	if len(t.text) == 0 {
 		t.text = append(t.text, unknownMethod...)
 	}
-	if t.reserved.err != nil {
+	if t.meter.Err() != nil {
 		return 0
 	}
 	text := t.text

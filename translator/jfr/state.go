@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
@@ -55,7 +56,7 @@ type decoding struct {
 	text       []byte
 	names      javaframe.Normalizer
 
-	reserved reservation
+	meter meter.Meter
 	// textBytes is the size of the text of functions and attributes so far, see spendText.
 	textBytes int64
 }
@@ -63,7 +64,7 @@ type decoding struct {
 func (t *decoding) begin(opts *Options, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = Stats{}
-	t.reserved = reservation{reserve: src.Reserve}
+	t.meter = *meter.New(0, src.Reserve)
 	t.textBytes = 0
 	clear(t.frames[:])
 	t.start, t.end = ^uint64(0), 0
@@ -75,7 +76,7 @@ func (t *decoding) release() (bytes int) {
 	t.src, t.stats, t.chunks, t.chunk, t.labels = Source{}, Stats{}, nil, nil, labels{}
 	t.last.chunk = nil
 	t.settings, t.scopes, t.threads = nil, scopes{}, nil
-	t.reserved = reservation{}
+	t.meter = meter.Meter{}
 	t.dict.Reset(dictionary.Sizes{})
 	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + frameEntryBytes<<frameBits + scratch.Bytes(t.attributes) + int(t.dict.Kept())
 	for i := range t.lists {

@@ -22,7 +22,7 @@ func (t *decoding) survey() error {
 	for i, chunk := range t.chunks {
 		t.openChunk(chunk)
 		events := chunk.Events()
-		for events.Next() && t.reserved.err == nil {
+		for events.Next() && t.meter.Err() == nil {
 			if events.Class == nil {
 				continue
 			}
@@ -71,8 +71,7 @@ func (t *decoding) plan(expected [numKinds]int) error {
 	for k := range numKinds {
 		bytes += int64(expected[k]) * (eventBytes + messageEventBytes*int64(k.columns()))
 	}
-	t.reserved.fixed += bytes
-	if err := t.reserved.ask(); err != nil {
+	if err := t.meter.Use(bytes); err != nil {
 		return err
 	}
 	t.samples = scratch.Zeroed(t.samples, entries)

@@ -45,14 +45,14 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 		}
 		message += int64(columns) * (profileBytes + sampleBytes*int64(list.samples.Len()) + messageEventBytes*int64(len(list.events)))
 	}
-	if t.opts.IncludeOriginalPayload && t.reserved.err == nil {
+	if t.opts.IncludeOriginalPayload && t.meter.Err() == nil {
 		for _, profile := range scope.Profiles().All() {
 			profile.SetOriginalPayloadFormat(originalPayloadFormat)
 			profile.OriginalPayload().FromRaw(payload)
 		}
 	}
-	if t.reserved.err != nil {
-		return pprofile.Profiles{}, t.reserved.err
+	if err := t.meter.Err(); err != nil {
+		return pprofile.Profiles{}, err
 	}
 	t.dict.WriteTo(pd.Dictionary())
 	t.stats.MessageBytes = message + t.textBytes + t.dict.MessageBytes()

@@ -118,7 +118,7 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 	}
 	limits := d.opts.Limits.wire()
 	if src.Reserve != nil {
-		limits.Reserve = func(bytes int64) error { return t.reserved.reserveTotal(t.reserved.inflated + bytes) }
+		limits.Reserve = t.meter.Need
 	}
 	if err := t.wire.Read(raw, limits); err != nil {
 		switch {
@@ -146,11 +146,11 @@ func (t *decoding) inflate(payload []byte) (raw []byte, size int, err error) {
 		}
 		return payload, len(payload), nil
 	}
-	t.inflated, size, err = inflate.AppendMeasured(t.inflated[:0], payload, limit, func(bytes int) error {
-		t.reserved.inflated = max(t.reserved.inflated, int64(bytes))
-		return t.reserved.reserveTotal(t.reserved.inflated)
-	})
-	if err != nil && t.reserved.err == nil {
+	t.inflated, size, err = inflate.AppendMetered(t.inflated[:0], payload, limit, &t.meter)
+	switch {
+	case err == nil:
+		err = t.meter.Use(int64(cap(t.inflated)))
+	case t.meter.Err() == nil:
 		err = inflateError(err)
 	}
 	return t.inflated, size, err

@@ -130,8 +130,7 @@ func (t *decoding) labelKey(i uint32) int32 {
 	if !known {
 		key = int32(len(l.keys))
 		name := string(text)
-		t.reserved.ensure(keyBytes)
-		t.reserved.grown += keyBytes
+		_ = t.meter.Use(keyBytes) // addSamples checks the error.
 		l.byName[name] = key
 		l.keys = append(l.keys, labelKey{name: name})
 		if l.threads {
@@ -192,12 +191,12 @@ func (t *decoding) labelAttribute(refs []labelRef) int32 {
 }
 
 func (t *decoding) intAttribute(key int32, l *pprofwire.Label) int32 {
-	if !t.reserveAttribute(0, false) {
+	if !t.reserveAttribute(0, 0, false) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.IntAttribute(key, t.tables.String(l.NumUnit), l.Num)
-	t.countAttribute(before, 0, false)
+	t.countAttribute(before, 0, 0, false)
 	return attribute
 }
 
@@ -209,8 +208,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 		t.countLongTexts(ref.label.Str, ref.label.NumUnit)
 		text += len(t.wire.String(ref.label.Str)) + len(t.wire.String(ref.label.NumUnit))
 	}
-	t.reserved.ensure(items)
-	if !t.reserveAttribute(text, false) {
+	if !t.reserveAttribute(text, items, false) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
@@ -232,10 +230,7 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 		}
 	}
 	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
-	if t.countAttribute(before, text, false) {
-		t.reserved.grown += items
-		t.message += items
-	}
+	t.countAttribute(before, text, items, false)
 	return attribute
 }
 
@@ -268,7 +263,7 @@ func (t *decoding) equalUnits(a, b uint32) bool {
 		return true
 	}
 	t.countLongTexts(a)
-	return t.reserved.err == nil && bytes.Equal(t.unitText(a), t.unitText(b))
+	return t.meter.Err() == nil && bytes.Equal(t.unitText(a), t.unitText(b))
 }
 
 // unitText returns the text of a unit, or nil if there is none.

@@ -38,11 +38,11 @@ func (t *decoding) extractLink(refs []labelRef) (rest []labelRef, link int32) {
 }
 
 func (t *decoding) addLink(link dictionary.Link) int32 {
-	t.reserved.ensure(dictionary.LinkBytes)
+	_ = t.meter.Need(dictionary.LinkBytes) // addSamples checks the error.
 	before := t.dict.NumLinks()
 	index := t.dict.Link(link)
 	if t.dict.NumLinks() > before {
-		t.reserved.grown += dictionary.LinkBytes
+		_ = t.meter.Use(dictionary.LinkBytes)
 	}
 	return index
 }

@@ -19,16 +19,12 @@ func (t *decoding) appendMainMapping(attributes []int32) []int32 {
 		return attributes
 	}
 	text, items := len(t.wire.String(mapping.Filename))+len(t.wire.String(mapping.BuildID)), int64(semconv.NumMainKeys*listItemBytes)
-	t.reserved.ensure(items)
-	if !t.reserveAttribute(text, false) {
+	if !t.reserveAttribute(text, items, false) {
 		return attributes
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.Attribute(t.dict.String(semconv.ProfileMainMapping), 0, t.mappingValue(mapping))
-	if t.countAttribute(before, text, false) {
-		t.reserved.grown += items
-		t.message += items
-	}
+	t.countAttribute(before, text, items, false)
 	return append(attributes, attribute)
 }
 

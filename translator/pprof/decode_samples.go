@@ -13,7 +13,7 @@ func (t *decoding) addSamples() {
 	t.events = events{start: start, end: start + uint64(max(w.DurationNanos, 0))}
 	var locations, values, labels uint32
 	for i := range w.Samples {
-		if t.reserved.err != nil {
+		if t.meter.Err() != nil {
 			return
 		}
 		s := &w.Samples[i]

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
@@ -47,7 +48,7 @@ type decoding struct {
 	labels labelTranslation
 	events events
 
-	reserved reservation
+	meter meter.Meter
 	// samplesBytes is the size of the samples of the message. message is the size of the whole message without its
 	// dictionary.
 	samplesBytes, message int64
@@ -60,7 +61,7 @@ const manyKeys = 1000
 
 // release drops all references to the caller's data and returns the size of the memory that is kept.
 func (t *decoding) release() (bytes int) {
-	t.src, t.reserved, t.events = Source{}, reservation{}, events{}
+	t.src, t.meter, t.events = Source{}, meter.Meter{}, events{}
 	t.wire.Reset()
 	t.tables.Release()
 	clear(t.slices)
@@ -80,7 +81,7 @@ func (t *decoding) release() (bytes int) {
 func (t *decoding) begin(opts *DecodeOptions, src Source) {
 	t.opts, t.src = opts, src
 	t.stats = DecodeStats{}
-	t.reserved = reservation{reserve: src.Reserve}
+	t.meter = *meter.New(0, src.Reserve)
 	t.samplesBytes, t.message, t.textBytes = 0, 0, 0
 	if t.dict == nil {
 		t.dict = dictionary.New()
@@ -130,8 +131,8 @@ func (t *decoding) translate(payload []byte) (pprofile.Profiles, error) {
 	pd := pprofile.NewProfiles()
 	t.addProfiles(pd, payload)
 	t.addSamples()
-	if t.reserved.err != nil {
-		return pprofile.Profiles{}, t.reserved.err
+	if err := t.meter.Err(); err != nil {
+		return pprofile.Profiles{}, err
 	}
 	t.finishEvents(pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles())
 	t.dict.WriteTo(pd.Dictionary())
@@ -156,11 +157,9 @@ func (t *decoding) text(i uint32) []byte {
 		t.repaired = map[uint32][]byte{}
 	}
 	t.stats.Repairs.InvalidUTF8++
-	t.reserved.ensure(int64(6*len(s)) + repairedBytes)
-	if t.reserved.err != nil {
+	if t.meter.Use(int64(6*len(s))+repairedBytes) != nil {
 		return nil
 	}
-	t.reserved.grown += int64(6*len(s)) + repairedBytes
 	t.repaired[i] = bytes.ToValidUTF8(s, []byte("\uFFFD"))
 	return t.repaired[i]
 }

@@ -34,12 +34,12 @@ func (t *decoding) textAttribute(key int32, i uint32) int32 {
 		}
 	}
 	text := t.text(i)
-	if !t.reserveAttribute(len(text), long) {
+	if !t.reserveAttribute(len(text), 0, long) {
 		return 0
 	}
 	before := t.dict.NumAttributes()
 	attribute := t.dict.StringBytesAttribute(key, 0, text)
-	t.countAttribute(before, len(text), long)
+	t.countAttribute(before, len(text), 0, long)
 	*last = textAttribute{key, attribute + 1}
 	if long {
 		if t.longTexts == nil {
@@ -50,29 +50,31 @@ func (t *decoding) textAttribute(key int32, i uint32) int32 {
 	return attribute
 }
 
-// reserveAttribute reports whether an attribute with a text of this length can be added. A long text counts toward the
-// limit even if its attribute exists, since comparing it takes time.
-func (t *decoding) reserveAttribute(text int, long bool) bool {
+// reserveAttribute reports whether an attribute with a text of this length, and items of so many bytes, can be added. A long text
+// counts toward the limit even if its attribute exists, since comparing it takes time.
+func (t *decoding) reserveAttribute(text int, items int64, long bool) bool {
 	if long {
 		t.countText(text)
 	}
-	t.reserved.ensure(dictionary.AttributeBytes + 2*int64(text) + longTextBytes)
-	return t.reserved.err == nil
+	return t.meter.Need(attributeBytes(text)+items) == nil
 }
+
+// attributeBytes is the memory of an attribute with a text of this length.
+func attributeBytes(text int) int64 { return dictionary.AttributeBytes + 2*int64(text) + longTextBytes }
 
 // longTextBytes is the memory of an entry of longTexts.
 const longTextBytes = 64
 
 // countAttribute counts the memory of the last attribute if it is new.
-func (t *decoding) countAttribute(before, text int, long bool) (added bool) {
+func (t *decoding) countAttribute(before, text int, items int64, long bool) {
 	if t.dict.NumAttributes() == before {
-		return false
+		return
 	}
-	t.reserved.grown += dictionary.AttributeBytes + 2*int64(text) + longTextBytes
+	_ = t.meter.Use(attributeBytes(text) + items) // It is reserved already.
+	t.message += items
 	if !long {
 		t.countText(text)
 	}
-	return true
 }
 
 // countText counts text in attributes. The limit is the one of the decompressed payload: a string can be the value of
@@ -80,7 +82,7 @@ func (t *decoding) countAttribute(before, text int, long bool) (added bool) {
 func (t *decoding) countText(bytes int) {
 	t.textBytes += int64(bytes)
 	if limit := t.opts.Limits.InflatedBytes; t.textBytes > int64(limit) {
-		t.reserved.fail(pprofwire.TooLarge("bytes of text in attributes", int(t.textBytes), limit))
+		t.meter.Fail(pprofwire.TooLarge("bytes of text in attributes", int(t.textBytes), limit))
 	}
 }
 

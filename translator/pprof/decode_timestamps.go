@@ -73,11 +73,9 @@ func (t *decoding) extractTimestamp(refs []labelRef) (rest []labelRef, at uint64
 func (t *decoding) addEvent(typ int, stack, link int32, value int64, at uint64) {
 	e := &t.events
 	bytes := eventBytes + 2*int64(len(t.attributes))*sampleAttributeBytes
-	t.reserved.ensure(bytes)
-	if t.reserved.err != nil {
+	if t.meter.Use(bytes) != nil {
 		return
 	}
-	t.reserved.grown += bytes
 	if e.first == 0 {
 		e.first, e.ofType = at, make([]typeEvents, len(t.types))
 	}

@@ -19,8 +19,8 @@ func (t *decoding) nameTypes() error {
 	for _, v := range w.SampleTypes {
 		// Each is hashed for the id of its profile.
 		t.countLongTexts(v.Type, v.Unit)
-		if t.reserved.err != nil {
-			return t.reserved.err
+		if err := t.meter.Err(); err != nil {
+			return err
 		}
 		t.types = append(t.types, ValueType{t.name(v.Type), t.name(v.Unit)})
 	}

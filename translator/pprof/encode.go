@@ -155,9 +155,9 @@ func (t *encoding) encodeScope(
 		g := &t.groups[i]
 		first := g.profiles[:1]
 		payload, faults := t.encodeGroup(g, resource, scope)
-		if t.memory.err != nil {
+		if err := t.memory.Err(); err != nil {
 			g.profiles = first
-			yield(Payload{}, &g.faults(t.memory.err)[0])
+			yield(Payload{}, &g.faults(err)[0])
 			return false
 		}
 		for _, fault := range faults {

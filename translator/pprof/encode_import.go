@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
@@ -25,7 +26,7 @@ import (
 // identified by their index in the message: in a valid message, each occurs once.
 type encoding struct {
 	opts     *EncodeOptions
-	memory   encodeReservation
+	memory   encodeMemory
 	dict     *dictionary.Builder
 	importer dictionary.Importer
 	source   sourceTables
@@ -89,7 +90,7 @@ func newEncoding() *encoding {
 // begin prepares for a message. The error is the one of reserve.
 func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error) error {
 	t.opts = opts
-	t.memory = encodeReservation{reserve: reserve}
+	t.memory = encodeMemory{*meter.New(0, reserve)}
 	t.written, t.wasted = 0, 0
 	t.outReserved, t.joining.rowsReserved, t.joining.attributesReserved, t.labels.itemsReserved = 0, 0, 0, 0
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
@@ -111,7 +112,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 func (t *encoding) release() (bytes int) {
 	clear(t.groups[:cap(t.groups)])
 	clear(t.faults[:cap(t.faults)])
-	t.memory = encodeReservation{}
+	t.memory = encodeMemory{}
 	t.dict.Reset(dictionary.Sizes{})
 	t.importer.Release()
 	t.source.release()

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -26,45 +27,31 @@ const (
 	itemMemory      = 160 // an item of an array that becomes labels
 )
 
-// encodeReservation counts the memory for encoding a message, in bytes, and reserves it.
-type encodeReservation struct {
-	// reserve is called with the total. It can be nil.
-	reserve        func(bytes int64) error
-	total, granted int64
-	// err is the error of reserve that ended the work on the message.
-	err error
-}
-
-// reserveStep is the granularity of reservations in bytes, so that reserve is rarely called.
-const reserveStep = 64 << 10
+// encodeMemory counts the memory for encoding a message.
+type encodeMemory struct{ meter.Meter }
 
 // grow reserves this many bytes more. With the error ErrTooLarge, the profiles that need the memory cannot be encoded;
 // any other error ends the work on the message.
-func (a *encodeReservation) grow(bytes int) error {
-	a.total += int64(bytes)
-	if a.err != nil || a.total <= a.granted || a.reserve == nil {
-		return a.err
-	}
-	want := (a.total + reserveStep - 1) / reserveStep * reserveStep
-	err := a.reserve(want)
+func (m *encodeMemory) grow(bytes int) error {
+	err := m.Use(int64(bytes))
 	switch {
-	case err == nil:
-		a.granted = want
+	case err == nil || errors.Is(err, ErrNotReserved):
 	case errors.Is(err, ErrTooLarge):
-		a.total -= int64(bytes)
-		return err
+		m.Clear()
 	default:
-		a.err = fmt.Errorf("%w: %w", ErrNotReserved, err)
+		err = fmt.Errorf("%w: %w", ErrNotReserved, err)
+		m.Clear()
+		m.Fail(err)
 	}
-	return a.err
+	return err
 }
 
 // growTo grows the reservation for memory that is reused: only by the bytes above the largest size so far.
-func (a *encodeReservation) growTo(most *int, bytes int) error {
+func (m *encodeMemory) growTo(most *int, bytes int) error {
 	if bytes <= *most {
 		return nil
 	}
-	if err := a.grow(bytes - *most); err != nil {
+	if err := m.grow(bytes - *most); err != nil {
 		return err
 	}
 	*most = bytes
@@ -72,12 +59,12 @@ func (a *encodeReservation) growTo(most *int, bytes int) error {
 }
 
 // growSlice returns s with capacity for at least n more items, and reserves the memory.
-func growSlice[T any](a *encodeReservation, s []T, n int) ([]T, error) {
+func growSlice[T any](m *encodeMemory, s []T, n int) ([]T, error) {
 	if cap(s)-len(s) >= n {
 		return s, nil
 	}
 	size := max(2*cap(s), len(s)+n)
-	if err := a.grow(size * scratch.Bytes(new([1]T)[:])); err != nil {
+	if err := m.grow(size * scratch.Bytes(new([1]T)[:])); err != nil {
 		return s, err
 	}
 	grown := make([]T, len(s), size)

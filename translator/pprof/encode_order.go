@@ -48,7 +48,7 @@ func longestFirst(profiles []groupedProfile) []int {
 }
 
 // add adds a row to the current profile.
-func (o *rowOrder) add(memory *encodeReservation, row int, added bool) (err error) {
+func (o *rowOrder) add(memory *encodeMemory, row int, added bool) (err error) {
 	profile := int32(len(o.ends))
 	if added {
 		if o.states, err = growSlice(memory, o.states, 1); err != nil {

@@ -139,13 +139,15 @@ func (t *encoding) original(g *group) (found bool, err error) {
 	}
 	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
-	reserve := func(bytes int) error { return t.memory.growTo(&t.outReserved, payload.Len()+bytes) }
-	if err := reserve(0); err != nil {
+	if err := t.memory.growTo(&t.outReserved, payload.Len()); err != nil {
 		return false, err
 	}
-	t.out, err = inflate.AppendReserving(t.out[:0], payload.AsRaw(), limit, reserve)
-	if t.memory.err != nil {
-		return false, err
+	t.out, _, err = inflate.AppendMetered(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
+	if err == nil {
+		err = t.memory.growTo(&t.outReserved, payload.Len()+cap(t.out))
+	}
+	if t.memory.Err() != nil {
+		return false, t.memory.grow(0)
 	}
 	return err == nil && isPprof(t.out), nil
 }

@@ -160,16 +160,16 @@ func (t *decoding) inflate() *refusal {
 			inflate.ErrTooLarge, requestFactor*int64(limit))
 	}
 	limit = int(min(int64(limit), t.inflatedLeft))
-	var size, inflated int
+	m := &t.memory
+	before := m.Used()
+	_ = m.Use(m.body + t.dict.Bytes()) // The switch below checks the error.
+	var size int
 	var err error
-	t.inflated, size, err = inflate.AppendMeasured(t.inflated[:0], t.payload, limit, func(bytes int) error {
-		inflated = bytes
-		t.reserve(int64(bytes))
-		return t.reserved.err
-	})
-	t.reserved.body += int64(inflated)
+	t.inflated, size, err = inflate.AppendMetered(t.inflated[:0], t.payload, limit, &m.Meter)
+	m.Set(before)
+	m.body += int64(cap(t.inflated))
 	switch {
-	case t.reserved.err != nil:
+	case m.Err() != nil:
 		return t.memoryRefusal()
 	case err != nil:
 		t.inflatedLeft -= int64(max(limit/refusedPart, size))

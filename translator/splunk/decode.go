@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 )
@@ -50,7 +51,7 @@ func (d *Decoder) DecodeReserving(
 		t = &decoding{dict: dictionary.New()}
 	}
 	t.begin(&d.opts, received)
-	t.reserved.reserve = reserve
+	t.memory.Meter = *meter.New(0, reserve)
 	t.decode(logs)
 	pd, result := t.profiles, t.result
 	d.memory.Put(t, t.release())
@@ -85,10 +86,10 @@ func (t *decoding) decode(logs plog.Logs) {
 	t.finishTexts()
 	if t.profiles.ResourceProfiles().Len() > 0 {
 		t.dict.WriteTo(t.profiles.Dictionary())
-		t.result.MessageBytes = t.reserved.message + t.dict.MessageBytes()
+		t.result.MessageBytes = t.memory.message + t.dict.MessageBytes()
 		if t.leftovers {
 			t.removeLeftovers()
-			t.result.MessageBytes = t.reserved.message + int64(dictionary.MemoryOf(t.profiles.Dictionary()))
+			t.result.MessageBytes = t.memory.message + int64(dictionary.MemoryOf(t.profiles.Dictionary()))
 		}
 	}
 }
@@ -105,8 +106,9 @@ func (t *decoding) enter(resource plog.ResourceLogs, scope plog.ScopeLogs) {
 }
 
 func (t *decoding) decodeRecord(log plog.LogRecord) *refusal {
-	t.reserved.body, t.reserved.record, t.reserved.err = 0, 0, nil
-	if !t.mayContinue() {
+	t.memory.body, t.memory.record = 0, 0
+	t.memory.Clear()
+	if t.memory.Continue() != nil {
 		return t.memoryRefusal()
 	}
 	if refused := checkDepth("record", log.Attributes()); refused != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
 // TestHostileBodies: a record above a limit is refused, with the limit and the number, in bounded memory. The other
@@ -290,7 +292,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 
 func inflated(t *testing.T, compressed []byte) []byte {
 	t.Helper()
-	d := &decoding{}
+	d := &decoding{dict: dictionary.New()}
 	d.begin(&Options{Limits: DefaultLimits()}, 0)
 	d.payload = compressed
 	require.Nil(t, d.inflate())

@@ -9,60 +9,42 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/entities"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/translator/internal/tables"
 )
 
-// reservation counts the memory that a request has reserved, in bytes.
-type reservation struct {
-	reserve func(bytes int64) error
+// requestMemory counts the memory of a request, in bytes. What the meter has in use is the message so far without its dictionary, and
+// the resources, scopes and groups of texts, until the end of the request.
+type requestMemory struct {
+	meter.Meter
 	// message is the size of the profiles so far, without the dictionary.
 	message int64
-	// working is the memory of resources, scopes and groups of texts that is used until the end of the request, beside the message.
-	working int64
-	// body is the size of the body in all its forms, record is body plus the tables of the record. requested is the
-	// largest total that reserve was called with.
+	// body is the size of the body in all its forms, record is body plus the tables of the record. Both are for one record.
 	body, record int64
-	requested    int64
-	// err is the first error within the record.
-	err error
 }
 
-// reserve reserves this many bytes more, before they are allocated. It reports whether it succeeded.
+// reserve reserves this many bytes beside those in use, before they are allocated. It reports whether it succeeded.
 func (t *decoding) reserve(bytes int64) bool {
-	c := &t.reserved
-	if c.reserve == nil || c.err != nil {
-		return c.err == nil
-	}
-	total := c.message + c.working + max(c.body, c.record) + t.dict.Bytes() + bytes
-	if total <= c.requested {
-		return true
-	}
-	// Entries are added one by one. Reserve memory in larger steps.
-	total += 16<<10 + total/16
-	if c.err = c.reserve(total); c.err == nil {
-		c.requested = total
-	}
-	return c.err == nil
+	m := &t.memory
+	return m.Need(max(m.body, m.record)+t.dict.Bytes()+bytes) == nil
 }
 
-// mayContinue calls reserve, although no more memory is needed, and reports whether it succeeded.
-func (t *decoding) mayContinue() bool {
-	c := &t.reserved
-	if c.reserve != nil {
-		c.err = c.reserve(c.requested)
-	}
-	return c.err == nil
+// keep counts bytes that are reserved as in use, for the message and beside it.
+func (t *decoding) keep(message, working int64) {
+	_ = t.memory.Use(message + working)
+	t.memory.message += message
 }
 
 // memoryRefusal returns the refusal of a record whose memory cannot be reserved.
-func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.reserved.err} }
+func (t *decoding) memoryRefusal() *refusal { return &refusal{ReasonMemory, t.memory.Err()} }
 
 // reserveBody reserves memory for a form of the body, in addition to the forms before it.
 func (t *decoding) reserveBody(bytes int) *refusal {
 	if !t.reserve(int64(bytes)) {
 		return t.memoryRefusal()
 	}
-	t.reserved.body += int64(bytes)
+	t.memory.body += int64(bytes)
 	return nil
 }
 
@@ -110,8 +92,7 @@ func (t *decoding) reserveContainers() *refusal {
 	if !t.reserve(size.message + size.working) {
 		return t.memoryRefusal()
 	}
-	t.reserved.message += size.message
-	t.reserved.working += size.working
+	t.keep(size.message, size.working)
 	r.reserved, s.reserved = true, true
 	return nil
 }
@@ -120,7 +101,7 @@ func (t *decoding) reserveContainers() *refusal {
 // object, its pointer, a value, a time, and the overhead of the list of attributes.
 const (
 	eventBytes           = 5*(24+8+24) + 24
-	sampleBytes          = 8 + 96 + 8 + 8 + 12
+	sampleBytes          = size.SampleBytes + 8 + 8 + 12
 	sampleAttributeBytes = 4
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
@@ -130,7 +111,7 @@ const (
 // reserveTables reserves the memory that the sizes of the pprof's tables require: working memory, the samples of the
 // message, and the largest dictionary that can result. Attributes are reserved one by one.
 func (t *decoding) reserveTables(columns int) *refusal {
-	w, c := &t.wire, &t.reserved
+	w, c := &t.wire, &t.memory
 	sizes := dictionary.Sizes{
 		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: len(w.Mappings),
 		Locations: len(w.Locations), Stacks: len(w.Samples),
@@ -150,7 +131,7 @@ func (t *decoding) reserveTables(columns int) *refusal {
 	if !t.reserve(message + 2*sizes.Bytes(len(w.Lines), len(w.LocationIDs)) + text) {
 		return t.memoryRefusal()
 	}
-	c.message += message
+	t.keep(message, 0)
 	return nil
 }
 
@@ -180,8 +161,7 @@ func (t *decoding) reserveText(newGroup bool) *refusal {
 	if !t.reserve(message + working + 64*5*int64(n) + 2*sizes.Bytes(n, n) + 2*int64(len(t.body))) {
 		return t.memoryRefusal()
 	}
-	t.reserved.message += message
-	t.reserved.working += working
+	t.keep(message, working)
 	return nil
 }
 

@@ -19,10 +19,11 @@ import (
 
 // decodePprof translates the pprof in t.pprof. If it is refused, it counts nowhere.
 func (t *decoding) decodePprof() *refusal {
-	result, message, samples := t.result, t.reserved.message, t.samplesLeft
+	result, message, used, samples := t.result, t.memory.message, t.memory.Used(), t.samplesLeft
 	refused := t.translatePprof()
 	if refused != nil {
-		t.result, t.reserved.message, t.samplesLeft = result, message, samples
+		t.result, t.memory.message, t.samplesLeft = result, message, samples
+		t.memory.Set(used)
 	}
 	return refused
 }
@@ -32,14 +33,12 @@ func (t *decoding) translatePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
-	if t.reserved.reserve != nil {
-		limits.Reserve = func(bytes int64) error {
-			t.reserve(bytes)
-			return t.reserved.err
-		}
+	limits.Reserve = func(bytes int64) error {
+		t.reserve(bytes)
+		return t.memory.Err()
 	}
 	if err := w.ReadRepeats(t.pprof, limits); err != nil {
-		if t.reserved.err != nil {
+		if t.memory.Err() != nil {
 			return t.memoryRefusal()
 		}
 		return wireRefusal(err)
@@ -75,7 +74,7 @@ func (t *decoding) translatePprof() *refusal {
 	t.result.Repairs.UnknownMappings += t.tables.UnknownMappings
 	t.events.begin(columns)
 	t.addEvents()
-	if t.reserved.err != nil {
+	if t.memory.Err() != nil {
 		return t.leaveEntries()
 	}
 	t.result.Events += t.events.len()

@@ -22,7 +22,7 @@ func (t *decoding) addEvents() {
 	t.stacks = scratch.Zeroed(t.stacks, len(w.Samples))
 	start, translated := pprofwire.Sample{}, -1 // the sample whose labels were translated last
 	for i, end := range w.Samples {
-		if t.reserved.err != nil {
+		if t.memory.Err() != nil {
 			return
 		}
 		ownLocations, ownLabels := i, i

@@ -30,7 +30,7 @@ type decoding struct {
 	samplesLeft  int
 	inflatedLeft int64
 
-	reserved reservation
+	memory requestMemory
 
 	resources  []*resourceEntry
 	byResource map[uint64][]*resourceEntry
@@ -68,7 +68,7 @@ func (t *decoding) begin(opts *Options, received pcommon.Timestamp) {
 	t.opts, t.received = opts, min(received, math.MaxInt64)
 	t.profiles = pprofile.NewProfiles()
 	t.result = Result{}
-	t.reserved, t.leftovers = reservation{}, false
+	t.memory, t.leftovers = requestMemory{}, false
 	t.samplesLeft = opts.Limits.Samples
 	t.inflatedLeft = requestFactor * int64(opts.Limits.InflatedBytes)
 	if t.byResource == nil {
@@ -89,7 +89,7 @@ func (t *decoding) release() (bytes int) {
 	t.tables.Release()
 	t.dict.Reset(dictionary.Sizes{})
 	t.groups.release()
-	t.reserved = reservation{}
+	t.memory = requestMemory{}
 	t.labels.longTexts = nil
 	return t.bytes()
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // TestDrainTime: a shutdown does not work for longer on what is queued, and counts the rest as not sent.
@@ -37,7 +37,7 @@ func TestDrainTime(t *testing.T) {
 	queue.Get().NumConsumers = 1
 	var done atomic.Int64
 	first := make(chan struct{})
-	e, err := delivery.NewExporter(t.Context(), set, &struct{}{}, delivery.Settings{
+	e, err := delivery.NewExporter(t.Context(), set, delivery.Settings{
 		Timeout: exporterhelper.TimeoutConfig{}, Queue: queue, Retry: configretry.NewDefaultBackOffConfig(),
 		Consume: func(ctx context.Context, _ pprofile.Profiles) error {
 			if done.Add(1) == 1 {
@@ -76,7 +76,7 @@ func TestLargeRequestEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			begun := make(chan struct{})
-			e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), &struct{}{}, delivery.Settings{
+			e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
 				Timeout: exporterhelper.TimeoutConfig{Timeout: tt.timeout}, Queue: options.NewDefaultQueue(),
 				Consume: func(ctx context.Context, _ pprofile.Profiles) error {
 					close(begun)
@@ -86,7 +86,7 @@ func TestLargeRequestEnds(t *testing.T) {
 				DrainTime: 10 * time.Millisecond,
 			})
 			require.NoError(t, err)
-			memory := budget.New(16<<20, time.Second)
+			memory := memory.New(16<<20, time.Second)
 			require.NoError(t, e.Start(t.Context(), budgettest.NewHost(memory)))
 			pd := pprofile.NewProfiles()
 			sample := pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().Samples().AppendEmpty()

@@ -11,17 +11,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // TestNoMemoryForACopy: without memory for a copy, the whole request is retried.
 func TestNoMemoryForACopy(t *testing.T) {
 	const size = 8 << 20
-	b := budget.New(size, time.Millisecond)
-	full, err := b.Reserve(t.Context(), size)
+	b := memory.New(size, time.Millisecond)
+	full, err := b.Reserve(t.Context(), 0)
 	require.NoError(t, err)
-	defer full.Release() // keeps it reachable: the garbage collector would release it
-	ctx, working := (&Memory{Budget: b}).Begin(t.Context())
+	full.Accept()
+	require.NoError(t, full.Grow(t.Context(), size))
+	defer full.Release()
+	ctx, working := BeginWork(memory.NewContext(t.Context(), full))
 	defer working.Release()
 	pd := deliverytest.Request(t, deliverytest.CPU(t, "a"), deliverytest.CPU(t, "b"))
 	_, _, err = deliverTo(ctx, pd, failing("b"))

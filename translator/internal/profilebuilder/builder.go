@@ -15,6 +15,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
 	"github.com/otelpprof/otelpprof/translator/internal/limits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -42,7 +43,9 @@ type Builder struct {
 	payload  []byte
 	profiles []*Profile
 	stats    pprof.DecodeStats
-	reserved reservation
+	meter    *meter.Meter
+	// message is the size of the message without its dictionary, in bytes.
+	message int64
 	// frames counts the frames of all added stacks, repeated stacks included.
 	frames int
 	lines  int
@@ -60,7 +63,7 @@ func Decode(
 	payload []byte, src pprof.Source, options Options, read func(b *Builder, plain []byte),
 ) (pprofile.Profiles, pprof.DecodeStats, error) {
 	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
-	b.reserved.reserve = src.Reserve
+	b.meter = meter.New(baseBytes, src.Reserve)
 	plain, err := b.inflate(payload)
 	if err != nil {
 		return pprofile.Profiles{}, b.statsOfRefused(), err
@@ -79,10 +82,10 @@ func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
 		b.stats.InflatedBytes = len(payload)
 		return payload, nil
 	}
-	plain, b.stats.InflatedBytes, err = inflate.AppendMeasured(nil, payload, limit, func(bytes int) error {
-		b.reserved.inflated = max(b.reserved.inflated, int64(bytes))
-		return b.reserved.reserveTotal(b.reserved.inflated)
-	})
+	plain, b.stats.InflatedBytes, err = inflate.AppendMetered(nil, payload, limit, b.meter)
+	if err == nil {
+		err = b.meter.Use(int64(cap(plain)))
+	}
 	return plain, err
 }
 

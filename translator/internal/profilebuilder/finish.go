@@ -24,7 +24,7 @@ func (b *Builder) finish() (pprofile.Profiles, pprof.DecodeStats, error) {
 		return pprofile.Profiles{}, b.statsOfRefused(), b.err
 	}
 	b.dict.WriteTo(pd.Dictionary())
-	b.stats.MessageBytes = baseBytes + b.reserved.message + b.dict.MessageBytes()
+	b.stats.MessageBytes = baseBytes + b.message + b.dict.MessageBytes()
 	return pd, b.stats, nil
 }
 

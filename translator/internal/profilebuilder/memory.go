@@ -6,34 +6,12 @@ package profilebuilder
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
-// reservation counts the memory that the builder has reserved, in bytes.
-type reservation struct {
-	reserve func(bytes int64) error
-	// inflated is the size of the decompressed payload. message is the size of the message without its dictionary.
-	// working is the size of the memory of readers and profiles. requested is the largest total that reserve was called
-	// with.
-	inflated, message, working, requested int64
-	// work estimates the work since reserve was last called, in bytes.
-	work int64
-}
-
-// The work after which the builder calls reserve again, and the work of a call of [Builder.Reserve] beside its bytes. The caller of
-// Decode can end the translation then.
-const (
-	workPerCall   = 256 << 10
-	workOfReserve = 256
-)
-
-// reserveTotal reserves memory up to a total of this many bytes.
-func (r *reservation) reserveTotal(total int64) error {
-	if r.reserve == nil || total <= r.requested {
-		return nil
-	}
-	r.requested = total
-	return r.reserve(total)
-}
+// workOfReserve is the work of a call of [Builder.Reserve] beside its bytes.
+const workOfReserve = 256
 
 // Upper bounds, in bytes, for what one new entry adds to the builder and the message before the dictionary counts it.
 // They include the growth of tables.
@@ -51,29 +29,24 @@ const growth = 2
 // Reserve reserves this many bytes in addition to all memory that was added and kept. Call it before allocating the
 // memory.
 func (b *Builder) Reserve(bytes int64) {
-	r := &b.reserved
-	if r.reserve == nil || b.err != nil {
-		return
-	}
-	if total := baseBytes + r.inflated + r.message + r.working + growth*b.dict.Bytes() + bytes; total > r.requested {
-		// Entries are added one by one. Reserve memory in larger steps.
-		b.Fail(r.reserveTotal(total + 16<<10 + total/16))
+	if b.err == nil {
+		b.Fail(b.meter.Need(growth*b.dict.Bytes() + bytes))
 	}
 	b.Advance(bytes + workOfReserve)
 }
 
-// Advance counts bytes that were read, or as much other work. A reader calls it where it can read much without adding anything.
+// Advance counts bytes that were read, or as much other work. A reader calls it where it can read much without adding anything. The
+// caller of Decode can end the translation then.
 func (b *Builder) Advance(bytes int64) {
-	if b.reserved.work += bytes; b.reserved.work >= workPerCall {
-		_ = b.Continue() // The builder keeps the error.
+	if b.err == nil {
+		b.Fail(b.meter.Advance(bytes))
 	}
 }
 
-// Continue calls reserve, although no more memory is needed, and returns the first error of the builder.
+// Continue lets the caller of Decode end the translation, and returns the first error of the builder.
 func (b *Builder) Continue() error {
-	r := &b.reserved
-	if r.work = 0; r.reserve != nil && b.err == nil {
-		b.err = r.reserve(r.requested)
+	if b.err == nil {
+		b.Fail(b.meter.Continue())
 	}
 	return b.err
 }
@@ -85,8 +58,10 @@ func (b *Builder) Keep(bytes int64) { b.keep(0, bytes) }
 // keep reserves bytes of the message, and working memory of the builder, until Finish.
 func (b *Builder) keep(message, working int64) {
 	b.Reserve(message + working)
-	b.reserved.message += message
-	b.reserved.working += working
+	if b.err == nil {
+		b.Fail(b.meter.Use(message + working))
+		b.message += message
+	}
 }
 
 // Append appends items to a list that a reader keeps, and reserves the memory first. On an error it returns the list
@@ -121,7 +96,7 @@ const (
 	profileBytes      = 512
 	profileTableBytes = 4 << 10
 
-	sampleBytes         = 8 + 96 + 24 + 12
+	sampleBytes         = size.SampleBytes + 24 + 12
 	sampleTableBytes    = 5*(8+8+8) + 48
 	attributeBytes      = 4
 	attributeTableBytes = 5 * 4

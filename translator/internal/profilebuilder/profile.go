@@ -91,8 +91,7 @@ func (p *Profile) sample(stack int32, attributes []int32) (number int, ok bool) 
 	b.stats.Samples++
 	number, added := p.table.Index(dictionary.SampleIdentity{Stack: stack}, attributes)
 	if added {
-		b.reserved.message += message
-		b.reserved.working += table
+		b.keep(message, table)
 		p.sums = append(p.sums, 0)
 		if b.stats.OTLPSamples++; b.stats.OTLPSamples > b.limits.Samples {
 			b.Fail(TooLarge("samples", b.stats.OTLPSamples, b.limits.Samples))

@@ -13,8 +13,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/selector"
@@ -36,7 +36,7 @@ const maxInflated = 1 << 30
 type Work struct {
 	Context context.Context //nolint:containedctx // its lifetime is that of the request
 	// Reservation is the memory of the work. It grows before memory is allocated.
-	Reservation *budget.Reservation
+	Reservation *memory.Reservation
 	// Only selects samples by their labels. If it is empty, all samples count. BaseOnly does the same for the samples to
 	// compare with.
 	Only, BaseOnly []selector.Selector

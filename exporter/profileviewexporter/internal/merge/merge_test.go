@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/pprofmerge"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
@@ -132,7 +132,7 @@ func TestWorkReserves(t *testing.T) {
 	entry := func() *recent.Entry {
 		return &recent.Entry{Compressed: recent.Compress(raw.Bytes()), Inflated: raw.Len()}
 	}
-	bytes := budget.New(1<<40, 0)
+	bytes := memory.New(1<<40, 0)
 	reservation, err := bytes.Reserve(t.Context(), 1)
 	require.NoError(t, err)
 	work := &Work{Context: t.Context(), Reservation: reservation}
@@ -143,10 +143,10 @@ func TestWorkReserves(t *testing.T) {
 	assert.Greater(t, peak, int64(3*raw.Len()))
 
 	reservation.Release()
-	small, err := budget.New(peak/2, 0).Reserve(t.Context(), 1)
+	small, err := memory.New(peak/2, 0).Reserve(t.Context(), 1)
 	require.NoError(t, err)
 	_, err = Profiles(&Work{Context: t.Context(), Reservation: small}, []*recent.Entry{entry(), entry()})
-	require.ErrorIs(t, err, budget.ErrTooLarge)
+	require.ErrorIs(t, err, memory.ErrTooLarge)
 }
 
 // many returns a CPU profile of many stacks.

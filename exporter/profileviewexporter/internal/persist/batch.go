@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // batch is a group of operations that are written together.
@@ -23,7 +23,7 @@ type batch struct {
 	// slots is the number of slots that the operations store, 0 for none.
 	slots int
 	// reservation is the memory of the operations.
-	reservation *budget.Reservation
+	reservation *memory.Reservation
 }
 
 func (b *batch) set(key string, value []byte) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persisttest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // filled returns a storage with an entry of each size.
@@ -152,7 +152,7 @@ func TestFailures(t *testing.T) {
 }
 
 // reserveAllBut reserves a budget so that another reservation can have this many bytes.
-func reserveAllBut(tb testing.TB, memory *budget.Budget, bytes int64) *budget.Reservation {
+func reserveAllBut(tb testing.TB, memory *memory.Budget, bytes int64) *memory.Reservation {
 	tb.Helper()
 	// An eighth of a budget is kept for smaller reservations.
 	others, err := memory.Reserve(tb.Context(), memory.Size()*7/8-bytes)
@@ -164,10 +164,10 @@ func reserveAllBut(tb testing.TB, memory *budget.Budget, bytes int64) *budget.Re
 func TestExhaustedAtStart(t *testing.T) {
 	for name, free := range map[string]int64{"before": leastReserved - 1, "at the first headers": leastReserved + 1000} {
 		s := filled(t, 10, 20)
-		memory := budget.New(16<<20, 0)
-		others := reserveAllBut(t, memory, free)
-		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
-		require.ErrorIs(t, r.err, budget.ErrExhausted, name)
+		budget := memory.New(16<<20, 0)
+		others := reserveAllBut(t, budget, free)
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = budget })
+		require.ErrorIs(t, r.err, memory.ErrExhausted, name)
 		assert.Zero(t, r.restored, name)
 		others.Release()
 		require.True(t, r.store.Add(entry("new", 30)))
@@ -187,10 +187,10 @@ func TestExhaustedAtStart(t *testing.T) {
 // An entry for which there is no memory at a start stays in the storage: until it is too old, or the storage needs its space.
 func TestExhaustedWhileReading(t *testing.T) {
 	begins := func(s *persisttest.Storage) *run {
-		memory := budget.New(16<<20, 0)
-		defer reserveAllBut(t, memory, leastReserved+300_000).Release()
-		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
-		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		budget := memory.New(16<<20, 0)
+		defer reserveAllBut(t, budget, leastReserved+300_000).Release()
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = budget })
+		require.ErrorIs(t, r.err, memory.ErrExhausted)
 		assert.Equal(t, 1, r.restored)
 		assert.Empty(t, r.dropped)
 		r.assertHeld(t, service(1), 20)
@@ -227,10 +227,10 @@ func TestExhaustedWhileReading(t *testing.T) {
 func TestLeftEntryExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := filled(t, 1<<20, 20)
-		memory := budget.New(16<<20, 0)
-		others := reserveAllBut(t, memory, leastReserved+300_000)
-		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
-		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		budget := memory.New(16<<20, 0)
+		others := reserveAllBut(t, budget, leastReserved+300_000)
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = budget })
+		require.ErrorIs(t, r.err, memory.ErrExhausted)
 		others.Release()
 		r.Start()
 		time.Sleep(time.Hour - time.Second)
@@ -247,11 +247,11 @@ func TestLeftEntryExpires(t *testing.T) {
 func TestExhaustedWaitsOnce(t *testing.T) {
 	s := filled(t, 1<<20, 20, 1<<20, 1<<20, 30)
 	synctest.Test(t, func(t *testing.T) {
-		memory := budget.New(16<<20, time.Minute)
-		defer reserveAllBut(t, memory, leastReserved+300_000).Release()
+		budget := memory.New(16<<20, time.Minute)
+		defer reserveAllBut(t, budget, leastReserved+300_000).Release()
 		started := time.Now()
-		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = memory })
-		require.ErrorIs(t, r.err, budget.ErrExhausted)
+		r := begin(t, s, func(settings *Settings, _ *recent.Limits) { settings.Budget = budget })
+		require.ErrorIs(t, r.err, memory.ErrExhausted)
 		assert.Equal(t, 2, r.restored)
 		assert.Len(t, r.left, 3)
 		assert.Equal(t, time.Minute, time.Since(started))
@@ -276,8 +276,8 @@ func TestFirstBatchFails(t *testing.T) {
 // If memory is exhausted in the middle of a batch, what the batch had already is written and deleted later.
 func TestExhaustedWhileWriting(t *testing.T) {
 	s := filled(t, 10, 20)
-	memory := budget.New(16<<20, 0)
-	one := func(settings *Settings, limits *recent.Limits) { settings.Budget, limits.PerSeries = memory, 1 }
+	budget := memory.New(16<<20, 0)
+	one := func(settings *Settings, limits *recent.Limits) { settings.Budget, limits.PerSeries = budget, 1 }
 	r := begin(t, s, one)
 	require.NoError(t, r.err)
 	e := entry(service(0), 30)
@@ -287,10 +287,10 @@ func TestExhaustedWhileWriting(t *testing.T) {
 	long := entry(service(3), 40)
 	long.Attributes[0].Value = strings.Repeat("x", 1<<20)
 	require.True(t, r.store.Add(long))
-	others := reserveAllBut(t, memory, leastReserved+1000)
+	others := reserveAllBut(t, budget, leastReserved+1000)
 	for range 2 {
 		_, err := r.round()
-		require.ErrorIs(t, err, budget.ErrExhausted)
+		require.ErrorIs(t, err, memory.ErrExhausted)
 		_, _, pending := r.Stored()
 		assert.EqualValues(t, 3, pending)
 	}

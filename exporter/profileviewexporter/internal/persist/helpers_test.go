@@ -17,7 +17,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persisttest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +39,7 @@ func begin(tb testing.TB, s *persisttest.Storage, change func(*Settings, *recent
 	require.NoError(tb, err)
 	r := &run{dropped: map[Reason]int{}, failed: map[Operation]int{}}
 	settings := Settings{
-		Client: client, Budget: budget.New(1<<30, 0), Disk: 64 << 20, Memory: 64 << 20, Age: time.Hour,
+		Client: client, Budget: memory.New(1<<30, 0), Disk: 64 << 20, Memory: 64 << 20, Age: time.Hour,
 		Dropped: func(reason Reason) { r.dropped[reason]++ },
 		Failed:  func(operation Operation, _ error) { r.failed[operation]++ },
 	}

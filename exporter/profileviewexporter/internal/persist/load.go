@@ -11,7 +11,7 @@ import (
 
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // ErrTooLarge is the error for an entry of the storage that exceeds a limit of the store.
@@ -40,7 +40,7 @@ type loading struct {
 	*Persister
 	context     context.Context //nolint:containedctx // its lifetime is that of Load
 	impatient   context.Context //nolint:containedctx // the same; it has ended, so that nothing waits for memory
-	reservation *budget.Reservation
+	reservation *memory.Reservation
 	found       []found
 	body        []byte
 	// exhausted is set after an entry was left because memory was exhausted.
@@ -52,7 +52,7 @@ type loading struct {
 // read, and deletes them later. It returns the number of restored entries, and the first of these errors.
 func (p *Persister) Load(ctx context.Context, restore Restore) (restored int, first error) {
 	impatient, end := context.WithCancelCause(ctx)
-	end(budget.ErrExhausted)
+	end(memory.ErrExhausted)
 	l := &loading{Persister: p, context: ctx, impatient: impatient, note: func(err error) {
 		if first == nil {
 			first = err

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // Reason says why an entry is no longer in the storage, or was not read from it.
@@ -41,7 +41,7 @@ const (
 type Settings struct {
 	Client storage.Client
 	// Budget is the memory budget of the process.
-	Budget *budget.Budget
+	Budget *memory.Budget
 	// Disk limits the bytes in the storage, Memory the bytes of an entry, and Age the time that an entry is kept.
 	Disk, Memory int64
 	Age          time.Duration

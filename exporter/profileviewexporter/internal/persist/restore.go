@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/budget"
+	"github.com/otelpprof/otelpprof/internal/memory"
 )
 
 // Restore adds an entry with its time of arrival to the store. It calls reserve for memory in addition to that of the entry. It
@@ -65,12 +65,12 @@ func (l *loading) restore(f found, restore Restore) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, budget.ErrExhausted):
+	case errors.Is(err, memory.ErrExhausted):
 		l.exhausted = true
 		l.leave(f)
 	case errors.Is(err, errRead), l.context.Err() != nil:
 		l.leave(f)
-	case errors.Is(err, ErrTooLarge), errors.Is(err, budget.ErrTooLarge):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, memory.ErrTooLarge):
 		l.discard(f, ReasonTooLarge)
 	default:
 		l.discard(f, ReasonDamaged)

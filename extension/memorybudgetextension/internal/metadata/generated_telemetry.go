@@ -28,7 +28,6 @@ type TelemetryBuilder struct {
 	meter                         metric.Meter
 	mu                            sync.Mutex
 	registrations                 []metric.Registration
-	ExtensionMemoryBudgetArriving metric.Int64ObservableGauge
 	ExtensionMemoryBudgetRefusals metric.Int64Counter
 	ExtensionMemoryBudgetReserved metric.Int64ObservableGauge
 	ExtensionMemoryBudgetSize     metric.Int64ObservableGauge
@@ -43,21 +42,6 @@ type telemetryBuilderOptionFunc func(mb *TelemetryBuilder)
 
 func (tbof telemetryBuilderOptionFunc) apply(mb *TelemetryBuilder) {
 	tbof(mb)
-}
-
-// RegisterExtensionMemoryBudgetArrivingCallback sets callback for observable ExtensionMemoryBudgetArriving metric.
-func (builder *TelemetryBuilder) RegisterExtensionMemoryBudgetArrivingCallback(cb metric.Int64Callback) error {
-	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		cb(ctx, &observerInt64{inst: builder.ExtensionMemoryBudgetArriving, obs: o})
-		return nil
-	}, builder.ExtensionMemoryBudgetArriving)
-	if err != nil {
-		return err
-	}
-	builder.mu.Lock()
-	defer builder.mu.Unlock()
-	builder.registrations = append(builder.registrations, reg)
-	return nil
 }
 
 // RegisterExtensionMemoryBudgetReservedCallback sets callback for observable ExtensionMemoryBudgetReserved metric.
@@ -118,12 +102,6 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	}
 	builder.meter = Meter(settings)
 	var err, errs error
-	builder.ExtensionMemoryBudgetArriving, err = builder.meter.Int64ObservableGauge(
-		"otelcol_extension_memory_budget_arriving",
-		metric.WithDescription("Bytes of requests that are still arriving. [Alpha]"),
-		metric.WithUnit("By"),
-	)
-	errs = errors.Join(errs, err)
 	builder.ExtensionMemoryBudgetRefusals, err = builder.meter.Int64Counter(
 		"otelcol_extension_memory_budget_refusals",
 		metric.WithDescription("Requests over OTLP and records of Kafka that were refused, by reason. [Alpha]"),

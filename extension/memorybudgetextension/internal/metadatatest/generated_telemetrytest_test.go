@@ -21,10 +21,6 @@ func TestSetupTelemetry(t *testing.T) {
 	tb, err := metadata.NewTelemetryBuilder(testTel.NewTelemetrySettings())
 	require.NoError(t, err)
 	defer tb.Shutdown()
-	require.NoError(t, tb.RegisterExtensionMemoryBudgetArrivingCallback(func(_ context.Context, observer metric.Int64Observer) error {
-		observer.Observe(1)
-		return nil
-	}))
 	require.NoError(t, tb.RegisterExtensionMemoryBudgetReservedCallback(func(_ context.Context, observer metric.Int64Observer) error {
 		observer.Observe(1)
 		return nil
@@ -34,9 +30,6 @@ func TestSetupTelemetry(t *testing.T) {
 		return nil
 	}))
 	tb.ExtensionMemoryBudgetRefusals.Add(context.Background(), 1)
-	AssertEqualExtensionMemoryBudgetArriving(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
 	AssertEqualExtensionMemoryBudgetRefusals(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())

@@ -25,12 +25,9 @@ type jsonReader struct {
 }
 
 // ReadJSON parses a message in JSON. It decodes the profiles in place: they overwrite parts of message. message must not
-// be modified while they are in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Reserve.
+// be modified while they are in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Memory.
 func (m Message) ReadJSON(message []byte, limits Limits) ([]Series, error) {
-	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed}, labelSet: m.labelSet}
-	if limits.Reserve != nil {
-		r.Continue = func() error { return limits.Reserve(r.labels) }
-	}
+	r := &jsonReader{collector: collector{limits: limits}, Scanner: jsonscan.Scanner{Text: message, Malformed: ErrMalformed, Continue: limits.Memory.Continue}, labelSet: m.labelSet}
 	err := r.object(func(key []byte) error {
 		if string(key) != "series" {
 			return r.Skip()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -26,16 +27,16 @@ func TestJSONLinearTime(t *testing.T) {
 	}
 }
 
-// TestJSONContinues: Reserve is called while a message is read, also if it has no labels, and its error ends the reading.
+// TestJSONContinues: the caller can end the reading of a message, also of one without labels.
 func TestJSONContinues(t *testing.T) {
 	message := []byte(`{"other":[` + strings.Repeat("1,", 1<<20) + `1]}`)
 	ended := errors.New("the request has ended")
 	calls := 0
-	_, err := PushRequest.ReadJSON(message, Limits{Reserve: func(int) error {
+	_, err := PushRequest.ReadJSON(message, Limits{Memory: meter.New(0, func(int64) error {
 		if calls++; calls > 2 {
 			return ended
 		}
 		return nil
-	}})
+	})})
 	require.Equal(t, ended, err)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -43,9 +44,9 @@ var (
 type Limits struct {
 	MaxSeries   int
 	MaxProfiles int
-	// Reserve, if set, is called before a label is copied, and while JSON is read, with the total memory of all labels. An error ends
-	// the reading and is returned unchanged.
-	Reserve func(bytes int) error
+	// Memory reserves the memory of each label before it is copied. While JSON is read, the caller can end that. Its error is returned
+	// unchanged.
+	Memory *meter.Meter
 }
 
 // labelBytes is the memory of a label without its text.
@@ -56,8 +57,6 @@ type collector struct {
 	limits   Limits
 	series   []Series
 	profiles int
-	// labels is the memory of the labels, in bytes.
-	labels int
 }
 
 func (c *collector) begin() (*Series, error) {
@@ -70,11 +69,8 @@ func (c *collector) begin() (*Series, error) {
 
 // addLabel adds a label of a series, unless a limit is exceeded.
 func (c *collector) addLabel(s *Series, name, value string) (err error) {
-	c.labels += labelBytes + len(name) + len(value)
-	if c.limits.Reserve != nil {
-		if err := c.limits.Reserve(c.labels); err != nil {
-			return err
-		}
+	if err := c.limits.Memory.Use(int64(labelBytes + len(name) + len(value))); err != nil {
+		return err
 	}
 	s.Labels, err = label.Append(s.Labels, name, value)
 	return err

@@ -17,11 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
 var (
-	limits = Limits{MaxSeries: 3, MaxProfiles: 4}
+	limits = Limits{MaxSeries: 3, MaxProfiles: 4, Memory: &meter.Meter{}}
 	kinds  = []Message{PushRequest, WriteRawRequest}
 
 	example = []Series{
@@ -259,16 +260,12 @@ func TestReserve(t *testing.T) {
 			func(l Limits) error { _, err := m.Read(m.write(series), l); return err },
 			func(l Limits) error { _, err := m.ReadJSON(m.writeJSON(t, series), l); return err },
 		} {
-			var asked []int
 			l := limits
-			l.Reserve = func(bytes int) error {
-				if asked = append(asked, bytes); len(asked) == 3 {
-					return refused
-				}
-				return nil
-			}
+			l.Memory = &meter.Meter{}
+			require.NoError(t, read(l))
+			assert.EqualValues(t, 3*labelBytes+8, l.Memory.Used())
+			l.Memory = meter.New(0, func(int64) error { return refused })
 			require.ErrorIs(t, read(l), refused)
-			assert.Equal(t, []int{labelBytes + 3, 2*labelBytes + 4, 3*labelBytes + 8}, asked)
 		}
 	}
 }

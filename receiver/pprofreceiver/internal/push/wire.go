@@ -28,7 +28,7 @@ const (
 )
 
 // Read parses a message in protobuf. The profiles refer to memory of message, which must not be modified while they are
-// in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Reserve.
+// in use. The error is [ErrMalformed], [ErrTooLarge], or an error of limits.Memory.
 func (m Message) Read(message []byte, limits Limits) ([]Series, error) {
 	c := collector{limits: limits}
 	err := eachMessage(message, m.series, "series", func(content []byte) error {

@@ -1,9 +1,9 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package messagememory estimates the memory of messages. The size in protobuf would be a bad estimate: the memory is several
+// Package size estimates the memory of messages. The size in protobuf would be a bad estimate: the memory is several
 // times as large, and the ratio depends on the content. It also takes longer, since it depends on each number.
-package messagememory // import "github.com/otelpprof/otelpprof/internal/messagememory"
+package size // import "github.com/otelpprof/otelpprof/internal/memory/size"
 
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -22,9 +22,6 @@ const (
 	// containerBytes is for a resource or a scope, with its list.
 	containerBytes = PointerBytes + 128
 )
-
-// AtMost is an estimate that the memory of a message does not exceed. Lists that have grown can have unused capacity, so it adds half.
-func AtMost(pd pprofile.Profiles) int64 { return Of(pd) * 3 / 2 }
 
 // Of estimates the memory of a message. It is within a third of what a message takes that was unmarshalled, unless many texts are
 // references to the dictionary: those count twice.

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package messagememory
+package size_test
 
 import (
 	"maps"
@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-func TestAtMostCoversTheHeap(t *testing.T) {
+func TestTwiceCoversTheHeap(t *testing.T) {
 	messages := profiletest.HostileMessages(t, 5_000) // So many take far more memory than the rest of the message.
 	maps.Copy(messages, ownMessages(t))
 	for name, message := range messages {
@@ -36,9 +37,9 @@ func TestAtMostCoversTheHeap(t *testing.T) {
 					}
 				}
 				actual := int64(profiletest.LiveHeap()-before) / int64(len(held))
-				t.Logf("%d bytes on the wire, %d in memory, at most %d", len(message), actual, AtMost(held[0]))
-				assert.GreaterOrEqual(t, AtMost(held[0]), actual)
-				assert.Less(t, AtMost(held[0]), 5*actual/2+1000)
+				t.Logf("%d bytes on the wire, %d in memory, twice is %d", len(message), actual, 2*size.Of(held[0]))
+				assert.GreaterOrEqual(t, 2*size.Of(held[0]), actual)
+				assert.Less(t, 2*size.Of(held[0]), 3*actual+1000)
 			}
 			runtime.KeepAlive(held)
 		})
@@ -59,7 +60,7 @@ func TestMemoryEstimate(t *testing.T) {
 			held[i] = unmarshal(t, message)
 		}
 		actual := float64(profiletest.LiveHeap()-before) / float64(count)
-		estimate := float64(Of(held[0]))
+		estimate := float64(size.Of(held[0]))
 		t.Logf("%-30s %8d bytes on the wire, %9.0f in memory, estimated %9.0f", name, len(message), actual, estimate)
 		assert.InDelta(t, 1, estimate/actual, 0.35, name)
 		runtime.KeepAlive(held)
@@ -100,7 +101,7 @@ func BenchmarkOf(b *testing.B) {
 			b.SetBytes(int64(len(message)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Of(pd)
+				size.Of(pd)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package budget
+package memory
 
 import (
 	"fmt"
@@ -69,3 +69,7 @@ func ProcessMemory() int64 {
 	}
 	return int64(limit)
 }
+
+// MessageFactor is the reservation of a message as a multiple of its size in memory: for itself, and for one copy that joining,
+// deduplicating, marshalling or encoding makes.
+const MessageFactor = 2

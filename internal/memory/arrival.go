@@ -1,0 +1,218 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// ErrStalled says that a request was ended, because it had stalled and others waited for memory. It is retryable.
+var ErrStalled = fmt.Errorf("%w: the request arrives too slowly while others wait", ErrExhausted)
+
+const (
+	// A request has stalled if less than progressBytes of its body have arrived in stallTime, or if the body is not complete after
+	// maxArrivalTime. It is ended only while others wait for memory.
+	progressBytes  = 64 << 10
+	stallTime      = 250 * time.Millisecond
+	maxArrivalTime = 5 * time.Second
+)
+
+// Arrival is a request whose body is arriving. It must be released, and not be used concurrently.
+type Arrival struct {
+	*Reservation
+	// abort makes the pending read of the body fail.
+	abort func()
+	began time.Time
+	// received counts the bytes since the last progress.
+	received int
+	// counted reports whether the reservation has the bytes of the body. If not, [Budget.Count] counts them.
+	counted atomic.Bool
+	// reading reports whether the request waits for its sender.
+	reading atomic.Bool
+	// progressed is the time of the last progress in Unix nanoseconds.
+	progressed atomic.Int64
+	ended      atomic.Bool
+}
+
+// Arrive begins the arrival of a request. overhead is the memory of the request without its body. abort makes a pending read of the
+// body fail. It is called at most once, and must not block.
+func (b *Budget) Arrive(ctx context.Context, overhead int64, abort func()) (*Arrival, error) {
+	reservation, err := b.Reserve(ctx, overhead)
+	if err != nil {
+		return nil, err
+	}
+	a := &Arrival{Reservation: reservation, abort: abort, began: time.Now()}
+	a.progressed.Store(a.began.UnixNano())
+	a.reading.Store(true)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.arrivals = append(b.arrivals, a)
+	return a, nil
+}
+
+// Arriving returns the number of requests whose body is arriving.
+func (b *Budget) Arriving() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.arrivals)
+}
+
+// Complete says that the body has arrived, or never will. From then on the request cannot be ended. It returns [ErrStalled] if it was
+// ended before.
+func (a *Arrival) Complete() error {
+	a.End()
+	return a.cause(nil)
+}
+
+// End removes the request from those that can be ended. It reports whether it was one of them.
+func (a *Arrival) End() bool {
+	b := a.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.arrivals, a)
+	if i < 0 {
+		return false
+	}
+	b.arrivals = slices.Delete(b.arrivals, i, i+1)
+	return !a.ended.Load()
+}
+
+// Read reads the body to its end, and reserves its memory before that is allocated. announced is its length, or -1. The work on the
+// body is expected to need workFactor times its size in all. A large request reserves that as soon as its first bytes have arrived, so
+// that it waits with little read. Others, and those of unknown length, reserve the body while it grows. The error is io.EOF if the
+// body is empty, and [ErrStalled] if the request was ended. The caller must call [Arrival.Complete] in any case.
+func (a *Arrival) Read(ctx context.Context, body io.Reader, announced int64, workFactor int64) ([]byte, error) {
+	a.counted.Store(true)
+	overhead := a.Bytes()
+	var first [1]byte // Until it has arrived, no other memory is allocated.
+	if _, err := io.ReadFull(a.reader(body), first[:]); err != nil {
+		return nil, a.cause(err)
+	}
+	if announced > a.budget.size {
+		return nil, fmt.Errorf("%w: its body needs %d bytes, the budget has %d", ErrTooLarge, announced, a.budget.size)
+	}
+	capacity := int64(firstBytes)
+	if announced >= 0 {
+		capacity = min(capacity, announced+1) // One more byte shows the end without growing.
+	}
+	if err := a.grow(ctx, overhead+capacity, true); err != nil {
+		return nil, err
+	}
+	content := append(make([]byte, 0, capacity), first[0])
+	for {
+		n, err := a.reader(body).Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return content, nil
+		case err != nil:
+			return nil, a.cause(err)
+		case len(content) == cap(content):
+			if content, err = a.enlarge(ctx, content, announced, workFactor, overhead); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// firstBytes is the size of the first buffer of a body. Most profiles fit.
+const firstBytes = 64 << 10
+
+// enlarge copies content to a larger buffer: of the announced length if the request is large, or else of twice the capacity.
+func (a *Arrival) enlarge(ctx context.Context, content []byte, announced, workFactor, overhead int64) ([]byte, error) {
+	b, before := a.budget, int64(cap(content))
+	capacity := 2 * before
+	if announced >= int64(len(content)) && (announced < capacity || announced*workFactor > b.Ordinary()) {
+		capacity = announced + 1
+	}
+	total := overhead + before + capacity
+	if announced*workFactor > b.Ordinary() {
+		// A request may need less than expected, so half of the budget is enough to begin.
+		total = max(total, overhead+min(announced*workFactor, b.size/2))
+	}
+	if err := a.grow(ctx, total, true); err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, capacity), content...), nil
+}
+
+// cause returns [ErrStalled] if the request was ended, or else err.
+func (a *Arrival) cause(err error) error {
+	if a.ended.Load() {
+		return ErrStalled
+	}
+	return err
+}
+
+// reader returns a reader of the body that notes the progress.
+func (a *Arrival) reader(body io.Reader) io.Reader { return arrivalReader{a, body} }
+
+type arrivalReader struct {
+	*Arrival
+	body io.Reader
+}
+
+// Read reads from the sender.
+func (r arrivalReader) Read(p []byte) (int, error) {
+	r.reading.Store(true)
+	n, err := r.body.Read(p)
+	if r.received += n; r.received >= progressBytes {
+		r.received = 0
+		r.progressed.Store(time.Now().UnixNano())
+	}
+	r.reading.Store(false)
+	return n, err
+}
+
+// stalled reports whether the request has stalled, see stallTime.
+func (a *Arrival) stalled(now time.Time) bool {
+	return a.reading.Load() && (now.Sub(time.Unix(0, a.progressed.Load())) >= stallTime || now.Sub(a.began) >= maxArrivalTime)
+}
+
+// endStalled ends arrivals that have stalled, oldest first, until what they hold is enough for those that wait.
+func (b *Budget) endStalled() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	limit, missing := b.size, b.used
+	for _, w := range b.waiters {
+		limit = min(limit, b.limitOf(w.reservation, w.reservation.bytes+w.bytes))
+		missing += w.bytes
+	}
+	missing -= limit
+	for _, a := range b.arrivals {
+		if a.ended.Load() {
+			missing -= a.bytes
+		}
+	}
+	now := time.Now()
+	for _, a := range b.arrivals {
+		if missing <= 0 {
+			return
+		}
+		if a.counted.Load() && !a.ended.Load() && a.stalled(now) {
+			a.ended.Store(true)
+			a.abort()
+			missing -= a.bytes
+		}
+	}
+}
+
+// EndOldest ends the oldest request whose body [Budget.Count] counts. Nobody knows what it frees.
+func (b *Budget) EndOldest() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.arrivals {
+		if !a.counted.Load() && !a.ended.Load() {
+			a.ended.Store(true)
+			a.abort()
+			return
+		}
+	}
+}

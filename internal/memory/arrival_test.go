@@ -1,0 +1,242 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// testFactor is the workFactor of these tests.
+const testFactor = 4
+
+func TestRead(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789"), 30_000)
+	for name, test := range map[string]struct {
+		announced, size int64
+		capacity        int
+	}{
+		"announced":         {300_000, 1 << 30, 300_001},
+		"announced, large":  {300_000, 4 << 20, 300_001},
+		"of unknown length": {-1, 1 << 30, 512 << 10},
+		"announced wrongly": {3, 1 << 30, 512 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := New(test.size, 0)
+			a, err := b.Arrive(t.Context(), 1000, nil)
+			require.NoError(t, err)
+			got, err := a.Read(t.Context(), bytes.NewReader(content), test.announced, testFactor)
+			require.NoError(t, err)
+			require.NoError(t, a.Complete())
+			assert.Equal(t, content, got)
+			assert.LessOrEqual(t, cap(got), test.capacity)
+			assert.GreaterOrEqual(t, a.Bytes(), int64(1000+cap(got)))
+			a.Release()
+			used, _ := b.Used()
+			assert.Zero(t, used)
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		a, err := New(1000, 0).Arrive(t.Context(), 10, nil)
+		require.NoError(t, err)
+		_, err = a.Read(t.Context(), strings.NewReader(""), 0, testFactor)
+		assert.ErrorIs(t, err, io.EOF)
+	})
+	t.Run("more than the budget", func(t *testing.T) {
+		for _, announced := range []int64{1000, 1 << 62} {
+			a, err := New(1000, 0).Arrive(t.Context(), 10, nil)
+			require.NoError(t, err)
+			_, err = a.Read(t.Context(), strings.NewReader("x"), announced, testFactor)
+			assert.ErrorIs(t, err, ErrTooLarge)
+		}
+	})
+}
+
+// sender is a body that sends what it gets, until it is aborted.
+type sender struct {
+	pieces  chan string
+	aborted chan struct{}
+	once    sync.Once
+}
+
+var errAborted = errors.New("aborted")
+
+func newSender() *sender { return &sender{pieces: make(chan string), aborted: make(chan struct{})} }
+
+func (s *sender) abort() { s.once.Do(func() { close(s.aborted) }) }
+
+func (s *sender) Read(p []byte) (int, error) {
+	select {
+	case piece, more := <-s.pieces:
+		if !more {
+			return 0, io.EOF
+		}
+		return copy(p, piece), nil
+	case <-s.aborted:
+		return 0, errAborted
+	}
+}
+
+// begin sends the first buffer of a body.
+func (s *sender) begin() {
+	s.pieces <- "x"
+	s.pieces <- strings.Repeat("x", firstBytes-1)
+}
+
+// arrive begins a request that reads from a sender in another goroutine.
+func arrive(t *testing.T, b *Budget, announced int64) (*sender, <-chan error) {
+	s, result := newSender(), make(chan error, 1)
+	a, err := b.Arrive(t.Context(), 10, s.abort)
+	require.NoError(t, err)
+	go func() {
+		defer a.Release()
+		_, err := a.Read(context.WithoutCancel(t.Context()), s, announced, testFactor)
+		result <- errors.Join(err, a.Complete())
+	}()
+	return s, result
+}
+
+// TestStalledEnds: a request that has stalled keeps its memory as long as nobody waits, and is ended as soon as another one does.
+func TestStalledEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1<<20, 2*time.Second)
+		stalled, result := arrive(t, b, 700<<10)
+		stalled.begin()
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		select {
+		case err := <-result:
+			t.Fatal("ended without need", err)
+		default:
+		}
+		begin := time.Now()
+		r, err := b.Reserve(t.Context(), 600<<10)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(begin), 2*pressureInterval)
+		require.ErrorIs(t, <-result, ErrStalled)
+		r.Release()
+	})
+}
+
+// TestProgressIsKept: a large request whose body arrives is not ended within maxArrivalTime; the one that waits gets its memory afterwards.
+func TestProgressIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1<<20, maxArrivalTime)
+		body, result := arrive(t, b, 700<<10)
+		body.begin()
+		waited := make(chan error, 1)
+		go func() {
+			r, err := b.Reserve(t.Context(), 600<<10)
+			r.Release()
+			waited <- err
+		}()
+		piece := strings.Repeat("x", 32<<10)
+		for range 18 {
+			time.Sleep(100 * time.Millisecond)
+			body.pieces <- piece
+		}
+		close(body.pieces)
+		require.NoError(t, <-result)
+		require.NoError(t, <-waited)
+	})
+}
+
+// TestLateEnds: a request whose body arrives, but never ends, is ended after maxArrivalTime when another one waits.
+func TestLateEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(8<<20, 2*maxArrivalTime)
+		body, result := arrive(t, b, 7<<20-200<<10)
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		sending.Go(func() {
+			piece := strings.Repeat("x", 64<<10)
+			for {
+				select {
+				case body.pieces <- piece[:64<<10]:
+					time.Sleep(200 * time.Millisecond)
+				case <-body.aborted:
+					return
+				}
+			}
+		})
+		time.Sleep(time.Second)
+		begin := time.Now()
+		r, err := b.Reserve(t.Context(), 6<<20)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, time.Since(begin), maxArrivalTime+2*pressureInterval)
+		require.ErrorIs(t, <-result, ErrStalled)
+		r.Release()
+	})
+}
+
+// TestOnlyAsManyAsNeeded: of many stalled requests, only the oldest are ended, until there is room.
+func TestOnlyAsManyAsNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(4<<20, 2*time.Second)
+		var results []<-chan error
+		var senders []*sender
+		for range 48 { // each has 64 KiB
+			s, result := arrive(t, b, -1)
+			s.pieces <- "x"
+			synctest.Wait()
+			results, senders = append(results, result), append(senders, s)
+		}
+		time.Sleep(stallTime)
+		r, err := b.Reserve(t.Context(), 1<<20)
+		require.NoError(t, err)
+		synctest.Wait()
+		ended := 0
+		for i, result := range results {
+			select {
+			case err := <-result:
+				assert.ErrorIs(t, err, ErrStalled)
+				assert.Equal(t, ended, i, "the oldest are ended first")
+				ended++
+			default:
+			}
+		}
+		assert.Positive(t, ended)
+		assert.Less(t, ended, 16)
+		r.Release()
+		for _, s := range senders {
+			s.abort()
+		}
+	})
+}
+
+// TestLargeWaitsAtTheDoor: large requests that exceed the budget together wait before they read, and all arrive.
+func TestLargeWaitsAtTheDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(16<<20, time.Minute)
+		content := bytes.Repeat([]byte("x"), 2<<20)
+		var group sync.WaitGroup
+		for range 50 {
+			group.Go(func() {
+				a, err := b.Arrive(t.Context(), 10, func() {})
+				require.NoError(t, err)
+				defer a.Release()
+				got, err := a.Read(t.Context(), bytes.NewReader(content), int64(len(content)), testFactor)
+				require.NoError(t, err)
+				require.NoError(t, a.Complete())
+				assert.Len(t, got, len(content))
+				assert.NoError(t, a.Grow(t.Context(), testFactor*int64(len(content))))
+				time.Sleep(time.Millisecond)
+			})
+		}
+		group.Wait()
+		used, peak := b.Used()
+		assert.Zero(t, used)
+		assert.LessOrEqual(t, peak, b.Size())
+	})
+}

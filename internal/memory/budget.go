@@ -1,0 +1,166 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrTooLarge says that a request needs more than it can ever get. It is permanent: the same request fails again.
+	ErrTooLarge = errors.New("request exceeds the memory budget")
+	// ErrExhausted says that other requests hold the budget. It is retryable: the same request may succeed later.
+	ErrExhausted = errors.New("memory budget exhausted")
+)
+
+const (
+	// A reservation of at most one part in ordinaryPart of the budget is ordinary. Others are large.
+	ordinaryPart = 32
+	// One part in keptPart of the budget is kept for ordinary reservations.
+	keptPart = 8
+)
+
+// Budget is a number of bytes that reservations share. Safe for concurrent use.
+type Budget struct {
+	size int64
+	wait time.Duration
+
+	mu   sync.Mutex
+	used int64
+	peak int64
+	// begun numbers the reservations, so that their age can be compared.
+	begun uint64
+	// waiters are the reservations that wait for bytes, in the order in which they are served.
+	waiters []*waiter
+	// arrivals are the requests whose body is arriving, oldest first.
+	arrivals []*Arrival
+}
+
+// New returns a budget of size bytes. A reservation waits at most wait for its bytes.
+func New(size int64, wait time.Duration) *Budget { return &Budget{size: size, wait: wait} }
+
+// Size returns the number of bytes that can be reserved.
+func (b *Budget) Size() int64 { return b.size }
+
+// Ordinary returns the largest size of an ordinary request in bytes. Large ones may hold all but the part that is kept for these.
+func (b *Budget) Ordinary() int64 { return b.size / ordinaryPart }
+
+// Used returns the number of bytes that are reserved now, and the largest number so far.
+func (b *Budget) Used() (used, peak int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used, b.peak
+}
+
+// Reserve returns a new reservation of this many bytes, which the caller must release. It waits until the bytes are free, at most
+// for the wait of the budget or until ctx ends. The error wraps [ErrTooLarge] or [ErrExhausted], or is the cause of ctx.
+func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error) {
+	r := b.begin()
+	if err := r.Grow(ctx, bytes); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, or else
+// a new one. size measures the message.
+func (b *Budget) Message(ctx context.Context, size func() int64) (context.Context, *Reservation, error) {
+	if r := FromContext(ctx); r != nil || b == nil {
+		return ctx, r.Retain(), nil
+	}
+	r, err := b.Reserve(ctx, MessageFactor*size())
+	return NewContext(ctx, r), r, err
+}
+
+// Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, for at most a second.
+// A negative number subtracts bytes.
+func (b *Budget) Count(bytes int64) {
+	switch {
+	case bytes == 0:
+		return
+	case bytes > 0:
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		counted := b.begin()
+		if counted.Grow(ctx, bytes) == nil {
+			return // It is never released, only counted.
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += bytes
+	b.peak = max(b.peak, b.used)
+	b.serve()
+}
+
+func (b *Budget) begin() *Reservation {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun++
+	return &Reservation{budget: b, number: b.begun, holders: 1}
+}
+
+// Fill returns up to how many bytes a part of the budget may be filled with a reservation of this size. The rest is kept for ordinary
+// reservations.
+func (b *Budget) Fill(part, bytes int64) int64 {
+	if bytes <= b.Ordinary() {
+		return part
+	}
+	return part - part/keptPart
+}
+
+// limitOf returns up to how many bytes the budget may be filled when a reservation has this many. The caller holds the lock.
+func (b *Budget) limitOf(r *Reservation, bytes int64) int64 {
+	if r.accepted {
+		return b.size
+	}
+	return b.Fill(b.size, bytes)
+}
+
+// await reserves more bytes for r. arriving reports whether the body of the request is still arriving.
+func (b *Budget) await(ctx context.Context, r *Reservation, more int64, arriving bool) error {
+	b.mu.Lock()
+	if needed, limit := r.bytes+more, b.limitOf(r, r.bytes+more); needed > limit {
+		b.mu.Unlock()
+		return fmt.Errorf("%w: it needs %d bytes, a request may have %d", ErrTooLarge, needed, limit)
+	}
+	w := &waiter{reservation: r, bytes: more, arriving: arriving, done: make(chan error, 1)}
+	b.enqueue(w)
+	b.serve()
+	b.mu.Unlock()
+	select {
+	case err := <-w.done:
+		return err
+	default:
+		return b.block(ctx, w)
+	}
+}
+
+// pressureInterval is how often a waiting request looks for arrivals that have stalled.
+const pressureInterval = 25 * time.Millisecond
+
+// block waits for the bytes of w. Meanwhile it ends arrivals that have stalled.
+func (b *Budget) block(ctx context.Context, w *waiter) error {
+	timeout := time.NewTimer(b.wait)
+	defer timeout.Stop()
+	pressure := time.NewTicker(pressureInterval)
+	defer pressure.Stop()
+	for {
+		select {
+		case err := <-w.done:
+			return err
+		case <-pressure.C:
+			b.endStalled()
+		case <-timeout.C:
+			return b.giveUp(w, fmt.Errorf("%w: %d bytes did not become free within %s, the budget has %d",
+				ErrExhausted, w.bytes, b.wait, b.size))
+		case <-ctx.Done():
+			return b.giveUp(w, context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,293 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(800, time.Second)
+		first, err := b.Reserve(t.Context(), 600)
+		require.NoError(t, err)
+		require.NoError(t, first.Grow(t.Context(), 500), "it has them already")
+		_, err = b.Reserve(t.Context(), 701)
+		require.ErrorIs(t, err, ErrTooLarge)
+		assert.ErrorContains(t, err, "needs 701 bytes, a request may have 700")
+		require.ErrorIs(t, first.Grow(t.Context(), 701), ErrTooLarge)
+
+		begin := time.Now()
+		_, err = b.Reserve(t.Context(), 101)
+		require.ErrorIs(t, err, ErrExhausted)
+		assert.Equal(t, time.Second, time.Since(begin))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err = b.Reserve(ctx, 101)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+
+		time.AfterFunc(time.Millisecond, func() { first.Shrink(500) })
+		second, err := b.Reserve(t.Context(), 101)
+		require.NoError(t, err)
+		first.Release()
+		require.NoError(t, second.Grow(t.Context(), 700))
+		second.Release()
+		used, peak := b.Used()
+		assert.Zero(t, used)
+		assert.Equal(t, int64(700), peak)
+	})
+}
+
+// TestGrowingFirst: a reservation that holds bytes is served before one that holds none, even if the latter is older.
+func TestGrowingFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(800, time.Minute)
+		newcomer, err := b.Reserve(t.Context(), 0)
+		require.NoError(t, err)
+		one, err := b.Reserve(t.Context(), 100)
+		require.NoError(t, err)
+		other, err := b.Reserve(t.Context(), 550)
+		require.NoError(t, err)
+		var order []string
+		var group sync.WaitGroup
+		group.Go(func() {
+			assert.NoError(t, newcomer.Grow(t.Context(), 600))
+			order = append(order, "newcomer")
+			newcomer.Release()
+		})
+		synctest.Wait()
+		group.Go(func() {
+			assert.NoError(t, one.Grow(t.Context(), 700))
+			order = append(order, "holder")
+			one.Release()
+		})
+		synctest.Wait()
+		other.Release()
+		group.Wait()
+		assert.Equal(t, []string{"holder", "newcomer"}, order)
+	})
+}
+
+// TestOldestFirst: of large reservations that wait, the oldest is served first, even if a younger one would fit before.
+func TestOldestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(800, time.Minute)
+		holder, err := b.Reserve(t.Context(), 500)
+		require.NoError(t, err)
+		older, err := b.Reserve(t.Context(), 0)
+		require.NoError(t, err)
+		younger, err := b.Reserve(t.Context(), 0)
+		require.NoError(t, err)
+		var order []string
+		var group sync.WaitGroup
+		wait := func(name string, r *Reservation, bytes int64) {
+			group.Go(func() {
+				assert.NoError(t, r.Grow(t.Context(), bytes))
+				order = append(order, name)
+				time.Sleep(time.Millisecond)
+				r.Release()
+			})
+			synctest.Wait()
+		}
+		wait("younger", younger, 400)
+		wait("older", older, 600)
+		holder.Shrink(100)
+		synctest.Wait()
+		holder.Release()
+		group.Wait()
+		assert.Equal(t, []string{"older", "younger"}, order)
+	})
+}
+
+// TestKeptForOrdinary: ordinary reservations get the kept part of the budget while large ones hold the rest and wait for more.
+func TestKeptForOrdinary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1024, time.Second)
+		large, err := b.Reserve(t.Context(), 1024-128)
+		require.NoError(t, err)
+		_, err = b.Reserve(t.Context(), 33)
+		require.ErrorIs(t, err, ErrExhausted)
+		var ordinary []*Reservation
+		for range 4 {
+			r, err := b.Reserve(t.Context(), 10)
+			require.NoError(t, err)
+			require.NoError(t, r.Grow(t.Context(), 32))
+			require.ErrorIs(t, r.Grow(t.Context(), 33), ErrExhausted, "it would be large")
+			ordinary = append(ordinary, r)
+		}
+		_, err = b.Reserve(t.Context(), 1)
+		require.ErrorIs(t, err, ErrExhausted)
+		for _, r := range append(ordinary, large) {
+			r.Release()
+		}
+	})
+}
+
+// TestAccepted: a reservation of an accepted message may use the whole budget, and does not give up in favor of older ones.
+func TestAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1024, time.Second)
+		held, err := b.Reserve(t.Context(), 512) // by batches and queues
+		require.NoError(t, err)
+		r, err := b.Reserve(t.Context(), 64)
+		require.NoError(t, err)
+		require.ErrorIs(t, r.Grow(t.Context(), 512), ErrExhausted)
+		r.Accept()
+		require.NoError(t, r.Grow(t.Context(), 512))
+		r.Shrink(500)
+		var group sync.WaitGroup
+		group.Go(func() { assert.ErrorIs(t, held.Grow(t.Context(), 600), ErrExhausted) })
+		synctest.Wait()
+		group.Go(func() { assert.NoError(t, r.Grow(t.Context(), 600)) })
+		synctest.Wait()
+		other, err := b.Reserve(t.Context(), 1)
+		require.NoError(t, err)
+		held.Shrink(400)
+		group.Wait()
+		r.Release()
+		held.Release()
+		other.Release()
+	})
+}
+
+// TestNoDeadlock: if reservations wait for each other, the youngest fail at once, and the oldest gets its bytes.
+func TestNoDeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(800, time.Hour)
+		var all []*Reservation
+		for range 5 {
+			r, err := b.Reserve(t.Context(), 140)
+			require.NoError(t, err)
+			all = append(all, r)
+		}
+		var failed atomic.Int64
+		var group sync.WaitGroup
+		begin := time.Now()
+		for i, r := range all {
+			group.Go(func() {
+				err := r.Grow(t.Context(), 300)
+				if err != nil {
+					assert.ErrorIs(t, err, ErrExhausted)
+					assert.NotZero(t, i, "the oldest")
+					failed.Add(1)
+				}
+				r.Release()
+			})
+			synctest.Wait()
+		}
+		group.Wait()
+		assert.Zero(t, time.Since(begin))
+		assert.Positive(t, failed.Load())
+		used, _ := b.Used()
+		assert.Zero(t, used)
+	})
+}
+
+// TestMessage: the part of a message stays reserved until its last holder has released it.
+func TestMessage(t *testing.T) {
+	b := New(1000, 0)
+	request, err := b.Reserve(t.Context(), 60)
+	require.NoError(t, err)
+	message := request.Split(40)
+	assert.Equal(t, int64(20), request.Bytes())
+	request.Release()
+	ctx := NewContext(t.Context(), message)
+	_, held, err := b.Message(ctx, func() int64 { panic("the message is measured already") })
+	require.NoError(t, err)
+	assert.Same(t, message, held)
+	message.Release()
+	assert.Equal(t, int64(40), held.Bytes())
+	held.Release()
+	used, _ := b.Used()
+	assert.Zero(t, used)
+
+	ctx, measured, err := b.Message(t.Context(), func() int64 { return 7 })
+	require.NoError(t, err)
+	assert.Equal(t, int64(7*MessageFactor), FromContext(ctx).Bytes())
+	other, err := b.Reserve(t.Context(), 5)
+	require.NoError(t, err)
+	other.Join(measured)
+	assert.Equal(t, int64(5+7*MessageFactor), other.Bytes())
+	measured.Release()
+	other.Release()
+	used, _ = b.Used()
+	assert.Zero(t, used)
+}
+
+// TestNil: a nil reservation has no limit.
+func TestNil(t *testing.T) {
+	none := FromContext(t.Context())
+	require.NoError(t, none.Grow(t.Context(), 1<<60))
+	assert.Zero(t, none.Bytes())
+	assert.Nil(t, none.Split(1))
+	none.Retain().Release()
+	none.Accept()
+	none.Join(none)
+	none.Shrink(0)
+}
+
+// TestNeverAboveSize: many reservations grow and shrink at the same time, and never exceed the budget.
+func TestNeverAboveSize(t *testing.T) {
+	const size = 1000
+	b := New(size, time.Millisecond)
+	var held, most atomic.Int64
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for range 200 {
+				r, err := b.Reserve(t.Context(), 1+rand.Int64N(size*7/8))
+				if err != nil {
+					assert.ErrorIs(t, err, ErrExhausted)
+					continue
+				}
+				before := r.Bytes()
+				now := held.Add(before)
+				for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+				}
+				_ = r.Grow(t.Context(), 1+rand.Int64N(size))
+				held.Add(-before)
+				r.Release()
+			}
+		})
+	}
+	group.Wait()
+	used, peak := b.Used()
+	assert.Zero(t, used)
+	assert.LessOrEqual(t, peak, int64(size))
+	assert.LessOrEqual(t, most.Load(), int64(size))
+}
+
+// TestCount: bytes that are allocated anyway wait for room for a second at most, and are counted then.
+func TestCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(100, time.Minute)
+		r, err := b.Reserve(t.Context(), 80)
+		require.NoError(t, err)
+		begin := time.Now()
+		b.Count(3)
+		assert.Zero(t, time.Since(begin))
+		b.Count(30)
+		assert.Equal(t, time.Second, time.Since(begin))
+		used, _ := b.Used()
+		assert.Equal(t, int64(113), used)
+		b.Count(-33)
+		r.Release()
+		used, _ = b.Used()
+		assert.Zero(t, used)
+	})
+}
+
+func TestProcessMemory(t *testing.T) {
+	assert.Greater(t, ProcessMemory(), int64(64<<20))
+	assert.Equal(t, int64(400), Part(1000, DefaultPercentage))
+}

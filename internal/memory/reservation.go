@@ -1,0 +1,135 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import "context"
+
+// Reservation is the part of a budget that one request or message holds. All sizes are in bytes. A nil reservation is valid and has
+// no limit: its methods reserve nothing and succeed. Safe for concurrent use, but only one holder at a time may call Grow.
+type Reservation struct {
+	budget *Budget
+	// number orders reservations by their begin.
+	number uint64
+
+	// The lock of the budget guards the fields below.
+
+	// accepted reports whether the sender of the message has its answer.
+	accepted bool
+	bytes    int64
+	// holders is the number of calls of Release until the bytes are free.
+	holders int
+}
+
+// Bytes returns the number of reserved bytes.
+func (r *Reservation) Bytes() int64 {
+	if r == nil {
+		return 0
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	return r.bytes
+}
+
+// Grow increases the reservation to this total number of bytes, if it is smaller. It waits and fails as [Budget.Reserve] does. After
+// an error, the reservation has its old size.
+func (r *Reservation) Grow(ctx context.Context, total int64) error { return r.grow(ctx, total, false) }
+
+func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) error {
+	if r == nil {
+		return nil
+	}
+	more := total - r.Bytes()
+	if more <= 0 {
+		return nil
+	}
+	return r.budget.await(ctx, r, more, arriving)
+}
+
+// Shrink reduces the reservation to this total number of bytes, if it is larger.
+func (r *Reservation) Shrink(total int64) {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.shrink(total)
+}
+
+// shrink is Shrink with the lock held.
+func (r *Reservation) shrink(total int64) {
+	if total < r.bytes {
+		r.budget.used -= r.bytes - total
+		r.bytes = total
+		r.budget.serve()
+	}
+}
+
+// Split moves at most this many bytes to a new reservation, for a message that outlives its request. The caller must release it.
+func (r *Reservation) Split(bytes int64) *Reservation {
+	if r == nil {
+		return nil
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	bytes = min(bytes, r.bytes)
+	r.bytes -= bytes
+	return &Reservation{budget: r.budget, number: r.number, accepted: r.accepted, bytes: bytes, holders: 1}
+}
+
+// Join moves all bytes of another reservation of the same budget to this one, and leaves the other empty.
+func (r *Reservation) Join(other *Reservation) {
+	if r == nil || other == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	r.bytes += other.bytes
+	other.bytes = 0
+}
+
+// Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
+// gives up in favor of others.
+func (r *Reservation) Accept() {
+	if r != nil {
+		r.budget.mu.Lock()
+		defer r.budget.mu.Unlock()
+		r.accepted = true
+	}
+}
+
+// Retain adds a holder: the bytes stay reserved until each holder has called Release. It returns r.
+func (r *Reservation) Retain() *Reservation {
+	if r != nil {
+		r.budget.mu.Lock()
+		defer r.budget.mu.Unlock()
+		r.holders++
+	}
+	return r
+}
+
+// Release ends the use by one holder. The last one gives all bytes back.
+func (r *Reservation) Release() {
+	if r == nil {
+		return
+	}
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if r.holders--; r.holders <= 0 {
+		r.shrink(0)
+	}
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries the reservation of a message to the consumers of the message. A consumer that keeps the
+// message after it has returned must retain the reservation.
+func NewContext(ctx context.Context, r *Reservation) context.Context {
+	return context.WithValue(ctx, contextKey{}, r)
+}
+
+// FromContext returns the reservation in ctx, or nil.
+func FromContext(ctx context.Context) *Reservation {
+	r, _ := ctx.Value(contextKey{}).(*Reservation)
+	return r
+}

@@ -1,0 +1,90 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package memory
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// waiter is a reservation that waits for more bytes.
+type waiter struct {
+	reservation *Reservation
+	bytes       int64
+	// arriving reports whether the body of the request is still arriving.
+	arriving bool
+	// done gets nil when the bytes are reserved, or an error.
+	done chan error
+}
+
+// isNew reports whether the work on the request has not begun.
+func (w *waiter) isNew() bool { return w.arriving || w.reservation.bytes == 0 }
+
+// compareWaiters orders requests whose work has begun before new ones, since they release their bytes only when it goes on; then by age.
+func compareWaiters(x, y *waiter) int {
+	if x.isNew() != y.isNew() {
+		if y.isNew() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(x.reservation.number, y.reservation.number)
+}
+
+// enqueue adds a waiter. The caller holds the lock.
+func (b *Budget) enqueue(w *waiter) {
+	i, _ := slices.BinarySearchFunc(b.waiters, w, compareWaiters)
+	b.waiters = slices.Insert(b.waiters, i, w)
+}
+
+// serve reserves free bytes for the waiters, in order. A large waiter that does not fit holds back the large ones behind it, so that
+// the oldest is served at last. The caller holds the lock.
+func (b *Budget) serve() {
+	largeWaits := false
+	b.waiters = slices.DeleteFunc(b.waiters, func(w *waiter) bool {
+		total := w.reservation.bytes + w.bytes
+		large := total > b.Ordinary() && !w.reservation.accepted
+		if large && largeWaits || b.used+w.bytes > b.limitOf(w.reservation, total) {
+			largeWaits = largeWaits || large
+			return false
+		}
+		b.used += w.bytes
+		b.peak = max(b.peak, b.used)
+		w.reservation.bytes = total
+		w.done <- nil
+		return true
+	})
+	b.endDeadlock()
+}
+
+// endDeadlock refuses waiters that hold bytes, the youngest first, until those that are left hold at most half of what is used. So
+// they cannot all wait for each other, and the oldest gets its bytes. The caller holds the lock.
+func (b *Budget) endDeadlock() {
+	held := int64(0)
+	for _, w := range b.waiters {
+		held += w.reservation.bytes
+	}
+	for i := len(b.waiters) - 1; i > 0 && held > b.used/2; i-- {
+		w := b.waiters[i]
+		if w.reservation.accepted || w.reservation.bytes == 0 {
+			continue
+		}
+		held -= w.reservation.bytes
+		b.waiters = slices.Delete(b.waiters, i, i+1)
+		w.done <- fmt.Errorf("%w: %d more bytes are not free, and older requests wait; the budget has %d", ErrExhausted, w.bytes, b.size)
+	}
+}
+
+// giveUp removes w from the queue and returns err, unless w has been served meanwhile.
+func (b *Budget) giveUp(w *waiter, err error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i := slices.Index(b.waiters, w); i >= 0 {
+		b.waiters = slices.Delete(b.waiters, i, i+1)
+		b.serve() // Waiters behind w may fit.
+		return err
+	}
+	return <-w.done
+}
