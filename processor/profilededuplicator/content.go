@@ -53,7 +53,7 @@ func resourcesBytes(pd pprofile.Profiles) (bytes int) {
 }
 
 const (
-	// tablesRatio: no entry of a table has more than tablesRatio times as many bytes in protobuf as messagememory counts for its
+	// tablesRatio: no entry of a table has more than tablesRatio times as many bytes in protobuf as package size counts for its
 	// memory. The largest ratio is that of a negative index: 10 bytes and 4.
 	tablesRatio = 3
 	// tablesField is the tag and the length of the dictionary.
