@@ -39,6 +39,8 @@ type Exporter struct {
 	timeout time.Duration
 	// inMemory reports whether a request stays in memory after ConsumeProfiles has returned.
 	inMemory bool
+	// waits reports whether ConsumeProfiles waits for the result of a request in a queue in memory.
+	waits bool
 	// queuedBytes is the reserved memory of the requests in a queue in memory.
 	queuedBytes atomic.Int64
 	// drainTime is how long Shutdown processes the queue. Then drained ends.
@@ -79,6 +81,7 @@ func NewExporter(ctx context.Context, set exporter.Settings, s Settings) (e *Exp
 	e.drained, e.endDrain = context.WithCancelCause(context.Background())
 	if queue := s.Queue.Get(); queue != nil {
 		e.inMemory = queue.StorageID == nil && !queue.WaitForResult
+		e.waits = queue.StorageID == nil && queue.WaitForResult
 		if queue.Sizer == exporterhelper.RequestSizerTypeBytes {
 			e.queueBytes = queue.QueueSize
 		}
@@ -125,6 +128,9 @@ func (e *Exporter) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) er
 			return e.exportNow(ctx, pd)
 		}
 		return fmt.Errorf("%w: its requests use their part of the memory budget, %d bytes", errQueueFull, share)
+	}
+	if e.waits {
+		ctx = context.WithoutCancel(ctx) // If the sender leaves, its request is still in the queue, and needs its reservation.
 	}
 	err = e.Profiles.ConsumeProfiles(ctx, pd)
 	if err == nil || e.queueBytes == 0 || consumererror.IsPermanent(err) {

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
 	"github.com/otelpprof/otelpprof/internal/budgettest"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -45,6 +46,43 @@ func TestHeldMemory(t *testing.T) {
 	used := <-held
 	assert.GreaterOrEqual(t, used, int64(16*values))
 	assert.Less(t, used, int64(20*values))
+	require.NoError(t, e.Shutdown(t.Context()))
+	used, _ = budget.Used()
+	assert.Zero(t, used)
+}
+
+// TestSenderLeaves: the request of a sender that leaves stays in the queue. Its memory stays reserved until it has been exported.
+func TestSenderLeaves(t *testing.T) {
+	const bytes = 1 << 20
+	queue := options.NewDefaultQueue()
+	queue.Get().WaitForResult, queue.Get().NumConsumers = true, 1
+	begun, end := make(chan struct{}, 2), make(chan struct{})
+	e, err := delivery.NewExporter(t.Context(), exportertest.NewNopSettings(component.MustNewType("test")), delivery.Settings{
+		Queue: queue, DrainTime: time.Second,
+		Consume: func(context.Context, pprofile.Profiles) error {
+			begun <- struct{}{}
+			<-end
+			return nil
+		},
+	})
+	require.NoError(t, err)
+	budget := memory.New(64<<20, time.Second)
+	require.NoError(t, e.Start(t.Context(), budgettest.NewHost(budget)))
+	results := make(chan error, 2)
+	go func() { results <- e.ConsumeProfiles(t.Context(), message(1)) }()
+	<-begun
+	ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+	defer leave()
+	go func() { results <- e.ConsumeProfiles(ctx, message(bytes)) }()
+	<-ctx.Done()
+	assert.Eventually(t, func() bool { used, _ := budget.Used(); return used >= bytes }, deliverytest.Patience, time.Millisecond)
+	time.Sleep(10 * time.Millisecond)
+	assert.Empty(t, results)
+	used, _ := budget.Used()
+	assert.GreaterOrEqual(t, used, int64(bytes), "the request is still in the queue")
+	close(end)
+	require.NoError(t, <-results)
+	require.NoError(t, <-results)
 	require.NoError(t, e.Shutdown(t.Context()))
 	used, _ = budget.Used()
 	assert.Zero(t, used)
