@@ -12,7 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 )
 
 // FileConfig configures the destination file, which writes each pprof to a file.

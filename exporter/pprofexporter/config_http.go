@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/options"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

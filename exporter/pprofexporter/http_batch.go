@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/summary"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

@@ -29,7 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/translator/pprof"

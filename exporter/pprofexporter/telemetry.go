@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )

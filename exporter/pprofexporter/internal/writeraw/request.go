@@ -8,7 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
 )
 
 // Path is the path of the requests.

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 )
 
 const (

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package series turns the attributes of a resource into the labels that identify a series in Pyroscope and Parca.
-package series // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/series"
+package series // import "github.com/otelpprof/otelpprof/exporter/internal/series"
 
 import (
 	"maps"

@@ -3,7 +3,7 @@
 
 // Package placeholder parses text such as "profiles of {service.name}", and replaces the placeholders with values of a profile and
 // its resource.
-package placeholder // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+package placeholder // import "github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 
 import (
 	"encoding/hex"

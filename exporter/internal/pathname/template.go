@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/placeholder"
+	"github.com/otelpprof/otelpprof/exporter/internal/placeholder"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 

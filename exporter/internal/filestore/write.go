@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

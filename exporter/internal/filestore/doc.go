@@ -11,4 +11,4 @@
 // All access uses [os.Root]: no name and no symbolic link leads outside of the directory.
 //
 // The store removes files by age, total size and number, the oldest first. It removes only files whose names match its template.
-package filestore // import "github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/filestore"
+package filestore // import "github.com/otelpprof/otelpprof/exporter/internal/filestore"
