@@ -51,7 +51,7 @@ KUBERNETES         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/otelpprof/kubernete
 KUBERNETES_PROGRAMS := $(addprefix $(KUBERNETES)/,kube-apiserver kube-controller-manager)
 
 # Components that need heavy dependencies have modules of their own as well. Their paths lie below that of the bundle.
-COMPONENT_MODULES := extension/targetdiscoveryextension
+COMPONENT_MODULES := exporter/profileviewexporter extension/targetdiscoveryextension
 # Built as the distribution is, their dependencies are compiled once for both.
 AS_BUILT := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) -trimpath'
 
@@ -159,15 +159,12 @@ $(KUBERNETES)/%:
 	@CGO_ENABLED=0 $(GO) -C test/cluster build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o $@ k8s.io/kubernetes/cmd/$*
 
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
-HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofmerge|pprofwire|profiletest))(/|$$)
-
-# Tests of sizes, one request after the other: dear under the race detector as well.
-SIZES := ^TestPagesAreSmallOnTheWire$$
+HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofwire|profiletest))(/|$$)
 
 .PHONY: test-race
 test-race: $(SUMMARY) ## The same under the race detector, without the end-to-end tests; of the heart the concurrent ones
 	@{ status=0; export CGO_ENABLED=1; \
-		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -skip '$(SIZES)' $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
+		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
 		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
 		exit $$status; \
 	} | $(SUMMARY)
@@ -176,7 +173,7 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-bit program (amd64 Linux runs it); all else compiles
 	@GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TIMEOUT) $(TESTFLAGS) ./translator/... $(foreach package,\
-		dedup dictionary inflate memory memory/meter memory/size otlpwire pprofmerge pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
+		dedup dictionary inflate memory memory/meter memory/size otlpwire pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)

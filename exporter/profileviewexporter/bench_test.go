@@ -4,127 +4,140 @@
 package profileviewexporter
 
 import (
-	"context"
+	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
-	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/exporter/exportertest"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 )
 
-const (
-	manyServices = 1000
-	manyTypes    = 4
-)
-
-// push sends rounds of profiles of 1000 services with 4 types. The profiles of a service and type are from three pods.
-func push(tb testing.TB, d holding, rounds int) {
+// again adds a profile several times, with another time each.
+func (h holding) again(tb testing.TB, file, profileType, service string, times int) {
 	tb.Helper()
-	for i := range manyTypes {
-		p, err := profile.ParseData(deliverytest.OwnProfile(tb, "mutex.pb.gz"))
-		require.NoError(tb, err)
-		for j := range p.SampleType {
-			p.SampleType[j].Type = "type-" + strconv.Itoa(i) + "-" + strconv.Itoa(j)
+	p, err := profile.ParseData(deliverytest.OwnProfile(tb, file))
+	require.NoError(tb, err)
+	for i := range times {
+		p.TimeNanos = time.Now().Add(-time.Duration(i) * 15 * time.Second).UnixNano()
+		var raw bytes.Buffer
+		require.NoError(tb, p.WriteUncompressed(&raw))
+		h.hold(tb, raw.Bytes(), profileType, map[string]string{"service.name": service})
+	}
+}
+
+// The services, types and profiles of a fleet: 15 minutes at 15 seconds.
+const (
+	fleetServices = 200
+	fleetTypes    = 5
+	fleetProfiles = 60
+	// fleetVariants is the number of different profiles of a service and type.
+	fleetVariants = 4
+)
+
+// fleetProfile returns one of the profiles of a service: 100 of its 400 stacks of 20 frames, from 1500 functions.
+func fleetProfile(service, profileType int) *profile.Profile {
+	random := rand.New(rand.NewPCG(uint64(service), 0))
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: fmt.Sprint("type", profileType), Unit: "count"}}, PeriodType: &profile.ValueType{Type: "cpu", Unit: "nanoseconds"},
+	}
+	for i := range 1500 {
+		f := &profile.Function{
+			ID: uint64(i + 1), Name: fmt.Sprintf("example.com/service-%d/internal/package%d.(*Type%d).Method%d", service, i%40, i%200, i),
+			Filename: fmt.Sprintf("/src/service-%d/internal/package%d/file%d.go", service, i%40, i%200), StartLine: int64(i),
 		}
-		pd := deliverytest.Decode(tb, written(tb, p), map[string]any{"service.name": "", "k8s.pod.name": ""})
-		attributes := pd.ResourceProfiles().At(0).Resource().Attributes()
-		for service := range manyServices {
-			attributes.PutStr("service.name", "service-"+strconv.Itoa(service))
-			for round := range rounds {
-				attributes.PutStr("k8s.pod.name", "pod-"+strconv.Itoa(round%3))
-				require.NoError(tb, d.ConsumeProfiles(tb.Context(), pd))
+		p.Function = append(p.Function, f)
+		p.Location = append(p.Location, &profile.Location{ID: f.ID, Address: uint64(i) << 8, Line: []profile.Line{{Function: f, Line: int64(i) + 3}}})
+	}
+	for range 400 {
+		s := &profile.Sample{Value: []int64{0}}
+		at := random.IntN(20)
+		for range 20 { // from a tree of calls
+			s.Location = append([]*profile.Location{p.Location[at]}, s.Location...)
+			at = (at*4 + 1 + random.IntN(4)) % len(p.Location)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// BenchmarkServerHeld measures how much memory the profiles of a fleet take: 200 services with 5 types, each with 60 profiles. The limit is
+// 256 MiB, and none may be evicted.
+//
+//	go -C exporter/profileviewexporter test -run '^$' -bench ServerHeld -benchtime 1x
+func BenchmarkServerHeld(b *testing.B) {
+	for b.Loop() {
+		d := newHolding(b, 256<<20)
+		random := rand.New(rand.NewPCG(1, 1))
+		for service := range fleetServices {
+			for profileType := range fleetTypes {
+				p := fleetProfile(service, profileType)
+				all := p.Sample
+				for range fleetVariants {
+					p.Sample = nil
+					for range 100 {
+						s := all[random.IntN(len(all))]
+						p.Sample = append(p.Sample, &profile.Sample{Location: s.Location, Value: []int64{int64(random.IntN(1000))}})
+					}
+					var raw bytes.Buffer
+					require.NoError(b, p.Compact().WriteUncompressed(&raw))
+					for range fleetProfiles / fleetVariants {
+						d.hold(b, raw.Bytes(), fmt.Sprint("type", profileType), map[string]string{"service.name": fmt.Sprint("service-", service)})
+					}
+				}
 			}
 		}
+		profiles, memory := d.store.Held()
+		assert.EqualValues(b, fleetServices*fleetTypes*fleetProfiles, profiles)
+		b.ReportMetric(float64(memory)/(1<<20), "MiB-held")
 	}
 }
 
-// heapInUse returns the size of the heap after a garbage collection.
-func heapInUse() int64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
-
-// The counted memory is the used memory, within a fifth. BenchmarkServerPages measures the time of pages.
-func TestServerManyServices(t *testing.T) {
-	if testing.Short() {
-		t.Skip("pushes 12,000 profiles")
-	}
-	const limit = 32 << 20
-	d := newHolding(t, limit)
-	for range 4 { // warm up
-		require.NoError(t, d.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "first")))
-	}
-	before := heapInUse()
-	push(t, d, 2)
-	taken := heapInUse() - before
-	profiles, memory := d.store.Held()
-	t.Logf("%d profiles in memory, counted as %d bytes, use %d bytes", profiles, memory, taken)
-	assert.Greater(t, memory, int64(limit*9/10), "full")
-	assert.LessOrEqual(t, memory, int64(limit))
-	assert.LessOrEqual(t, taken, int64(limit*12/10))
-	for _, path := range []string{"/", "/profiles", "/profiles/service-999/type-3-1", "/view/service-999/type-3-1/flamegraph"} {
-		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		require.Equal(t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
-	}
-	runtime.KeepAlive(d)
-}
-
-// BenchmarkServerPages measures the cost of a request with 3 profiles each of 1000 services with 4 types in memory.
+// BenchmarkServerPages measures the cost of a request. The heap is the project's example of 1.3 MB 25 times, 32 MiB together. The hour has
+// 240 profiles of CPU time. Beside them there are 1000 profiles of 1000 services.
 //
-//	go test ./exporter/profileviewexporter -run '^$' -bench ServerPages -benchmem -cpu 1
+//	go -C exporter/profileviewexporter test -run '^$' -bench ServerPages -benchmem -cpu 1
 func BenchmarkServerPages(b *testing.B) {
-	d := newHolding(b, 256<<20)
-	push(b, d, 3)
-	handler := d.pages.handler()
-	for _, page := range [][2]string{
-		{"list", "/"},
-		{"json", "/profiles"},
-		{"merged", "/profiles/service-999/type-3-1"},
-		{"top", "/view/service-999/type-3-1/top"},
-		{"flamegraph", "/view/service-999/type-3-1/flamegraph"},
+	d := newHolding(b, 1<<30)
+	d.again(b, "heap.pb.gz", "heap", "heap", 25)
+	d.again(b, "cpu.pb.gz", "cpu", "hour", 240)
+	for i := range 1000 {
+		d.again(b, "mutex.pb.gz", "mutex", fmt.Sprint("service-", i), 1)
+	}
+	const space = "memory:alloc_space:bytes:space:bytes"
+	graph := func(id, service string) string {
+		return fmt.Sprintf(`{"profileTypeID":%q,"labelSelector":"{service_name=\"%s\"}","maxNodes":16384,"end":%d}`, id, service, time.Now().UnixMilli())
+	}
+	for _, page := range []struct{ name, method, request string }{
+		{"list", "", "/profiles"},
+		{"series", "Series", `{"labelNames":["service_name","__profile_type__"]}`},
+		{"heap-flamegraph", "SelectMergeStacktraces", graph(space, "heap")},
+		{"heap-functions", "", "/functions?" + selecting(space, `{service_name="heap"}`)},
+		{"heap-pprof", "", "/profiles/heap/heap"},
+		{"heap-plain", "", "/plain/functions?" + selecting(space, `{service_name="heap"}`)},
+		{"hour-flamegraph", "SelectMergeStacktraces", graph(cpuID, "hour")},
+		{"hour-series", "SelectSeries", `{"profileTypeID":"` + cpuID + `","labelSelector":"{}","step":15}`},
+		{"hour-pprof", "", "/profiles/hour/cpu"},
 	} {
-		b.Run("page="+page[0], func(b *testing.B) {
+		b.Run("page="+page.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, httptest.NewRequestWithContext(b.Context(), http.MethodGet, page[1], http.NoBody))
+				var w *httptest.ResponseRecorder
+				if page.method != "" {
+					w = d.query(b, page.method, page.request)
+				} else {
+					w = d.get(b, page.request)
+				}
 				if w.Code != http.StatusOK {
-					b.Fatal(w.Code)
+					b.Fatalf("%d: %s", w.Code, w.Body)
 				}
 			}
 		})
 	}
-}
-
-// holding returns an exporter without a listener, and without its exporterhelper.
-type holding struct{ *viewExporter }
-
-func newHolding(tb testing.TB, memory int64) holding {
-	tb.Helper()
-	cfg := createDefaultConfig().(*Config)
-	cfg.MaxMemory = memory
-	telemetry, err := newTelemetry(exportertest.NewNopSettings(metadata.Type))
-	require.NoError(tb, err)
-	d := newViewExporter(exportertest.NewNopSettings(metadata.Type), cfg, telemetry)
-	d.budget = unlimited()
-	d.pages = newPages(d.cfg, d.store, d.budget)
-	tb.Cleanup(func() { assert.NoError(tb, d.shutdown(context.WithoutCancel(tb.Context()))) })
-	return holding{d}
-}
-
-func (h holding) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	return h.consume(ctx, pd)
 }

@@ -6,8 +6,10 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,23 +31,17 @@ type Config struct {
 	// AllowedHosts are the host names that requests may have in Host. If there are none, a server on a loopback address accepts
 	// the names of that address and of its endpoint, and any other server accepts every name.
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
-	// MaxMemory limits the compressed profiles in memory, in bytes (default: 67108864).
+	// MaxMemory limits the profiles in memory and their symbols, in bytes (default: 67108864).
 	MaxMemory int64 `mapstructure:"max_memory" unit:"bytes"`
 	// MaxAge is how long a profile is kept after its arrival (default: 1h). 0 means without a limit.
 	MaxAge time.Duration `mapstructure:"max_age"`
 	// MaxProfilesPerSeries limits the number of profiles of one service and type (default: 1000).
 	MaxProfilesPerSeries int `mapstructure:"max_profiles_per_series"`
-	// Storage is a storage extension for a copy of the profiles, which is read after a restart (default: none).
-	Storage *component.ID `mapstructure:"storage"`
-	// MaxDisk limits the keys and values in the storage, in bytes (default: 0, which means max_memory).
+	// Directory has a copy of the profiles as files, which is read after a restart (default: none).
+	Directory string `mapstructure:"directory"`
+	// MaxDisk limits these files, in bytes (default: 0, which means max_memory).
 	MaxDisk int64 `mapstructure:"max_disk" unit:"bytes"`
-	// MaxRequestSize limits the uncompressed profiles that one request merges, in bytes (default: 67108864).
-	MaxRequestSize int64 `mapstructure:"max_request_size" unit:"bytes"`
-	// MaxPageMemory limits the memory to draw a page, in bytes (default: 67108864). The lightest stacks become one.
-	MaxPageMemory int64 `mapstructure:"max_page_memory" unit:"bytes"`
-	// MaxDepth limits the frames of a stack on a page (default: 512). The frames in the middle become one.
-	MaxDepth int `mapstructure:"max_depth"`
-	// MaxConcurrentRequests limits the number of requests that merge profiles at the same time (default: 2).
+	// MaxConcurrentRequests limits the number of requests that read profiles at the same time (default: 2).
 	MaxConcurrentRequests int `mapstructure:"max_concurrent_requests"`
 	// ConcurrencyWait is how long a request above that limit waits (default: 5s).
 	ConcurrencyWait time.Duration `mapstructure:"concurrency_wait"`
@@ -79,9 +75,6 @@ func createDefaultConfig() component.Config {
 		MaxMemory:             64 << 20,
 		MaxAge:                time.Hour,
 		MaxProfilesPerSeries:  1000,
-		MaxRequestSize:        64 << 20,
-		MaxPageMemory:         64 << 20,
-		MaxDepth:              512,
 		MaxConcurrentRequests: 2,
 		ConcurrencyWait:       5 * time.Second,
 		Tenant:                options.NewDefaultTenantConfig(),
@@ -91,8 +84,27 @@ func createDefaultConfig() component.Config {
 	}
 }
 
+// replaced are options of earlier versions, and what to do instead.
+var replaced = map[string]string{
+	"storage":          "the option directory replaces it: the exporter writes gzipped pprofs itself, and needs no storage extension",
+	"max_request_size": "remove it: max_memory and the memory budget limit a request",
+	"max_page_memory":  "remove it: the memory budget limits a request, and a drawing has a number of nodes",
+	"max_depth":        "remove it: stacks of any depth are shown",
+}
+
 // Unmarshal reads the configuration. It refuses unknown keys.
-func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	var errs []error
+	for _, option := range slices.Sorted(maps.Keys(replaced)) {
+		if conf.IsSet(option) {
+			errs = append(errs, fmt.Errorf("%s is not an option any more: %s", option, replaced[option]))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return configcheck.Unmarshal(conf, c)
+}
 
 // Validate returns the errors of all options.
 func (c *Config) Validate() error {
@@ -103,23 +115,23 @@ func (c *Config) Validate() error {
 	errs = append(errs,
 		configcheck.Positive("max_memory", c.MaxMemory),
 		configcheck.Positive("max_profiles_per_series", c.MaxProfilesPerSeries),
-		configcheck.Positive("max_request_size", c.MaxRequestSize),
-		configcheck.Positive("max_page_memory", c.MaxPageMemory),
-		configcheck.Positive("max_depth", c.MaxDepth),
 		configcheck.Positive("max_concurrent_requests", c.MaxConcurrentRequests),
 		configcheck.NotNegative("max_age", c.MaxAge),
 		configcheck.NotNegative("concurrency_wait", c.ConcurrencyWait),
 		configcheck.NotNegative("max_disk", c.MaxDisk),
 		checkTraceURL(c.TraceURL),
 	)
-	if c.MaxDisk > 0 && c.Storage == nil {
-		errs = append(errs, errors.New("max_disk needs storage, the name of a storage extension"))
+	if c.MaxDisk > 0 && c.Directory == "" {
+		errs = append(errs, errors.New("max_disk needs directory"))
 	}
 	if c.Tenant.Header == "" && c.Tenant.MetadataKey != "" {
 		errs = append(errs, errors.New("tenant::header must not be empty"))
 	}
 	return errors.Join(append(errs, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))...)
 }
+
+// traceField is the placeholder of the trace ID in trace_url.
+const traceField = "{trace_id}"
 
 // checkTraceURL returns an error if the template is not a URL that contains the trace ID after its host. The IDs in a URL come
 // from users and must not change the host.

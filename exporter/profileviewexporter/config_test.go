@@ -51,9 +51,8 @@ func TestConfigAll(t *testing.T) {
 	want.HTTP.NetAddr.Endpoint = "127.0.0.1:0"
 	want.PathPrefix, want.AllowedHosts = "/profiling", []string{"profiles.example.com"}
 	want.MaxMemory, want.MaxAge, want.MaxProfilesPerSeries = 1<<20, 10*time.Minute, 20
-	want.MaxRequestSize, want.MaxConcurrentRequests, want.ConcurrencyWait = 2<<20, 1, time.Second
-	want.MaxPageMemory, want.MaxDepth = 3<<20, 100
-	want.Storage, want.MaxDisk = &storageID, 4<<20
+	want.MaxConcurrentRequests, want.ConcurrencyWait = 1, time.Second
+	want.Directory, want.MaxDisk = "/var/lib/profiles", 4<<20
 	want.TraceURL = "https://traces.example.com/trace/{trace_id}?span={span_id}"
 	want.Tenant = options.TenantConfig{Header: "X-Tenant", MetadataKey: "x-tenant", Default: "all"}
 	want.QueueConfig.Get().NumConsumers = 2
@@ -71,7 +70,9 @@ func TestConfigRefuses(t *testing.T) {
 		"prefix that ends in one":   "path_prefix must be",
 		"no memory":                 "max_memory must be above 0, is 0",
 		"negative disk":             "max_disk must not be negative, is -1",
-		"disk without storage":      "max_disk needs storage, the name of a storage extension",
+		"disk without a directory":  "max_disk needs directory",
+		"storage":                   "storage is not an option any more: the option directory replaces it",
+		"options of drawing":        "max_page_memory is not an option any more",
 		"negative age":              "max_age must not be negative, is -1s",
 		"no address":                "endpoint must be set",
 		"trace URL without the id":  `trace_url must be an http or https URL with {trace_id} in its path, query or fragment, is "https://traces.example.com/"`,

@@ -7,13 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
-	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/pprofmerge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -36,34 +38,27 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	})
 }
 
-// addPprof adds one pprof to the store. A pprof that is larger than max_memory or max_request_size is refused.
+// addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused.
 func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
-	if size := int64(len(payload.Pprof)); size > v.cfg.MaxRequestSize {
-		return delivery.Refuse(payload, delivery.ReasonTooLarge,
-			fmt.Errorf("cannot store a profile of %d bytes, max_request_size is %d", size, v.cfg.MaxRequestSize))
+	u := store.Upload{
+		Resource: store.NewResource(tenant, payload.Resource.Attributes()), Type: payload.ProfileType, ID: payload.ProfileID,
+		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
 	}
-	if err := reserve(storeCost * int64(len(payload.Pprof))); err != nil {
-		return fmt.Errorf("cannot store a profile: %w", err)
+	if nanos := int64(payload.Time); nanos > 0 {
+		u.Time = time.Unix(0, nanos)
 	}
-	e, err := entryOf(payload, tenant, time.Now())
-	if err == nil && v.foreign {
-		err = pprofmerge.Check(payload.Pprof, func(bytes int64) error {
-			return reserve(storeCost*int64(len(payload.Pprof)) + bytes)
-		})
-	}
-	if errors.Is(err, memory.ErrExhausted) || errors.Is(err, memory.ErrTooLarge) {
-		return fmt.Errorf("cannot store a profile: %w", err)
-	}
-	if err != nil {
+	p, err := v.store.Add(u, reserve)
+	switch {
+	case errors.Is(err, store.ErrTooLarge):
+		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
+	case errors.Is(err, symbols.ErrInvalid), errors.Is(err, pprofwire.ErrMalformed), errors.Is(err, pprofwire.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonInvalid, err)
+	case err != nil:
+		return fmt.Errorf("cannot store a profile: %w", err)
 	}
-	if !v.store.Add(e) {
-		return delivery.Refuse(payload, delivery.ReasonTooLarge,
-			fmt.Errorf("cannot store a profile of %d compressed bytes, max_memory is %d", len(e.Compressed), v.cfg.MaxMemory))
+	if p != nil {
+		v.directory.write(ctx, payload, tenant, reserve)
 	}
 	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil
 }
-
-// storeCost is the memory to compress a profile and read its header, as a multiple of its size.
-const storeCost = 3

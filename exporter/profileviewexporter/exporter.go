@@ -17,8 +17,7 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.uber.org/zap"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/connections"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -27,10 +26,10 @@ import (
 const (
 	// expiryInterval is the interval at which profiles older than max_age are evicted.
 	expiryInterval = 10 * time.Second
-	// shutdownWait is how long a shutdown waits for answers. Drawing a page cannot be interrupted: it can end later.
+	// shutdownWait is how long a shutdown waits for answers.
 	shutdownWait = 3 * time.Second
-	// bodyTime is how long the body of a request may take to arrive. Pages need none, but net/http reads it before it answers.
-	bodyTime = time.Second
+	// bodyTime is how long the body of a request may take to arrive. Those of the API are small, and pages need none.
+	bodyTime = 2 * time.Second
 	// maxConnections limits the open connections of the server.
 	maxConnections = 500
 )
@@ -41,14 +40,10 @@ type viewExporter struct {
 	settings  component.TelemetrySettings
 	encoder   *pprof.Encoder
 	telemetry *telemetry
-	store     *recent.Store
+	store     *store.Store
 	budget    *memory.Budget
 	pages     *pages
-	id        component.ID
-	// persister writes the profiles to the storage. It is nil without a storage.
-	persister *persist.Persister
-	// foreign is true if the store can contain pprofs of other encoders.
-	foreign bool
+	directory *directory
 
 	http    *http.Server
 	address net.Addr
@@ -57,28 +52,25 @@ type viewExporter struct {
 }
 
 func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *viewExporter {
-	store := recent.New(recent.Limits{
-		Memory:    cfg.MaxMemory,
-		Age:       cfg.MaxAge,
-		PerSeries: cfg.MaxProfilesPerSeries,
-	}, telemetry.evicted)
 	return &viewExporter{
 		cfg:       cfg,
 		settings:  set.TelemetrySettings,
 		encoder:   cfg.Encoding.SearchEncoder(),
 		telemetry: telemetry,
-		store:     store,
-		id:        set.ID,
-		foreign:   cfg.Encoding.PreferOriginalPayload,
+		store: store.New(store.Limits{
+			Memory:    cfg.MaxMemory,
+			Age:       cfg.MaxAge,
+			PerSeries: cfg.MaxProfilesPerSeries,
+		}, telemetry.evicted),
 	}
 }
 
-// start restores the profiles in the storage, and starts the server.
+// start restores the profiles in the directory, and starts the server.
 func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) { //nolint:contextcheck // the server outlives the context of start
 	if v.budget, err = memory.Of(host); err != nil {
 		return err
 	}
-	if err := v.openStorage(ctx, host); err != nil {
+	if err := v.restore(ctx); err != nil {
 		return err
 	}
 	v.pages = newPages(v.cfg, v.store, v.budget)
@@ -116,6 +108,22 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	return nil
 }
 
+// restore opens the directory and adds its profiles to the store.
+func (v *viewExporter) restore(ctx context.Context) (err error) {
+	if v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger); err != nil || v.directory == nil {
+		return err
+	}
+	if err := v.telemetry.observeFiles(v.directory.store); err != nil {
+		return err
+	}
+	reservation, err := v.budget.Reserve(ctx, 0)
+	if err != nil {
+		return err
+	}
+	defer reservation.Release()
+	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, func(bytes int64) error { return reservation.Grow(ctx, bytes) })
+}
+
 // expire evicts old profiles until ctx ends, even if no profile arrives.
 func (v *viewExporter) expire(ctx context.Context) {
 	ticker := time.NewTicker(expiryInterval)
@@ -131,9 +139,8 @@ func (v *viewExporter) expire(ctx context.Context) {
 }
 
 func (v *viewExporter) shutdown(ctx context.Context) error {
-	closing := v.closeStorage(ctx)
 	defer v.telemetry.builder.Shutdown()
-	return errors.Join(v.closeServer(ctx), <-closing)
+	return errors.Join(v.closeServer(ctx), v.directory.close())
 }
 
 func (v *viewExporter) closeServer(ctx context.Context) error {
@@ -143,7 +150,7 @@ func (v *viewExporter) closeServer(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, shutdownWait)
 	defer cancel()
 	err := v.http.Shutdown(waiting)
-	v.stop() // Requests end, except while they draw a page.
+	v.stop() // Requests end.
 	if err != nil {
 		err = v.http.Close()
 	}

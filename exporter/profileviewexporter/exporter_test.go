@@ -4,7 +4,6 @@
 package profileviewexporter
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,7 +26,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 )
 
@@ -109,7 +108,7 @@ func (s *serving) types(t *testing.T, service string, header ...string) []string
 	t.Helper()
 	response, body := s.get(t, "/profiles", header...)
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	var all []recent.Series
+	var all []store.Series
 	require.NoError(t, json.Unmarshal(body, &all))
 	types := []string{}
 	for _, one := range all {
@@ -139,7 +138,7 @@ func TestServerRefusesToMerge(t *testing.T) {
 	require.Equal(t, []string{"mine"}, s.types(t, "s"))
 	response, body := s.get(t, "/profiles/s/mine")
 	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
-	assert.Contains(t, string(body), "do not measure the same")
+	assert.Contains(t, string(body), "measure different things")
 }
 
 func TestServerTenants(t *testing.T) {
@@ -154,102 +153,8 @@ func TestServerTenants(t *testing.T) {
 	assert.Equal(t, []string{"cpu"}, s.types(t, "of-"), "no header is the default tenant")
 	response, _ := s.get(t, "/profiles/of-a/cpu", "X-Scope-OrgID", "b")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-	response, _ = s.get(t, "/view/of-b/cpu/flamegraph?base_service=of-a", "X-Scope-OrgID", "b")
-	assert.Equal(t, http.StatusNotFound, response.StatusCode, "nor by comparing")
-}
-
-func TestServerLimits(t *testing.T) {
-	one := made(t, day, []string{"a"}, 1)
-	s := newServing(t, func(cfg *Config) {
-		cfg.MaxMemory, cfg.MaxProfilesPerSeries, cfg.MaxRequestSize = 10_000, 3, 250
-	})
-	for i := range 5 {
-		s.post(t, made(t, day, []string{"a"}, int64(i+1)), map[string]any{"service.name": "s"})
-	}
-	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_evicted", "reason", "series"))
-	assert.EqualValues(t, 3, gauge(t, s.telemetry, "served_profiles"))
-	assert.Greater(t, gauge(t, s.telemetry, "served_bytes"), int64(3*len(one)/2))
-	for i := range 40 {
-		s.post(t, one, map[string]any{"service.name": strconv.Itoa(i)})
-	}
-	assert.Positive(t, counted(t, s.telemetry, "profiles_evicted", "reason", "memory"))
-	assert.Empty(t, s.types(t, "s"), "the oldest go first")
-	assert.Equal(t, []string{"a"}, s.types(t, "39"))
-
-	err := s.ConsumeProfiles(t.Context(), deliverytest.CPU(t, "large"))
-	require.ErrorContains(t, err, "max_request_size is 250")
-	assert.True(t, consumererror.IsPermanent(err))
-	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_refused", "reason", delivery.ReasonTooLarge))
-
-	for i := range 3 {
-		s.post(t, made(t, day.Add(time.Duration(i)*time.Second), []string{"a"}, 1), map[string]any{"service.name": "many"})
-	}
-	response, body := s.get(t, "/profiles/many/a")
-	assert.NotEmpty(t, response.Header.Get(leftOutHeader), "the newest that fit")
-	assert.Less(t, totals(t, body)[0], int64(3))
-	response, body = s.get(t, "/profiles/many/a?window=1h")
-	assert.Equal(t, http.StatusUnprocessableEntity, response.StatusCode)
-	assert.Contains(t, string(body), "select a shorter time")
-}
-
-// A request above the limit of concurrent requests waits, then returns an error that asks to try again.
-func TestServerPlaces(t *testing.T) {
-	cfg := createDefaultConfig().(*Config)
-	cfg.MaxConcurrentRequests, cfg.ConcurrencyWait = 1, 10*time.Millisecond
-	p := newPages(cfg, recent.New(recent.Limits{Memory: 1}, func(recent.Reason) {}), unlimited())
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
-	release, err := p.acquire(r)
-	require.NoError(t, err)
-	_, err = p.acquire(r)
-	var busy *failure
-	require.ErrorAs(t, err, &busy)
-	assert.Equal(t, http.StatusServiceUnavailable, busy.status)
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	cfg.ConcurrencyWait = deliverytest.Patience
-	_, err = p.acquire(r.WithContext(gone))
-	require.ErrorIs(t, err, context.Canceled)
-	release()
-	_, err = p.acquire(r)
-	require.NoError(t, err)
-}
-
-func TestServerList(t *testing.T) {
-	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/some/where" })
-	_, body := s.get(t, "/")
-	assert.Contains(t, string(body), "No profile has arrived yet")
-	const evil = `<script>alert("1")</script>`
-	s.post(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": evil})
-	s.post(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": ".."})
-	response, body := s.get(t, "/")
-	page := string(body)
-	assert.NotContains(t, page, "<script")
-	assert.Contains(t, page, "&lt;script&gt;")
-	for name, want := range map[string]string{
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-		"Content-Security-Policy": policyPlain, "Access-Control-Allow-Origin": "",
-	} {
-		assert.Equal(t, want, response.Header.Get(name), name)
-	}
-	links := 0
-	for _, part := range strings.Split(page, `<a href="`)[1:] {
-		link, _, _ := strings.Cut(part, `"`)
-		link = strings.ReplaceAll(link, "&amp;", "&")
-		assert.False(t, strings.HasPrefix(link, "/"), "links are relative")
-		response, body := s.get(t, "/"+link)
-		assert.Equal(t, http.StatusOK, response.StatusCode, "%s: %.100s", link, body)
-		links++
-	}
-	assert.GreaterOrEqual(t, links, 8)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/", http.NoBody)
-	require.NoError(t, err)
-	response, err = http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	response.Body.Close()
-	assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
-	response, body = s.get(t, "/", "Accept-Encoding", "gzip")
-	assert.Equal(t, "gzip", response.Header.Get("Content-Encoding"))
-	assert.Equal(t, []byte{0x1f, 0x8b}, body[:2])
+	response, _ = s.get(t, "/functions?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&query={service_name=\"of-a\"}&function=main", "X-Scope-OrgID", "b")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "nor by a query")
 }
 
 func goTool(t *testing.T, directory string, arguments ...string) string {
@@ -294,36 +199,40 @@ func TestServerRefusesTheAddress(t *testing.T) {
 	require.NoError(t, e.Shutdown(t.Context()))
 }
 
-func TestSegment(t *testing.T) {
-	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{segment("", "u"), segment(".", "u"), segment("..", "u"), segment("a", "u")})
+func TestServerLimits(t *testing.T) {
+	s := newServing(t, func(cfg *Config) { cfg.MaxMemory, cfg.MaxProfilesPerSeries = 100_000, 3 })
+	for i := range 5 {
+		s.post(t, made(t, day, []string{"a"}, int64(i+1)), map[string]any{"service.name": "s"})
+	}
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_evicted", "reason", "series"))
+	assert.EqualValues(t, 3, gauge(t, s.telemetry, "served_profiles"))
+	assert.Positive(t, gauge(t, s.telemetry, "served_bytes"))
+	for i := range 40 {
+		s.post(t, made(t, day, []string{"a"}, 1), map[string]any{"service.name": strconv.Itoa(i)})
+	}
+	assert.Positive(t, counted(t, s.telemetry, "profiles_evicted", "reason", "memory"))
+	assert.LessOrEqual(t, gauge(t, s.telemetry, "served_bytes"), int64(100_000))
+	assert.Empty(t, s.types(t, "s"), "the oldest go first")
+	assert.Equal(t, []string{"a"}, s.types(t, "39"))
+
+	err := s.ConsumeProfiles(t.Context(), deliverytest.Decode(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": "large"}))
+	require.ErrorContains(t, err, "max_memory is 100000")
+	assert.True(t, consumererror.IsPermanent(err))
+	assert.EqualValues(t, 4, counted(t, s.telemetry, "profiles_refused", "reason", delivery.ReasonTooLarge))
+	assert.LessOrEqual(t, gauge(t, s.telemetry, "served_bytes"), int64(100_000))
 }
 
 // The number of series in one answer is limited. The answer has the URL of the next part.
 func TestServerListGoesOn(t *testing.T) {
 	d := newHolding(t, 256<<20)
-	add := func(i int) { d.store.Add(&recent.Entry{Service: fmt.Sprintf("s%05d", i), Type: "a&b"}) }
-	get := func(path string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		d.pages.handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		return w
+	get := func(path string) *httptest.ResponseRecorder { return d.get(t, path) }
+	for i := range seriesPerAnswer + 1 {
+		d.hold(t, made(t, day, []string{"a&b"}, 1), "a&b", map[string]string{"service.name": fmt.Sprintf("s%05d", i)})
 	}
-	pageOf := func(query string) string { return get("/" + query).Body.String() }
-	for i := range seriesPerAnswer {
-		add(i)
-	}
-	for _, query := range []string{"", "?sort=last"} {
-		assert.NotContains(t, pageOf(query), "The list is cut", "it is whole: %q", query)
-		assert.NotContains(t, pageOf(query), "Next page")
-		assert.Empty(t, get("/profiles"+query).Header().Get(seriesCutHeader))
-	}
-	add(seriesPerAnswer)
-	assert.Contains(t, pageOf("?sort=last"), "The list is cut")
-	assert.Equal(t, "2000", get("/profiles?sort=last").Header().Get(seriesCutHeader))
-	assert.Empty(t, get("/profiles").Header().Get(seriesCutHeader), "it has a next part")
 	seen := 0
 	for path := "/profiles"; path != ""; {
 		w := get(path)
-		var all []recent.Series
+		var all []store.Series
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &all))
 		seen += len(all)
 		path = ""
@@ -332,7 +241,7 @@ func TestServerListGoesOn(t *testing.T) {
 		}
 	}
 	assert.Equal(t, seriesPerAnswer+1, seen)
-	page := pageOf("")
-	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b"`)
+	page := get("/plain?from=all").Body.String()
+	assert.Contains(t, page, `href="?after_service=s01999&amp;after_type=a%26b`)
 	assert.NotContains(t, page, "s02000")
 }

@@ -44,9 +44,9 @@ func createProfiles(ctx context.Context, set exporter.Settings, config component
 	})
 }
 
-// drainTime returns how long a shutdown empties the queue. Without a storage, the profiles would be lost at exit anyway.
+// drainTime returns how long a shutdown empties the queue. Without a directory, the profiles would be lost at exit anyway.
 func (c *Config) drainTime() time.Duration {
-	if c.Storage == nil {
+	if c.Directory == "" {
 		return 0
 	}
 	return time.Second

@@ -4,230 +4,191 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
-	"cmp"
-	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/functions"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 )
 
-const (
-	// functionParameter names the function whose callers and callees are shown.
-	functionParameter = "function"
-	// maxFunctions limits the functions on a page.
-	maxFunctions = 500
-)
-
-// functionsPage is the content of the page functions.
-type functionsPage struct {
-	// Compared is true for a difference.
-	Compared bool
-	Search   string
-	Kept     []parameter
-	Columns  []column
-	Rows     []functionRow
-	// Found is the number of functions that match, Shown the number on the page.
-	Found, Shown int
-	// Function is the function whose callers and callees are shown. All links back to the table.
-	Function         *functionRow
-	All, Flamegraph  string
-	Callers, Callees []functionRow
-	// most limits the functions on the page. link returns the link of a function.
-	most int
-	link func(name string, query url.Values) string
+// functionTable is the answer with the values of functions. Sums are exact. The base is the other side of a comparison.
+type functionTable struct {
+	Unit      string `json:"unit"`
+	Total     int64  `json:"total"`
+	BaseTotal *int64 `json:"base_total,omitempty"`
+	Profiles  int    `json:"profiles"`
+	// Functions has all functions, or Function has the one of the request, with its callers and callees.
+	Functions []functionRow `json:"functions,omitempty"`
+	Function  *functionRow  `json:"function,omitempty"`
+	Callers   []tree.Edge   `json:"callers,omitempty"`
+	Callees   []tree.Edge   `json:"callees,omitempty"`
 }
 
-// neighboursTable is a table of callers or callees.
-type neighboursTable struct {
-	Compared bool
-	Rows     []functionRow
-}
-
-// CallersTable returns the table of callers.
-func (f *functionsPage) CallersTable() neighboursTable { return neighboursTable{f.Compared, f.Callers} }
-
-// CalleesTable returns the table of callees.
-func (f *functionsPage) CalleesTable() neighboursTable { return neighboursTable{f.Compared, f.Callees} }
-
-// functionRow is a function with its values as texts.
 type functionRow struct {
-	Name, Link string
-	Flat, Cum  valueTexts
+	Name      string `json:"name"`
+	File      string `json:"file,omitempty"`
+	Line      int64  `json:"line,omitempty"`
+	Self      int64  `json:"self"`
+	Total     int64  `json:"total"`
+	BaseSelf  *int64 `json:"base_self,omitempty"`
+	BaseTotal *int64 `json:"base_total,omitempty"`
 }
 
-// valueTexts are the texts of one sum: the value and its share, or both sides and their difference.
-type valueTexts struct {
-	Now, Share, Before, Change string
-	// Compared is true for a difference.
-	Compared, More, Less bool
-}
+// The memory of a row in the answer, beside a multiple of its texts: as JSON, also compressed.
+const (
+	rowBytes = 512
+	textCost = 8
+)
 
-// functionOrder is a sort order of functions.
-type functionOrder struct {
-	name, heading string
-	// compared is set for the orders of a difference.
-	compared bool
-	compare  func(a, b *functions.Row) int
-}
-
-// absolute returns a value without its sign.
-func absolute(v int64) int64 { return max(v, -v) }
-
-var functionOrders = []functionOrder{
-	{"flat", "Flat", false, func(a, b *functions.Row) int { return cmp.Compare(absolute(b.Flat.Now), absolute(a.Flat.Now)) }},
-	{"flat_change", "Change of flat", true, func(a, b *functions.Row) int {
-		return cmp.Compare(absolute(b.Flat.Change()), absolute(a.Flat.Change()))
-	}},
-	{"cum", "Cum", false, func(a, b *functions.Row) int { return cmp.Compare(absolute(b.Cum.Now), absolute(a.Cum.Now)) }},
-	{"cum_change", "Change of cum", true, func(a, b *functions.Row) int {
-		return cmp.Compare(absolute(b.Cum.Change()), absolute(a.Cum.Change()))
-	}},
-	{"name", "Function", false, func(a, b *functions.Row) int { return strings.Compare(a.Name, b.Name) }},
-}
-
-// functionOrderOf returns the order that a parameter selects. The default is the change for a difference, else the flat value.
-func functionOrderOf(name string, compared bool) (*functionOrder, error) {
-	if name == "" {
-		name = "flat"
-		if compared {
-			name = "flat_change"
-		}
-	}
-	names := make([]string, len(functionOrders))
-	for i := range functionOrders {
-		if names[i] = functionOrders[i].name; names[i] == name {
-			return &functionOrders[i], nil
-		}
-	}
-	return nil, fail(http.StatusBadRequest, "%s must be one of %s, not %.40q", sortParameter, strings.Join(names, ", "), name)
-}
-
-// drawFunctions draws the table of functions, or the callers and callees of one function.
-func (p *pages) drawFunctions(d *drawing) ([]byte, error) {
-	shown, err := p.merged(d, viewer.CostsOf("top"))
-	if err != nil {
-		return nil, err
-	}
-	above, page := bar{}, &functionsPage{most: maxFunctions, link: functionLink}
-	if len(d.base) > 0 {
-		above.Legend = legendOf(shown, d.r.URL.Query().Get(sampleIndexParameter))
-	}
-	if name := d.r.URL.Query().Get(functionParameter); name != "" {
-		err = page.fillNeighbours(d, shown, name)
-	} else {
-		err = page.fill(d, shown)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p.drawOwn(d, &above, "functions", page)
-}
-
-// fill fills the table of functions.
-func (f *functionsPage) fill(d *drawing, p *profile.Profile) error {
-	query := d.r.URL.Query()
-	f.Compared = len(d.base) > 0
-	order, err := functionOrderOf(query.Get(sortParameter), f.Compared)
-	if err != nil {
+// serveFunctions answers with the values of all functions, or of one with its callers and callees.
+func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	if err := checkParameters(values, functionsParameters); err != nil {
 		return err
 	}
-	index, err := p.SampleIndexByName(query.Get(sampleIndexParameter))
-	if err != nil {
-		return fail(http.StatusBadRequest, "%v", err)
-	}
-	f.Search = query.Get(searchParameter)
-	rows, total := functions.Table(p, index)
-	if part := strings.ToLower(f.Search); part != "" {
-		rows = slices.DeleteFunc(rows, func(row functions.Row) bool { return !strings.Contains(strings.ToLower(row.Name), part) })
-	}
-	slices.SortStableFunc(rows, func(a, b functions.Row) int { return order.compare(&a, &b) })
-	f.Found, f.Shown = len(rows), min(len(rows), f.most)
-	if err := reserveLinks(d.work, d.r, f.Shown); err != nil {
-		return err
-	}
-	for i := range rows[:f.Shown] {
-		f.Rows = append(f.Rows, f.row(&rows[i], total, d.counts.Unit, query))
-	}
-	for i := range functionOrders {
-		o := &functionOrders[i]
-		if o.compared && !f.Compared {
-			continue
+	table, err := working(p, r, func(reserve func(int64) error) (*functionTable, error) {
+		sides, err := p.sides(r, values, reserve)
+		if err != nil {
+			return nil, err
 		}
-		c := column{Name: o.heading, Number: o.name != "name", Link: "?" + with(query, sortParameter, o.name).Encode()}
-		if o == order {
-			if c.Sorted = "descending"; o.name == "name" {
-				c.Sorted = "ascending"
-			}
+		lists := make([][]*store.Profile, len(sides))
+		for i, s := range sides {
+			lists[i] = s.profiles
 		}
-		f.Columns = append(f.Columns, c)
-	}
-	f.Kept = kept(query, []string{searchParameter})
-	return nil
-}
-
-// fillNeighbours fills the tables of callers and callees of a function.
-func (f *functionsPage) fillNeighbours(d *drawing, p *profile.Profile, name string) error {
-	query := d.r.URL.Query()
-	f.Compared = len(d.base) > 0
-	index, err := p.SampleIndexByName(query.Get(sampleIndexParameter))
-	if err != nil {
-		return fail(http.StatusBadRequest, "%v", err)
-	}
-	own, callers, callees, found := functions.Neighbours(p, index, name)
-	if !found {
-		return fail(http.StatusNotFound, "no sample has the function %.200q", name)
-	}
-	if err := reserveLinks(d.work, d.r, min(len(callers), maxFunctions)+min(len(callees), maxFunctions)); err != nil {
-		return err
-	}
-	row := f.row(&own, own.Cum, d.counts.Unit, query)
-	f.Function = &row
-	f.All = "?" + without(query, functionParameter).Encode()
-	f.Flamegraph = "flamegraph?" + with(onlyKnown(query), "f", "^"+regexp.QuoteMeta(name)+"$").Encode()
-	f.Callers, f.Callees = f.neighbours(callers, &own, d.counts.Unit, query), f.neighbours(callees, &own, d.counts.Unit, query)
-	return nil
-}
-
-// neighbours returns the rows of callers or callees, largest first.
-func (f *functionsPage) neighbours(all []functions.Row, own *functions.Row, unit string, query url.Values) (rows []functionRow) {
-	slices.SortStableFunc(all, func(a, b functions.Row) int {
-		return cmp.Compare(absolute(b.Cum.Now)+absolute(b.Cum.Before), absolute(a.Cum.Now)+absolute(a.Cum.Before))
+		if p.notModified(w, r, lists...) {
+			return nil, errNotModified
+		}
+		return functionTableOf(sides, values.Get(functionParameter), reserve)
 	})
-	for i := range all[:min(len(all), maxFunctions)] {
-		row := f.row(&all[i], own.Cum, unit, query)
-		if name := all[i].Name; name == functions.NoCaller || name == functions.NoCallee {
-			row.Link = ""
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, r, table)
+}
+
+// sides returns what a request selects: one selection, or two if there are parameters of a base.
+func (p *pages) sides(r *http.Request, values url.Values, reserve func(bytes int64) error) ([]selected, error) {
+	compared := maps.Clone(values)
+	isComparison := false
+	for name := range values {
+		if own, found := strings.CutPrefix(name, basePrefix); found {
+			isComparison = true
+			compared.Set(own, values.Get(name))
 		}
-		rows = append(rows, row)
 	}
-	if n := len(all) - maxFunctions; n > 0 {
-		rows = append(rows, functionRow{Name: fmt.Sprintf("and %d others", n)})
+	s, err := p.selectBy(r, values, reserve)
+	if err != nil || !isComparison {
+		return []selected{s}, err
 	}
-	return rows
+	base, err := p.selectBy(r, compared, reserve)
+	return []selected{s, base}, err
 }
 
-func (f *functionsPage) row(row *functions.Row, total functions.Sum, unit string, query url.Values) functionRow {
-	return functionRow{
-		Name: row.Name, Link: f.link(row.Name, query),
-		Flat: f.values(row.Flat, total, unit), Cum: f.values(row.Cum, total, unit),
+// functionTableOf returns the values of all functions, or of one.
+func functionTableOf(sides []selected, function string, reserve func(bytes int64) error) (*functionTable, error) {
+	t, err := treeOf(reserve, sides...)
+	if err != nil {
+		return nil, err
 	}
+	all, err := t.Functions()
+	if err != nil {
+		return nil, err
+	}
+	isComparison := len(sides) > 1
+	totals := t.Totals()
+	table := &functionTable{Unit: sides[0].unit, Total: totals[0], Profiles: sides[0].Profiles}
+	if isComparison {
+		table.BaseTotal = &totals[1]
+	}
+	if function != "" {
+		at := slices.IndexFunc(all, func(f tree.Function) bool { return f.Name == function })
+		if at < 0 {
+			return nil, fail(http.StatusNotFound, "there is no function %.100q in these profiles", function)
+		}
+		row := rowOf(&all[at], isComparison)
+		table.Function = &row
+		table.Callers, table.Callees = t.Calls(function)
+		return table, nil
+	}
+	bytes := int64(0)
+	for i := range all {
+		bytes += rowBytes + textCost*int64(len(all[i].Name)+len(all[i].File))
+	}
+	if err := t.Reserve(bytes); err != nil {
+		return nil, err
+	}
+	table.Functions = make([]functionRow, len(all))
+	for i := range all {
+		table.Functions[i] = rowOf(&all[i], isComparison)
+	}
+	return table, nil
 }
 
-// functionLink returns the link to the callers and callees of a function.
-func functionLink(name string, query url.Values) string {
-	return "functions?" + with(without(without(query, sortParameter), searchParameter), functionParameter, name).Encode()
+func rowOf(f *tree.Function, isComparison bool) functionRow {
+	row := functionRow{Name: f.Name, File: f.File, Line: f.Line, Self: f.Self[0], Total: f.Total[0]}
+	if isComparison {
+		row.BaseSelf, row.BaseTotal = &f.Self[1], &f.Total[1]
+	}
+	return row
 }
 
-func (f *functionsPage) values(s, total functions.Sum, unit string) valueTexts {
-	return valueTexts{
-		Now: amount(s.Now, unit), Share: share(s.Now, total.Now), Before: amount(s.Before, unit), Change: signed(s.Change(), unit),
-		Compared: f.Compared, More: s.Change() > 0, Less: s.Change() < 0,
+// treeFormats are the formats that are made of a tree of functions.
+var treeFormats = map[string]struct {
+	name, contentType string
+	write             func(t *tree.Tree, title, unit string) ([]byte, error)
+}{
+	"collapsed":  {"profile.collapsed.txt", "text/plain; charset=utf-8", func(t *tree.Tree, _, _ string) ([]byte, error) { return t.Collapsed() }},
+	"speedscope": {"profile.speedscope.json", "application/json", (*tree.Tree).Speedscope},
+	"svg": {"profile.svg", "image/svg+xml", func(t *tree.Tree, title, unit string) ([]byte, error) {
+		return t.SVG(title, func(value int64) string { return amount(value, unit) })
+	}},
+}
+
+// serveDownload answers with a file of what the parameters select.
+func (p *pages) serveDownload(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	if err := checkParameters(values, selectionParameters); err != nil {
+		return err
 	}
+	name := r.PathValue("format")
+	format, isTree := treeFormats[name]
+	if !isTree && name != "pprof" && name != "pgo" {
+		return fail(http.StatusNotFound, "%.40q is not a format: these are pprof, collapsed, speedscope, svg and pgo", name)
+	}
+	body, err := working(p, r, func(reserve func(int64) error) ([]byte, error) {
+		s, err := p.selectBy(r, values, reserve)
+		if err != nil {
+			return nil, err
+		}
+		if s.Profiles == 0 {
+			return nil, fail(http.StatusNotFound, "there is no profile of this type and time with these labels")
+		}
+		if p.notModified(w, r, s.profiles) {
+			return nil, errNotModified
+		}
+		switch name {
+		case "pprof":
+			return merged(s.Selection, reserve, 0, gzipOf)
+		case "pgo":
+			return merged(s.Selection, reserve, defaultDepth, pgoOf)
+		}
+		t, err := treeOf(reserve, s)
+		if err != nil {
+			return nil, err
+		}
+		return format.write(t, strings.TrimSpace(values.Get(typeParameter)+" "+values.Get(queryParameter)), s.unit)
+	})
+	switch {
+	case err != nil:
+		return err
+	case name == "pprof":
+		return writeProfile(w, "profile.pb.gz", body)
+	case name == "pgo":
+		return writeProfile(w, pgoName, body)
+	}
+	w.Header().Set("Content-Disposition", `attachment; filename="`+format.name+`"`)
+	return write(w, r, format.contentType, body)
 }

@@ -4,17 +4,10 @@
 package profileviewexporter
 
 import (
-	"encoding/xml"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"html"
-	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,227 +17,240 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 )
 
-// stacks returns a profile of a time with a sample for each stack. Stacks are written from root to leaf.
-func stacks(t *testing.T, at time.Time, values map[string]int64) []byte {
-	t.Helper()
-	p := deliverytest.Parsed(t, made(t, at, []string{"samples"}, 1))
-	p.Function, p.Location, p.Sample = nil, nil, nil
-	known := map[string]*profile.Location{}
-	for _, stack := range slices.Sorted(maps.Keys(values)) {
-		s := &profile.Sample{Value: []int64{values[stack]}}
-		for name := range strings.FieldsSeq(stack) {
-			if known[name] == nil {
-				f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name}
-				known[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
-				p.Function, p.Location = append(p.Function, f), append(p.Location, known[name])
+const (
+	inuseID = "memory:inuse_space:bytes:space:bytes"
+	cpuID   = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+)
+
+// selecting returns the query of a selection.
+func selecting(id, query string) string {
+	return url.Values{typeParameter: {id}, queryParameter: {query}}.Encode()
+}
+
+// naive returns the values of functions by name, as a slow loop over the samples finds them: without what they call, and with it.
+func naive(p *profile.Profile, column int) (self, total map[string]int64, sum int64) {
+	self, total = map[string]int64{}, map[string]int64{}
+	for _, s := range p.Sample {
+		seen := map[string]bool{}
+		isLeaf := true
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if isLeaf {
+					self[line.Function.Name] += s.Value[column]
+					isLeaf = false
+				}
+				if !seen[line.Function.Name] {
+					total[line.Function.Name] += s.Value[column]
+				}
+				seen[line.Function.Name] = true
 			}
-			s.Location = slices.Insert(s.Location, 0, known[name])
 		}
-		p.Sample = append(p.Sample, s)
+		sum += s.Value[column]
+	}
+	return self, total, sum
+}
+
+func columnOf(t *testing.T, p *profile.Profile, name string) int {
+	t.Helper()
+	for i, s := range p.SampleType {
+		if s.Type == name {
+			return i
+		}
+	}
+	t.Fatalf("no sample type %s", name)
+	return 0
+}
+
+func (s *serving) functions(t *testing.T, query string) (table functionTable) {
+	t.Helper()
+	response, body := s.get(t, "/functions?"+query)
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
+	require.NoError(t, json.Unmarshal(body, &table))
+	return table
+}
+
+// The table of functions is exact: that of a profile is what google/pprof reads in it.
+func TestFunctionsAreExact(t *testing.T) {
+	s := newServing(t, nil)
+	for _, test := range []struct{ file, column, id string }{{"heap.pb.gz", "inuse_space", inuseID}, {"cpu.pb.gz", "cpu", cpuID}} {
+		payload := deliverytest.OwnProfile(t, test.file)
+		s.post(t, payload, map[string]any{"service.name": test.file})
+		p := deliverytest.Parsed(t, payload)
+		self, total, sum := naive(p, columnOf(t, p, test.column))
+		table := s.functions(t, selecting(test.id, fmt.Sprintf(`{service_name=%q}`, test.file)))
+		assert.Equal(t, sum, table.Total)
+		assert.Equal(t, 1, table.Profiles)
+		found := map[string]bool{}
+		for i, f := range table.Functions {
+			assert.Equal(t, self[f.Name], f.Self, f.Name)
+			assert.Equal(t, total[f.Name], f.Total, f.Name)
+			assert.NotEmpty(t, f.File)
+			found[f.Name] = true
+			if i > 0 {
+				assert.GreaterOrEqual(t, table.Functions[i-1].Self, f.Self, "sorted")
+			}
+		}
+		for name, value := range total {
+			assert.Equal(t, value != 0, found[name], name)
+		}
+	}
+}
+
+// recursive returns a profile of main → work → work → leaf (1), main → work → leaf (10) and main → leaf (100).
+func recursive(t *testing.T, at time.Time, factor int64) []byte {
+	t.Helper()
+	p := deliverytest.Parsed(t, made(t, at, []string{"samples"}, factor))
+	var locations []*profile.Location
+	p.Function, p.Location = nil, nil
+	for i, name := range []string{"main", "work", "leaf"} {
+		f := &profile.Function{ID: uint64(i + 1), Name: name, Filename: name + ".go", StartLine: 3}
+		locations = append(locations, &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f, Line: 5}}})
+		p.Function, p.Location = append(p.Function, f), locations
+	}
+	main, work, leaf := locations[0], locations[1], locations[2]
+	p.Sample = []*profile.Sample{
+		{Location: []*profile.Location{leaf, work, work, main}, Value: []int64{factor}},
+		{Location: []*profile.Location{leaf, work, main}, Value: []int64{10 * factor}},
+		{Location: []*profile.Location{leaf, main}, Value: []int64{100 * factor}},
 	}
 	return written(t, p)
 }
 
-// rowsOf returns the cells of each row of the last table of a page, without markup.
-func rowsOf(page string) (rows [][]string) {
-	_, page, _ = strings.Cut(page, "<main>")
-	for _, row := range regexp.MustCompile(`(?s)<tr>(<td.*?)</tr>`).FindAllStringSubmatch(page, -1) {
-		var cells []string
-		for _, cell := range regexp.MustCompile(`(?s)<td[^>]*>(.*?)</td>`).FindAllStringSubmatch(row[1], -1) {
-			cells = append(cells, html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(cell[1], "")))
+const samplesID = "process_cpu:samples:count::"
+
+func TestFunctionsOfRecursion(t *testing.T) {
+	s := newServing(t, nil)
+	s.post(t, recursive(t, time.Now(), 1), map[string]any{"service.name": "s"})
+	table := s.functions(t, selecting(samplesID, "{}"))
+	assert.Equal(t, []functionRow{
+		{Name: "leaf", File: "leaf.go", Line: 3, Self: 111, Total: 111},
+		{Name: "main", File: "main.go", Line: 3, Total: 111},
+		{Name: "work", File: "work.go", Line: 3, Total: 11},
+	}, table.Functions)
+	table = s.functions(t, selecting(samplesID, "{}")+"&function=work")
+	assert.Equal(t, []tree.Edge{{Name: "main", Total: 11}, {Name: "work", Total: 1}}, table.Callers)
+	assert.Equal(t, []tree.Edge{{Name: "leaf", Total: 11}, {Name: "work", Total: 1}}, table.Callees)
+	assert.EqualValues(t, 11, table.Function.Total)
+	response, body := s.get(t, "/functions?"+selecting(samplesID, "{}")+"&function=none", "Accept", "application/json")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	assert.JSONEq(t, `{"code":"not_found","message":"there is no function \"none\" in these profiles"}`, string(body))
+}
+
+// A comparison has the exact values of both sides, the largest change first.
+func TestFunctionsCompared(t *testing.T) {
+	s := newServing(t, nil)
+	now := time.Now()
+	s.post(t, recursive(t, now, 3), map[string]any{"service.name": "s", "pod": "a"})
+	s.post(t, recursive(t, now, 1), map[string]any{"service.name": "s", "pod": "b"})
+	table := s.functions(t, selecting(samplesID, `{pod="a"}`)+"&base_query="+url.QueryEscape(`{pod="b"}`))
+	require.Len(t, table.Functions, 3)
+	assert.EqualValues(t, 333, table.Total)
+	assert.EqualValues(t, 111, *table.BaseTotal)
+	first := table.Functions[0]
+	assert.Equal(t, "leaf", first.Name)
+	assert.Equal(t, []int64{333, 111}, []int64{first.Self, *first.BaseSelf})
+}
+
+// Every file has the exact total of a selection.
+func TestDownloads(t *testing.T) {
+	s := newServing(t, nil)
+	payload := deliverytest.OwnProfile(t, "cpu.pb.gz")
+	s.post(t, payload, map[string]any{"service.name": "s"})
+	p := deliverytest.Parsed(t, payload)
+	_, _, sum := naive(p, columnOf(t, p, "cpu"))
+	get := func(format string) string {
+		response, body := s.get(t, "/download/"+format+"?"+selecting(cpuID, `{service_name="s"}`))
+		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", format, body)
+		assert.Contains(t, response.Header.Get("Content-Disposition"), "attachment")
+		assert.NotContains(t, response.Header.Get("Content-Type"), "html")
+		return string(body)
+	}
+	merged := deliverytest.Parsed(t, []byte(get("pprof")))
+	require.Len(t, merged.SampleType, 1)
+	assert.Equal(t, []int64{sum}, totals(t, []byte(get("pprof"))))
+
+	collapsed := int64(0)
+	for line := range strings.Lines(get("collapsed")) {
+		var value int64
+		_, err := fmt.Sscan(line[strings.LastIndexByte(line, ' '):], &value)
+		require.NoError(t, err)
+		collapsed += value
+	}
+	assert.Equal(t, sum, collapsed)
+
+	var file struct {
+		Shared   struct{ Frames []struct{ Name string } }
+		Profiles []struct {
+			Unit     string
+			EndValue int64
+			Samples  [][]int
+			Weights  []int64
 		}
-		rows = append(rows, cells)
 	}
-	return rows
-}
+	require.NoError(t, json.Unmarshal([]byte(get("speedscope")), &file))
+	require.Len(t, file.Profiles, 1)
+	assert.Equal(t, "nanoseconds", file.Profiles[0].Unit)
+	assert.Equal(t, sum, file.Profiles[0].EndValue)
+	assert.Len(t, file.Profiles[0].Weights, len(file.Profiles[0].Samples))
 
-// The table of functions can be searched and sorted, and links to the callers and callees of each function.
-func TestServerFunctions(t *testing.T) {
-	s := newServing(t, nil)
-	s.post(t, stacks(t, time.Now(), map[string]int64{"main a b": 10, "main c": 30, "main a": 1, "main c <b>": 5}), map[string]any{"service.name": "s"})
-	const path = "/view/s/samples/functions?from=-15m"
-	response, body := s.get(t, path)
-	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
-	assert.Equal(t, policyOwn, response.Header.Get("Content-Security-Policy"))
-	assert.Equal(t, [][]string{
-		{"30", "65.2 %", "35", "76.1 %", "c"},
-		{"10", "21.7 %", "10", "21.7 %", "b"},
-		{"5", "10.9 %", "5", "10.9 %", "<b>"},
-		{"1", "2.2 %", "11", "23.9 %", "a"},
-		{"0", "0.0 %", "46", "100.0 %", "main"},
-	}, rowsOf(string(body)))
-	assert.Contains(t, string(body), `<th scope="col" class="number" aria-sort="descending">`)
-	links := linksOf(string(body))
-	_, page := s.follow(t, s.url+path, links["Cum"])
-	assert.Equal(t, "main", rowsOf(page)[0][4])
-	_, page = s.follow(t, s.url+path, links["Function"])
-	assert.Equal(t, "<b>", rowsOf(page)[0][4])
-	_, body = s.get(t, path+"&q=B")
-	assert.Len(t, rowsOf(string(body)), 2)
-
-	response, page = s.follow(t, s.url+path, links["a"])
-	require.Equal(t, http.StatusOK, response.StatusCode, page)
-	assert.Contains(t, page, "<h1>a</h1>")
-	assert.Contains(t, page, "Cum 11, flat 1.")
-	assert.Equal(t, [][]string{{"11", "100.0 %", "main"}, {"10", "90.9 %", "b"}, {"1", "9.1 %", "(self)"}}, rowsOf(page))
-	at := response.Request.URL.String()
-	_, next := s.follow(t, at, linksOf(page)["b"])
-	assert.Contains(t, next, "<h1>b</h1>")
-	_, next = s.follow(t, at, linksOf(page)["Its flame graph"])
-	assert.Contains(t, next, `"FullName":"b"`)
-	assert.NotContains(t, next, `"FullName":"c"`, "functions without a relation to it are left out")
-	_, next = s.follow(t, at, linksOf(page)["All functions"])
-	assert.Contains(t, next, "<h1>Functions</h1>")
-	for query, want := range map[string]int{"&sort=x": 400, "&function=none": 404, "&si=none": 400, "&f=main": 400, "&function=%3Cb%3E": 200} {
-		response, body := s.get(t, path+query)
-		assert.Equal(t, want, response.StatusCode, "%s: %.200s", query, body)
+	image := get("svg")
+	assert.Contains(t, image, "<svg ")
+	assert.Contains(t, image, amount(sum, "nanoseconds")+", 100.00 %")
+	pgo := deliverytest.Parsed(t, []byte(get("pgo")))
+	for _, sample := range pgo.Sample {
+		assert.LessOrEqual(t, len(sample.Location), defaultDepth)
+		assert.Empty(t, sample.Label)
 	}
-}
-
-// The table shows the largest functions. A search finds the others.
-func TestServerManyFunctions(t *testing.T) {
-	s := newServing(t, nil)
-	many := map[string]int64{}
-	for i := range maxFunctions + 50 {
-		many[fmt.Sprintf("main f%04d", i)] = int64(1000 - i)
-	}
-	s.post(t, stacks(t, time.Now(), many), map[string]any{"service.name": "s"})
-	_, body := s.get(t, "/view/s/samples/functions")
-	assert.Len(t, rowsOf(string(body)), maxFunctions)
-	assert.Contains(t, string(body), "This page has 500 of 551 functions")
-	_, body = s.get(t, "/view/s/samples/functions?q=f0549")
-	assert.Len(t, rowsOf(string(body)), 1)
-	_, body = s.get(t, "/view/s/samples/functions?function=main")
-	assert.Contains(t, string(body), "and 50 others")
-}
-
-// The frames that a profile drops are on no page, and in no download except pprof.
-func TestServerDropsFrames(t *testing.T) {
-	s := newServing(t, nil)
-	p := deliverytest.Parsed(t, stacks(t, time.Now(), map[string]int64{"main work leaf": 5, "main leaf other": 2}))
-	p.DropFrames = "leaf"
-	s.post(t, written(t, p), map[string]any{"service.name": "s"})
-	for _, path := range []string{
-		"/view/s/samples/flamegraph", "/view/s/samples/both", "/view/s/samples/top", "/view/s/samples/peek", "/view/s/samples/functions",
-		"/view/s/samples/compare?base_from=all", "/collapsed/s/samples", "/speedscope/s/samples", "/svg/s/samples",
+	for path, want := range map[string]int{
+		"/download/dot?" + selecting(cpuID, "{}"): 404, "/download/pprof": 400, "/download/pprof?" + selecting(cpuID, "{"): 400,
+		"/download/pprof?" + selecting("none", "{}"): 404, "/download/pgo?x=1": 400,
 	} {
+		response, _ := s.get(t, path)
+		assert.Equal(t, want, response.StatusCode, path)
+	}
+}
+
+// Without JavaScript there are the list, the table and the downloads.
+func TestPlainPages(t *testing.T) {
+	const evil = `"'></a><script>alert(1)</script>{{.}}`
+	s := newServing(t, func(cfg *Config) { cfg.PathPrefix = "/some/where" })
+	p := deliverytest.Parsed(t, recursive(t, time.Now(), 1))
+	p.Function[0].Name, p.Function[0].Filename = evil, evil
+	s.post(t, written(t, p), map[string]any{"service.name": evil})
+	s.post(t, deliverytest.OwnProfile(t, "heap.pb.gz"), map[string]any{"service.name": ".."})
+	visited := map[string]bool{}
+	var visit func(path string)
+	visit = func(path string) {
 		response, body := s.get(t, path)
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", path, body)
-		assert.Contains(t, string(body), "work", path)
-		assert.NotContains(t, string(body), `leaf`, path)
-	}
-	_, body := s.get(t, "/collapsed/s/samples")
-	assert.Equal(t, "main 2\nmain;work 5\n", string(body))
-	_, body = s.get(t, "/profiles/s/samples")
-	assert.Equal(t, "leaf", deliverytest.Parsed(t, body).DropFrames)
-	assert.Len(t, deliverytest.Parsed(t, body).Function, 4)
-}
-
-// A form compares two services: totals, images, and the functions with the largest changes.
-func TestServerComparePage(t *testing.T) {
-	s := newServing(t, nil)
-	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 40, "main b": 10}), map[string]any{"service.name": "before", "pod": "p"})
-	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 10, "main <c>": 15}), map[string]any{"service.name": "now", "pod": "q"})
-	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 7}), map[string]any{"service.name": "now", "pod": "r"})
-	const path = "/view/now/samples/flamegraph?from=-15m&resource.pod=q"
-	_, body := s.get(t, path)
-	response, page := s.follow(t, s.url+path, linksOf(string(body))["Compare"])
-	require.Equal(t, http.StatusOK, response.StatusCode, page)
-	assert.Equal(t, policyOwn, response.Header.Get("Content-Security-Policy"))
-	assert.Contains(t, page, `<input name="base_from" value="-15m"`)
-	assert.Contains(t, page, `<select name="resource.pod" aria-label="resource.pod"><option value="">any</option><option value="q" selected>q</option>`)
-	assert.Contains(t, page, `<select name="base_resource.pod"`)
-	assert.NotContains(t, page, "<svg xmlns", "nothing is compared yet")
-
-	const compared = "/view/now/samples/compare?from=-15m&until=&resource.pod=q&base_from=-15m&base_until=&base_service=before&base_type="
-	response, body = s.get(t, compared)
-	require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
-	page = string(body)
-	for _, want := range []string{"<strong>25</strong>", "compared with <strong>50</strong> (before: 1 profile", `<strong class="less">-25 (-50.0 %)</strong>`} {
-		assert.Contains(t, page, want)
-	}
-	assert.Equal(t, 3, strings.Count(page, "<svg xmlns"))
-	_, table, _ := strings.Cut(page, "<h2>Functions</h2>")
-	assert.Equal(t, [][]string{
-		{"40", "10", "-30", "40", "10", "-30", "a"},
-		{"0", "15", "+15", "0", "15", "+15", "<c>"},
-		{"10", "0", "-10", "10", "0", "-10", "b"},
-		{"0", "0", "0", "50", "25", "-25", "main"},
-	}, rowsOf("<main>"+table))
-	assert.NotContains(t, page, "<c>")
-	links := linksOf(page)
-	_, next := s.follow(t, s.url+compared, links["a"])
-	assert.Contains(t, next, "Cum 10, flat 10; before cum 40, flat 40.")
-	_, next = s.follow(t, s.url+compared, links["Interactive flame graph of the difference"])
-	assert.Contains(t, next, `<section id="legend" aria-label="Comparison">`)
-	_, next = s.follow(t, s.url+compared, links["Change of cum"])
-	_, table, _ = strings.Cut(next, "<h2>Functions</h2>")
-	assert.Equal(t, "main", rowsOf("<main>" + table)[1][6])
-	_, body = s.get(t, "/view/now/samples/functions?base_service=before")
-	assert.Len(t, rowsOf(string(body))[0], 7, "the table of functions compares too")
-	for query, want := range map[string]int{"&sort=x": 400, "&function=a": 400, "&base_labels.x=y": 400, "&base_label.x=y": 200} {
-		response, _ := s.get(t, compared+query)
-		assert.Equal(t, want, response.StatusCode, query)
-	}
-}
-
-// Two values of a label are compared.
-func TestServerComparesLabels(t *testing.T) {
-	s := newServing(t, nil)
-	s.post(t, labelled(t, 1), map[string]any{"service.name": "s"})
-	for _, page := range []string{"flamegraph", "both", "top", "peek", "functions", "compare"} {
-		response, body := s.get(t, "/view/s/samples/"+page+"?label.region=eu&base_label.region="+url.QueryEscape("us <&>"))
-		require.Equal(t, http.StatusOK, response.StatusCode, "%s", body)
-		assert.Contains(t, string(body), "<strong>1</strong>", page)
-		assert.Contains(t, string(body), "compared with <strong>10</strong>", page)
-	}
-}
-
-// The image has boxes as wide as their values, and no script.
-func TestServerSVG(t *testing.T) {
-	s := newServing(t, nil)
-	const evil = "</title><script>alert(1)</script>"
-	s.post(t, stacks(t, time.Now(), map[string]int64{"main a": 30, "main " + strings.ReplaceAll(evil, " ", ""): 10}), map[string]any{"service.name": "<s>"})
-	path := "/view/%3Cs%3E/samples/top?from=-15m"
-	_, body := s.get(t, path)
-	response, image := s.follow(t, s.url+path, linksOf(string(body))["SVG"])
-	require.Equal(t, http.StatusOK, response.StatusCode, image)
-	assert.Equal(t, "image/svg+xml", response.Header.Get("Content-Type"))
-	assert.Equal(t, policyPlain, response.Header.Get("Content-Security-Policy"))
-	assert.Contains(t, response.Header.Get("Content-Disposition"), "attachment")
-	assert.NotContains(t, image, "<script")
-	widths := map[string]float64{}
-	title, decoder := "", xml.NewDecoder(strings.NewReader(image))
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
+		visited[strings.SplitN(path, "?", 2)[0]] = true
+		if !strings.Contains(response.Header.Get("Content-Type"), "html") || !strings.Contains(path, "plain") {
+			return
 		}
+		assert.NotContains(t, string(body), "<script")
+		assert.NotContains(t, string(body), evil)
+		base, err := url.Parse(s.url + path)
 		require.NoError(t, err)
-		switch element := token.(type) {
-		case xml.CharData:
-			if text := strings.TrimSpace(string(element)); strings.Contains(text, " (") {
-				title = text
-			}
-		case xml.StartElement:
-			assert.NotContains(t, []string{"script", "foreignObject", "a", "style"}, element.Name.Local)
-			for _, a := range element.Attr {
-				if element.Name.Local == "rect" && a.Name.Local == "width" {
-					width, err := strconv.ParseFloat(a.Value, 64)
-					require.NoError(t, err)
-					name, _, _ := strings.Cut(title, " (")
-					widths[name] = width
-				}
+		for _, part := range strings.Split(string(body), `href="`)[1:] {
+			link, _, _ := strings.Cut(part, `"`)
+			target, err := base.Parse(strings.ReplaceAll(link, "&amp;", "&"))
+			require.NoError(t, err)
+			next := strings.TrimPrefix(target.String(), s.url)
+			if name := strings.SplitN(next, "?", 2)[0]; !visited[name] && !strings.HasPrefix(name, "/download/pgo") {
+				visit(next)
 			}
 		}
 	}
-	assert.InDelta(t, 1200, widths["main"], 1)
-	assert.InDelta(t, 900, widths["a"], 1)
-	assert.InDelta(t, 300, widths[evil], 1)
-	response, _ = s.get(t, "/svg/%3Cs%3E/samples?si=none")
-	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
-	response, _ = s.get(t, "/svg/%3Cs%3E/samples?f=x")
-	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+	visit("/plain")
+	for _, path := range []string{"/", "/plain/functions", "/download/pprof", "/download/svg", "/static/style.css"} {
+		assert.True(t, visited[path], "%s is linked: %v", path, visited)
+	}
+	_, body := s.get(t, "/plain/functions?"+selecting(samplesID, "{}"))
+	assert.Contains(t, string(body), "Total 111, 1 profiles")
+	assert.Contains(t, string(body), `<th scope="row">leaf</th><td class="number">111</td><td class="number">100.00 %</td>`)
+	_, body = s.get(t, "/plain?query="+url.QueryEscape(`{service_name="none"}`))
+	assert.Contains(t, string(body), "There is no profile")
 }

@@ -8,33 +8,47 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/viewer"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// labelPrefix is the prefix of the parameters that name a sample label.
-const labelPrefix = "label."
+// The parameters of requests. attributePrefix and labelPrefix are prefixes: of resource attributes and of sample labels.
+const (
+	fromParameter     = "from"
+	untilParameter    = "until"
+	windowParameter   = "window"
+	secondsParameter  = "seconds"
+	attributePrefix   = "resource."
+	labelPrefix       = "label."
+	traceParameter    = "trace_id"
+	spanParameter     = "span_id"
+	typeParameter     = "type"
+	queryParameter    = "query"
+	functionParameter = "function"
+	// basePrefix is the prefix of the parameters of the other side of a comparison.
+	basePrefix = "base_"
+	// allTimes is a value of from and until.
+	allTimes = "all"
+)
 
-// The known parameters. A name that ends with a dot stands for all names with that prefix: resource attributes and sample
-// labels.
+// The known parameters. A name that ends with a dot stands for all names with that prefix.
 var (
-	timeParameters    = []string{fromParameter, untilParameter, windowParameter, secondsParameter}
-	traceParameters   = []string{fromParameter, untilParameter, attributePrefix, labelPrefix}
-	chooseParameters  = slices.Concat(timeParameters, []string{traceParameter, spanParameter, attributePrefix, labelPrefix})
-	profileParameters = slices.Concat(chooseParameters, []string{scraperParameter})
-	pgoParameters     = slices.Concat(chooseParameters, []string{depthParameter})
-	baseParameters    = []string{
-		basePrefix + "service", basePrefix + "type", basePrefix + fromParameter, basePrefix + untilParameter, basePrefix + windowParameter,
-		basePrefix + attributePrefix, basePrefix + labelPrefix,
+	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, attributePrefix}
+	pathParameters = []string{
+		fromParameter, untilParameter, windowParameter, secondsParameter, traceParameter, spanParameter, attributePrefix, labelPrefix,
 	}
-	viewParameters = slices.Concat(ownParameters, viewer.Parameters)
-	// ownParameters are the parameters of all pages that are not from google/pprof.
-	ownParameters  = slices.Concat(chooseParameters, baseParameters, []string{sampleIndexParameter, layoutParameter})
-	listParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, searchParameter, sortParameter, attributePrefix}
-	// listPageParameters are the parameters of the HTML list.
-	listPageParameters = slices.Concat(listParameters, []string{refreshParameter})
+	profileParameters   = append(slices.Clone(pathParameters), scraperParameter)
+	pgoParameters       = append(slices.Clone(pathParameters), depthParameter)
+	selectionParameters = []string{typeParameter, queryParameter, fromParameter, untilParameter, traceParameter, spanParameter}
+	functionsParameters = append(slices.Clone(selectionParameters), functionParameter,
+		basePrefix+typeParameter, basePrefix+queryParameter, basePrefix+fromParameter, basePrefix+untilParameter)
+	plainListParameters = []string{fromParameter, untilParameter, afterServiceParameter, afterTypeParameter, queryParameter}
 )
 
 // checkParameters refuses unknown parameters, since the answer would not be what the client asked for.
@@ -43,19 +57,12 @@ func checkParameters(values url.Values, known []string) error {
 		if isKnown(name, known) {
 			continue
 		}
-		if meant := nearestParameter(name, known); meant != "" {
+		if meant := configcheck.Nearest(name[:min(len(name), maxParameterName)], known, max(1, len(name)/3)); meant != "" {
 			return fail(http.StatusBadRequest, "%.40q is not a parameter here, did you mean %q?", name, meant)
 		}
-		return fail(http.StatusBadRequest, "%.40q is not a parameter here, the known ones are %s", name, namesOf(known))
+		return fail(http.StatusBadRequest, "%.40q is not a parameter here, the known ones are %s", name, strings.Join(known, ", "))
 	}
 	return nil
-}
-
-// only returns the parameters that keep accepts.
-func only(values url.Values, keep func(name string) bool) url.Values {
-	kept := maps.Clone(values)
-	maps.DeleteFunc(kept, func(name string, _ []string) bool { return !keep(name) })
-	return kept
 }
 
 // isKnown returns whether a parameter is known.
@@ -68,34 +75,124 @@ func isKnown(name string, known []string) bool {
 	return false
 }
 
-// namesOf returns the names of parameters as a text.
-func namesOf(known []string) string {
-	names := make([]string, len(known))
-	for i, name := range known {
-		if names[i] = name; strings.HasSuffix(name, ".") {
-			names[i] += "<key>"
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// nearestParameter returns the known parameter with the most similar spelling, if there is one.
-func nearestParameter(name string, known []string) string {
-	name = name[:min(len(name), maxParameterName)]
-	before, key, hasKey := strings.Cut(name, ".")
-	var prefixes []string
-	for _, one := range known {
-		if prefix, found := strings.CutSuffix(one, "."); found {
-			prefixes = append(prefixes, prefix)
-		}
-	}
-	if hasKey && key != "" {
-		if meant := configcheck.Nearest(before, prefixes, 3); meant != "" && meant != before {
-			return meant + "." + key
-		}
-	}
-	return configcheck.Nearest(name, known, max(1, len(name)/3))
-}
-
 // maxParameterName limits how much of an unknown name is compared.
 const maxParameterName = 64
+
+// The operators at the end of the name of a parameter that selects by an attribute or label.
+const (
+	expressionMark = "~"
+	negationMark   = "!"
+)
+
+// filterOf returns the filter of the parameters: attributes, labels, and the IDs of a trace and a span.
+func (p *pages) filterOf(values url.Values) (*query.Filter, error) {
+	var all []selector.Selector
+	for _, one := range []struct {
+		prefix string
+		scope  selector.Scope
+	}{{attributePrefix, selector.Attribute}, {labelPrefix, selector.Sample}} {
+		some, err := selectorsOf(values, one.prefix, one.scope)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return p.filter(all, values)
+}
+
+// filter returns a filter with selectors and the IDs of a trace and a span.
+func (p *pages) filter(selectors []selector.Selector, values url.Values) (*query.Filter, error) {
+	ids := func(name string) []string {
+		return slices.DeleteFunc(slices.Clone(values[name]), func(id string) bool { return id == "" })
+	}
+	traces, err := query.NewLink(p.cfg.Encoding.LinkLabels.Trace, "trace", ids(traceParameter), query.TraceBytes)
+	if err != nil {
+		return nil, err
+	}
+	spans, err := query.NewLink(p.cfg.Encoding.LinkLabels.Span, "span", ids(spanParameter), query.SpanBytes)
+	if err != nil {
+		return nil, err
+	}
+	return query.NewFilter(selectors, traces, spans)
+}
+
+// selectorsOf returns the selectors of the parameters with a prefix. An empty value matches any.
+func selectorsOf(values url.Values, prefix string, scope selector.Scope) (all []selector.Selector, err error) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		key, found := strings.CutPrefix(name, prefix)
+		if !found {
+			continue
+		}
+		key, isExpression := strings.CutSuffix(key, expressionMark)
+		key, isNegated := strings.CutSuffix(key, negationMark)
+		if key == "" {
+			return nil, fail(http.StatusBadRequest, "%.40q has no key between %q and the operator", name, prefix)
+		}
+		for _, value := range values[name] {
+			if value == "" {
+				continue
+			}
+			one, err := selector.New(scope, key, value, isNegated, isExpression)
+			if err != nil {
+				return nil, fail(http.StatusBadRequest, "%.100q: %v", name, err)
+			}
+			all = append(all, one)
+		}
+	}
+	return all, nil
+}
+
+// bounds reads the parameters of both ends of a time.
+func bounds(values url.Values, prefix string, now time.Time) (from, until store.Bound, err error) {
+	if from, err = bound(values, prefix+fromParameter, now); err != nil {
+		return from, until, err
+	}
+	until, err = bound(values, prefix+untilParameter, now)
+	return from, until, err
+}
+
+// bound reads the parameter of one end of a time: RFC 3339, seconds since 1970, now, a time before now such as now-15m or -15m,
+// or all or an empty text for no bound.
+func bound(values url.Values, parameter string, now time.Time) (store.Bound, error) {
+	text := values.Get(parameter)
+	switch text {
+	case "", allTimes:
+		return store.Bound{}, nil
+	case "now":
+		return store.Bound{At: now, Relative: true}, nil
+	}
+	if before, found := strings.CutPrefix(strings.TrimPrefix(text, "now"), "-"); found {
+		if age, err := time.ParseDuration(before); err == nil && age >= 0 {
+			return store.Bound{At: now.Add(-age), Relative: true}, nil
+		}
+	}
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 && seconds < 1<<40 {
+		return store.Bound{At: time.Unix(seconds, 0)}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return store.Bound{}, fail(http.StatusBadRequest, "%s: want RFC 3339, seconds since 1970, a time before now such as -15m, or %s, not %.40q",
+			parameter, allTimes, text)
+	}
+	return store.Bound{At: at}, nil
+}
+
+// window reads the parameters of a time before the newest profile.
+func window(values url.Values) (time.Duration, error) {
+	if text := values.Get(secondsParameter); text != "" {
+		seconds, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || seconds == 0 {
+			return 0, fail(http.StatusBadRequest, "seconds must be a number above 0, not %.40q", text)
+		}
+		return time.Duration(seconds) * time.Second, nil
+	}
+	text := values.Get(windowParameter)
+	if text == "" {
+		return 0, nil
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil || length <= 0 {
+		return 0, fail(http.StatusBadRequest, "window must be a time above 0 such as 15m, not %.40q", text)
+	}
+	return length, nil
+}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
 const (
@@ -25,8 +25,7 @@ const (
 type scrapers struct {
 	mu    sync.Mutex
 	given map[scraperKey]given
-	// from is the sequence of the newest profile of an earlier run. Scrapers do not receive these profiles, since they may have
-	// them.
+	// from is the sequence of the newest profile of an earlier run. Scrapers do not receive these profiles, since they may have them.
 	from uint64
 }
 
@@ -43,7 +42,7 @@ func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
 	if r.URL.Query().Get(scraperParameter) == "" {
 		return key, false
 	}
-	return sha256.Sum256([]byte(p.tenant(r) + "\x00" + r.URL.RequestURI())), true
+	return sha256.Sum256([]byte(p.tenant(r.Header) + "\x00" + r.URL.RequestURI())), true
 }
 
 // last returns the sequence that a scraper received last. A new scraper begins after the profiles of earlier runs. It returns
@@ -70,11 +69,11 @@ func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 }
 
 // remember sets the newest profile that a scraper has received, and the time of its fetch.
-func (s *scrapers) remember(key scraperKey, entries []*recent.Entry, now time.Time) {
+func (s *scrapers) remember(key scraperKey, profiles []*store.Profile, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.given[key].sequence
-	for _, e := range entries {
+	for _, e := range profiles {
 		newest = max(newest, e.Sequence)
 	}
 	if s.given == nil {

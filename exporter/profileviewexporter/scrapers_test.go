@@ -5,14 +5,11 @@ package profileviewexporter
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 )
 
 // A scraper adds up its answers. It must receive each profile once, independent of other scrapers and of how often it asks.
@@ -48,38 +45,6 @@ func TestServerScrapers(t *testing.T) {
 	assert.EqualValues(t, 1111, sum("/profiles/s/samples"), "without a name all")
 	response, _ = s.get(t, "/profiles/none/samples?scraper=one")
 	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-}
-
-// A scraper that is behind receives the oldest profiles that fit, and the others with its next fetches.
-func TestScraperReceivesAllProfiles(t *testing.T) {
-	one := deliverytest.Parsed(t, made(t, day, []string{"samples"}, 1))
-	one.Sample[0].Label = map[string][]string{"region": {"eu"}}
-	for name, path := range map[string]string{
-		"without a time": "/profiles/s/samples?scraper=one", "with a time": "/profiles/s/samples?scraper=one&from=2026-11-21T00:00:00Z",
-		"with a label": "/profiles/s/samples?scraper=one&label.region=eu",
-	} {
-		s := newServing(t, func(cfg *Config) { cfg.MaxRequestSize = 300 })
-		for i := range 5 {
-			s.post(t, made(t, day.Add(time.Duration(i)*time.Second), []string{"samples"}, 1), map[string]any{"service.name": "s"})
-		}
-		one.TimeNanos = day.Add(time.Minute).UnixNano()
-		s.post(t, written(t, one), map[string]any{"service.name": "s"})
-		sum, fetches := int64(0), 0
-		for more := true; more; fetches++ {
-			response, body := s.get(t, path)
-			more = !strings.Contains(string(body), "since the last fetch")
-			if response.StatusCode == http.StatusOK {
-				sum += totals(t, body)[0]
-			}
-			require.Less(t, fetches, 10, "%s: %.200s", name, body)
-		}
-		assert.Greater(t, fetches, 2, "%s: they do not fit into one answer", name)
-		want := int64(6)
-		if strings.Contains(path, "label.") {
-			want = 1
-		}
-		assert.Equal(t, want, sum, name)
-	}
 }
 
 func TestScrapersAreBounded(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/persist"
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 )
 
 // telemetry counts the events of the exporter. documentation.md describes the metrics.
@@ -39,12 +39,12 @@ func (t *telemetry) connectionClosed() {
 	t.builder.ExporterProfileViewClosedConnections.Add(context.Background(), 1, t.Plain)
 }
 
-func (t *telemetry) evicted(reason recent.Reason) {
+func (t *telemetry) evicted(reason store.Reason) {
 	t.builder.ExporterProfileViewProfilesEvicted.Add(context.Background(), 1, t.Because(string(reason)))
 }
 
 // observeStore reports the size of the store when metrics are read.
-func (t *telemetry) observeStore(store *recent.Store) error {
+func (t *telemetry) observeStore(store *store.Store) error {
 	err := t.builder.RegisterExporterProfileViewServedProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
 		profiles, _ := store.Held()
 		o.Observe(profiles, t.Plain)
@@ -60,35 +60,34 @@ func (t *telemetry) observeStore(store *recent.Store) error {
 	})
 }
 
-func (t *telemetry) storageDropped(reason persist.Reason) {
+// dropped counts a file that was removed because of a limit.
+func (t *telemetry) dropped(reason filestore.Reason) {
 	t.builder.ExporterProfileViewStorageDropped.Add(context.Background(), 1, t.Because(string(reason)))
 }
 
-func (t *telemetry) storageFailed(operation persist.Operation) {
-	t.builder.ExporterProfileViewStorageFailures.Add(context.Background(), 1, t.With(attribute.String("operation", string(operation))))
+func (t *telemetry) storageFailed(ctx context.Context, operation string) {
+	t.builder.ExporterProfileViewStorageFailures.Add(ctx, 1, t.With(attribute.String("operation", operation)))
 }
 
-func (t *telemetry) restored(profiles int) {
-	t.builder.ExporterProfileViewProfilesRestored.Add(context.Background(), int64(profiles), t.Plain)
+func (t *telemetry) restored(ctx context.Context, profiles int) {
+	t.builder.ExporterProfileViewProfilesRestored.Add(ctx, int64(profiles), t.Plain)
 }
 
-// observeStorage reports the size of the storage when metrics are read.
-func (t *telemetry) observeStorage(persister *persist.Persister) error {
-	for _, register := range []struct {
-		callback func(metric.Int64Callback) error
-		value    func(entries, bytes, pending int64) int64
-	}{
-		{t.builder.RegisterExporterProfileViewStoredProfilesCallback, func(entries, _, _ int64) int64 { return entries }},
-		{t.builder.RegisterExporterProfileViewStoredBytesCallback, func(_, bytes, _ int64) int64 { return bytes }},
-		{t.builder.RegisterExporterProfileViewStoragePendingCallback, func(_, _, pending int64) int64 { return pending }},
-	} {
-		err := register.callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(register.value(persister.Stored()), t.Plain)
-			return nil
-		})
-		if err != nil {
-			return err
+// observeFiles reports the files of the directory when metrics are read.
+func (t *telemetry) observeFiles(files *filestore.Store) error {
+	err := t.builder.RegisterExporterProfileViewStoredProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		if number, _, known := files.Held(); known {
+			o.Observe(number, t.Plain)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	return t.builder.RegisterExporterProfileViewStoredBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
+		if _, bytes, known := files.Held(); known {
+			o.Observe(bytes, t.Plain)
+		}
+		return nil
+	})
 }

@@ -1,34 +1,39 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package merge
+package merge_test
 
 import (
 	"bytes"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// windowOf is the number of profiles in the window of the benchmark.
-const windowOf = 100
+const (
+	windowOf = 100
+	// variants is the number of different profiles. Of profiles every few seconds, the first have new stacks and later ones hardly any.
+	variants = 10
+)
 
-// variants is the number of different profiles. Of profiles every few seconds, the first have new stacks and later ones hardly
-// any.
-const variants = 10
-
-// window returns profiles in the form of the store, and gzipped for google/pprof. Each has a different selection of nine tenths
-// of the samples of p.
-func window(b *testing.B, p *profile.Profile) (entries []*recent.Entry, gzipped [][]byte) {
+// window returns a store of profiles, and the same gzipped for google/pprof. Each has a different selection of nine tenths of the samples
+// of p.
+func window(b *testing.B, p *profile.Profile) (held *store.Store, gzipped [][]byte) {
 	b.Helper()
-	var held, zipped [variants][]byte
-	for i := range held {
+	held = store.New(store.Limits{Memory: math.MaxInt64, PerSeries: math.MaxInt}, func(store.Reason) {})
+	var raw, zipped [variants][]byte
+	for i := range raw {
 		part := p.Copy()
-		part.TimeNanos += int64(i)
 		kept := part.Sample[:0]
 		for j, s := range part.Sample {
 			if j%variants != i {
@@ -36,35 +41,45 @@ func window(b *testing.B, p *profile.Profile) (entries []*recent.Entry, gzipped 
 			}
 		}
 		part.Sample = kept
-		var raw bytes.Buffer
-		require.NoError(b, part.Compact().WriteUncompressed(&raw))
+		var out bytes.Buffer
+		require.NoError(b, part.Compact().WriteUncompressed(&out))
+		raw[i] = out.Bytes()
 		var err error
-		held[i] = recent.Compress(raw.Bytes())
-		zipped[i], err = pprof.AppendGzip(nil, raw.Bytes(), 1)
+		zipped[i], err = pprof.AppendGzip(nil, raw[i], 1)
 		require.NoError(b, err)
 	}
 	for i := range windowOf {
-		entries = append(entries, &recent.Entry{Compressed: bytes.Clone(held[i%variants])})
+		u := store.Upload{Resource: store.NewResource("", pcommon.NewMap()), Type: "cpu", Pprof: raw[i%variants], Time: time.Unix(int64(i+1), 0)}
+		_, err := held.Add(u, unlimited)
+		require.NoError(b, err)
 		gzipped = append(gzipped, bytes.Clone(zipped[i%variants]))
 	}
-	return entries, gzipped
+	return held, gzipped
 }
 
-// BenchmarkWindow measures the cost of a request for a window of 100 profiles. op=otelpprof begins with compressed entries, and
+// BenchmarkWindow measures the cost of a request for a window of 100 profiles. op=otelpprof begins with the profiles of a store, and
 // ends with the bytes of the sum. op=google is only profile.Merge of google/pprof, with profiles that were read before.
-// op=google-held begins and ends like op=otelpprof.
+// op=google-held begins with gzipped pprofs, and ends with the bytes.
 //
-//	go test ./exporter/profileviewexporter/internal/merge -run '^$' -bench Window -benchmem -cpu 1
+//	go -C exporter/profileviewexporter test ./internal/merge -run '^$' -bench Window -benchmem -cpu 1
 func BenchmarkWindow(b *testing.B) {
-	for _, file := range [][2]string{{"go-cpu-100KB", "cpu.pb.gz"}, {"cpu-labelled-4KB", "labelled.pb.gz"}} {
-		name, data := file[0], own(b, file[1])
-		p, err := profile.ParseData(data)
+	for _, file := range profiletest.OwnPprofs(b) {
+		name := map[string]string{"pprof/cpu.pb.gz": "go-cpu-100KB", "pprof/labelled.pb.gz": "cpu-labelled-4KB"}[file.Name]
+		if name == "" {
+			continue
+		}
+		p, err := profile.ParseData(file.Bytes(b))
 		require.NoError(b, err)
-		entries, gzipped := window(b, p)
+		held, gzipped := window(b, p)
 		b.Run("profile="+name+"/op=otelpprof", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, err := Profiles(&Work{Context: b.Context()}, entries)
+				found, _ := held.Search(&store.Query{})
+				filter, err := query.NewFilter(nil)
+				require.NoError(b, err)
+				m := merge.New(unlimited)
+				require.NoError(b, m.Add(query.Select(found, filter, query.All)))
+				_, err = m.Pprof()
 				require.NoError(b, err)
 			}
 		})

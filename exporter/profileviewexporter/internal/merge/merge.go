@@ -1,191 +1,186 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package merge merges pprofs.
+// Package merge merges profiles of a store into one pprof.
 package merge // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/google/pprof/profile"
-
-	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/recent"
-	"github.com/otelpprof/otelpprof/internal/inflate"
-	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/pprofmerge"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/selector"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 )
 
-var (
-	// ErrDiffers is the error for profiles without a sample type in common.
-	ErrDiffers = pprofmerge.ErrDiffers
-	// ErrNoSamples is the error if no sample has the selected labels.
-	ErrNoSamples = errors.New("no sample has these labels")
-	// ErrInvalid is the error if google/pprof refuses the merged profile.
-	ErrInvalid = errors.New("the profile is not valid")
-)
+// ErrDiffers is the error for profiles that cannot be one pprof.
+var ErrDiffers = errors.New("the profiles measure different things")
 
-// maxInflated is larger than any profile in memory.
-const maxInflated = 1 << 30
+// Merger merges samples. Equal samples become one.
+type Merger struct {
+	// LeafFrames is the number of locations that stacks keep, the innermost, without labels. 0 means all.
+	LeafFrames int
 
-// Work is the state of a request that merges profiles.
-type Work struct {
-	Context context.Context //nolint:containedctx // its lifetime is that of the request
-	// Reservation is the memory of the work. It grows before memory is allocated.
-	Reservation *memory.Reservation
-	// Only selects samples by their labels. If it is empty, all samples count. BaseOnly does the same for the samples to
-	// compare with.
-	Only, BaseOnly []selector.Selector
+	reserve func(bytes int64) error
+	table   *symbols.Table
+	samples symbols.Set[sample]
+	// values are the values of the samples, by sample type.
+	types  []summary.Type
+	values [][]int64
+	head   *head
 }
 
-// take reserves memory, so that the work has at least this number of bytes. It returns an error if the request has ended.
-func (w *Work) take(bytes int64) error {
-	if err := w.Context.Err(); err != nil {
-		return err
-	}
-	return w.Reservation.Grow(w.Context, bytes)
+type sample struct{ stack, labels uint32 }
+
+// head has the fields of the merged profiles that are not samples.
+type head struct {
+	store.Head
+	begin, duration int64
+	// columns are the sample types that all profiles have.
+	columns []summary.Type
 }
 
-// Keep reserves exactly this number of bytes. All other memory of the work must be garbage.
-func (w *Work) Keep(bytes int64) error {
-	w.Reservation.Shrink(bytes)
-	return w.take(bytes)
+// New returns a merger. It calls reserve before it allocates memory, with the total that it needs.
+func New(reserve func(bytes int64) error) *Merger {
+	return &Merger{reserve: reserve, table: symbols.New()}
 }
 
-// Profiles merges entries, at least one, into one uncompressed pprof. It sums the values of all sample types. Of each type whose values are
-// a state at one time, only the latest profile of each instance counts, see gauges. It returns early if the request ends.
-func Profiles(w *Work, entries []*recent.Entry) ([]byte, error) {
-	if len(entries) == 1 && len(w.Only) == 0 { // unchanged
-		return inflated(w, nil, entries[0])
-	}
-	merger, raw, err := sum(w, entries, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	return written(w, merger, raw)
-}
-
-// sum adds entries, subtracts those of base, and fills counts. It also returns memory for reuse.
-func sum(w *Work, entries, base []*recent.Entry, counts *Counts) (merger *pprofmerge.Merger, raw []byte, err error) {
-	merger = pprofmerge.New()
-	merger.CountLabels = counts != nil
-	merger.CountOthers = counts != nil && counts.Alternatives
-	merger.Reserve = func(bytes int64) error { return w.take(bytes + int64(cap(raw))) }
-	// Both sides can have the same entry, which may be the latest of one side only.
-	latest, latestOfBase := gaugesOf(entries), gaugesOf(base)
-	for i, e := range slices.Concat(entries, base) {
-		if raw, err = inflated(w, raw, e); err != nil {
-			return nil, nil, err
+// Add adds a selection. The error is [ErrDiffers], that of reserve, or that of the selection.
+func (m *Merger) Add(s *query.Selection) error {
+	for i := range s.Parts {
+		part := &s.Parts[i]
+		for _, p := range part.Profiles {
+			if err := m.addHead(p.Profile); err != nil {
+				return err
+			}
+			for _, column := range p.Wanted {
+				m.column(p.Profile.Columns[column].Type)
+			}
 		}
-		isBase := i >= len(entries)
-		if merger.Only = w.Only; isBase {
-			merger.Only = w.BaseOnly
+		if err := m.addPart(part); err != nil {
+			return err
 		}
-		if (!merger.CountOthers || isBase) && !pprofmerge.Mentions(raw, merger.Only) {
+	}
+	return s.Err()
+}
+
+// column returns the position of a sample type.
+func (m *Merger) column(t summary.Type) int {
+	at := slices.Index(m.types, t)
+	if at < 0 {
+		at = len(m.types)
+		m.types = append(m.types, t)
+		m.values = append(m.values, make([]int64, len(m.samples.Rows)))
+	}
+	return at
+}
+
+// addHead merges the head of a profile.
+func (m *Merger) addHead(p *store.Profile) error {
+	types := make([]summary.Type, len(p.Columns))
+	for i := range p.Columns {
+		types[i] = p.Columns[i].Type
+	}
+	begin, duration := p.Begin.UnixNano(), int64(p.End.Sub(p.Begin))
+	if m.head == nil {
+		m.head = &head{Head: *p.Head, begin: begin, duration: duration, columns: types}
+		m.head.Comments = nil
+		m.addComments(p.Comments)
+		return nil
+	}
+	h := m.head
+	if h.PeriodType != p.PeriodType {
+		return fmt.Errorf("%w: one has the period type %s/%s, another %s/%s", ErrDiffers,
+			h.PeriodType.Name, h.PeriodType.Unit, p.PeriodType.Name, p.PeriodType.Unit)
+	}
+	h.columns = slices.DeleteFunc(h.columns, func(t summary.Type) bool { return !slices.Contains(types, t) })
+	if len(h.columns) == 0 && len(types) > 0 {
+		return fmt.Errorf("%w: they have no sample type in common", ErrDiffers)
+	}
+	h.begin = min(h.begin, begin)
+	h.duration += duration
+	h.Period = max(h.Period, p.Period)
+	m.addComments(p.Comments)
+	return nil
+}
+
+func (m *Merger) addComments(comments []string) {
+	for _, c := range comments {
+		if len(m.head.Comments) < maxComments && !slices.Contains(m.head.Comments, c) {
+			m.head.Comments = append(m.head.Comments, c)
+		}
+	}
+}
+
+// maxComments limits the comments of the result. More have no use, and each is compared with all others.
+const maxComments = 1000
+
+// IsEmpty returns whether there is no sample.
+func (m *Merger) IsEmpty() bool { return len(m.samples.Rows) == 0 }
+
+// ErrNoStartLines is the error for a profile whose functions have no start lines, which go build needs.
+var ErrNoStartLines = errors.New("no function of the CPU profiles has a start line; go build -pgo needs them. Go programs of 1.20 and later send them")
+
+// pgoTypes are the sample types that go build accepts. It uses the first one that a profile has.
+var pgoTypes = []summary.Type{{Name: "samples", Unit: "count"}, {Name: "cpu", Unit: "nanoseconds"}}
+
+// PGO returns a profile for go build -pgo, compressed by compress, of at most limit bytes. It leaves out the lightest samples to fit.
+func (m *Merger) PGO(limit int, compress func(pprof []byte) ([]byte, error)) ([]byte, error) {
+	if !m.hasStartLines() {
+		return nil, ErrNoStartLines
+	}
+	types := m.fullest()
+	order := make([]int, len(m.samples.Rows))
+	for i := range order {
+		order[i] = i
+	}
+	last := m.column(types[len(types)-1])
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.values[last][b], m.values[last][a]) })
+	for {
+		out, err := m.write(order, types)
+		if err == nil {
+			out, err = compress(out)
+		}
+		if err != nil || len(out) <= limit || len(order) == 0 {
+			return out, err
+		}
+		order = order[:int(0.9*float64(limit)/float64(len(out))*float64(len(order)))]
+	}
+}
+
+// fullest returns the sample types to write. If some of the profiles that were merged lack one, it is only the type that most samples
+// have: go build would ignore the others.
+func (m *Merger) fullest() []summary.Type {
+	best, most, least := -1, 0, len(m.samples.Rows)
+	for i, t := range m.types {
+		if !slices.Contains(pgoTypes, t) {
 			continue
 		}
-		if isBase {
-			err = merger.Subtract(raw, latestOfBase.silent(e))
-		} else {
-			err = merger.Add(raw, latest.silent(e))
+		filled := 0
+		for _, v := range m.values[i] {
+			if v != 0 {
+				filled++
+			}
 		}
-		if errors.Is(err, pprofwire.ErrMalformed) {
-			err = fmt.Errorf("%w: %w", ErrInvalid, err)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("cannot merge a profile in memory: %w", err)
-		}
-		if counts != nil && !isBase {
-			counts.added(merger, e)
+		least = min(least, filled)
+		if best < 0 || filled > most {
+			best, most = i, filled
 		}
 	}
-	if err := merger.Comparable(); err != nil {
-		return nil, nil, fmt.Errorf("cannot merge profiles in memory: %w", err)
+	if best < 0 || least == most {
+		return m.types
 	}
-	if len(w.Only) > 0 && merger.Samples() == 0 {
-		return nil, nil, ErrNoSamples
-	}
-	return merger, raw, nil
+	return m.types[best : best+1]
 }
 
-// Count returns the number of samples of an entry that have the selected labels. It uses the memory of raw, and returns memory
-// for reuse.
-func Count(w *Work, raw []byte, e *recent.Entry) (samples int, memory []byte, err error) {
-	if raw, err = inflated(w, raw, e); err != nil {
-		return 0, raw, err
+func (m *Merger) hasStartLines() bool {
+	for _, f := range m.table.Functions.Rows {
+		if f.StartLine > 0 {
+			return true
+		}
 	}
-	samples, err = pprofmerge.Count(raw, w.Only, func(bytes int64) error { return w.take(int64(cap(raw)) + bytes) })
-	return samples, raw, err
-}
-
-// inflated returns the pprof of an entry, in the memory of raw if that is large enough.
-func inflated(w *Work, raw []byte, e *recent.Entry) ([]byte, error) {
-	if err := w.take(w.Reservation.Bytes() + max(0, int64(e.Inflated-cap(raw)))); err != nil {
-		return nil, err
-	}
-	if e.Inflated > cap(raw) {
-		raw = make([]byte, 0, e.Inflated)
-	}
-	raw, err := inflate.Append(raw[:0], e.Compressed, maxInflated)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read a profile in memory: %w", err)
-	}
-	return raw, nil
-}
-
-// written returns the sum as a pprof, and shrinks the reservation to its size.
-func written(w *Work, merger *pprofmerge.Merger, raw []byte) ([]byte, error) {
-	size := merger.OutputBytes()
-	if err := w.take(merger.Bytes() + int64(cap(raw)) + size); err != nil {
-		return nil, err
-	}
-	raw = merger.Append(raw[:0])
-	return raw, w.Keep(int64(cap(raw)))
-}
-
-// View merges entries, subtracts those of base, and returns the parts of the sum that a view selects, for google/pprof.
-// Afterwards the reservation has the costs of the view and extra bytes. View fills counts unless they are nil.
-func View(w *Work, entries, base []*recent.Entry, view *pprofmerge.View, extra int64, counts *Counts) (*profile.Profile, pprofmerge.Reduction, error) {
-	merger, raw, err := sum(w, entries, base, counts)
-	if err == nil && counts != nil {
-		err = counts.fill(merger)
-	}
-	if err != nil {
-		return nil, pprofmerge.Reduction{}, err
-	}
-	reduction, err := merger.Reduce(view)
-	if err != nil {
-		return nil, reduction, err
-	}
-	if raw, err = written(w, merger, raw); err != nil {
-		return nil, reduction, err
-	}
-	merger = nil //nolint:wastedassign // it is garbage while a page is drawn
-	if err := w.Keep(int64(cap(raw)) + reduction.Cost + extra); err != nil {
-		return nil, reduction, err
-	}
-	p, err := profile.ParseUncompressed(raw)
-	if err == nil {
-		err = p.CheckValid()
-	}
-	if err != nil {
-		return nil, reduction, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	return p, reduction, nil
-}
-
-// Tally fills counts of entries only. Afterwards the reservation has extra bytes.
-func Tally(w *Work, entries []*recent.Entry, counts *Counts, extra int64) error {
-	merger, _, err := sum(w, entries, nil, counts)
-	if err == nil {
-		err = counts.fill(merger)
-	}
-	if err != nil {
-		return err
-	}
-	return w.Keep(extra)
+	return false
 }

@@ -39,7 +39,6 @@ type TelemetryBuilder struct {
 	ExporterProfileViewServedProfiles    metric.Int64ObservableGauge
 	ExporterProfileViewStorageDropped    metric.Int64Counter
 	ExporterProfileViewStorageFailures   metric.Int64Counter
-	ExporterProfileViewStoragePending    metric.Int64ObservableGauge
 	ExporterProfileViewStoredBytes       metric.Int64ObservableGauge
 	ExporterProfileViewStoredProfiles    metric.Int64ObservableGauge
 }
@@ -76,21 +75,6 @@ func (builder *TelemetryBuilder) RegisterExporterProfileViewServedProfilesCallba
 		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewServedProfiles, obs: o})
 		return nil
 	}, builder.ExporterProfileViewServedProfiles)
-	if err != nil {
-		return err
-	}
-	builder.mu.Lock()
-	defer builder.mu.Unlock()
-	builder.registrations = append(builder.registrations, reg)
-	return nil
-}
-
-// RegisterExporterProfileViewStoragePendingCallback sets callback for observable ExporterProfileViewStoragePending metric.
-func (builder *TelemetryBuilder) RegisterExporterProfileViewStoragePendingCallback(cb metric.Int64Callback) error {
-	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		cb(ctx, &observerInt64{inst: builder.ExporterProfileViewStoragePending, obs: o})
-		return nil
-	}, builder.ExporterProfileViewStoragePending)
 	if err != nil {
 		return err
 	}
@@ -184,7 +168,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewProfilesRestored, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_profiles_restored",
-		metric.WithDescription("pprofs of an earlier run that were restored from the storage. [Alpha]"),
+		metric.WithDescription("pprofs of an earlier run that were restored from the directory. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
@@ -202,7 +186,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewServedBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_served_bytes",
-		metric.WithDescription("Bytes of the pprofs in memory, as max_memory counts them. [Alpha]"),
+		metric.WithDescription("Memory of the profiles and their symbols, as max_memory counts them. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
@@ -214,31 +198,25 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStorageDropped, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_storage_dropped",
-		metric.WithDescription("pprofs that were deleted from the storage while they were in memory, or that could not be restored. [Alpha]"),
+		metric.WithDescription("Files that a limit removed from the directory. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStorageFailures, err = builder.meter.Int64Counter(
 		"otelcol_exporter_profile_view_storage_failures",
-		metric.WithDescription("Storage operations that failed. Writes are retried. [Alpha]"),
+		metric.WithDescription("Files that could not be written or read. Those profiles are missing after a restart. [Alpha]"),
 		metric.WithUnit("{operation}"),
-	)
-	errs = errors.Join(errs, err)
-	builder.ExporterProfileViewStoragePending, err = builder.meter.Int64ObservableGauge(
-		"otelcol_exporter_profile_view_storage_pending",
-		metric.WithDescription("pprofs in memory that are not in the storage yet. [Alpha]"),
-		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStoredBytes, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_stored_bytes",
-		metric.WithDescription("Bytes of keys and values in the storage. [Alpha]"),
+		metric.WithDescription("Bytes of the files in the directory. [Alpha]"),
 		metric.WithUnit("By"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterProfileViewStoredProfiles, err = builder.meter.Int64ObservableGauge(
 		"otelcol_exporter_profile_view_stored_profiles",
-		metric.WithDescription("pprofs in the storage. [Alpha]"),
+		metric.WithDescription("Files in the directory. [Alpha]"),
 		metric.WithUnit("{profile}"),
 	)
 	errs = errors.Join(errs, err)

@@ -88,7 +88,7 @@ func AssertEqualExporterProfileViewProfilesRefused(t *testing.T, tt *componentte
 func AssertEqualExporterProfileViewProfilesRestored(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_profiles_restored",
-		Description: "pprofs of an earlier run that were restored from the storage. [Alpha]",
+		Description: "pprofs of an earlier run that were restored from the directory. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -136,7 +136,7 @@ func AssertEqualExporterProfileViewSamplesWritten(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewServedBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_served_bytes",
-		Description: "Bytes of the pprofs in memory, as max_memory counts them. [Alpha]",
+		Description: "Memory of the profiles and their symbols, as max_memory counts them. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -164,7 +164,7 @@ func AssertEqualExporterProfileViewServedProfiles(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewStorageDropped(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_storage_dropped",
-		Description: "pprofs that were deleted from the storage while they were in memory, or that could not be restored. [Alpha]",
+		Description: "Files that a limit removed from the directory. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -180,7 +180,7 @@ func AssertEqualExporterProfileViewStorageDropped(t *testing.T, tt *componenttes
 func AssertEqualExporterProfileViewStorageFailures(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_storage_failures",
-		Description: "Storage operations that failed. Writes are retried. [Alpha]",
+		Description: "Files that could not be written or read. Those profiles are missing after a restart. [Alpha]",
 		Unit:        "{operation}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
@@ -193,24 +193,10 @@ func AssertEqualExporterProfileViewStorageFailures(t *testing.T, tt *componentte
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
-func AssertEqualExporterProfileViewStoragePending(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
-	want := metricdata.Metrics{
-		Name:        "otelcol_exporter_profile_view_storage_pending",
-		Description: "pprofs in memory that are not in the storage yet. [Alpha]",
-		Unit:        "{profile}",
-		Data: metricdata.Gauge[int64]{
-			DataPoints: dps,
-		},
-	}
-	got, err := tt.GetMetric("otelcol_exporter_profile_view_storage_pending")
-	require.NoError(t, err)
-	metricdatatest.AssertEqual(t, want, got, opts...)
-}
-
 func AssertEqualExporterProfileViewStoredBytes(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_stored_bytes",
-		Description: "Bytes of keys and values in the storage. [Alpha]",
+		Description: "Bytes of the files in the directory. [Alpha]",
 		Unit:        "By",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,
@@ -224,7 +210,7 @@ func AssertEqualExporterProfileViewStoredBytes(t *testing.T, tt *componenttest.T
 func AssertEqualExporterProfileViewStoredProfiles(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_profile_view_stored_profiles",
-		Description: "pprofs in the storage. [Alpha]",
+		Description: "Files in the directory. [Alpha]",
 		Unit:        "{profile}",
 		Data: metricdata.Gauge[int64]{
 			DataPoints: dps,

@@ -1,0 +1,230 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
+	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// The paths, permissions and compression of the files.
+const (
+	filePath      = "{service.name}/{profile.type}/{time}-{profile.id}.pb.gz"
+	fileMode      = 0o600
+	directoryMode = 0o700
+	fileLevel     = 1
+)
+
+// directory has a copy of the profiles in memory as files. A nil directory has none.
+type directory struct {
+	store     *filestore.Store
+	template  *pathname.Template
+	telemetry *telemetry
+	logger    *zap.Logger
+}
+
+func openDirectory(cfg *Config, t *telemetry, logger *zap.Logger) (*directory, error) {
+	if cfg.Directory == "" {
+		return nil, nil //nolint:nilnil // A nil directory is valid.
+	}
+	template, err := pathname.Parse(filePath)
+	if err != nil {
+		return nil, err
+	}
+	d := &directory{template: template, telemetry: t, logger: logger}
+	d.store, err = filestore.Open(filestore.Options{
+		Directory: cfg.Directory, FileMode: fileMode, DirectoryMode: directoryMode, Level: fileLevel,
+		Owns: template.Matches, Depth: template.Depth(), MaxAge: cfg.MaxAge, MaxTotalSize: cmp.Or(cfg.MaxDisk, cfg.MaxMemory),
+		OnRemove: func(reason filestore.Reason, _ int64) { t.dropped(reason) },
+		OnError:  func(err error) { logger.Warn("Cannot maintain the directory of recent profiles", zap.Error(err)) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the directory of profiles: %w", err)
+	}
+	return d, nil
+}
+
+func (d *directory) close() error {
+	if d == nil {
+		return nil
+	}
+	return d.store.Close()
+}
+
+// description is what a file says of its profile, as the last comment of the pprof.
+type description struct {
+	Tenant     string            `json:"tenant,omitempty"`
+	Type       string            `json:"type"`
+	ID         string            `json:"id,omitempty"`
+	Time       int64             `json:"time,omitempty"`
+	Duration   time.Duration     `json:"duration,omitempty"`
+	Attributes map[string]string `json:"attributes"`
+}
+
+// write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
+func (d *directory) write(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) {
+	if d == nil {
+		return
+	}
+	err := d.tryWrite(payload, tenant, reserve)
+	if err != nil {
+		d.telemetry.storageFailed(ctx, operationWrite)
+		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
+	}
+}
+
+func (d *directory) tryWrite(payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
+	about := description{
+		Tenant: tenant, Type: payload.ProfileType, Time: int64(payload.Time),
+		Duration: time.Duration(payload.DurationNano), Attributes: map[string]string{},
+	}
+	for key, value := range payload.Resource.Attributes().All() {
+		about.Attributes[key] = attributevalue.Text(value)
+	}
+	id := payload.ProfileID
+	if id.IsEmpty() {
+		digest := sha256.Sum256(payload.Pprof)
+		id = pprofile.ProfileID(digest[:16])
+	} else {
+		about.ID = id.String()
+	}
+	text, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	size := int64(len(payload.Pprof) + 2*len(text))
+	if err := reserve(size); err != nil {
+		return err
+	}
+	described := pprofwire.AppendString(slices.Clip(payload.Pprof), store.CommentPrefix+string(text))
+	described = pprofwire.AppendHeader(described, pprofwire.Header{Comments: []uint32{countStrings(payload.Pprof)}})
+	name := d.template.Path(pathname.Values{
+		Resource: payload.Resource.Attributes(), ProfileType: payload.ProfileType, ProfileID: id, Time: payload.Time,
+	}, d.store.FoldsCase())
+	_, err = d.store.Write(name, described, func(bytes int64) error { return reserve(size + bytes) })
+	return err
+}
+
+// countStrings returns the number of strings of a pprof, which must be valid.
+func countStrings(pprof []byte) (n uint32) {
+	const fieldString = 6
+	for len(pprof) > 0 {
+		field, _, length := protowire.ConsumeField(pprof)
+		if field == fieldString {
+			n++
+		}
+		pprof = pprof[length:]
+	}
+	return n
+}
+
+// The operations that can fail.
+const (
+	operationRead  = "read"
+	operationWrite = "write"
+)
+
+// maxRestored limits a file and its pprof in bytes.
+const maxRestored = 256 << 20
+
+// restore adds the newest profiles in the directory to a store, the oldest of them first.
+func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, reserve func(bytes int64) error) error {
+	if d == nil {
+		return nil
+	}
+	files, err := d.store.Newest(ctx, bytes)
+	if err != nil {
+		return fmt.Errorf("cannot read the directory of profiles: %w", err)
+	}
+	restored := 0
+	for _, f := range slices.Backward(files) {
+		added, err := d.restoreFile(to, f, reserve)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			d.telemetry.storageFailed(ctx, operationRead)
+			d.logger.Warn("Cannot restore a profile", zap.String("file", f.Name), zap.Error(err))
+		case added:
+			restored++
+		}
+	}
+	d.telemetry.restored(ctx, restored)
+	return nil
+}
+
+var errNoDescription = errors.New("the file has no description: another program wrote it")
+
+func (d *directory) restoreFile(to *store.Store, f filestore.File, reserve func(bytes int64) error) (added bool, err error) {
+	compressed, err := d.store.Read(f.Name, maxRestored)
+	if err != nil {
+		return false, err
+	}
+	held := int64(len(compressed))
+	raw, _, err := inflate.AppendMetered(nil, compressed, maxRestored, meter.New(held, reserve))
+	if err != nil {
+		return false, err
+	}
+	held += int64(cap(raw))
+	var parsed pprofwire.Profile
+	limits := pprofwire.NoLimits()
+	limits.Reserve = func(bytes int64) error { return reserve(held + bytes) }
+	if err := parsed.Read(raw, limits); err != nil {
+		return false, err
+	}
+	if len(parsed.Comments) == 0 {
+		return false, errNoDescription
+	}
+	text, found := strings.CutPrefix(string(parsed.String(parsed.Comments[len(parsed.Comments)-1])), store.CommentPrefix)
+	if !found {
+		return false, errNoDescription
+	}
+	u, err := describedUpload(text)
+	if err != nil {
+		return false, err
+	}
+	u.Pprof, u.Arrived = raw, f.Time
+	p, err := to.Add(u, func(bytes int64) error { return reserve(held + bytes) })
+	return p != nil, err
+}
+
+// describedUpload returns the upload of a description.
+func describedUpload(text string) (u store.Upload, err error) {
+	var about description
+	if err := json.Unmarshal([]byte(text), &about); err != nil {
+		return u, fmt.Errorf("cannot read the description: %w", err)
+	}
+	attributes := pcommon.NewMap()
+	for key, value := range about.Attributes {
+		attributes.PutStr(key, value)
+	}
+	u = store.Upload{Resource: store.NewResource(about.Tenant, attributes), Type: about.Type, Duration: about.Duration}
+	if about.Time > 0 {
+		u.Time = time.Unix(0, about.Time)
+	}
+	_, err = hex.Decode(u.ID[:], []byte(about.ID[:min(len(about.ID), 2*len(u.ID))]))
+	return u, err
+}

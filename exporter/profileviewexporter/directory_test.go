@@ -1,0 +1,157 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component/componenttest"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
+)
+
+// stop shuts the exporter down before the end of the test.
+func (s *serving) stop(t *testing.T) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	require.NoError(t, s.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// filesOf returns the files in a directory.
+func filesOf(t *testing.T, directory string) (files []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+// After a restart, all answers are the same.
+func TestDirectoryOverRestart(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "profiles")
+	change := func(cfg *Config) { cfg.Tenant.MetadataKey, cfg.Directory = "x-tenant", directory }
+	s := newServing(t, change)
+	of := func(tenant string) context.Context {
+		return client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"x-tenant": {tenant}})})
+	}
+	now := time.Now()
+	heap := func(i int) map[string]any {
+		return map[string]any{"service.name": "checkout", "k8s.pod.name": fmt.Sprint("p", i)}
+	}
+	for i := range 3 {
+		pd := deliverytest.Decode(t, made(t, now, []string{"alloc_space", "inuse_space"}, 10, int64(i+1)), heap(i))
+		require.NoError(t, s.ConsumeProfiles(of("one"), pd))
+		require.NoError(t, s.ConsumeProfiles(of("one"), pd), "the same again")
+	}
+	require.NoError(t, s.ConsumeProfiles(of("two"), deliverytest.CPU(t, "secret")))
+	require.NoError(t, s.ConsumeProfiles(of("one"), deliverytest.Decode(t, deliverytest.OwnProfile(t, "cpu.pb.gz"), map[string]any{"service.name": "checkout"})))
+	pages := []string{
+		"/profiles/checkout/inuse_space", "/profiles/checkout/cpu", "/pgo/checkout", "/profiles/checkout/inuse_space?resource.k8s.pod.name=p1",
+		"/functions?" + selecting(cpuID, `{service_name="checkout"}`),
+	}
+	answers := func(s *serving) (all []string) {
+		for _, page := range pages {
+			response, body := s.get(t, page, "X-Scope-OrgID", "one")
+			require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", page, body)
+			all = append(all, string(body))
+		}
+		return all
+	}
+	want := answers(s)
+	s.stop(t)
+
+	files := filesOf(t, directory)
+	require.Len(t, files, 5, "equal uploads are one file")
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NotEmpty(t, deliverytest.Parsed(t, raw).Sample, "go tool pprof reads it")
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		assert.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
+	}
+
+	again := newServing(t, change)
+	for i, answer := range answers(again) {
+		assert.True(t, want[i] == answer, "%s: %.300q, was %.300q", pages[i], answer, want[i])
+	}
+	assert.EqualValues(t, 5, counted(t, again.telemetry, "profiles_restored", "", ""))
+	require.Eventually(t, func() bool {
+		_, err := again.telemetry.GetMetric(metricPrefix + "stored_profiles")
+		return err == nil // after the first walk
+	}, deliverytest.Patience, time.Millisecond)
+	assert.EqualValues(t, 5, gauge(t, again.telemetry, "stored_profiles"))
+	assert.Positive(t, gauge(t, again.telemetry, "stored_bytes"))
+	response, _ := again.get(t, "/profiles/secret/cpu", "X-Scope-OrgID", "one")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "of another tenant")
+	response, _ = again.get(t, "/profiles/secret/cpu", "X-Scope-OrgID", "two")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	// Equal uploads count once. A scraper, which adds up its answers, does not receive the profiles of an earlier run again.
+	for i := range 3 {
+		pd := deliverytest.Decode(t, made(t, now, []string{"alloc_space", "inuse_space"}, 10, int64(i+1)), heap(i))
+		require.NoError(t, again.ConsumeProfiles(of("one"), pd))
+	}
+	_, body := again.get(t, pages[0], "X-Scope-OrgID", "one")
+	assert.Equal(t, []int64{30, 6}, totals(t, body))
+	response, _ = again.get(t, pages[0]+"?scraper=a", "X-Scope-OrgID", "one")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	require.NoError(t, again.ConsumeProfiles(of("one"), deliverytest.Decode(t, made(t, now, []string{"alloc_space", "inuse_space"}, 50, 5), map[string]any{"service.name": "checkout"})))
+	_, body = again.get(t, pages[0]+"?scraper=a", "X-Scope-OrgID", "one")
+	assert.Equal(t, []int64{50, 5}, totals(t, body))
+}
+
+// A file that cannot be read is counted, and does not prevent the start. Old files are removed.
+func TestDirectoryDamageAndAge(t *testing.T) {
+	directory := t.TempDir()
+	change := func(cfg *Config) { cfg.Directory = directory }
+	s := newServing(t, change)
+	for i := range 4 {
+		s.post(t, made(t, day.Add(time.Duration(i)*time.Minute), []string{"samples"}, 1), map[string]any{"service.name": "s"})
+	}
+	s.stop(t)
+	files := filesOf(t, directory)
+	require.Len(t, files, 4)
+	require.NoError(t, os.WriteFile(files[0], []byte("damaged"), 0o600))
+	require.NoError(t, os.WriteFile(files[1], made(t, day, []string{"samples"}, 1), 0o600))
+
+	s = newServing(t, change)
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "storage_failures", "operation", "read"))
+	assert.EqualValues(t, 2, counted(t, s.telemetry, "profiles_restored", "", ""))
+	_, body := s.get(t, "/profiles/s/samples")
+	assert.Equal(t, []int64{2}, totals(t, body))
+	s.stop(t)
+
+	for _, file := range files {
+		old := time.Now().Add(-2 * time.Hour)
+		require.NoError(t, os.Chtimes(file, old, old))
+	}
+	s = newServing(t, change)
+	response, _ := s.get(t, "/profiles/s/samples")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode, "older than max_age")
+	require.Eventually(t, func() bool { return len(filesOf(t, directory)) == 0 }, deliverytest.Patience, 10*time.Millisecond)
+	assert.EqualValues(t, 4, counted(t, s.telemetry, "storage_dropped", "reason", "age"))
+}
+
+// Without permission to write, the exporter does not start, and says why.
+func TestDirectoryThatIsAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	e := create(t, func(cfg *Config) { cfg.Directory = file })
+	err := e.Start(t.Context(), componenttest.NewNopHost())
+	require.ErrorContains(t, err, "cannot open the directory of profiles")
+	require.NoError(t, e.Shutdown(t.Context()))
+}

@@ -1,0 +1,161 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package querier_test
+
+import (
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
+	"github.com/grafana/pyroscope/api/gen/proto/go/querier/v1/querierv1connect"
+	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	cpuID  = "process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+	heapID = "memory:inuse_space:bytes:space:bytes"
+)
+
+// ownServer has the project's own profiles of two pods, and the time range of them.
+func ownServer(t *testing.T) (s *server, start, end int64) {
+	t.Helper()
+	s = newServer(t)
+	start = time.Now().UnixMilli()
+	for _, pod := range []string{"a", "b"} {
+		for _, file := range profiletest.OwnPprofs(t) {
+			if file.Name == "pprof/cpu.pb.gz" || file.Name == "pprof/heap.pb.gz" || file.Name == "pprof/labelled.pb.gz" {
+				s.add(t, file.Name, file.Bytes(t), map[string]string{"service.name": "shop", "k8s.pod.name": pod, "type": file.Name})
+			}
+		}
+	}
+	return s, start, time.Now().UnixMilli()
+}
+
+// The requests of Grafana's data source and of profilecli, in protobuf and in JSON, compressed and not.
+func TestClients(t *testing.T) {
+	s, start, end := ownServer(t)
+	running := httptest.NewServer(s.mux)
+	defer running.Close()
+	for name, options := range map[string][]connect.ClientOption{
+		"protobuf": nil, "JSON": {connect.WithProtoJSON()}, "gzip": {connect.WithSendGzip()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := querierv1connect.NewQuerierServiceClient(running.Client(), running.URL, options...)
+			types, err := c.ProfileTypes(t.Context(), connect.NewRequest(&querierv1.ProfileTypesRequest{Start: start, End: end}))
+			require.NoError(t, err)
+			assert.Contains(t, ids(types.Msg), cpuID)
+			names, err := c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{Matchers: []string{`{service_name="shop"}`}, Start: start, End: end}))
+			require.NoError(t, err)
+			assert.Subset(t, names.Msg.Names, []string{"service_name", "k8s.pod.name", "__profile_type__"})
+			values, err := c.LabelValues(t.Context(), connect.NewRequest(&typesv1.LabelValuesRequest{Name: "k8s.pod.name", Matchers: []string{"{}"}, Start: start, End: end}))
+			require.NoError(t, err)
+			assert.Equal(t, []string{"a", "b"}, values.Msg.Names)
+			maxNodes := int64(100)
+			graph, err := c.SelectMergeStacktraces(t.Context(), connect.NewRequest(&querierv1.SelectMergeStacktracesRequest{
+				ProfileTypeID: cpuID, LabelSelector: `{service_name="shop"}`, Start: start, End: end, MaxNodes: &maxNodes,
+			}))
+			require.NoError(t, err)
+			total := graph.Msg.Flamegraph.Total
+			assert.Positive(t, total)
+			checkGraph(t, graph.Msg.Flamegraph)
+			span, err := c.SelectMergeSpanProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeSpanProfileRequest{
+				ProfileTypeID: cpuID, LabelSelector: "{}", SpanSelector: []string{"00f067aa0ba902b7"}, Start: start, End: end, MaxNodes: &maxNodes,
+			}))
+			require.NoError(t, err)
+			assert.Positive(t, span.Msg.Flamegraph.Total)
+			assert.Less(t, span.Msg.Flamegraph.Total, total)
+			series, err := c.SelectSeries(t.Context(), connect.NewRequest(&querierv1.SelectSeriesRequest{
+				ProfileTypeID: cpuID, LabelSelector: "{}", Start: start, End: end, Step: 15, GroupBy: []string{"k8s.pod.name"},
+			}))
+			require.NoError(t, err)
+			require.Len(t, series.Msg.Series, 2)
+			sum := 0.0
+			for _, one := range series.Msg.Series {
+				for _, p := range one.Points {
+					sum += p.Value
+				}
+			}
+			assert.InDelta(t, total, sum, 0)
+			profile, err := c.SelectMergeProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeProfileRequest{ProfileTypeID: cpuID, LabelSelector: "{}", Start: start, End: end}))
+			require.NoError(t, err)
+			values64 := int64(0)
+			for _, sample := range profile.Msg.Sample {
+				values64 += sample.Value[0]
+			}
+			assert.Equal(t, total, values64)
+			_, err = c.SelectHeatmap(t.Context(), connect.NewRequest(&querierv1.SelectHeatmapRequest{}))
+			assert.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
+		})
+	}
+}
+
+func ids(r *querierv1.ProfileTypesResponse) (all []string) {
+	for _, t := range r.ProfileTypes {
+		all = append(all, t.ID)
+	}
+	return all
+}
+
+// checkGraph checks that each node lies within one of the level above, and that its children and its own value fill it.
+func checkGraph(t *testing.T, g *querierv1.FlameGraph) {
+	t.Helper()
+	type node struct{ start, end, self, below int64 }
+	above := []node{{end: g.Total, below: 0}}
+	for level, row := range g.Levels {
+		var nodes []node
+		at := int64(0)
+		for i := 0; i < len(row.Values); i += 4 {
+			at += row.Values[i]
+			n := node{start: at, end: at + row.Values[i+1], self: row.Values[i+2]}
+			at = n.end
+			parents := 0
+			for j := range above {
+				if above[j].start <= n.start && n.end <= above[j].end {
+					above[j].below += n.end - n.start
+					parents++
+				}
+			}
+			require.Equal(t, 1, parents, "node %d of level %d", i/4, level)
+			nodes = append(nodes, n)
+		}
+		for _, n := range above {
+			require.Equal(t, n.end-n.start, n.self+n.below, "level %d", level)
+		}
+		above = nodes
+	}
+}
+
+// A state at one time counts once for each resource, in a flame graph and in a point.
+func TestGauges(t *testing.T) {
+	s, _, _ := ownServer(t)
+	status, whole := s.post(t, "SelectMergeStacktraces", `{"profileTypeID":"`+heapID+`","labelSelector":"{}"}`)
+	require.Equal(t, 200, status)
+	before := decode(t, whole)["flamegraph"].(map[string]any)["total"]
+	for _, file := range profiletest.OwnPprofs(t) {
+		if file.Name == "pprof/heap.pb.gz" { // again of the same pod, later
+			s.addAt(t, file.Name, file.Bytes(t), map[string]string{"service.name": "shop", "k8s.pod.name": "a", "type": file.Name}, time.Now().Add(time.Second))
+		}
+	}
+	_, whole = s.post(t, "SelectMergeStacktraces", `{"profileTypeID":"`+heapID+`","labelSelector":"{}"}`)
+	assert.Equal(t, before, decode(t, whole)["flamegraph"].(map[string]any)["total"])
+}
+
+// A request gets what the memory of a request allows, and no more.
+func TestMemory(t *testing.T) {
+	s, _, _ := ownServer(t)
+	s.limit = 10_000
+	for _, method := range []string{"SelectMergeStacktraces", "SelectMergeProfile"} {
+		status, answer := s.post(t, method, `{"profileTypeID":"`+cpuID+`"}`)
+		assert.Equal(t, 429, status, "%s: %s", method, answer)
+	}
+}

@@ -1,0 +1,180 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package querier
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	querierv1 "github.com/grafana/pyroscope/api/gen/proto/go/querier/v1"
+	typesv1 "github.com/grafana/pyroscope/api/gen/proto/go/types/v1"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+)
+
+// maxValues limits the values of a label, and the series, in an answer.
+const maxValues = 10_000
+
+// measured identifies profiles with equal labels.
+type measured struct {
+	resource *store.Resource
+	head     *store.Head
+}
+
+// each calls visit with each sample type of the profiles that a request selects, once for profiles with the same labels. An absent matcher
+// selects everything, and several select what one of them does. Blocks are those of the selected profiles.
+func (c *call) each(matchers []string, start, end int64, visit func(p *store.Profile, column int)) (blocks map[*store.Block]bool, err error) {
+	t, err := timesOf(start, end)
+	if err != nil {
+		return nil, err
+	}
+	if len(matchers) == 0 {
+		matchers = []string{"{}"}
+	}
+	blocks = map[*store.Block]bool{}
+	var parsed []selector.Selector
+	for _, text := range matchers {
+		selectors, err := selector.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		parsed = append(parsed, selectors...)
+		if err := selector.Limit(parsed); err != nil { // of all matchers
+			return nil, err
+		}
+		filter, err := query.NewFilter(selectors)
+		if err != nil {
+			return nil, err
+		}
+		profiles, err := c.search(t, filter)
+		if err != nil {
+			return nil, err
+		}
+		seen := map[measured]bool{}
+		for _, p := range profiles {
+			if seen[measured{p.Resource, p.Head}] {
+				continue
+			}
+			seen[measured{p.Resource, p.Head}] = true
+			for i := range p.Columns {
+				if filter.Column(p, i) {
+					blocks[p.Block] = true
+					visit(p, i)
+				}
+			}
+		}
+		if err := filter.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return blocks, nil
+}
+
+func (s *Server) profileTypes(c *call, r *querierv1.ProfileTypesRequest) (*querierv1.ProfileTypesResponse, error) {
+	types := map[string]*typesv1.ProfileType{}
+	_, err := c.each(nil, r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+		t := &p.Columns[column]
+		types[t.ID] = &typesv1.ProfileType{
+			ID: t.ID, Name: p.Name, SampleType: t.Name, SampleUnit: t.Unit, PeriodType: p.PeriodType.Name, PeriodUnit: p.PeriodType.Unit,
+		}
+	})
+	answer := &querierv1.ProfileTypesResponse{}
+	for _, id := range slices.Sorted(maps.Keys(types)) {
+		answer.ProfileTypes = append(answer.ProfileTypes, types[id])
+	}
+	return answer, err
+}
+
+func (s *Server) labelNames(c *call, r *typesv1.LabelNamesRequest) (*typesv1.LabelNamesResponse, error) {
+	names := map[string]bool{}
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, _ int) {
+		for _, l := range p.Resource.Labels {
+			names[l.Name] = true
+		}
+		for _, name := range query.PrivateLabels {
+			names[name] = true
+		}
+	})
+	for b := range blocks {
+		s.sampleLabels(b, func(name, _ string) { names[name] = true })
+	}
+	return &typesv1.LabelNamesResponse{Names: slices.Sorted(maps.Keys(names))}, err
+}
+
+// sampleLabels calls visit with the labels of samples that are text. It leaves out IDs, which are of little use in a list.
+func (s *Server) sampleLabels(b *store.Block, visit func(name, value string)) {
+	table := b.Table()
+	for _, l := range table.Labels.Rows {
+		key := table.Text(l.Key)
+		if name := series.Name(key); l.Text != 0 && name != "" && key != s.TraceLabel && key != s.SpanLabel {
+			visit(name, table.Text(l.Text))
+		}
+	}
+}
+
+func (s *Server) labelValues(c *call, r *typesv1.LabelValuesRequest) (*typesv1.LabelValuesResponse, error) {
+	if r.GetName() == "" {
+		return nil, invalid("the name of the label is missing")
+	}
+	values := map[string]bool{}
+	blocks, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+		if value := query.Label(p, column, r.GetName()); value != "" {
+			values[value] = true
+		}
+	})
+	for b := range blocks {
+		s.sampleLabels(b, func(name, value string) {
+			if name == r.GetName() {
+				values[value] = true
+			}
+		})
+	}
+	all := slices.Sorted(maps.Keys(values))
+	return &typesv1.LabelValuesResponse{Names: all[:min(len(all), maxValues)]}, err
+}
+
+func (s *Server) series(c *call, r *querierv1.SeriesRequest) (*querierv1.SeriesResponse, error) {
+	all := map[string]*typesv1.Labels{}
+	_, err := c.each(r.GetMatchers(), r.GetStart(), r.GetEnd(), func(p *store.Profile, column int) {
+		labels := labelsOf(p, column, r.GetLabelNames())
+		all[keyOf(labels)] = &typesv1.Labels{Labels: labels}
+	})
+	answer := &querierv1.SeriesResponse{}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		answer.LabelsSet = append(answer.LabelsSet, all[key])
+	}
+	answer.LabelsSet = answer.LabelsSet[:min(len(answer.LabelsSet), maxValues)]
+	return answer, err
+}
+
+// labelsOf returns the labels with these names, or all if there are none, sorted by name.
+func labelsOf(p *store.Profile, column int, names []string) (labels []*typesv1.LabelPair) {
+	if len(names) == 0 {
+		names = slices.Clone(query.PrivateLabels)
+		for _, l := range p.Resource.Labels {
+			names = append(names, l.Name)
+		}
+	}
+	for _, name := range names {
+		if value := query.Label(p, column, name); value != "" {
+			labels = append(labels, &typesv1.LabelPair{Name: name, Value: value})
+		}
+	}
+	slices.SortFunc(labels, func(a, b *typesv1.LabelPair) int { return cmp.Compare(a.Name, b.Name) })
+	return labels
+}
+
+// keyOf returns a text that only equal labels have. It has the order of labels.
+func keyOf(labels []*typesv1.LabelPair) string {
+	var key []byte
+	for _, l := range labels {
+		key = append(append(key, l.Name...), 0)
+		key = append(append(key, l.Value...), 1)
+	}
+	return string(key)
+}

@@ -1,0 +1,216 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package querier_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/profiletest"
+)
+
+// recording is a request and the answer of a real Pyroscope.
+type recording struct {
+	Method  string          `json:"method"`
+	Request json.RawMessage `json:"request"`
+	Status  int             `json:"status"`
+	Answer  json.RawMessage `json:"answer"`
+}
+
+// differs are the answers that differ on purpose, as the README says, and what they have in common.
+var differs = map[string]func(t *testing.T, status int, want, answer map[string]any){
+	"flamegraph-dot": func(t *testing.T, status int, _, answer map[string]any) {
+		assert.Equal(t, http.StatusNotImplemented, status)
+		assert.Equal(t, "unimplemented", answer["code"])
+	},
+	// Pyroscope cuts the profiles of each pod before it merges them: what is cut from one of them is missing in the sum.
+	"flamegraph-cpu-max-nodes-16": sameTotal,
+	"flamegraph-inuse":            sameTotal,
+	// The real store had two labels of earlier uploads.
+	"label-names":            withoutEarlier,
+	"label-names-no-matcher": withoutEarlier,
+	// Pyroscope cuts each side by itself: what is drawn on one side only has 0 on the other.
+	"diff-pods": func(t *testing.T, _ int, want, answer map[string]any) {
+		for _, field := range []string{"total", "leftTicks", "rightTicks"} {
+			assert.Equal(t, want["flamegraph"].(map[string]any)[field], answer["flamegraph"].(map[string]any)[field])
+		}
+		assert.Subset(t, answer["flamegraph"].(map[string]any)["names"], want["flamegraph"].(map[string]any)["names"])
+	},
+	// Pyroscope leaves out the smallest samples.
+	"merge-profile-cpu": func(t *testing.T, _ int, want, answer map[string]any) {
+		assert.Equal(t, valueSum(want), valueSum(answer))
+		assert.Greater(t, len(answer["sample"].([]any)), len(want["sample"].([]any)))
+		assert.NotContains(t, answer["stringTable"], "other")
+	},
+}
+
+func sameTotal(t *testing.T, _ int, want, answer map[string]any) {
+	assert.Equal(t, want["flamegraph"].(map[string]any)["total"], answer["flamegraph"].(map[string]any)["total"])
+}
+
+func withoutEarlier(t *testing.T, _ int, want, answer map[string]any) {
+	assert.Equal(t, slices.DeleteFunc(want["names"].([]any), func(name any) bool { return name == "key" || name == "route" }), answer["names"])
+}
+
+// nodesOf returns the totals of the nodes of a flame graph that are not other and have one, by level and name. Nodes of a difference have 7 values,
+// the first of which are those of the left side.
+func nodesOf(t *testing.T, answer map[string]any, width int) map[string]int64 {
+	t.Helper()
+	nodes := map[string]int64{}
+	graph := answer["flamegraph"].(map[string]any)
+	for level, row := range graph["levels"].([]any) {
+		values := row.(map[string]any)["values"].([]any)
+		for i := 0; i < len(values); i += width {
+			index, err := strconv.Atoi(values[i+width-1].(string))
+			require.NoError(t, err)
+			total, err := strconv.ParseInt(values[i+1].(string), 10, 64)
+			require.NoError(t, err)
+			if name := graph["names"].([]any)[index]; name != "other" && total > 0 {
+				nodes[fmt.Sprintf("%d %s", level, name)] += total
+			}
+		}
+	}
+	return nodes
+}
+
+// valueSum returns the sum of the values of a profile.
+func valueSum(profile map[string]any) (sum int64) {
+	for _, sample := range profile["sample"].([]any) {
+		value, _ := strconv.ParseInt(sample.(map[string]any)["value"].([]any)[0].(string), 10, 64)
+		sum += value
+	}
+	return sum
+}
+
+// recordedServer has the profiles that the real Pyroscope had.
+func recordedServer(t *testing.T) (s *server, folder string) {
+	t.Helper()
+	folder = filepath.Join(profiletest.Corpus(t), "querier")
+	s = newServer(t)
+	for i := range 2 {
+		for _, kind := range []string{"cpu", "heap"} {
+			raw, err := os.ReadFile(filepath.Join(folder, fmt.Sprintf("%s-%d.pb.gz", kind, i)))
+			require.NoError(t, err)
+			s.add(t, kind, raw, map[string]string{"service.name": "shop", "pod": "p" + strconv.Itoa(i), "env": "prod", "pyroscope_spy": "gospy"})
+		}
+	}
+	return s, folder
+}
+
+func read(t *testing.T, file string) (r recording) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &r))
+	return r
+}
+
+// Every answer is equal to that of a real Pyroscope with the same profiles.
+func TestRecordedAnswers(t *testing.T) {
+	s, folder := recordedServer(t)
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 19)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		want := read(t, file)
+		t.Run(name, func(t *testing.T) {
+			status, answer := s.post(t, want.Method, string(want.Request))
+			if compare, found := differs[name]; found {
+				compare(t, status, decode(t, string(want.Answer)), decode(t, answer))
+				return
+			}
+			require.Equal(t, want.Status, status, answer)
+			if status != http.StatusOK {
+				assert.Equal(t, decode(t, string(want.Answer))["code"], decode(t, answer)["code"])
+				return
+			}
+			assert.Equal(t, readable(t, string(want.Answer)), readable(t, answer))
+		})
+	}
+}
+
+// Without a limit, all nodes of a real Pyroscope are there, with at least their values.
+func TestRecordedNodesOfSum(t *testing.T) {
+	s, folder := recordedServer(t)
+	for _, name := range []string{"flamegraph-cpu-max-nodes-16", "flamegraph-inuse"} {
+		want := read(t, filepath.Join(folder, name+".json"))
+		request := decode(t, string(want.Request))
+		request["maxNodes"] = 100_000
+		all, err := json.Marshal(request)
+		require.NoError(t, err)
+		status, answer := s.post(t, want.Method, string(all))
+		require.Equal(t, http.StatusOK, status)
+		nodes := nodesOf(t, decode(t, answer), 4)
+		for node, value := range nodesOf(t, decode(t, string(want.Answer)), 4) {
+			assert.GreaterOrEqual(t, nodes[node], value, "%s: %s", name, node)
+		}
+	}
+}
+
+// The nodes of one pod are those of a real Pyroscope: the left side of its difference is one, cut to 32 nodes.
+func TestRecordedNodes(t *testing.T) {
+	s, folder := recordedServer(t)
+	want := read(t, filepath.Join(folder, "diff-pods.json"))
+	var request struct{ Left json.RawMessage }
+	require.NoError(t, json.Unmarshal(want.Request, &request))
+	status, answer := s.post(t, "SelectMergeStacktraces", string(request.Left))
+	require.Equal(t, http.StatusOK, status)
+	assert.Equal(t, nodesOf(t, decode(t, string(want.Answer)), 7), nodesOf(t, decode(t, answer), 4))
+}
+
+func decode(t *testing.T, answer string) (decoded map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(answer), &decoded))
+	return decoded
+}
+
+// readable returns an answer with the names of functions in place of their indices, which are in any order.
+func readable(t *testing.T, answer string) string {
+	t.Helper()
+	decoded := decode(t, answer)
+	if graph, found := decoded["flamegraph"].(map[string]any); found {
+		names := graph["names"].([]any)
+		levels := graph["levels"].([]any)
+		width := 4
+		if _, isDiff := graph["leftTicks"]; isDiff {
+			width = 7
+		}
+		for _, level := range levels {
+			values := level.(map[string]any)["values"].([]any)
+			for i := width - 1; i < len(values); i += width {
+				index, err := strconv.Atoi(values[i].(string))
+				require.NoError(t, err)
+				values[i] = names[index]
+			}
+		}
+		delete(graph, "names")
+	}
+	text, err := json.MarshalIndent(decoded, "", " ")
+	require.NoError(t, err)
+	return string(text)
+}
+
+func (s *server) post(t *testing.T, method, request string) (status int, answer string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/querier.v1.QuerierService/"+method, strings.NewReader(request))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, r)
+	body, err := io.ReadAll(w.Result().Body)
+	require.NoError(t, err)
+	return w.Code, string(body)
+}

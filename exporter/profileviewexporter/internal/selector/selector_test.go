@@ -1,0 +1,105 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package selector_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
+)
+
+func TestMatches(t *testing.T) {
+	for name, test := range map[string]struct {
+		text              string
+		negated, isRegexp bool
+		matching, others  []string
+		absent            bool
+	}{
+		"equal":             {"a", false, false, []string{"a"}, []string{"", "aa", "b"}, false},
+		"not equal":         {"a", true, false, []string{"", "aa", "b"}, []string{"a"}, true},
+		"empty":             {"", false, false, []string{""}, []string{"a"}, true},
+		"matches":           {"a|b.", false, true, []string{"a", "bc"}, []string{"", "ab", "xa", "b"}, false},
+		"does not match":    {"a|b.", true, true, []string{"", "ab", "xa", "b"}, []string{"a", "bc"}, true},
+		"matches nothing":   {"a*", false, true, []string{"", "aa"}, []string{"b", "a\nb"}, true},
+		"more than a line":  {"(?s)a.b", false, true, []string{"a\nb"}, []string{"a\nb\n"}, false},
+		"ends of its lines": {"(?m)^a$", false, true, []string{"a"}, []string{"a\na"}, false},
+		"long values":       {"a+", true, true, []string{strings.Repeat("a", 513)}, []string{strings.Repeat("a", 512)}, true},
+	} {
+		s, err := selector.New(selector.Any, "k", test.text, test.negated, test.isRegexp)
+		require.NoError(t, err, name)
+		for range 2 { // what is remembered is the same
+			for _, value := range test.matching {
+				assert.True(t, s.Matches(value), "%s: %.20q", name, value)
+			}
+			for _, value := range test.others {
+				assert.False(t, s.Matches(value), "%s: %.20q", name, value)
+			}
+		}
+		assert.Equal(t, test.absent, s.Matches(), name)
+	}
+}
+
+// A value is matched once, even if there are many values. Those that are not remembered have the same results.
+func TestValuesAreRemembered(t *testing.T) {
+	s, err := selector.New(selector.Any, "k", ".*0|b{150}", false, true)
+	require.NoError(t, err)
+	for range 30 { // If all were matched each time, this would be too much work.
+		for i := range 1000 {
+			assert.Equal(t, i%10 == 0, s.Matches(strings.Repeat("a", 32)+strconv.Itoa(i)))
+		}
+	}
+	require.NoError(t, selector.Check([]selector.Selector{s}))
+}
+
+// The work of all selectors counts.
+func TestCheck(t *testing.T) {
+	all := make([]selector.Selector, 2)
+	for i := range all {
+		var err error
+		all[i], err = selector.New(selector.Any, "k", strings.Repeat("y", 400)+".*", false, true)
+		require.NoError(t, err)
+	}
+	matches := 0
+	for ; selector.Check(all) == nil; matches++ {
+		value := strings.Repeat("y", 500) + strconv.Itoa(matches)
+		assert.True(t, all[0].Matches(value))
+		assert.True(t, all[1].Matches(value))
+	}
+	assert.InDelta(t, 1<<27/(404*504), matches, 20)
+	require.ErrorIs(t, selector.Check(all), selector.ErrExpensive)
+}
+
+func TestParse(t *testing.T) {
+	all, err := selector.Parse(` { service_name = "sh\"op" , k8s.pod.name=~` + "`a.*`" + `,"a b"!="c",x!~"y", } `)
+	require.NoError(t, err)
+	require.Len(t, all, 4)
+	for i, key := range []string{"service_name", "k8s.pod.name", "a b", "x"} {
+		assert.Equal(t, key, all[i].Key)
+	}
+	assert.True(t, all[0].Matches(`sh"op`))
+	assert.True(t, all[1].Matches("ab"))
+	assert.False(t, all[2].Matches("c"))
+	assert.False(t, all[3].Matches("y"))
+	for _, text := range []string{"", " ", "{}", "{ }"} {
+		all, err := selector.Parse(text)
+		require.NoError(t, err)
+		assert.Empty(t, all)
+	}
+	for text, want := range map[string]string{
+		"{service_name=": "a quoted text is missing or does not end at position 15", "{": "a name is missing", "a": "does not begin with {", `{a"b"}`: "one of =",
+		`{a="b" c="d"}`: "a comma or } is missing", `{a="b"}x`: "there is text after }", `{a="b}`: "a quoted text", `{a=~"("}`: "cannot read the regular expression",
+		`{a=~"(abcd{30}){30}"}`: "more than 500 steps", `{a=~"` + strings.Repeat("a", 1025) + `"}`: "has 1025 bytes, the limit is 1024",
+		"{" + strings.Repeat(`a="b",`, 33) + "}": "33 selectors are given, the limit is 32",
+		"{" + strings.Repeat(`a=~"b",`, 9) + "}": "9 regular expressions are given, the limit is 8",
+	} {
+		_, err := selector.Parse(text)
+		require.ErrorIs(t, err, selector.ErrInvalid, "%.50s", text)
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,241 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/exporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/internal/summary"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// Profile is a profile in the store. It does not change.
+type Profile struct {
+	*Head
+	Resource *Resource
+	// Begin and End are the time of the profile, or its arrival if it has no time.
+	Begin, End time.Time
+	Arrived    time.Time
+	// Sequence is the number of the profile in its store.
+	Sequence uint64
+	Samples  symbols.Samples
+
+	// Block has the symbols of the samples.
+	Block *Block
+
+	identity identity
+	cost     int64
+	evicted  bool
+}
+
+// Head has the fields of a pprof that say what it measures. Profiles share it.
+type Head struct {
+	// Type is the name of the profile type in paths, such as cpu or heap.
+	Type string
+	// Columns are the sample types.
+	Columns []Column
+	// Name is the name of the profile in Pyroscope, such as process_cpu.
+	Name        string
+	PeriodType  summary.Type
+	Period      int64
+	DefaultType string
+	DropFrames  string
+	KeepFrames  string
+	DocURL      string
+	Comments    []string
+	// CPU is set for profiles of CPU time, and PGO for those that go build accepts: with the start lines of functions.
+	CPU, PGO bool
+}
+
+// Column is a sample type.
+type Column struct {
+	summary.Type
+	// ID is the ID of the profile type in Pyroscope.
+	ID string
+	// IsGauge is set for values that are a state at one time.
+	IsGauge bool
+}
+
+// farFromArrival is the maximum difference between the end of a profile and its arrival. A profile above it is found at both times.
+const farFromArrival = 10 * time.Minute
+
+// IsFar returns whether the time of the profile is far from its arrival.
+func (p *Profile) IsFar() bool { return p.Arrived.Sub(p.End).Abs() > farFromArrival }
+
+// span returns the time of the profile: its own, or that of its arrival if it is relative and the profile is far from it.
+func (p *Profile) span(relative bool) (begin, end time.Time) {
+	if relative && p.IsFar() {
+		end = p.Arrived.Round(0)
+		return end.Add(-p.End.Sub(p.Begin)), end
+	}
+	return p.Begin, p.End
+}
+
+// Within returns the time of the profile if it is from start to end: its begin, or its arrival if it is far from that.
+func (p *Profile) Within(start, end time.Time) (at time.Time, found bool) {
+	if !p.Begin.Before(start) && !p.Begin.After(end) {
+		return p.Begin, true
+	}
+	return p.Arrived, p.IsFar() && !p.Arrived.Before(start) && !p.Arrived.After(end)
+}
+
+// ColumnOf returns the position of the sample type with an ID, or -1.
+func (h *Head) ColumnOf(id string) int {
+	for i := range h.Columns {
+		if h.Columns[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// The memory of a profile, a head and a resource beside their texts, with their parts of the maps and lists of the store.
+const (
+	profileBytes  = int64(unsafe.Sizeof(Profile{})) + 128
+	headBytes     = 512
+	columnBytes   = 96
+	resourceBytes = 512
+	labelBytes    = 64
+)
+
+func (h *Head) bytes() int64 {
+	bytes := headBytes + len(h.Type) + len(h.Name) + len(h.DefaultType) + len(h.DropFrames) + len(h.KeepFrames) + len(h.DocURL)
+	for _, c := range h.Columns {
+		bytes += columnBytes + len(c.Name) + len(c.Unit) + len(c.ID)
+	}
+	for _, c := range h.Comments {
+		bytes += len(c) + labelBytes
+	}
+	return int64(2 * bytes) // The key of the head has its texts too.
+}
+
+// CommentPrefix is the start of the comments that are not part of a profile: they describe it in a file.
+const CommentPrefix = "otelpprof profile_view "
+
+// headOf returns the head of a pprof. Its texts are new.
+func headOf(p *pprofwire.Profile, profileType string) *Head {
+	text := func(index uint32) string { return strings.ToValidUTF8(string(p.String(index)), "\uFFFD") }
+	h := &Head{
+		Type: Segment(profileType, unknownType), Period: p.Period, DefaultType: text(p.DefaultSampleType),
+		DropFrames: text(p.DropFrames), KeepFrames: text(p.KeepFrames), DocURL: text(p.DocURL),
+	}
+	if p.HasPeriodType {
+		h.PeriodType = summary.Type{Name: text(p.PeriodType.Type), Unit: text(p.PeriodType.Unit)}
+	}
+	head := summary.Head{Period: h.PeriodType}
+	for _, t := range p.SampleTypes {
+		head.Types = append(head.Types, summary.Type{Name: text(t.Type), Unit: text(t.Unit)})
+	}
+	for i := range p.Functions {
+		head.StartLines = head.StartLines || p.Functions[i].StartLine > 0
+	}
+	h.CPU, h.PGO = head.CPU(), head.PGO()
+	h.Name = series.MetricName(profileType, head.Types)
+	for _, t := range head.Types {
+		id := strings.Join([]string{h.Name, t.Name, t.Unit, h.PeriodType.Name, h.PeriodType.Unit}, ":")
+		h.Columns = append(h.Columns, Column{Type: t, ID: id, IsGauge: t.IsGauge()})
+	}
+	for _, c := range p.Comments {
+		if comment := text(c); !strings.HasPrefix(comment, CommentPrefix) {
+			h.Comments = append(h.Comments, comment)
+		}
+	}
+	return h
+}
+
+// key returns a text that only equal heads have.
+func (h *Head) key() string { return fmt.Sprintf("%#v", *h) }
+
+// Resource is what sent a profile. Profiles share it.
+type Resource struct {
+	Tenant string
+	// Service is the name of the service in paths.
+	Service string
+	// Attributes are the attributes as text. Labels are the labels that Pyroscope would have for them. Both are sorted by name.
+	Attributes, Labels []series.Label
+
+	key string
+}
+
+// NewResource returns the resource with these attributes.
+func NewResource(tenant string, attributes pcommon.Map) *Resource {
+	r := &Resource{Tenant: tenant, Service: Segment(attributevalue.Service(attributes), attributevalue.UnknownService)}
+	for key, value := range attributes.All() {
+		r.Attributes = append(r.Attributes, series.Label{Name: key, Value: attributevalue.Text(value)})
+	}
+	slices.SortStableFunc(r.Attributes, byName)
+	labels := series.Of(attributes, math.MaxInt, nil, series.Name)
+	r.Labels = append(labels.List, series.Label{Name: series.LabelService, Value: r.Service})
+	if labels.Profiler != "" {
+		r.Labels = append(r.Labels, series.Label{Name: series.Spy, Value: labels.Profiler})
+	}
+	slices.SortFunc(r.Labels, byName)
+	r.key = fmt.Sprintf("%q %q", r.Tenant, r.Attributes)
+	return r
+}
+
+// Key returns a text that only equal resources have.
+func (r *Resource) Key() string { return r.key }
+
+func byName(a, b series.Label) int { return cmp.Compare(a.Name, b.Name) }
+
+// Label returns the value of a label.
+func (r *Resource) Label(name string) (value string, found bool) { return find(r.Labels, name) }
+
+// Attribute returns the value of an attribute.
+func (r *Resource) Attribute(name string) (value string, found bool) { return find(r.Attributes, name) }
+
+func find(all []series.Label, name string) (value string, found bool) {
+	i, found := slices.BinarySearchFunc(all, name, func(l series.Label, name string) int { return cmp.Compare(l.Name, name) })
+	if !found {
+		return "", false
+	}
+	return all[i].Value, true
+}
+
+func (r *Resource) bytes() int64 {
+	bytes := resourceBytes + len(r.key) + labelBytes*(len(r.Attributes)+len(r.Labels))
+	for _, list := range [][]series.Label{r.Attributes, r.Labels} {
+		for _, l := range list {
+			bytes += len(l.Name) + len(l.Value)
+		}
+	}
+	return int64(bytes)
+}
+
+const (
+	unknownType = "unknown"
+	// maxSegment limits the length of the name of a service or type, which lists repeat many times.
+	maxSegment = 512
+)
+
+// Segment returns a name that can be a part of a path. Browsers resolve "." and "..", so these get an underscore. Long names are cut.
+func Segment(name, unknown string) string {
+	switch name {
+	case "":
+		return unknown
+	case ".", "..":
+		return name + "_"
+	}
+	if len(name) <= maxSegment {
+		return name
+	}
+	end := maxSegment
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
+}

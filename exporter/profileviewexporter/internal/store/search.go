@@ -1,0 +1,151 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Query selects profiles.
+type Query struct {
+	Tenant string
+	// Service selects those of a service. If it is empty, all services match.
+	Service string
+	// Type is the profile type. If it is empty, all types match.
+	Type string
+	// From and Until limit the time of profiles. Window is counted back from the end of the newest profile. For Window, a profile
+	// whose time is far from its arrival counts by its arrival.
+	From, Until Bound
+	Window      time.Duration
+	// After is a sequence. Only later profiles match.
+	After uint64
+	// Matches returns whether a profile is selected. It can be nil.
+	Matches func(p *Profile) bool
+}
+
+// Bound is one end of a time range.
+type Bound struct {
+	// At is zero if there is no bound.
+	At time.Time
+	// Relative is set if the time was counted back from now. Then a profile whose time is far from its arrival counts by its arrival.
+	Relative bool
+}
+
+// Forever is the end of a time range without an end.
+var Forever = time.Unix(1<<40, 0)
+
+// admits returns whether a profile ends at or after from and begins before until.
+func (q *Query) admits(p *Profile) bool {
+	_, end := p.span(q.From.Relative)
+	begin, _ := p.span(q.Until.Relative)
+	return (q.From.At.IsZero() || !end.Before(q.From.At)) && (q.Until.At.IsZero() || begin.Before(q.Until.At)) && p.Sequence > q.After
+}
+
+// Search returns the profiles of a query, in order of arrival. known is true if the store has profiles of the service and type. The store
+// is not locked while Matches is called.
+func (s *Store) Search(q *Query) (found []*Profile, known bool) {
+	all := s.of(q)
+	known = len(all) > 0
+	found = slices.DeleteFunc(all, func(p *Profile) bool { return !q.admits(p) || q.Matches != nil && !q.Matches(p) })
+	if q.Window > 0 && len(found) > 0 {
+		newest := time.Time{}
+		for _, p := range found {
+			if _, end := p.span(true); end.After(newest) {
+				newest = end
+			}
+		}
+		found = slices.DeleteFunc(found, func(p *Profile) bool {
+			_, end := p.span(true)
+			return !end.After(newest.Add(-q.Window))
+		})
+	}
+	return found, known
+}
+
+// of returns the profiles of the tenant, service and type of a query.
+func (s *Store) of(q *Query) (all []*Profile) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if q.Service != "" && q.Type != "" {
+		return slices.Clone(s.series[key{q.Tenant, q.Service, q.Type}])
+	}
+	for k, some := range s.series {
+		if k.tenant == q.Tenant && (q.Service == "" || k.service == q.Service) && (q.Type == "" || k.profileType == q.Type) {
+			all = append(all, some...)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Profile) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return all
+}
+
+// Series describes the profiles of a service and type. First and Last are the times of the first and last profile, or of arrival if these
+// are far from the arrival.
+type Series struct {
+	Service  string    `json:"service"`
+	Type     string    `json:"type"`
+	Profiles int       `json:"profiles"`
+	Bytes    int64     `json:"bytes"`
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	CPU      bool      `json:"cpu"`
+	PGO      bool      `json:"pgo"`
+	// IDs are the IDs of the sample types of the last profile.
+	IDs []string `json:"-"`
+}
+
+// List returns at most limit series of the profiles of a query, sorted by service and type, after the series with the names after. more is
+// true if others follow.
+func (s *Store) List(q *Query, after [2]string, limit int) (found []Series, more bool) {
+	for _, k := range s.keys(q.Tenant, after) {
+		one := Series{Service: k.service, Type: k.profileType}
+		of := *q
+		of.Service, of.Type = k.service, k.profileType
+		profiles, _ := s.Search(&of)
+		for _, p := range profiles {
+			one.add(p)
+		}
+		switch {
+		case one.Profiles == 0:
+		case len(found) == limit:
+			return found, true
+		default:
+			found = append(found, one)
+		}
+	}
+	return found, false
+}
+
+// keys returns the sorted keys of the series of a tenant after the one with the names after.
+func (s *Store) keys(tenant string, after [2]string) (keys []key) {
+	first := key{tenant, after[0], after[1]}
+	s.mu.RLock()
+	for k := range s.series {
+		if k.tenant == tenant && k.compare(first) > 0 {
+			keys = append(keys, k)
+		}
+	}
+	s.mu.RUnlock()
+	slices.SortFunc(keys, key.compare)
+	return keys
+}
+
+func (one *Series) add(p *Profile) {
+	one.Profiles++
+	one.Bytes += p.cost
+	one.CPU = one.CPU || p.CPU
+	one.PGO = one.PGO || p.PGO
+	begin, end := p.span(true)
+	if one.Profiles == 1 || begin.Before(one.First) {
+		one.First = begin
+	}
+	if end.After(one.Last) {
+		one.Last = end
+	}
+	one.IDs = one.IDs[:0]
+	for _, c := range p.Columns {
+		one.IDs = append(one.IDs, c.ID)
+	}
+}

@@ -1,0 +1,214 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package store keeps the most recent profiles in memory, within limits. The profiles of a service share their symbols.
+package store // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+// ErrTooLarge is the error for a profile that alone exceeds the memory limit.
+var ErrTooLarge = errors.New("the profile is too large")
+
+// Reason says why a profile was evicted.
+type Reason string
+
+// The reasons.
+const (
+	ReasonAge    Reason = "age"
+	ReasonMemory Reason = "memory"
+	ReasonSeries Reason = "series"
+)
+
+// Limits are the limits of a store.
+type Limits struct {
+	// Memory limits the memory of the profiles and their symbols, in bytes.
+	Memory int64
+	// Age limits the time since the arrival of a profile. 0 means without a limit.
+	Age time.Duration
+	// PerSeries limits the number of profiles of one service and type.
+	PerSeries int
+}
+
+// key identifies the profiles of one service and type. The symbols of a service have an empty type.
+type key struct{ tenant, service, profileType string }
+
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.tenant, other.tenant), strings.Compare(k.service, other.service), strings.Compare(k.profileType, other.profileType))
+}
+
+func keyOf(p *Profile) key { return key{p.Resource.Tenant, p.Resource.Service, p.Type} }
+
+// Store has the profiles. It is safe for concurrent use.
+type Store struct {
+	limits  Limits
+	evicted func(Reason)
+	now     func() time.Time
+
+	mu     sync.RWMutex
+	blocks map[key]*Block // to which new profiles are added
+	series map[key][]*Profile
+	// order has all profiles in order of arrival, and some that were evicted. Those of a series are in the same order.
+	order    []*Profile
+	known    map[identity]struct{}
+	profiles int64
+	memory   int64
+	sequence uint64
+}
+
+// New returns a store. It calls evicted for each profile that it evicts.
+func New(limits Limits, evicted func(Reason)) *Store {
+	return &Store{
+		limits: limits, evicted: evicted, now: time.Now,
+		blocks: map[key]*Block{}, series: map[key][]*Profile{}, known: map[identity]struct{}{},
+	}
+}
+
+// Sequence returns the sequence of the newest profile.
+func (s *Store) Sequence() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.sequence
+}
+
+// Held returns the number of profiles and their memory in bytes.
+func (s *Store) Held() (profiles, memory int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.profiles, s.memory
+}
+
+// Expire evicts profiles that are too old.
+func (s *Store) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+}
+
+func (s *Store) expire() {
+	if s.limits.Age == 0 {
+		return
+	}
+	oldest := s.now().Add(-s.limits.Age)
+	for front := s.front(); front != nil && front.Arrived.Before(oldest); front = s.front() {
+		s.remove(front, ReasonAge)
+	}
+}
+
+// front returns the oldest profile, or nil.
+func (s *Store) front() *Profile {
+	for len(s.order) > 0 && s.order[0].evicted {
+		s.order[0] = nil
+		s.order = s.order[1:]
+	}
+	if len(s.order) == 0 {
+		return nil
+	}
+	return s.order[0]
+}
+
+// remove removes a profile, which is the first of its series.
+func (s *Store) remove(p *Profile, reason Reason) {
+	k := keyOf(p)
+	if rest := s.series[k][1:]; len(rest) == 0 {
+		delete(s.series, k)
+	} else {
+		s.series[k][0] = nil
+		s.series[k] = rest
+	}
+	p.evicted = true
+	delete(s.known, p.identity)
+	s.memory -= p.cost
+	s.profiles--
+	p.Block.live--
+	s.settle(key{tenant: k.tenant, service: k.service}, p.Block, p.Block.bytes)
+	s.evicted(reason)
+}
+
+// settle counts the memory of a block, and drops the block if it has no profile.
+func (s *Store) settle(k key, b *Block, bytes int64) {
+	if b.live == 0 && b.pending == 0 {
+		bytes = 0
+		if s.blocks[k] == b {
+			delete(s.blocks, k)
+		}
+	}
+	s.memory += bytes - b.bytes
+	b.bytes = bytes
+}
+
+// Block has the symbols of some profiles of one service. Symbols are not removed one by one: the block is dropped with its last profile.
+// So that this happens soon, a service gets a new block from time to time.
+type Block struct {
+	created time.Time
+	// published is the table, which readers may use.
+	published atomic.Pointer[symbols.Table]
+
+	// adding is locked while a pprof is added.
+	adding    sync.Mutex
+	table     *symbols.Table
+	heads     map[string]*Head
+	resources map[string]*Resource
+	// sharedBytes is the memory of both maps.
+	sharedBytes int64
+
+	// The lock of the store guards the fields below. added counts all profiles, live those in the store, and pending those that are
+	// being added. bytes is the memory of the block that the store counts.
+	added, live, pending int
+	bytes                int64
+}
+
+// blockBytes is the memory of a block without its symbols.
+const blockBytes = 4 << 10
+
+func newBlock(now time.Time) *Block {
+	b := &Block{created: now, table: symbols.New(), heads: map[string]*Head{}, resources: map[string]*Resource{}}
+	b.publish()
+	return b
+}
+
+// Table returns the symbols of all profiles that are in the store now. It does not change.
+func (b *Block) Table() *symbols.Table { return b.published.Load() }
+
+// publish makes a copy of the table for readers. The rows of both are the same.
+func (b *Block) publish() {
+	published := *b.table
+	b.published.Store(&published)
+}
+
+// add adds a pprof, and returns the memory of the block.
+func (b *Block) add(u *Upload, parsed *pprofwire.Profile, reserve func(bytes int64) error) (p *Profile, bytes int64, err error) {
+	b.adding.Lock()
+	defer b.adding.Unlock()
+	defer func() { bytes = blockBytes + b.table.Bytes() + b.sharedBytes }()
+	samples, err := b.table.Import(parsed, reserve)
+	if err != nil {
+		return nil, 0, err
+	}
+	b.publish()
+	p = &Profile{Block: b, Samples: samples, identity: u.identity}
+	head := headOf(parsed, u.Type)
+	p.Head = share(b, b.heads, head.key(), head)
+	p.Resource = share(b, b.resources, u.Resource.key, u.Resource)
+	p.cost = profileBytes + samples.Bytes()
+	return p, 0, nil
+}
+
+// share returns the value of the block that is equal to one.
+func share[T interface{ bytes() int64 }](b *Block, known map[string]T, key string, one T) T {
+	if same, found := known[key]; found {
+		return same
+	}
+	known[key] = one
+	b.sharedBytes += one.bytes()
+	return one
+}

@@ -1,0 +1,222 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/otelpprof/otelpprof/internal/pprofwire"
+)
+
+func unlimited(int64) error { return nil }
+
+// upload returns an upload of a service with stacks of its own if seed is above 0.
+func upload(service string, seed, stacks int) Upload {
+	resource := pcommon.NewMap()
+	resource.PutStr("service.name", service)
+	strings, b := []string{"", "cpu", "nanoseconds"}, []byte(nil)
+	b = pprofwire.AppendSampleType(b, pprofwire.ValueType{Type: 1, Unit: 2})
+	for i := range stacks {
+		id := uint32(i + 1)
+		b = pprofwire.AppendSample(b, pprofwire.AppendID(nil, id), []int64{int64(i + 1)}, nil)
+		b = pprofwire.AppendLocation(b, pprofwire.Location{ID: uint64(id)}, []pprofwire.Line{{FunctionID: uint64(id), Line: 1}})
+		b = pprofwire.AppendFunction(b, pprofwire.Function{ID: uint64(id), Name: uint32(len(strings))})
+		strings = append(strings, fmt.Sprintf("function-%d-%d", seed, i))
+	}
+	for _, s := range strings {
+		b = pprofwire.AppendString(b, s)
+	}
+	return Upload{Resource: NewResource("", resource), Type: "cpu", Pprof: b}
+}
+
+func add(t *testing.T, s *Store, u Upload) *Profile {
+	t.Helper()
+	p, err := s.Add(u, unlimited)
+	require.NoError(t, err)
+	require.NotNil(t, p)
+	return p
+}
+
+// The store never counts more than its limit, and the memory of profiles that are evicted is free, also that of their symbols.
+func TestMemoryLimit(t *testing.T) {
+	const limit = 1 << 20
+	evicted := map[Reason]int{}
+	s := New(Limits{Memory: limit, PerSeries: 1000}, func(r Reason) { evicted[r]++ })
+	for i := range 500 {
+		add(t, s, upload("s"+strconv.Itoa(i%7), i, 200))
+		_, memory := s.Held()
+		require.LessOrEqual(t, memory, int64(limit))
+	}
+	profiles, _ := s.Held()
+	assert.Equal(t, 500, int(profiles)+evicted[ReasonMemory])
+	assert.Greater(t, profiles, int64(5))
+	newest, known := s.Search(&Query{Service: "s" + strconv.Itoa(499%7), Type: "cpu"})
+	require.True(t, known)
+	assert.EqualValues(t, 500, newest[len(newest)-1].Sequence, "the newest is there")
+	for _, p := range newest {
+		sum := int64(0)
+		for sample := range p.Samples.All() {
+			sum += sample.Values[0]
+		}
+		assert.EqualValues(t, 200*201/2, sum)
+	}
+
+	_, err := s.Add(upload("large", 1, 50_000), unlimited)
+	require.ErrorIs(t, err, ErrTooLarge)
+	_, memory := s.Held()
+	assert.LessOrEqual(t, memory, int64(limit))
+}
+
+// Equal symbols of a service are in memory once.
+func TestSymbolsAreShared(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+	add(t, s, upload("s", 1, 1000))
+	_, one := s.Held()
+	for range 99 {
+		add(t, s, upload("s", 1, 1000))
+	}
+	_, all := s.Held()
+	assert.Less(t, all, 6*one)
+}
+
+// What is counted is what is used.
+func TestMemoryIsCounted(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+	before := heap()
+	for i := range 200 {
+		add(t, s, upload("s"+strconv.Itoa(i%10), i, 300))
+	}
+	used := heap() - before
+	_, counted := s.Held()
+	t.Logf("%d bytes are used, %d counted", used, counted)
+	assert.InEpsilon(t, used, counted, 0.3)
+	runtime.KeepAlive(s)
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func TestAgeAndSeries(t *testing.T) {
+	evicted := map[Reason]int{}
+	s := New(Limits{Memory: 1 << 30, Age: time.Hour, PerSeries: 3}, func(r Reason) { evicted[r]++ })
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	for i := range 5 {
+		add(t, s, upload("s", i, 1))
+	}
+	assert.Equal(t, 2, evicted[ReasonSeries])
+	old := upload("s", 9, 1)
+	old.Arrived = now.Add(-2 * time.Hour)
+	p, err := s.Add(old, unlimited)
+	require.NoError(t, err)
+	assert.Nil(t, p, "it is too old")
+	now = now.Add(2 * time.Hour)
+	s.Expire()
+	assert.Equal(t, 3, evicted[ReasonAge])
+	profiles, memory := s.Held()
+	assert.Zero(t, profiles)
+	assert.Zero(t, memory)
+	assert.Empty(t, s.blocks)
+}
+
+// The age uses the monotonic clock. Without one, a clock that is set back would keep profiles for longer.
+func TestClockJumps(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, Age: time.Hour, PerSeries: 1000}, func(Reason) {})
+	u := upload("s", 1, 1)
+	u.Time = time.Now().Add(1000 * time.Hour)
+	p := add(t, s, u)
+	assert.NotEqual(t, p.Arrived.Round(0).String(), p.Arrived.String(), "it has a monotonic reading")
+	u.Arrived = time.Now().Add(-time.Minute).Round(0)
+	p = add(t, s, u)
+	assert.NotEqual(t, p.Arrived.Round(0).String(), p.Arrived.String(), "also one of an earlier run")
+	s.Expire()
+	profiles, _ := s.Held()
+	assert.EqualValues(t, 2, profiles)
+}
+
+// A profile with an ID counts once.
+func TestEqualUploads(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+	u := upload("s", 1, 1)
+	u.ID[0] = 1
+	add(t, s, u)
+	p, err := s.Add(u, unlimited)
+	require.NoError(t, err)
+	assert.Nil(t, p)
+	profiles, _ := s.Held()
+	assert.EqualValues(t, 1, profiles)
+}
+
+// Profiles are added and read at the same time, also while memory is short.
+func TestConcurrency(t *testing.T) {
+	s := New(Limits{Memory: 300_000, PerSeries: 50}, func(Reason) {})
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 50 {
+				_, err := s.Add(upload("s"+strconv.Itoa(i%3), worker*50+i, 50), unlimited)
+				assert.NoError(t, err)
+				found, _ := s.Search(&Query{})
+				for _, p := range found {
+					table := p.Block.Table()
+					for sample := range p.Samples.All() {
+						assert.Less(t, int(sample.Stack), len(table.Stacks.Rows))
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bytes := int64(0)
+	blocks := map[*Block]bool{}
+	for _, p := range s.order {
+		if p != nil && !p.evicted {
+			bytes += p.cost
+			blocks[p.Block] = true
+		}
+	}
+	for b := range blocks {
+		bytes += b.bytes
+	}
+	assert.Equal(t, s.memory, bytes)
+}
+
+// Without memory, nothing is added, and the memory of a half-added profile is free.
+func TestWithoutMemory(t *testing.T) {
+	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+	for limit := int64(0); ; limit += 5000 {
+		p, err := s.Add(upload("s", 1, 500), func(bytes int64) error {
+			if bytes > limit {
+				return ErrTooLarge
+			}
+			return nil
+		})
+		if err == nil {
+			require.NotNil(t, p)
+			break
+		}
+		_, memory := s.Held()
+		require.Zero(t, memory)
+	}
+}
+
+func TestSegment(t *testing.T) {
+	assert.Equal(t, []string{"u", "._", ".._", "a"}, []string{Segment("", "u"), Segment(".", "u"), Segment("..", "u"), Segment("a", "u")})
+}

@@ -1,0 +1,160 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Function is a function with its values, by side: without the functions that it calls, and with them. A sample counts once, also if the
+// function calls itself.
+type Function struct {
+	Name        string
+	File        string
+	Line        int64
+	Self, Total [2]int64
+}
+
+// functionsBytes is the memory for each name, and walkBytes for each node.
+const (
+	functionsBytes = 128
+	walkBytes      = 8
+)
+
+// Functions returns all functions, the heaviest first: by the values of the first side, or by their differences if there are two sides.
+func (t *Tree) Functions() ([]Function, error) {
+	if err := t.Reserve(functionsBytes*int64(len(t.names.Rows)) + walkBytes*int64(len(t.nodes.Rows))); err != nil {
+		return nil, err
+	}
+	t.add(false)
+	all := make([]Function, len(t.names.Rows))
+	active := make([]int, len(all))
+	t.walk(func(i uint32) {
+		name := t.nodes.Rows[i].name
+		for side, v := range t.values[i] {
+			all[name].Self[side] += v.self
+			if active[name] == 0 {
+				all[name].Total[side] += v.total
+			}
+		}
+		active[name]++
+	}, func(i uint32) { active[t.nodes.Rows[i].name]-- })
+	for name := range all {
+		all[name].Name, all[name].File, all[name].Line = t.names.Rows[name], t.places[name].file, t.places[name].line
+	}
+	all = slices.DeleteFunc(all[1:], func(f Function) bool { return f.Self == [2]int64{} && f.Total == [2]int64{} })
+	weight := func(values [2]int64) int64 {
+		if t.Profiles[1] == 0 {
+			return values[0]
+		}
+		return max(values[0]-values[1], values[1]-values[0])
+	}
+	slices.SortFunc(all, func(a, b Function) int {
+		return cmp.Or(cmp.Compare(weight(b.Self), weight(a.Self)), cmp.Compare(weight(b.Total), weight(a.Total)), cmp.Compare(a.Name, b.Name))
+	})
+	return all, nil
+}
+
+// Totals returns the sum of all values, by side. It is valid after [Tree.Functions] and [Tree.Draw].
+func (t *Tree) Totals() [2]int64 { return [2]int64{t.values[0][0].total, t.values[0][1].total} }
+
+// Edge is a call from or to a function, with the values of the samples that have it.
+type Edge struct {
+	Name  string `json:"name"`
+	Total int64  `json:"total"`
+}
+
+// Calls returns the callers and the callees of a function, the heaviest first. A sample counts once for each.
+func (t *Tree) Calls(function string) (callers, callees []Edge) {
+	edges := [2]map[uint32]*edge{{}, {}}
+	rows := t.nodes.Rows
+	// each calls visit with the edges between a node and its parent.
+	each := func(i uint32, visit func(edges map[uint32]*edge, other uint32)) {
+		parent := rows[i].parent
+		if parent != 0 && t.nameOf(i) == function {
+			visit(edges[0], rows[parent].name)
+		}
+		if parent != 0 && t.nameOf(parent) == function {
+			visit(edges[1], rows[i].name)
+		}
+	}
+	t.walk(func(i uint32) {
+		each(i, func(edges map[uint32]*edge, other uint32) {
+			e := edges[other]
+			if e == nil {
+				e = &edge{}
+				edges[other] = e
+			}
+			if e.active == 0 {
+				e.total += t.values[i][0].total
+			}
+			e.active++
+		})
+	}, func(i uint32) {
+		each(i, func(edges map[uint32]*edge, other uint32) { edges[other].active-- })
+	})
+	return t.edges(edges[0]), t.edges(edges[1])
+}
+
+// edge is the value of a call, and the number of times that it is on the current path.
+type edge struct {
+	total  int64
+	active int
+}
+
+func (t *Tree) edges(all map[uint32]*edge) []Edge {
+	list := make([]Edge, 0, len(all))
+	for name, e := range all {
+		list = append(list, Edge{t.names.Rows[name], e.total})
+	}
+	slices.SortFunc(list, func(a, b Edge) int { return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name)) })
+	return list
+}
+
+// walk calls enter and leave for each node but the root. Between them it visits the nodes below it.
+func (t *Tree) walk(enter, leave func(i uint32)) {
+	rows := t.nodes.Rows
+	// first is the first child of each node, and next the next child of the same parent.
+	first, next := make([]uint32, len(rows)), make([]uint32, len(rows))
+	for i := len(rows) - 1; i > 0; i-- {
+		parent := rows[i].parent
+		next[i], first[parent] = first[parent], uint32(i)
+	}
+	at := first[0]
+	for at != 0 {
+		enter(at)
+		if first[at] != 0 {
+			at = first[at]
+			continue
+		}
+		for leave(at); next[at] == 0; leave(at) {
+			if at = rows[at].parent; at == 0 {
+				return
+			}
+		}
+		at = next[at]
+	}
+}
+
+// KeepCallSite leaves out all samples that do not begin with these functions, the outermost first.
+func (t *Tree) KeepCallSite(functions []string) {
+	// matched is the number of functions that match, plus 1. It is 0 after one that does not.
+	matched := make([]int, len(t.nodes.Rows))
+	matched[0] = 1
+	for i, n := range t.nodes.Rows {
+		if i > 0 {
+			before := matched[n.parent]
+			switch {
+			case before > len(functions):
+				matched[i] = before
+			case before > 0 && t.nameOf(uint32(i)) == functions[before-1]:
+				matched[i] = before + 1
+			}
+		}
+		if matched[i] <= len(functions) {
+			t.values[i][0].self, t.values[i][1].self = 0, 0
+		}
+	}
+}

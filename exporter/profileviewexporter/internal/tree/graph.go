@@ -1,0 +1,174 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"cmp"
+	"slices"
+)
+
+// MaxNodes is the most nodes that a drawing can have.
+const MaxNodes = 128 << 10
+
+// otherName is the name of the nodes for what is not drawn.
+const otherName = "other"
+
+// Graph is a drawing of a tree: the nodes of each level, from left to right.
+type Graph struct {
+	Names  []string
+	Levels [][]Box
+	// Totals are the values of the root, by side. MaxSelf is the largest value of a node without its children.
+	Totals  [2]int64
+	MaxSelf int64
+}
+
+// Box is a node of a drawing. Offset is the distance to the end of the node before it on the level, by side.
+type Box struct {
+	Name                int
+	Offset, Total, Self [2]int64
+}
+
+// Draw returns a drawing of the largest nodes, about maxNodes of them. What is left out is a node named other, below the node that it was
+// below. Children are sorted by name.
+func (t *Tree) Draw(maxNodes int) (*Graph, error) {
+	const perNode, perKept = 24, 256
+	nodes := int64(len(t.values))
+	if err := t.Reserve(perNode*nodes + perKept*min(nodes, MaxNodes)); err != nil {
+		return nil, err
+	}
+	t.add(true)
+	d := drawing{tree: t, least: t.least(maxNodes), names: map[string]int{}}
+	d.group()
+	d.level([]placed{{node: 0}})
+	d.graph.Totals = [2]int64{t.values[0][0].total, t.values[0][1].total}
+	return &d.graph, nil
+}
+
+// size is the value that decides whether a node is drawn.
+func (t *Tree) size(i int) int64 { return max(t.values[i][0].total, t.values[i][1].total) }
+
+// least returns the size of the smallest nodes that are drawn. Those of one size are drawn together, if they are not too many.
+func (t *Tree) least(maxNodes int) int64 {
+	sizes := make([]int64, 0, len(t.values))
+	for i := 1; i < len(t.values); i++ {
+		if size := t.size(i); size > 0 {
+			sizes = append(sizes, size)
+		}
+	}
+	maxNodes = max(min(maxNodes, MaxNodes), 1)
+	if len(sizes) <= maxNodes {
+		return 1
+	}
+	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
+	least := sizes[maxNodes-1]
+	if drawn, _ := slices.BinarySearchFunc(sizes, least-1, func(size, wanted int64) int { return cmp.Compare(wanted, size) }); drawn > MaxNodes {
+		least++
+	}
+	return least
+}
+
+// drawing makes a graph.
+type drawing struct {
+	tree  *Tree
+	least int64
+	// children are the nodes to draw, grouped by parent. Those of node i are from ends[i] to ends[i+1].
+	children []uint32
+	ends     []uint32
+	names    map[string]int
+	graph    Graph
+}
+
+// placed is a node to draw and its position, by side. For what is not drawn of a node, isOther is set, and the values are in total.
+type placed struct {
+	node    uint32
+	isOther bool
+	at      [2]int64
+	total   [2]int64
+}
+
+// group groups the nodes to draw by parent.
+func (d *drawing) group() {
+	rows := d.tree.nodes.Rows
+	d.ends = make([]uint32, len(rows)+1)
+	drawn := func(i int) bool { return d.tree.size(i) >= d.least }
+	for i := 1; i < len(rows); i++ {
+		if drawn(i) {
+			d.ends[rows[i].parent+1]++
+		}
+	}
+	for i := 1; i < len(d.ends); i++ {
+		d.ends[i] += d.ends[i-1]
+	}
+	d.children = make([]uint32, d.ends[len(rows)])
+	next := slices.Clone(d.ends)
+	for i := 1; i < len(rows); i++ {
+		if drawn(i) {
+			parent := rows[i].parent
+			d.children[next[parent]] = uint32(i)
+			next[parent]++
+		}
+	}
+}
+
+// level draws a level, and those below it.
+func (d *drawing) level(nodes []placed) {
+	for len(nodes) > 0 {
+		boxes := make([]Box, len(nodes))
+		end := [2]int64{}
+		var below []placed
+		for i, n := range nodes {
+			b := &boxes[i]
+			name := otherName
+			if n.isOther {
+				b.Total, b.Self = n.total, n.total
+			} else {
+				name = d.tree.nameOf(n.node)
+				for side, v := range d.tree.values[n.node] {
+					b.Total[side], b.Self[side] = v.total, v.self
+				}
+				below = d.below(below, n)
+			}
+			b.Name = d.name(name)
+			for side := range end {
+				b.Offset[side] = n.at[side] - end[side]
+				end[side] = n.at[side] + b.Total[side]
+				d.graph.MaxSelf = max(d.graph.MaxSelf, b.Self[side])
+			}
+		}
+		d.graph.Levels = append(d.graph.Levels, boxes)
+		nodes = below
+	}
+}
+
+// below appends the children of a node, and what is not drawn of it.
+func (d *drawing) below(list []placed, n placed) []placed {
+	children := d.children[d.ends[n.node]:d.ends[n.node+1]]
+	slices.SortFunc(children, func(a, b uint32) int { return cmp.Compare(d.tree.nameOf(a), d.tree.nameOf(b)) })
+	at, other := n.at, [2]int64{}
+	for side, v := range d.tree.values[n.node] {
+		at[side] += v.self
+		other[side] = v.total - v.self
+	}
+	for _, child := range children {
+		list = append(list, placed{node: child, at: at})
+		for side, v := range d.tree.values[child] {
+			at[side] += v.total
+			other[side] -= v.total
+		}
+	}
+	if other != ([2]int64{}) {
+		list = append(list, placed{isOther: true, at: at, total: other})
+	}
+	return list
+}
+
+func (d *drawing) name(text string) int {
+	index, known := d.names[text]
+	if !known {
+		index = len(d.graph.Names)
+		d.names[text] = index
+		d.graph.Names = append(d.graph.Names, text)
+	}
+	return index
+}

@@ -1,0 +1,102 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+)
+
+// leastWork is the initial reservation of a request that works, in bytes.
+const leastWork = 256 << 10
+
+type reservationKey struct{}
+
+// accounted gives each request a reservation, which it has until its answer is written.
+func (p *pages) accounted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reservation, err := p.budget.Reserve(r.Context(), 0)
+		if err != nil {
+			panic(http.ErrAbortHandler) // 0 bytes are always free: the client has left.
+		}
+		defer reservation.Release()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), reservationKey{}, reservation)))
+	})
+}
+
+// begin waits until a request may work, for at most concurrency_wait. reserve reserves memory until the answer is written, with the
+// total that the request needs, and fails if the client has left. The caller must call end after the work: writing the answer is outside of
+// the limit of concurrent requests, since a client can be slow.
+func (p *pages) begin(ctx context.Context) (reserve func(bytes int64) error, end func(), err error) {
+	if err := p.acquire(ctx); err != nil {
+		return nil, nil, err
+	}
+	reservation, _ := ctx.Value(reservationKey{}).(*memory.Reservation)
+	reserve = func(bytes int64) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return reservation.Grow(ctx, leastWork+bytes)
+	}
+	if err := reserve(0); err != nil {
+		<-p.working
+		return nil, nil, err
+	}
+	return reserve, func() { <-p.working }, nil
+}
+
+// working calls make while the request may work, and returns what it makes.
+func working[T any](p *pages, r *http.Request, make func(reserve func(bytes int64) error) (T, error)) (made T, err error) {
+	reserve, end, err := p.begin(r.Context())
+	if err != nil {
+		return made, err
+	}
+	defer end()
+	return make(reserve)
+}
+
+// acquire waits until the request may work.
+func (p *pages) acquire(ctx context.Context) error {
+	// A select among ready cases is random: with concurrency_wait 0, it could refuse a request although a place is free.
+	select {
+	case p.working <- struct{}{}:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(p.cfg.ConcurrencyWait)
+	defer timer.Stop()
+	select {
+	case p.working <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fail(http.StatusServiceUnavailable, "the limit of %d concurrent requests is reached, try again", p.cfg.MaxConcurrentRequests)
+	}
+}
+
+const (
+	// maxRequests limits the requests in progress, including those that wait. maxStreams limits those of one connection with
+	// HTTP/2.
+	maxRequests = 500
+	maxStreams  = 20
+)
+
+// limited refuses requests above maxRequests at once.
+func (p *pages) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case p.requests <- struct{}{}:
+			defer func() { <-p.requests }()
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("the limit of %d requests in progress is reached, try again", maxRequests), http.StatusServiceUnavailable)
+		}
+	})
+}

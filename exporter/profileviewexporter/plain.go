@@ -1,0 +1,235 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+)
+
+//go:embed plain.html
+var plainText string
+
+var plainTemplate = template.Must(template.New("plain").Parse(plainText))
+
+// plainPage is a page that needs no script: the list, or the heaviest functions of a selection.
+type plainPage struct {
+	// Up is the relative path to the page with scripts.
+	Up, Title string
+	// Query is the selectors, and Time the link to each time range.
+	Query string
+	From  string
+	Times []plainLink
+
+	Services []plainService
+	Next     string
+
+	ID, Total string
+	Profiles  int
+	Rows      []plainRow
+	// Left is the number of functions that are not shown.
+	Left      int
+	Downloads []plainLink
+}
+
+type plainLink struct {
+	Text, URL string
+	IsCurrent bool
+}
+
+// plainService has the series of a service.
+type plainService struct {
+	Name   string
+	Series []plainSeries
+}
+
+type plainSeries struct {
+	Type, Last string
+	Profiles   int
+	Views      []plainLink
+	Command    string
+}
+
+type plainRow struct{ Name, Place, Self, SelfShare, Total, TotalShare string }
+
+// plainRows limits the functions on a page.
+const plainRows = 500
+
+// The time ranges of the pages. The first is the default.
+var plainTimes = []plainLink{{Text: "last hour", URL: "-1h"}, {Text: "last 5 min", URL: "-5m"}, {Text: "last 15 min", URL: "-15m"}, {Text: "all", URL: allTimes}}
+
+// newPlainPage returns a page with links to other times.
+func newPlainPage(up, title string, values url.Values) *plainPage {
+	page := &plainPage{Up: up, Title: title, Query: values.Get(queryParameter), From: values.Get(fromParameter)}
+	for _, t := range plainTimes {
+		other := url.Values{}
+		for name := range values {
+			other.Set(name, values.Get(name))
+		}
+		other.Set(fromParameter, t.URL)
+		other.Del(untilParameter)
+		page.Times = append(page.Times, plainLink{t.Text, "?" + other.Encode(), values.Get(fromParameter) == t.URL && values.Get(untilParameter) == ""})
+	}
+	return page
+}
+
+// write makes and writes the page.
+func (page *plainPage) write(w http.ResponseWriter, r *http.Request) error {
+	var body bytes.Buffer
+	if err := plainTemplate.Execute(&body, page); err != nil {
+		return fmt.Errorf("cannot make the page: %w", err)
+	}
+	return write(w, r, "text/html; charset=utf-8", body.Bytes())
+}
+
+// servePlainList answers with the list of services and their profile types.
+func (p *pages) servePlainList(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	if err := checkParameters(values, plainListParameters); err != nil {
+		return err
+	}
+	if values.Get(fromParameter) == "" {
+		values.Set(fromParameter, plainTimes[0].URL)
+	}
+	selectors, err := selector.Parse(values.Get(queryParameter))
+	if err != nil {
+		return err
+	}
+	filter, err := query.NewFilter(selectors)
+	if err != nil {
+		return err
+	}
+	found, next, err := p.list(r, values, filter)
+	if err != nil {
+		return err
+	}
+	page := newPlainPage("./", "Profiles", values)
+	page.Next = next
+	for i := range found {
+		s := &found[i]
+		if n := len(page.Services); n == 0 || page.Services[n-1].Name != s.Service {
+			page.Services = append(page.Services, plainService{Name: s.Service})
+		}
+		last := &page.Services[len(page.Services)-1]
+		last.Series = append(last.Series, plainSeriesOf(s, values, p.now()))
+	}
+	return page.write(w, r)
+}
+
+func plainSeriesOf(s *store.Series, values url.Values, now time.Time) plainSeries {
+	one := plainSeries{
+		Type: s.Type, Profiles: s.Profiles, Last: now.Sub(s.Last).Round(time.Second).String() + " ago",
+		Command: "profiles/" + url.PathEscape(s.Service) + "/" + url.PathEscape(s.Type),
+	}
+	for _, id := range s.IDs {
+		view := url.Values{typeParameter: {id}, queryParameter: {"{service_name=" + strconv.Quote(s.Service) + "}"}, fromParameter: values[fromParameter]}
+		one.Views = append(one.Views, plainLink{Text: strings.Split(id, ":")[1], URL: "plain/functions?" + view.Encode()})
+	}
+	return one
+}
+
+// servePlainFunctions answers with the heaviest functions of a selection.
+func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) error {
+	values := r.URL.Query()
+	if err := checkParameters(values, selectionParameters); err != nil {
+		return err
+	}
+	unit := ""
+	table, err := working(p, r, func(reserve func(int64) error) (*functionTable, error) {
+		s, err := p.selectBy(r, values, reserve)
+		if err != nil {
+			return nil, err
+		}
+		unit = s.unit
+		return functionTableOf([]selected{s}, "", reserve)
+	})
+	if err != nil {
+		return err
+	}
+	page := newPlainPage("../", "Functions", values)
+	page.ID, page.Total, page.Profiles = values.Get(typeParameter), amount(table.Total, unit), table.Profiles
+	shown := table.Functions[:min(len(table.Functions), plainRows)]
+	page.Left = len(table.Functions) - len(shown)
+	for _, f := range shown {
+		place := f.File
+		if f.Line > 0 && place != "" {
+			place += ":" + strconv.FormatInt(f.Line, 10)
+		}
+		page.Rows = append(page.Rows, plainRow{
+			f.Name, place, amount(f.Self, unit), share(f.Self, table.Total), amount(f.Total, unit), share(f.Total, table.Total),
+		})
+	}
+	for _, format := range []string{"pprof", "collapsed", "speedscope", "svg", "pgo"} {
+		page.Downloads = append(page.Downloads, plainLink{Text: format, URL: "../download/" + format + "?" + values.Encode()})
+	}
+	return page.write(w, r)
+}
+
+func share(part, whole int64) string {
+	if whole == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 2, 64) + " %"
+}
+
+// scale is a unit and its size in the smallest unit.
+type scale struct {
+	factor float64
+	name   string
+}
+
+// The units for amounts. An amount uses the largest unit that is not larger than the value.
+var (
+	timeScales = []scale{{3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}
+	byteScales = []scale{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
+	// unitScales are the units in which profiles have values. factor is the size of a unit in the smallest unit of scales.
+	unitScales = map[string]struct {
+		factor float64
+		scales []scale
+	}{
+		"nanoseconds": {1, timeScales}, "microseconds": {1e3, timeScales}, "milliseconds": {1e6, timeScales}, "seconds": {1e9, timeScales},
+		"bytes": {1, byteScales}, "kilobytes": {1 << 10, byteScales}, "megabytes": {1 << 20, byteScales},
+	}
+)
+
+// amount returns a value and its unit as a text for the user.
+func amount(value int64, unit string) string {
+	known, found := unitScales[unit]
+	if !found {
+		if unit == "" || unit == "count" {
+			return strconv.FormatInt(value, 10)
+		}
+		return fmt.Sprintf("%d %.40s", value, unit)
+	}
+	size := float64(value) * known.factor
+	for _, s := range known.scales {
+		if math.Abs(size) >= s.factor {
+			return strconv.FormatFloat(size/s.factor, 'f', decimals(size/s.factor, s.factor), 64) + " " + s.name
+		}
+	}
+	return "0 " + known.scales[len(known.scales)-1].name
+}
+
+// decimals returns the number of decimals for three digits. A base unit has none.
+func decimals(number, factor float64) int {
+	switch size := math.Abs(number); {
+	case factor == 1 || size >= 100:
+		return 0
+	case size >= 10:
+		return 1
+	}
+	return 2
+}
