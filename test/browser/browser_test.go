@@ -13,9 +13,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +49,7 @@ exporters:
   profile_view:
     endpoint: %s
     path_prefix: /profiling
+    trace_url: https://traces.example.com/{trace_id}?span={span_id}
 extensions:
   health_check:
     endpoint: %s
@@ -106,61 +105,70 @@ func call(t *testing.T, method, target string, body []byte) []byte {
 // fill uploads profiles of several services and waits until all are held.
 func fill(t *testing.T, intake, pages string) {
 	t.Helper()
-	series := 0
-	for service, names := range map[string][]string{
-		"checkout": {"cpu", "heap", "goroutine", "mutex"}, "cart": {"cpu", "heap"}, "search": {"cpu"}, hostile: {"heap"},
-	} {
-		for _, name := range names {
-			upload(t, intake, service, name, 10*time.Second, 1)
-			series++
-		}
+	uploads := []upload{
+		{service: hostile, name: "heap", age: time.Minute},
+		{service: "checkout", name: "heap", age: time.Minute},
+		{service: "checkout", name: "goroutine", age: time.Minute},
+		{service: "checkout", name: "mutex", age: time.Minute},
+		{service: "cart", name: "cpu", age: 2 * time.Minute, traced: true},
+		{service: "search", name: "cpu", age: 3 * time.Minute},
 	}
-	// What the last minutes are compared with.
-	upload(t, intake, "checkout", "cpu", 6*time.Minute, 2)
+	for i := range 8 {
+		uploads = append(uploads, upload{service: fmt.Sprintf("worker-%d", i), name: "mutex", age: time.Duration(i+1) * time.Minute})
+	}
+	// Ten minutes of one service, with a spike. In the first half, some stacks took longer.
+	for i := range 36 {
+		age := time.Duration(i)*15*time.Second + 5*time.Second
+		uploads = append(uploads, upload{service: "checkout", name: "cpu", age: age, changed: i >= 20, spike: i == 7})
+	}
+	for _, u := range uploads {
+		u.send(t, intake)
+	}
 	require.Eventually(t, func() bool {
-		var all []any
-		return assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) && len(all) == series &&
-			strings.Contains(string(call(t, http.MethodGet, pages+"/", nil)), `<td class="number count">2</td>`)
+		var all []struct{ Profiles int }
+		sum := 0
+		if assert.NoError(t, json.Unmarshal(call(t, http.MethodGet, pages+"/profiles", nil), &all)) {
+			for _, one := range all {
+				sum += one.Profiles
+			}
+		}
+		return sum == len(uploads)
 	}, patience, 20*time.Millisecond)
 }
 
-// upload sends a profile of a time before now, its values times a factor.
-func upload(t *testing.T, intake, service, name string, age time.Duration, factor int64) {
+// upload is a profile of testdata/pprof, of some time ago.
+type upload struct {
+	service, name string
+	age           time.Duration
+	// changed triples every third sample, spike multiplies all, traced gives them a trace and a span.
+	changed, spike, traced bool
+}
+
+func (u *upload) send(t *testing.T, intake string) {
 	t.Helper()
-	p := own(t, name)
-	p.TimeNanos = time.Now().Add(-age).UnixNano()
+	p := own(t, u.name)
+	p.TimeNanos = time.Now().Add(-u.age).UnixNano()
 	p.DurationNanos = int64(10 * time.Second)
+	pod := int64(u.age / (15 * time.Second) % 3)
 	for i, s := range p.Sample {
 		for j := range s.Value {
-			s.Value[j] *= factor
+			s.Value[j] *= 4 + pod
+			if u.changed && i%3 == 0 {
+				s.Value[j] *= 3
+			}
+			if u.spike {
+				s.Value[j] *= 3
+			}
 		}
 		s.Label = map[string][]string{"region": {[]string{"eu", "us"}[i%2]}}
-		if service == "cart" { // The page of a trace has two types.
+		if u.traced {
 			s.Label["trace_id"], s.Label["span_id"] = []string{"4bf92f3577b34da6a3ce929d0e0e4736"}, []string{"00f067aa0ba902b7"}
 		}
 	}
 	var payload bytes.Buffer
 	require.NoError(t, p.Write(&payload))
-	pod := fmt.Sprintf("%s-%d", service, factor)
-	query := url.Values{"service.name": {service}, "profile.name": {name}, "resource.k8s.pod.name": {pod}}
+	query := url.Values{"service.name": {u.service}, "profile.name": {u.name}, "resource.k8s.pod.name": {fmt.Sprintf("web-%d", pod)}}
 	call(t, http.MethodPost, intake+"/v1/pprof?"+query.Encode(), payload.Bytes())
-}
-
-// rootFrame is the function that most samples of the CPU profile begin with.
-func rootFrame(t *testing.T) string {
-	t.Helper()
-	values, most := map[string]int64{}, ""
-	for _, s := range own(t, "cpu").Sample {
-		lines := s.Location[len(s.Location)-1].Line
-		name := lines[len(lines)-1].Function.Name
-		if values[name] += s.Value[0]; values[name] > values[most] {
-			most = name
-		}
-	}
-	require.NotEmpty(t, most)
-	_, short, found := strings.Cut(path.Base(most), ".")
-	require.True(t, found)
-	return short // where there is little room, the page shows names without their package
 }
 
 // own is one of the profiles of testdata/pprof.
@@ -173,97 +181,8 @@ func own(t *testing.T, name string) *profile.Profile {
 	return p
 }
 
-// view is what the script saw in one window.
-type view struct {
-	Size, ColorScheme        string
-	Services                 []string
-	Overflow, Rows           int
-	Background, Frame, Title string
-	Bar, Legend, Chosen      string
-	BarOverflow              int
-	BesideOverflow           int
-	Labelled, Compared       string
-	Brushed, Keyed           string
-	Functions, OwnOverflow   int
-	Found                    []string
-	Searched                 string
-	Complaints               []string
-	Violations               []string
-}
-
-// firstPaint is when a browser painted the flame graph of the heap example for the first time, and what it fetched for that.
-type firstPaint struct {
-	Milliseconds, Answered float64
-	Bytes, Files           int
-}
-
-// maxFirstPaint is how much a browser may have to fetch.
-const maxFirstPaint = 500_000
-
-// check bounds the bytes. The time depends on the machine: it is for people.
-func (p *firstPaint) check(t *testing.T) {
-	t.Helper()
-	t.Logf("heap flame graph: first contentful paint after %.0f ms, the answer was there after %.0f ms, %d bytes in %d files", p.Milliseconds, p.Answered, p.Bytes, p.Files)
-	assert.Positive(t, p.Milliseconds)
-	assert.Equal(t, 3, p.Files, "the page and its scripts")
-	assert.Positive(t, p.Bytes)
-	assert.Less(t, p.Bytes, maxFirstPaint)
-}
-
-// assertExplored checks what was seen on the pages of functions, labels and comparisons, and by the timeline.
-func (v *view) assertExplored(t *testing.T) {
-	t.Helper()
-	assert.Positive(t, v.Functions, v.Size)
-	assert.Zero(t, max(v.OwnOverflow, 0), "%s: nothing is wider than the window", v.Size)
-	assert.Contains(t, v.Labelled, "region = eu", v.Size)
-	assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Compared, "\n", " "), v.Size)
-	assert.Contains(t, v.Brushed, "1 profile, ", v.Size)
-	assert.Contains(t, v.Keyed, "2 profiles, ", v.Size)
-}
-
-// assertSeen checks what was seen on the way from the list to a flame graph and its comparison.
-func (v *view) assertSeen(t *testing.T) {
-	t.Helper()
-	assert.Empty(t, v.Complaints)
-	assert.Empty(t, v.Violations, "by axe-core")
-	assert.Contains(t, v.Services, "checkout")
-	assert.Equal(t, []string{"checkout", "", "", ""}, v.Found)
-	assert.Equal(t, "check", v.Searched)
-	assert.Contains(t, v.Services, hostile, "shown as it is")
-	assert.Zero(t, max(v.Overflow, 0), "nothing is wider than the window")
-	assert.Contains(t, v.Frame, rootFrame(t))
-	assert.Equal(t, "checkout cpu, last 15 min – profiles", v.Title)
-	assert.Contains(t, v.Bar, "2 profiles, ")
-	assert.Contains(t, v.Chosen, "1 profile, ")
-	assert.Zero(t, max(v.BarOverflow, v.BesideOverflow, 0), "nor is the flame graph")
-	assert.Regexp(t, `compared with .*difference .*-50.0 %`, strings.ReplaceAll(v.Legend, "\n", " "))
-	assert.Positive(t, v.Rows)
-	if (v.Size == "wide") == (v.ColorScheme == "light") {
-		v.assertExplored(t)
-	}
-}
-
-// run starts a gateway that has profiles of the last minutes, runs the script in a browser, and reads what that says it saw.
-func run(t *testing.T, browser, pictures string, seen any, arguments ...string) {
-	t.Helper()
-	intake, pages := start(t)
-	fill(t, intake, pages)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	command := exec.CommandContext(ctx, "node", append([]string{"look.mjs", browser, pages + "/", pictures, rootFrame(t)}, arguments...)...)
-	command.Dir = page
-	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it ends the browser
-	command.WaitDelay = 10 * time.Second
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	output, err := command.Output()
-	require.NoError(t, err, stderr.String())
-	require.NoError(t, json.Unmarshal(output, seen), "%s", output)
-}
-
-// From the list to a flame graph, in windows of any size, in light and dark. Each has a gateway of its own, since what the last
-// minutes are compared with is older after some.
-func TestPages(t *testing.T) {
+// The page in Chromium, in windows of any size, in light and dark. _page/page.test.mjs says what is looked at.
+func TestPage(t *testing.T) {
 	browser := chromium(t)
 	npm.Install(t, page)
 	pictures := t.TempDir()
@@ -274,29 +193,16 @@ func TestPages(t *testing.T) {
 		require.NoError(t, os.MkdirAll(pictures, 0o750))
 		defer shrinkAll(t, pictures)
 	}
-	var views [2][2]view
-	t.Run("windows", func(t *testing.T) {
-		for i, size := range []string{"wide", "narrow"} {
-			for j, scheme := range []string{"light", "dark"} {
-				t.Run(size+" "+scheme, func(t *testing.T) {
-					t.Parallel()
-					run(t, browser, pictures, &views[i][j], size, scheme)
-					views[i][j].assertSeen(t)
-				})
-			}
-		}
-	})
-	light, dark := views[0][0].Background, views[0][1].Background
-	assert.NotEqual(t, light, dark)
-	assert.Equal(t, light, views[1][0].Background)
-	assert.Equal(t, dark, views[1][1].Background)
-}
-
-// Without JavaScript, and without a mouse; and how soon a first page is there.
-func TestWithoutScriptsOrMouse(t *testing.T) {
-	browser := chromium(t)
-	npm.Install(t, page)
-	var seen firstPaint
-	run(t, browser, t.TempDir(), &seen)
-	seen.check(t)
+	intake, pages := start(t)
+	fill(t, intake, pages)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, "node", "--test", "--test-reporter=spec", "page.test.mjs")
+	command.Dir = page
+	command.Env = append(os.Environ(), "CHROMIUM="+browser, "ADDRESS="+pages+"/", "PICTURES="+pictures)
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it ends the browser
+	command.WaitDelay = 10 * time.Second
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	t.Logf("%s", output)
 }

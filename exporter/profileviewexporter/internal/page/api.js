@@ -1,0 +1,107 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The requests of the page: Pyroscope's querier API, and the table of functions. A selection has a time in milliseconds.
+
+import { query } from './selectors.js'
+import { typeName } from './format.js'
+
+// maxNodes is how many nodes a flame graph may have. What the server joins above it is drawn as "other".
+const maxNodes = 100_000
+
+// request asks again while the server is busy: it bounds how many requests it answers at a time.
+async function request (url, options, attempts = 5) {
+  const response = await fetch(url, options).catch(error => {
+    throw error.name === 'AbortError' ? error : new Error('The server cannot be reached.')
+  })
+  if (response.ok) return response.json()
+  if (response.status === 503 && attempts > 0) {
+    await new Promise(resolve => setTimeout(resolve, 1000))
+    return request(url, options, attempts - 1)
+  }
+  const text = await response.text()
+  let message = text
+  try {
+    message = JSON.parse(text).message
+  } catch {} // not every error is JSON
+  throw new Error(message || `The server answered ${response.status}.`)
+}
+
+function call (method, message, signal) {
+  const headers = { 'Content-Type': 'application/json' }
+  return request(`querier.v1.QuerierService/${method}`, { method: 'POST', headers, body: JSON.stringify(message), signal })
+}
+
+const range = ({ from, until }) => ({ start: Math.floor(from), end: Math.ceil(until) })
+const stacks = (type, s) => ({ profileTypeID: type, labelSelector: query(s.service, s.select), maxNodes, ...range(s) })
+const labelsOf = labels => Object.fromEntries((labels ?? []).map(l => [l.name, l.value]))
+
+// services returns the profile types of each service.
+export async function services (time, signal) {
+  const { labelsSet = [] } = await call('Series', { matchers: ['{}'], labelNames: ['service_name', '__profile_type__'], ...range(time) }, signal)
+  const found = new Map()
+  for (const { service_name: service, __profile_type__: type } of labelsSet.map(set => labelsOf(set.labels))) {
+    if (service && type) found.set(service, [...found.get(service) ?? [], type])
+  }
+  for (const types of found.values()) types.sort((a, b) => typeName(a).localeCompare(typeName(b)))
+  return new Map([...found].sort(([a], [b]) => a.localeCompare(b)))
+}
+
+// series returns values over time: of the whole selection, or of each value of a label.
+export async function series (type, selection, step, group, signal) {
+  // A point has the time of the end of its step, and the last step ends after the selection.
+  const times = range({ from: selection.from, until: selection.until + step * 1000 - 1 })
+  const labelSelector = query(selection.service, selection.select)
+  const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...times, ...(group && { groupBy: [group] }) }, signal)
+  return series.map(({ labels, points = [] }) => ({
+    name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value) }))
+  }))
+}
+
+// flamegraph returns the stacks of a selection, or their difference from those of a baseline.
+export async function flamegraph (type, selection, base, signal) {
+  const right = stacks(type, selection)
+  const { flamegraph = {} } = await (base ? call('Diff', { left: stacks(type, base), right }, signal) : call('SelectMergeStacktraces', right, signal))
+  return flamegraph
+}
+
+// info returns what the page must know of the configuration.
+export function info (signal) {
+  return request('info', { signal })
+}
+
+function parameters (type, { service, select, from, until }) {
+  return { type, query: query(service, select), from: new Date(from).toISOString(), until: new Date(until).toISOString() }
+}
+
+// functions returns the exact table: self and total of each function, with its file.
+export async function functions (type, selection, base, signal) {
+  const baseline = base ? Object.entries(parameters(type, base)).map(([name, value]) => [`base_${name}`, value]) : []
+  return request(`functions?${new URLSearchParams([...Object.entries(parameters(type, selection)), ...baseline])}`, { signal })
+}
+
+// calls returns the callers and callees of a function, of both sides in a comparison.
+export async function calls (type, selection, base, name, signal) {
+  const ask = side => request(`functions?${new URLSearchParams({ ...parameters(type, side), function: name })}`, { signal })
+  const [now, then] = await Promise.all([ask(selection), base && ask(base)])
+  const joined = list => {
+    const rows = new Map((now[list] ?? []).map(({ name, total }) => [name, { name, total, base_total: 0 }]))
+    for (const { name, total } of then?.[list] ?? []) rows.set(name, { name, total: rows.get(name)?.total ?? 0, base_total: total })
+    return [...rows.values()]
+  }
+  return { callers: joined('callers'), callees: joined('callees') }
+}
+
+// download returns the URL of a file.
+export function download (format, type, selection) {
+  return `download/${format}?${new URLSearchParams(parameters(type, selection))}`
+}
+
+export async function labelNames (selection, signal) {
+  const { names = [] } = await call('LabelNames', { matchers: [query(selection.service, '')], ...range(selection) }, signal)
+  return names.filter(name => !name.startsWith('__') && name !== 'service_name')
+}
+
+export async function labelValues (name, selection) {
+  return (await call('LabelValues', { name, matchers: [query(selection.service, '')], ...range(selection) })).names ?? []
+}
