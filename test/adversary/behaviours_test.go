@@ -28,12 +28,14 @@ func behaviours() []body {
 		}}
 	}
 	return []body{
-		looking("pages-flamegraph", answerWithin, "view/hostile/cpu/flamegraph"),
-		looking("pages-top", answerWithin, "view/hostile/cpu/top"),
-		looking("pages-peek", answerWithin, "view/hostile/cpu/peek?f=."),
-		looking("pages-diff", answerWithin, "view/hostile/cpu/flamegraph?base_service=hostile&base_type=cpu"),
+		looking("pages-flamegraph", answerWithin, "querier.v1.QuerierService/SelectMergeStacktraces"),
+		looking("pages-image", answerWithin, "download/svg"+ofType),
+		looking("pages-functions", answerWithin, "functions"+ofType),
+		looking("pages-plain", answerWithin, "plain/functions"+ofType),
+		looking("pages-diff", answerWithin, "functions"+ofType+"&base_query={}"),
+		looking("pages-text", answerWithin, "download/collapsed"+ofType),
 		looking("pages-merged-profile", answerWithin, "profiles/hostile/cpu"),
-		looking("pages-abandoned", time.Second, "view/hostile/cpu/flamegraph", "view/hostile/cpu/top"),
+		looking("pages-abandoned", time.Second, "functions"+ofType, "download/svg"+ofType),
 		{name: "pages-of-another-host", to: pages, attack: rebind},
 		{name: "slow-senders", to: pprofServer, attack: stall("/v1/pprof", "application/octet-stream")},
 		{name: "slow-senders-of-otlp", to: otlpHTTP, attack: stall(profilesPath, "application/x-protobuf")},
@@ -44,8 +46,14 @@ func behaviours() []body {
 	}
 }
 
-// deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB.
-func deepProfile() []byte { return zstandard(distinctStacks(1000, 4000)) }
+// ofType selects the profiles of the attack on pages.
+const ofType = "?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
+
+// graph is the request of Pyroscope's API for the same.
+const graph = `{"profileTypeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds","maxNodes":131072}`
+
+// deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in 64 MiB.
+func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000)) }
 
 // upload sends a profile of the service "hostile" to whatever takes profiles.
 func (p *process) upload(ctx context.Context, wire []byte) (status, answer string) {
@@ -90,10 +98,16 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 		viewers.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
-			status, text := get(ctx, "http://"+p.listening(pages)+"/"+requests[i%len(requests)], "")
+			target := "http://" + p.listening(pages) + "/" + requests[i%len(requests)]
+			var status, text string
+			if strings.Contains(target, "querier") {
+				status, text = request(ctx, target, []string{"Content-Type", "application/json"}, []byte(graph))
+			} else {
+				status, text = get(ctx, target, "")
+			}
 			answers.add(status, text)
 			switch status {
-			case "200", "422", "503":
+			case "200", "422", "429", "503":
 			case noAnswer:
 				if patience == answerWithin {
 					answers.fault("no page within %s", patience)
@@ -112,7 +126,7 @@ func (p *process) waitListed(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, servedWithin)
 	defer cancel()
 	for ctx.Err() == nil {
-		if _, list := get(ctx, "http://"+p.listening(pages)+"/", ""); strings.Contains(list, "hostile") {
+		if _, list := get(ctx, "http://"+p.listening(pages)+"/profiles", ""); strings.Contains(list, "hostile") {
 			return
 		}
 		sleep(ctx)

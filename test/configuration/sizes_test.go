@@ -32,7 +32,7 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{
-		"connector/splunklogprofileconnector": 3, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 7, "processor/profilededuplicator": 2,
+		"connector/splunklogprofileconnector": 3, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 5, "processor/profilededuplicator": 2,
 		"receiver/pprofreceiver": 5, "receiver/splunklogprofilereceiver": 4,
 	}, sizes)
 }

@@ -43,7 +43,7 @@ func TestServedProfilesStayWithinMaxMemory(t *testing.T) {
 	assert.Greater(t, held, int64(limit*9/10), "full")
 	assert.LessOrEqual(t, held, int64(limit))
 	assert.LessOrEqual(t, taken, int64(limit*12/10))
-	for _, path := range []string{"/", "/profiles", "/profiles/service-999/type-3-1", "/view/service-999/type-3-1/flamegraph"} {
+	for _, path := range []string{"/", "/profiles", "/profiles/service-999/type-3-1", "/plain"} {
 		assert.NotEmpty(t, g.fetch(t, "http://"+addresses[0]+path))
 	}
 }

@@ -85,7 +85,7 @@ func TestEndpointAsksWhoIsThere(t *testing.T) {
 		"yaml:extensions: {bearertokenauth: {token: secret}}",
 		"yaml:exporters: {profile_view: {endpoint: '"+addresses[0]+"', auth: {authenticator: bearertokenauth}}}",
 		"yaml:service: {extensions: [health_check, pprof, bearertokenauth], pipelines: {profiles: {exporters: [profile_view]}}}")
-	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/view/a/b/top", "/collapsed/a/b", "/speedscope/a/b", "/trace/a", "/span/a", "/nowhere"} {
+	for _, path := range []string{"/", "/profiles", "/profiles/a/b", "/pgo/a", "/functions", "/download/svg", "/plain", "/info", "/static/page.js", "/querier.v1.QuerierService/ProfileTypes", "/nowhere"} {
 		for token, allowed := range map[string]bool{"": false, "Bearer wrong": false, "Bearer secret": true} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addresses[0]+path, http.NoBody)
 			require.NoError(t, err)

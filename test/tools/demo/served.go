@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -19,14 +20,14 @@ import (
 // maxAnswer limits how much of an answer is read.
 const maxAnswer = 16 << 20
 
-// showServed requests the list of profiles, the flame graph of the CPU profile, and the profile, which must equal the
+// showServed requests the list of profiles, an image of the CPU profile, and the profile, which must equal the
 // upload.
 func showServed(ctx context.Context, address string) error {
 	list, err := waitForList(ctx, address, "demo-cpu")
 	if err != nil {
 		return err
 	}
-	page, err := fetch(ctx, "http://"+address+"/flamegraph/demo-cpu/cpu")
+	page, err := fetch(ctx, "http://"+address+"/download/svg?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds&query="+url.QueryEscape(`{service_name="demo-cpu"}`))
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func showServed(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the served profile: %w", err)
 	}
-	fmt.Printf("served    list of %d bytes, flame graph of %d bytes, profile of %d bytes with %d samples\n", len(list), len(page), len(served), len(p.Sample))
+	fmt.Printf("served    list of %d bytes, image of %d bytes, profile of %d bytes with %d samples\n", len(list), len(page), len(served), len(p.Sample))
 	return nil
 }
 
@@ -54,7 +55,7 @@ func waitForList(ctx context.Context, address, service string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for {
-		list, err := fetch(ctx, "http://"+address+"/")
+		list, err := fetch(ctx, "http://"+address+"/profiles")
 		if err != nil || bytes.Contains(list, []byte(service)) {
 			return list, err
 		}
