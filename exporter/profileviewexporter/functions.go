@@ -104,11 +104,10 @@ func functionTableOf(sides []selected, function string, reserve func(bytes int64
 		table.BaseTotal = &totals[1]
 	}
 	if function != "" {
-		at := slices.IndexFunc(all, func(f tree.Function) bool { return f.Name == function })
-		if at < 0 {
-			return nil, fail(http.StatusNotFound, "there is no function %.100q in these profiles", function)
+		row := functionRow{Name: function}
+		if at := slices.IndexFunc(all, func(f tree.Function) bool { return f.Name == function }); at >= 0 {
+			row = rowOf(&all[at], isComparison)
 		}
-		row := rowOf(&all[at], isComparison)
 		table.Function = &row
 		table.Callers, table.Callees = t.Calls(function)
 		return table, nil

@@ -134,9 +134,11 @@ func TestFunctionsOfRecursion(t *testing.T) {
 	assert.Equal(t, []tree.Edge{{Name: "main", Total: 11}, {Name: "work", Total: 1}}, table.Callers)
 	assert.Equal(t, []tree.Edge{{Name: "leaf", Total: 11}, {Name: "work", Total: 1}}, table.Callees)
 	assert.EqualValues(t, 11, table.Function.Total)
-	response, body := s.get(t, "/functions?"+selecting(samplesID, "{}")+"&function=none", "Accept", "application/json")
-	assert.Equal(t, http.StatusNotFound, response.StatusCode)
-	assert.JSONEq(t, `{"code":"not_found","message":"there is no function \"none\" in these profiles"}`, string(body))
+	table = s.functions(t, selecting(samplesID, "{}")+"&function=none")
+	assert.Equal(t, &functionRow{Name: "none"}, table.Function, "that a function has no value is no error")
+	response, body := s.get(t, "/functions?"+selecting(samplesID, "{"), "Accept", "application/json")
+	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+	assert.JSONEq(t, `{"code":"invalid_argument","message":"the selector is invalid: \"{\": a name is missing at position 2"}`, string(body))
 }
 
 // A comparison has the exact values of both sides, the largest change first.
