@@ -59,7 +59,7 @@ AS_BUILT := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) -trimpath'
 tool    = _build/tools/$(1)
 SUMMARY := $(call tool,testsummary)
 
-GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -path ./test -prune -o \( -name '*.go' ! -name '*_test.go' -o -path './exporter/*' \( -name '*.html' -o -name '*.js' \) \) -print)
+GO_SOURCES := $(shell find . -path ./_build -prune -o -path ./.tools -prune -o -path ./test -prune -o \( -name '*.go' ! -name '*_test.go' -o -path './exporter/*' \( -name '*.html' -o -name '*.css' -o -name '*.js' \) \) -print)
 
 ##@ Use it
 
