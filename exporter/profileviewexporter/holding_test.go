@@ -24,6 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
 )
 
@@ -44,6 +45,11 @@ func newHolding(tb testing.TB, memory int64) holding {
 }
 
 func (h holding) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
+	ctx, reservation, err := h.budget.Message(ctx, func() int64 { return 1 })
+	if err != nil {
+		return err
+	}
+	defer reservation.Release()
 	return h.consume(ctx, pd)
 }
 
@@ -130,4 +136,14 @@ func hostile(samples, depth, functions, nameBytes, labels, lines int) *profile.P
 		p.Sample = append(p.Sample, s)
 	}
 	return p
+}
+
+// occupied returns a reservation of a part of a budget that one request cannot have.
+func occupied(tb testing.TB, b *memory.Budget, bytes int64) *memory.Reservation {
+	tb.Helper()
+	r, err := b.Reserve(tb.Context(), 0)
+	require.NoError(tb, err)
+	r.Accept()
+	require.NoError(tb, r.Grow(tb.Context(), bytes))
+	return r
 }

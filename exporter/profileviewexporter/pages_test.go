@@ -37,8 +37,7 @@ func TestAcquireWithoutWaiting(t *testing.T) {
 func TestEndedRequestHasNoAnswer(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	d.pages.budget = memory.New(64<<20, time.Hour)
-	others, err := d.pages.budget.Reserve(t.Context(), 64<<20)
-	require.NoError(t, err)
+	others := occupied(t, d.pages.budget, 64<<20)
 	running, stop := context.WithCancel(t.Context())
 	server := httptest.NewUnstartedServer(d.pages.handler())
 	server.Config.BaseContext = func(net.Listener) context.Context { return running }

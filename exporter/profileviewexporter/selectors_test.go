@@ -148,10 +148,7 @@ func TestExpressionsAreReserved(t *testing.T) {
 		"/functions?" + selecting(hostileID, query), "/plain?query=" + url.QueryEscape(query),
 	} {
 		d.pages.budget = memory.New(64<<20, 0)
-		others, err := d.pages.budget.Reserve(t.Context(), 0)
-		require.NoError(t, err)
-		others.Accept() // else it gets only a part of the budget
-		require.NoError(t, others.Grow(t.Context(), d.pages.budget.Size()-leastWork-2*expressionBytes))
+		others := occupied(t, d.pages.budget, d.pages.budget.Size()-leastWork-2*expressionBytes)
 		assert.Equal(t, http.StatusServiceUnavailable, d.get(t, path).Code, path)
 		others.Release()
 		assert.Less(t, d.get(t, path).Code, http.StatusInternalServerError, path)
