@@ -107,6 +107,7 @@ func fill(t *testing.T, intake, pages string) {
 	t.Helper()
 	uploads := []upload{
 		{service: hostile, name: "heap", age: time.Minute},
+		{service: "checkout", name: "heap", age: 105 * time.Second},
 		{service: "checkout", name: "heap", age: time.Minute},
 		{service: "checkout", name: "goroutine", age: time.Minute},
 		{service: "checkout", name: "mutex", age: time.Minute},

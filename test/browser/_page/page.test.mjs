@@ -164,6 +164,16 @@ test('one search, with its total, for graph and table', async () => {
   assert.match(await shown(page, '#services'), /8 services of 12/)
 })
 
+test('a state at one time does not add up', async () => {
+  const page = await newPage(browser)
+  await open(page, { type: heap })
+  const row = await page.locator('#services tbody tr', { hasText: 'checkout' }).innerText()
+  await open(page, { type: heap, service: 'checkout', group: 'k8s.pod.name' })
+  const [, total] = /^Total (.*)$/m.exec(await shown(page, '#about'))
+  assert.ok(row.includes(`\t${total} `), `the list says ${row}, the graph ${total}`)
+  assert.ok((await shown(page, '#selected .legend')).endsWith(total), 'so does the timeline')
+})
+
 test('the table has exact sums, in one form', async () => {
   const page = await newPage(browser)
   await open(page, { service: 'checkout', type: heap, view: 'table', sort: 'total' })

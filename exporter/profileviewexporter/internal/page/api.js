@@ -47,15 +47,21 @@ export async function services (time, signal) {
   return new Map([...found].sort(([a], [b]) => a.localeCompare(b)))
 }
 
-// series returns values over time: of the whole selection, or of each value of a label.
+// series returns values over time: of the whole selection, or of each value of a label, with its total. Totals are asked for, since
+// values that are a state at one time do not add up.
 export async function series (type, selection, step, group, signal) {
-  // A point has the time of the end of its step, and the last step ends after the selection.
-  const times = range({ from: selection.from, until: selection.until + step * 1000 - 1 })
-  const labelSelector = query(selection.service, selection.select)
-  const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...times, ...(group && { groupBy: [group] }) }, signal)
-  return series.map(({ labels, points = [] }) => ({
-    name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value) }))
-  }))
+  const ask = async step => {
+    // A point has the time of the end of its step, and the last step ends after the selection.
+    const times = range({ from: selection.from, until: selection.until + step * 1000 - 1 })
+    const labelSelector = query(selection.service, selection.select)
+    const { series = [] } = await call('SelectSeries', { profileTypeID: type, labelSelector, step, ...times, ...(group && { groupBy: [group] }) }, signal)
+    return series.map(({ labels, points = [] }) => ({
+      name: labelsOf(labels)[group] ?? '', points: points.map(p => ({ time: Number(p.timestamp), value: Number(p.value) }))
+    }))
+  }
+  const [parts, wholes] = await Promise.all([ask(step), group ? ask(Math.ceil((selection.until - selection.from) / 1000)) : []])
+  const totals = new Map(wholes.map(({ name, points }) => [name, points.reduce((sum, p) => sum + p.value, 0)]))
+  return parts.map(part => ({ ...part, total: totals.get(part.name) ?? 0 }))
 }
 
 // flamegraph returns the stacks of a selection, or their difference from those of a baseline.
@@ -77,7 +83,8 @@ function parameters (type, { service, select, from, until }) {
 // functions returns the exact table: self and total of each function, with its file.
 export async function functions (type, selection, base, signal) {
   const baseline = base ? Object.entries(parameters(type, base)).map(([name, value]) => [`base_${name}`, value]) : []
-  return request(`functions?${new URLSearchParams([...Object.entries(parameters(type, selection)), ...baseline])}`, { signal })
+  const table = await request(`functions?${new URLSearchParams([...Object.entries(parameters(type, selection)), ...baseline])}`, { signal })
+  return { functions: [], ...table }
 }
 
 // calls returns the callers and callees of a function, of both sides in a comparison.

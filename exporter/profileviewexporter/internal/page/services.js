@@ -18,16 +18,16 @@ export class Services {
     this.parts = parts
     const { services, series, search, unit, range, type } = parts
     const bySeries = new Map(series.map(s => [s.name, s]))
-    const totals = new Map(series.map(s => [s.name, s.points.reduce((sum, p) => sum + p.value, 0)]))
-    const whole = [...totals.values()].reduce((sum, total) => sum + total, 0)
+    const totalOf = name => bySeries.get(name)?.total ?? -1
+    const whole = series.reduce((sum, s) => sum + s.total, 0)
     const names = [...services.keys()].filter(name => name.toLowerCase().includes(search.toLowerCase()))
-      .sort((a, b) => (totals.get(b) ?? -1) - (totals.get(a) ?? -1) || a.localeCompare(b))
+      .sort((a, b) => totalOf(b) - totalOf(a) || a.localeCompare(b))
     const more = moreButton(names.length - this.most, () => { this.most += 5 * page; this.show(this.parts) })
     const link = (service, type, text) => element('a', { href: this.link({ service, type, search: '' }) }, text)
     const number = x => [value(x, unit), ' ', element('span', { className: 'share' }, share(x, whole))]
     const rows = names.slice(0, this.most).map(name => element('tr', {},
       element('th', { scope: 'row' }, link(name, best(services.get(name), type), name)),
-      element('td', { className: 'number' }, totals.has(name) ? number(totals.get(name)) : '–'),
+      element('td', { className: 'number' }, bySeries.has(name) ? number(totalOf(name)) : '–'),
       element('td', {}, spark(bySeries.get(name)?.points ?? [], range)),
       element('td', { className: 'profiles' }, profiles(services.get(name)).map(([profile, id]) => link(name, id, profile)))))
     const columns = [['Service', ''], ['Total', 'number'], ['Over time', ''], ['Profiles', 'profiles']]

@@ -135,8 +135,8 @@ export class Timeline {
     const [start, end] = [this.from + first * this.step, Math.min(this.from + (last + 1) * this.step, this.until)]
     this.brushed.setAttribute('x', this.x(start))
     this.brushed.setAttribute('width', Math.max(this.x(end) - this.x(start), 1))
-    const sum = this.sums.slice(first, last + 1).reduce((a, b) => a + b, 0)
-    const text = `${clock(start, 0)} – ${clock(end, 0)}  ${value(sum, this.unit)}`
+    const greatest = Math.max(...this.sums.slice(first, last + 1)) // not their sum, since a state at one time does not add up
+    const text = `${clock(start, 0)} – ${clock(end, 0)}  ${first < last ? 'up to ' : ''}${value(greatest, this.unit)}`
     this.readout.textContent = text
     this.svg.setAttribute('aria-valuenow', step)
     this.svg.setAttribute('aria-valuetext', text)

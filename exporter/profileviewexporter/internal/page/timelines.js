@@ -17,14 +17,12 @@ export function stepOf ({ from, until }) {
   return steps.find(s => (until - from) / 1000 / s <= mostBars) ?? 86400
 }
 
-const sum = ({ points }) => points.reduce((total, p) => total + p.value, 0)
-
 // largest returns the series with the largest totals, and one for the rest, which has no colour of its own.
 function largest (series) {
-  const ordered = series.toSorted((a, b) => sum(b) - sum(a)).map((s, i) => ({ ...s, colour: `colour-${i}` }))
+  const ordered = series.toSorted((a, b) => b.total - a.total).map((s, i) => ({ ...s, colour: `colour-${i}` }))
   if (ordered.length <= colours) return ordered
   const rest = ordered.splice(colours - 1)
-  return [...ordered, { name: count(rest.length, 'other'), colour: 'rest', points: rest.flatMap(s => s.points) }]
+  return [...ordered, { name: count(rest.length, 'other'), colour: 'rest', total: rest.reduce((sum, s) => sum + s.total, 0), points: rest.flatMap(s => s.points) }]
 }
 
 export class Timelines {
@@ -45,6 +43,6 @@ export class Timelines {
     byId('selected').querySelector('.legend').replaceChildren(...entries.map(s => element('span', {},
       element('span', { className: `key ${s.colour}` }),
       s.colour === 'rest' || !s.name ? s.name || '(none)' : element('a', { href: this.link({ select: added(state.select, state.group, s.name), group: '' }) }, s.name),
-      ` ${value(sum(s), unit)}`)))
+      ` ${value(s.total, unit)}`)))
   }
 }
