@@ -73,6 +73,16 @@ test('the timeline by a label', () => shows(wide, 'group-wide-light', { ...check
   assert.match(parameter(page, 'select'), /^k8s\.pod\.name="web-\d"$/)
 }))
 
+test('another service has another type', async () => {
+  const page = await newPage(browser)
+  await open(page, checkout)
+  await page.getByRole('combobox', { name: 'Service' }).first().fill('worker-1')
+  await page.keyboard.press('Enter')
+  await settled(page)
+  assert.match(parameter(page, 'type'), /^mutex:/)
+  assert.match(await shown(page, '#about'), /^Total/)
+})
+
 test('nothing found', () => shows(wide, 'empty-wide-light', { ...checkout, service: 'none' }, async page => {
   assert.match(await shown(page, '#message'), /No process_cpu cpu of none in these 15 min/)
 }))

@@ -7,6 +7,7 @@ import { download } from './api.js'
 import { byId, element } from './dom.js'
 import { fields } from './fields.js'
 import { typeName } from './format.js'
+import { best } from './services.js'
 
 const formats = { pprof: 'pprof', collapsed: 'Collapsed stacks', speedscope: 'speedscope', svg: 'SVG', pgo: 'default.pgo for go build' }
 
@@ -16,7 +17,9 @@ export class Bar {
     this.services = new Map()
     const change = changes => go({ ...changes, zoom: '' })
     const source = side => () => ({ services: [...this.services.keys()], selection: timed(side()) })
-    this.selection = fields(byId('selection'), source(() => this.state), change)
+    // A service that lacks the type is shown with one that it has.
+    const typeOf = service => this.services.has(service) && { type: best(this.services.get(service), this.state.type) }
+    this.selection = fields(byId('selection'), source(() => this.state), changes => change({ ...changes, ...typeOf(changes.service) }))
     this.baseline = fields(byId('baseline'), source(() => this.state.base), changes => change({ base: { ...this.state.base, ...changes } }))
     const swap = () => {
       const { base, service, select, from, until } = this.state
