@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
+	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/pushv1"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter/internal/writeraw"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )

@@ -69,7 +69,9 @@ func measureSteady(o options, u upload) (result *steady, err error) {
 	result.capacity = 1 / max(cost, time.Millisecond/10).Seconds()
 	ctx, cancel := context.WithCancel(context.Background())
 	drawn := make(chan error, 1)
-	go func() { drawn <- result.draw(ctx, client, "http://"+m.page+"/download/svg?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds") }()
+	go func() {
+		drawn <- result.draw(ctx, client, "http://"+m.page+"/download/svg?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds")
+	}()
 	err = result.run(s, m.receivers[u.receiver], u, result.capacity, o.steady)
 	cancel()
 	files, globErr := filepath.Glob(filepath.Join(g.directory, "*", "profiles", "*", "*", "*"))
