@@ -129,6 +129,9 @@ func (s *grpcServer) admit(signal otlpwire.Signal, data mem.BufferSlice, content
 	if err := message.Grow(ctx, needed); err != nil {
 		return message, err
 	}
+	if signal == otlpwire.Profiles {
+		otlpwire.ClearKeyReferences(plain) // The buffer is that of this message alone.
+	}
 	if err := s.next.Unmarshal(mem.BufferSlice{mem.SliceBuffer(plain)}, v); err != nil {
 		return message, fmt.Errorf("%w: %w", otlpwire.ErrMalformed, err)
 	}

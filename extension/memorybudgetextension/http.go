@@ -31,6 +31,8 @@ import (
 const (
 	protoType = "application/x-protobuf"
 	jsonType  = "application/json"
+	// profilesPath is the end of the path of requests of profiles.
+	profilesPath = "/profiles"
 	// readCopies is how many copies of a body the handler holds at most while it reads the body.
 	readCopies = 2
 	// workFactor is the memory that a request usually needs in all, as a multiple of its body: these copies and the message.
@@ -97,6 +99,9 @@ func (m *memoryBudget) admit(r *http.Request, mediaType string, request *memory.
 		return nil, err
 	}
 	request.Shrink(requestBytes + message)
+	if mediaType == protoType && strings.HasSuffix(r.URL.Path, profilesPath) {
+		otlpwire.ClearKeyReferences(plain)
+	}
 	r.Header.Del("Content-Encoding")
 	r.Header.Del("Content-Length")
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(plain)), int64(len(plain))
@@ -123,7 +128,7 @@ func (m *memoryBudget) count(r *http.Request, mediaType string, body []byte) (in
 		return otlpwire.CountJSON(body)
 	}
 	for suffix, signal := range map[string]otlpwire.Signal{
-		"/logs": otlpwire.Logs, "/traces": otlpwire.Traces, "/metrics": otlpwire.Metrics, "/profiles": otlpwire.Profiles,
+		"/logs": otlpwire.Logs, "/traces": otlpwire.Traces, "/metrics": otlpwire.Metrics, profilesPath: otlpwire.Profiles,
 	} {
 		if strings.HasSuffix(r.URL.Path, suffix) {
 			return otlpwire.Count(signal, body)

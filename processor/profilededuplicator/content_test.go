@@ -21,7 +21,6 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/profiletest"
 	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
@@ -190,28 +189,4 @@ func TestWithoutMetrics(t *testing.T) {
 
 	batching := withoutMetrics(t, batchOf(nil))
 	assert.Equal(t, contentOf(pd), batching.measure(t.Context(), pd).content)
-}
-
-// TestResolvedSize: the limit is for a message with its references resolved, in which a text is as often as it is referred to.
-func TestResolvedSize(t *testing.T) {
-	pd := upload("checkout", 1, 3)
-	const text = "a text that many attributes have, and that is long enough to matter"
-	for i := range 100 {
-		pd.ResourceProfiles().At(0).Resource().Attributes().PutStr(string(rune('a'+i)), text)
-	}
-	whole := contentOf(pd).bytes
-	marshal(t, pd) // pdata makes references of the texts
-	for name, d := range map[string]*deduplicator{"with metrics": withMetrics(t), "without": withoutMetrics(t, nil)} {
-		t.Run(name, func(t *testing.T) {
-			shared := pprofile.NewProfiles()
-			pd.CopyTo(shared)
-			d.budget = memory.New(1<<30, 0)
-			m := d.measure(t.Context(), shared)
-			limit := contentOf(shared).bytes
-			require.Less(t, limit, whole/2)
-			assert.False(t, m.exceeds(limit))
-			require.NoError(t, d.resolve(t.Context(), &m))
-			assert.True(t, m.exceeds(limit))
-		})
-	}
 }

@@ -23,8 +23,6 @@ type incoming struct {
 	// measured reports whether content has the bytes. tables is the part of them that is the dictionary.
 	measured bool
 	tables   int
-	// resolved reports whether references in attributes were resolved.
-	resolved bool
 	// grouped reports whether samples were moved to other resources, deduplicated whether deduplication changed the
 	// message.
 	grouped, deduplicated bool
@@ -42,10 +40,9 @@ func (d *deduplicator) measure(ctx context.Context, pd pprofile.Profiles) incomi
 	return m
 }
 
-// exceeds reports whether the message has more bytes in protobuf than a limit. Only known bytes of the message as it was received
-// are of use: with its references resolved it can be many times as large.
+// exceeds reports whether the message has more bytes in protobuf than a limit.
 func (m *incoming) exceeds(limit int) bool {
-	if m.measured && !m.resolved {
+	if m.measured {
 		return m.content.bytes > limit
 	}
 	return exceeds(m.profiles, limit)
@@ -53,8 +50,7 @@ func (m *incoming) exceeds(limit int) bool {
 
 // outgoing returns the size of the message after it was deduplicated. It measures only what may have changed.
 func (m *incoming) outgoing(stats *dedup.Stats) content {
-	moved := m.resolved || m.grouped
-	if !stats.Changed && !moved && stats.ProfilesIn == m.content.profiles {
+	if !stats.Changed && !m.grouped && stats.ProfilesIn == m.content.profiles {
 		return m.content
 	}
 	out := countsOf(m.profiles)
@@ -62,7 +58,7 @@ func (m *incoming) outgoing(stats *dedup.Stats) content {
 		return out
 	}
 	tables := m.tables
-	if stats.TablesChanged || moved {
+	if stats.TablesChanged || m.grouped {
 		tables = tablesBytes(m.profiles)
 	}
 	out.bytes = tables + resourcesBytes(m.profiles)
@@ -71,7 +67,7 @@ func (m *incoming) outgoing(stats *dedup.Stats) content {
 
 // checkSplit is [dedup.CheckSplit]. It knows the answer for a message whose bytes fit and can only have become fewer.
 func (m *incoming) checkSplit(maxBytes int) error {
-	if m.measured && !m.resolved && !m.grouped && !m.deduplicated && m.content.bytes <= maxBytes {
+	if m.measured && !m.grouped && !m.deduplicated && m.content.bytes <= maxBytes {
 		return nil
 	}
 	return dedup.CheckSplit(m.profiles, maxBytes)

@@ -19,7 +19,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/internal/otlpreferences"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -115,14 +114,6 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	}
 	defer reservation.Release()
 	m.reservation = reservation
-	if err := d.resolve(ctx, &m); err != nil {
-		return d.refuse(ctx, m, err)
-	}
-	if m.resolved {
-		if err := m.checkSize(); err != nil {
-			return d.refuse(ctx, m, err)
-		}
-	}
 	if err := d.group(ctx, &m); err != nil {
 		return d.refuse(ctx, m, err)
 	}
@@ -160,38 +151,9 @@ func (m *incoming) checkSize() error {
 		"cannot accept a message of %d bytes in protobuf, at most %d are allowed", contentOf(m.profiles).bytes, maxMessageBytes)}
 }
 
-// resolve replaces references to the dictionary in attributes with their keys and values. It reserves the memory of the copy that this
-// takes: the message as it was received exists until ConsumeProfiles returns. The error is a *refusal.
-func (d *deduplicator) resolve(ctx context.Context, m *incoming) error {
-	var refused error
-	profiles, resolved, err := otlpreferences.Resolve(m.profiles, func() error {
-		refused = d.grow(ctx, m, copyMemory(m))
-		return refused
-	})
-	switch {
-	case refused != nil:
-		return refused
-	case err != nil:
-		return &refusal{refusedInvalid, badrequest.Errorf("%w", err)}
-	case resolved:
-		m.profiles, m.resolved = profiles, true
-		d.telemetry.resolved(ctx)
-	}
-	return nil
-}
-
 // grow reserves more memory for a message: for copies that its sender could not reserve. The error is a *refusal.
 func (d *deduplicator) grow(ctx context.Context, m *incoming, bytes int64) error {
 	return refusalOf(m.reservation.Grow(ctx, m.reservation.Bytes()+bytes))
-}
-
-// copyMemory estimates the memory of a copy of a message that is made by way of protobuf.
-func copyMemory(m *incoming) int64 {
-	bytes := m.content.bytes
-	if !m.measured {
-		bytes = contentOf(m.profiles).bytes
-	}
-	return int64(bytes) + size.Of(m.profiles)
 }
 
 // deduplicate makes a message canonical.

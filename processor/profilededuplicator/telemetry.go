@@ -156,11 +156,6 @@ func (t *telemetry) oversized(ctx context.Context) {
 	t.builder.ProcessorProfileDeduplicatorOversizedMessages.Add(ctx, 1, t.plain)
 }
 
-// resolved counts a message whose attributes were references.
-func (t *telemetry) resolved(ctx context.Context) {
-	t.builder.ProcessorProfileDeduplicatorResolvedMessages.Add(ctx, 1, t.plain)
-}
-
 func (t *telemetry) retried(ctx context.Context) {
 	t.builder.ProcessorProfileDeduplicatorRetries.Add(ctx, 1, t.plain)
 }

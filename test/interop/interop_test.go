@@ -35,8 +35,8 @@ receivers:
       http: {endpoint: %[2]q, middlewares: [{id: memory_budget}]}
   splunk_log_profile:
     protocols:
-      grpc: {endpoint: %[3]q}
-      http: {endpoint: %[4]q}
+      grpc: {endpoint: %[3]q, middlewares: [{id: memory_budget}]}
+      http: {endpoint: %[4]q, middlewares: [{id: memory_budget}]}
 processors:
   profile_deduplicator: {on_invalid: drop_profile}
 extensions:
@@ -56,7 +56,7 @@ service:
 `
 
 // TestVersions sends a message from a sender of each version, over each transport and encoding, to each receiver of the
-// gateway. At a receiver of each version it is what was sent.
+// gateway. At a receiver of each version it is what was sent. The gateway refuses only the JSON of v0.159.
 func TestVersions(t *testing.T) {
 	peers := buildPeers(t)
 	addresses, err := gateway.FreeAddresses(t.Context(), 5+2*len(versions))
@@ -83,7 +83,13 @@ func TestVersions(t *testing.T) {
 				service := strings.Join([]string{version, receiver, way[0], way[1]}, "-")
 				t.Run(service, func(t *testing.T) {
 					want := message(t, service)
-					require.NoError(t, send(t, peers[version], way[0], way[1], address, asJSON(t, want)))
+					err := send(t, peers[version], way[0], way[1], address, asJSON(t, want))
+					if version == "v0.159.0" && way[1] == "json" {
+						require.ErrorContains(t, err, "400 Bad Request")
+						require.ErrorContains(t, err, "has both key and key_strindex")
+						return
+					}
+					require.NoError(t, err)
 					for _, at := range versions {
 						arrivesOnce(t, receivers[at], service, want)
 					}

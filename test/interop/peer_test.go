@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
@@ -44,16 +45,16 @@ func buildPeers(t *testing.T) map[string]string {
 	return programs
 }
 
-// send has a peer send a message, and returns what it says of a failure.
+// send has a peer send a message. The error has what the peer says of a failure.
 func send(t *testing.T, program, transport, encoding, address string, message []byte) error {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), program, "send", transport, encoding, address)
 	command.Stdin = bytes.NewReader(message)
 	output, err := command.CombinedOutput()
 	if err != nil {
-		t.Logf("%s %s %s: %s", filepath.Base(program), transport, encoding, output)
+		return fmt.Errorf("%s %s %s: %w: %s", filepath.Base(program), transport, encoding, err, output)
 	}
-	return err
+	return nil
 }
 
 // receiving is a peer that takes messages.

@@ -58,7 +58,6 @@ type TelemetryBuilder struct {
 	ProcessorProfileDeduplicatorRefusedMessages           metric.Int64Counter
 	ProcessorProfileDeduplicatorRememberedIds             metric.Int64ObservableGauge
 	ProcessorProfileDeduplicatorRepeatedProfiles          metric.Int64Counter
-	ProcessorProfileDeduplicatorResolvedMessages          metric.Int64Counter
 	ProcessorProfileDeduplicatorRetries                   metric.Int64Counter
 	ProcessorProfileDeduplicatorSavedBytes                metric.Int64UpDownCounter
 	ProcessorProfileDeduplicatorWidenedProfiles           metric.Int64Counter
@@ -330,12 +329,6 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_processor_profile_deduplicator_repeated_profiles",
 		metric.WithDescription("Profiles that drop_repeated dropped. [Alpha]"),
 		metric.WithUnit("{profile}"),
-	)
-	errs = errors.Join(errs, err)
-	builder.ProcessorProfileDeduplicatorResolvedMessages, err = builder.meter.Int64Counter(
-		"otelcol_processor_profile_deduplicator_resolved_messages",
-		metric.WithDescription("Messages whose attributes referred to the dictionary over gRPC, as Collectors from v0.163 on send them, or had references beside their keys, as v0.159 sends them. [Alpha]"),
-		metric.WithUnit("{message}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ProcessorProfileDeduplicatorRetries, err = builder.meter.Int64Counter(

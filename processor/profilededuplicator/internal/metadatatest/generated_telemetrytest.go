@@ -491,22 +491,6 @@ func AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t *testing.T, tt *c
 	metricdatatest.AssertEqual(t, want, got, opts...)
 }
 
-func AssertEqualProcessorProfileDeduplicatorResolvedMessages(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
-	want := metricdata.Metrics{
-		Name:        "otelcol_processor_profile_deduplicator_resolved_messages",
-		Description: "Messages whose attributes referred to the dictionary over gRPC, as Collectors from v0.163 on send them, or had references beside their keys, as v0.159 sends them. [Alpha]",
-		Unit:        "{message}",
-		Data: metricdata.Sum[int64]{
-			Temporality: metricdata.CumulativeTemporality,
-			IsMonotonic: true,
-			DataPoints:  dps,
-		},
-	}
-	got, err := tt.GetMetric("otelcol_processor_profile_deduplicator_resolved_messages")
-	require.NoError(t, err)
-	metricdatatest.AssertEqual(t, want, got, opts...)
-}
-
 func AssertEqualProcessorProfileDeduplicatorRetries(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_processor_profile_deduplicator_retries",

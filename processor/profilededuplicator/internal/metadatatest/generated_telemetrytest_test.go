@@ -60,7 +60,6 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ProcessorProfileDeduplicatorProcessingDuration.Record(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRefusedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRepeatedProfiles.Add(context.Background(), 1)
-	tb.ProcessorProfileDeduplicatorResolvedMessages.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorRetries.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorSavedBytes.Add(context.Background(), 1)
 	tb.ProcessorProfileDeduplicatorWidenedProfiles.Add(context.Background(), 1)
@@ -152,9 +151,6 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorRepeatedProfiles(t, testTel,
-		[]metricdata.DataPoint[int64]{{Value: 1}},
-		metricdatatest.IgnoreTimestamp())
-	AssertEqualProcessorProfileDeduplicatorResolvedMessages(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualProcessorProfileDeduplicatorRetries(t, testTel,
