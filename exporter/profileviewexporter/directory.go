@@ -89,8 +89,7 @@ func (d *directory) write(ctx context.Context, payload *pprof.Payload, tenant st
 	if d == nil {
 		return
 	}
-	err := d.tryWrite(payload, tenant, reserve)
-	if err != nil {
+	if err := d.tryWrite(payload, tenant, reserve); err != nil {
 		d.telemetry.storageFailed(ctx, operationWrite)
 		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
 	}
