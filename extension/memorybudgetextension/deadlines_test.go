@@ -32,30 +32,30 @@ func (r *running) sendRaw(t *testing.T, address, text string) net.Conn {
 // TestShutdownWithStalledClients: no client that stops sending keeps the receiver from shutting down.
 func TestShutdownWithStalledClients(t *testing.T) {
 	const post = "POST /v1/logs HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
-	for name, stall := range map[string]func(t *testing.T, r *running){
-		"other media type": func(t *testing.T, r *running) { r.sendRaw(t, r.http, post+"Content-Type: text/plain\r\n\r\n") },
-		"protobuf": func(t *testing.T, r *running) {
-			r.sendRaw(t, r.http, post+"Content-Type: application/x-protobuf\r\n\r\nabc")
-		},
-		"no media type": func(t *testing.T, r *running) { r.sendRaw(t, r.http, post+"\r\n") },
-		"GET": func(t *testing.T, r *running) {
-			r.sendRaw(t, r.http, "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
-		},
-		"chunks": func(t *testing.T, r *running) {
-			r.sendRaw(t, r.http, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab")
-		},
-		"version": func(t *testing.T, r *running) {
-			r.sendRaw(t, r.http, post+"Content-Type: application/json\r\n"+"otlp-profiles-development-version: 9\r\n\r\n")
-		},
-		"gRPC without a preface": func(t *testing.T, r *running) { r.sendRaw(t, r.grpc, http2.ClientPreface[:5]) },
-		"gRPC headers": func(t *testing.T, r *running) {
-			rawStream(t, r.grpc, 1, 1)
-		},
+	for name, stalled := range map[string]struct {
+		grpc bool
+		text string
+	}{
+		"other media type":       {text: post + "Content-Type: text/plain\r\n\r\n"},
+		"protobuf":               {text: post + "Content-Type: application/x-protobuf\r\n\r\nabc"},
+		"no media type":          {text: post + "\r\n"},
+		"GET":                    {text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"},
+		"chunks":                 {text: "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"},
+		"version":                {text: post + "Content-Type: application/json\r\notlp-profiles-development-version: 9\r\n\r\n"},
+		"gRPC without a preface": {grpc: true, text: http2.ClientPreface[:5]},
+		"gRPC headers":           {grpc: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, map[string]any{"receive_timeout": longer.String()}, consumertest.NewNop())
 			require.NoError(t, r.Ready())
-			stall(t, r)
+			switch {
+			case !stalled.grpc:
+				r.sendRaw(t, r.http, stalled.text)
+			case stalled.text != "":
+				r.sendRaw(t, r.grpc, stalled.text)
+			default:
+				rawStream(t, r.grpc, 1, 1)
+			}
 			// Others are served. By then the server has seen the stalled one.
 			body := marshaled(t, records(1, 1))
 			require.Equal(t, http.StatusOK, r.post(t, protoType, "", body).code)

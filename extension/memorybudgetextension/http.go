@@ -43,7 +43,7 @@ const (
 func (m *memoryBudget) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
 		serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
-		return connections.WithDeadline(m.stopping, m.config.ReceiveTimeout, serve), nil
+		return connections.WithDeadline(m.stopping, m.config.ReceiveTimeout, serve), nil //nolint:contextcheck // requests outlive the start of the server
 	}, nil
 }
 
@@ -114,7 +114,8 @@ func (m *memoryBudget) inflate(r *http.Request, body []byte, request *memory.Arr
 	case "", "identity":
 		return body, nil
 	case "gzip", "zstd":
-		work := meter.New(requestBytes+int64(cap(body)), func(total int64) error { return request.Grow(r.Context(), total) })
+		ctx := r.Context()
+		work := meter.New(requestBytes+int64(cap(body)), func(total int64) error { return request.Grow(ctx, total) })
 		plain, _, err := inflate.AppendMetered(nil, body, m.config.MaxInflatedMiB<<20, work)
 		return plain, err
 	default:

@@ -96,6 +96,7 @@ func (s *sender) begin() {
 
 // arrive begins a request that reads from a sender in another goroutine.
 func arrive(t *testing.T, b *Budget, announced int64) (*sender, <-chan error) {
+	t.Helper()
 	s, result := newSender(), make(chan error, 1)
 	a, err := b.Arrive(t.Context(), 10, s.abort)
 	require.NoError(t, err)

@@ -40,10 +40,10 @@ func TestDepth(t *testing.T) {
 					require.NoError(t, err)
 					_, protoErr := Count(Logs, proto)
 					_, jsonErr := CountJSON(json)
-					want := attributevalue.TooDeep(body)
-					assert.Equal(t, levels > attributevalue.MaxDepth || innermost == "list" && levels == attributevalue.MaxDepth, want)
-					assert.Equal(t, want, protoErr != nil, "protobuf")
-					assert.Equal(t, want, jsonErr != nil, "JSON")
+					tooDeep := attributevalue.TooDeep(body)
+					assert.Equal(t, levels > attributevalue.MaxDepth || innermost == "list" && levels == attributevalue.MaxDepth, tooDeep)
+					assert.Equal(t, tooDeep, protoErr != nil, "protobuf")
+					assert.Equal(t, tooDeep, jsonErr != nil, "JSON")
 					for _, err := range []error{protoErr, jsonErr} {
 						if err != nil {
 							assert.ErrorIs(t, err, ErrTooDeep)

@@ -51,7 +51,8 @@ func TestJSONNesting(t *testing.T) {
 	}
 	list, listEnd := `{"kvlistValue":{"values":[{"key":"k","value":`, `}]}}`
 	array, arrayEnd := `{"arrayValue":{"values":[`, `]}}`
-	for _, good := range [][]byte{body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + strings.Repeat(`[{\"`, 1000) + `"}`),
+	for _, good := range [][]byte{
+		body(32, list, listEnd), body(32, array, arrayEnd), []byte(`{"a":"` + strings.Repeat(`[{\"`, 1000) + `"}`),
 		[]byte(`[` + strings.Repeat(`{"key":"arrayValue"},{"arrayValue":[{}]},`, 40) + `{}]`), []byte(strings.Repeat(`]`, 1000)),
 	} {
 		_, err := CountJSON(good)

@@ -195,14 +195,6 @@ func (b *batches) remove(due *batch) {
 	}
 }
 
-// charge sets the memory of a batch.
-func (b *batches) charge(due *batch, memory int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held += memory - due.memory
-	due.memory = memory
-}
-
 // heldPart: batches may hold one part in heldPart of the memory budget. Since each message has reserved [memory.MessageFactor] times its
 // size, this is half of the budget. The other half is for requests, and for the next consumers.
 const heldPart = 2 * memory.MessageFactor

@@ -119,9 +119,12 @@ func halfStream(message string) string {
 	framer := http2.NewFramer(&out, nil)
 	encoder := hpack.NewEncoder(&block)
 	for _, field := range [][2]string{
-		{":method", "POST"}, {":scheme", "http"}, {":authority", "a"},
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":authority", "a"},
 		{":path", "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"},
-		{"content-type", "application/grpc"}, {"te", "trailers"},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
 	} {
 		_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]}) // to memory
 	}

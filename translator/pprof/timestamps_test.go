@@ -99,7 +99,9 @@ func TestTimestampsOutside(t *testing.T) {
 		invalid                int
 	}{
 		"1970": {
-			start, minute, []int64{start, 7}, []string{"[1]@[1795000000000000000] {}", "[2]@[] {timestamp=7 nanoseconds}"},
+			start, minute,
+			[]int64{start, 7},
+			[]string{"[1]@[1795000000000000000] {}", "[2]@[] {timestamp=7 nanoseconds}"},
 			start, minute, 1,
 		},
 		"as far before as allowed": {start, minute, []int64{start - 10*minute}, []string{"[1]@[1794999400000000000] {}"}, start - 10*minute, 11 * minute, 0},
@@ -107,7 +109,8 @@ func TestTimestampsOutside(t *testing.T) {
 		"as far after as allowed":  {start, minute, []int64{start + 11*minute - 1}, []string{"[1]@[1795000659999999999] {}"}, start, 11 * minute, 0},
 		"farther after":            {start, minute, []int64{start + 11*minute}, []string{"[1]@[] {timestamp=1795000660000000000 nanoseconds}"}, start, minute, 1},
 		"no time": {
-			0, 0, []int64{start, start - 10*minute, start + 20*minute},
+			0, 0,
+			[]int64{start, start - 10*minute, start + 20*minute},
 			[]string{"[1 2]@[1795000000000000000 1794999400000000000] {}", "[3]@[] {timestamp=1795001200000000000 nanoseconds}"},
 			start - 10*minute, 10*minute + 1, 1,
 		},
