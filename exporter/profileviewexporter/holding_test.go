@@ -45,7 +45,7 @@ func newHolding(tb testing.TB, memory int64) holding {
 }
 
 func (h holding) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles) error {
-	ctx, reservation, err := h.budget.Message(ctx, func() int64 { return 1 })
+	ctx, reservation, err := h.budget.Message(ctx, pd)
 	if err != nil {
 		return err
 	}

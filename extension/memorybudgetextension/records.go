@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
 	"time"
 
@@ -88,7 +87,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Pr
 		reservation.Release()
 		return pprofile.Profiles{}, err
 	}
-	releaseWith(pd, reservation)
+	m.budget.HandOver(pd, reservation)
 	return pd, nil
 }
 
@@ -110,7 +109,6 @@ func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservatio
 	if pd, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(plain); err != nil {
 		return pd, errors.Join(otlpwire.ErrMalformed, err)
 	}
-	reservation.Shrink(needed - int64(len(plain)))
 	return pd, checkFrames(pd)
 }
 
@@ -140,16 +138,9 @@ func (m *memoryBudget) recordMemory(plain []byte) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	needed := requestBytes + int64(len(plain)) + counted
+	needed := requestBytes + max(int64(len(plain))+counted, memory.MessageFactor*counted)
 	if limit := m.budget.Size() / recordPart; needed > limit {
 		return 0, fmt.Errorf("%w: the record needs %d bytes, half of the budget is %d", memory.ErrTooLarge, needed, limit)
 	}
 	return needed, nil
-}
-
-// releaseWith releases a reservation when the garbage collector frees the message. The caller of an [pprofile.Unmarshaler] does not
-// tell when the message was consumed.
-func releaseWith(pd pprofile.Profiles, reservation *memory.Reservation) {
-	message := (*byte)(reflect.ValueOf(pd).FieldByName("orig").UnsafePointer())
-	runtime.AddCleanup(message, (*memory.Reservation).Release, reservation)
 }

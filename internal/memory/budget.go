@@ -9,6 +9,10 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 var (
@@ -39,6 +43,9 @@ type Budget struct {
 	waiters []*waiter
 	// arrivals are the requests whose body is arriving, oldest first.
 	arrivals []*Arrival
+
+	// handed has the reservations of messages that were handed over.
+	handed sync.Map // of weak.Pointer[byte] to *Reservation
 }
 
 // New returns a budget of size bytes. A reservation waits at most wait for its bytes.
@@ -67,14 +74,21 @@ func (b *Budget) Reserve(ctx context.Context, bytes int64) (*Reservation, error)
 	return r, nil
 }
 
-// Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, or else
-// a new one. size measures the message.
-func (b *Budget) Message(ctx context.Context, size func() int64) (context.Context, *Reservation, error) {
+// Message returns the reservation of a message, which the caller must release, and a context that carries it: the one of ctx, the one
+// that was handed over, or else a new one.
+func (b *Budget) Message(ctx context.Context, pd pprofile.Profiles) (context.Context, *Reservation, error) {
 	if r := FromContext(ctx); r != nil || b == nil {
 		return ctx, r.Retain(), nil
 	}
-	r, err := b.Reserve(ctx, MessageFactor*size())
-	return NewContext(ctx, r), r, err
+	r := b.handedOver(pd).Retain()
+	if r == nil {
+		r = b.begin()
+	}
+	if err := r.Grow(ctx, MessageFactor*size.Of(pd)); err != nil {
+		r.Release()
+		return ctx, nil, err
+	}
+	return NewContext(ctx, r), r, nil
 }
 
 // Count adds bytes that are allocated whether or not they fit. Above the size of the budget it first waits, for at most a second.

@@ -6,6 +6,7 @@ package memory
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/memory/size"
 )
 
 func TestReserve(t *testing.T) {
@@ -195,14 +199,14 @@ func TestNoDeadlock(t *testing.T) {
 
 // TestMessage: the part of a message stays reserved until its last holder has released it.
 func TestMessage(t *testing.T) {
-	b := New(1000, 0)
+	b := New(100_000, 0)
 	request, err := b.Reserve(t.Context(), 60)
 	require.NoError(t, err)
 	message := request.Split(40)
 	assert.Equal(t, int64(20), request.Bytes())
 	request.Release()
 	ctx := NewContext(t.Context(), message)
-	_, held, err := b.Message(ctx, func() int64 { panic("the message is measured already") })
+	_, held, err := b.Message(ctx, pprofile.NewProfiles())
 	require.NoError(t, err)
 	assert.Same(t, message, held)
 	message.Release()
@@ -211,17 +215,42 @@ func TestMessage(t *testing.T) {
 	used, _ := b.Used()
 	assert.Zero(t, used)
 
-	ctx, measured, err := b.Message(t.Context(), func() int64 { return 7 })
+	pd := pprofile.NewProfiles()
+	pd.Dictionary().StringTable().Append("text")
+	bytes := MessageFactor * size.Of(pd)
+	ctx, measured, err := b.Message(t.Context(), pd)
 	require.NoError(t, err)
-	assert.Equal(t, int64(7*MessageFactor), FromContext(ctx).Bytes())
+	assert.Equal(t, bytes, FromContext(ctx).Bytes())
 	other, err := b.Reserve(t.Context(), 5)
 	require.NoError(t, err)
 	other.Join(measured)
-	assert.Equal(t, int64(5+7*MessageFactor), other.Bytes())
+	assert.Equal(t, 5+bytes, other.Bytes())
 	measured.Release()
 	other.Release()
 	used, _ = b.Used()
 	assert.Zero(t, used)
+}
+
+// TestHandOver: a message that was handed over has its reservation until it is garbage.
+func TestHandOver(t *testing.T) {
+	b := New(100_000, 0)
+	func() {
+		r, err := b.Reserve(t.Context(), 10_000)
+		require.NoError(t, err)
+		pd := pprofile.NewProfiles()
+		b.HandOver(pd, r)
+		_, found, err := b.Message(t.Context(), pd)
+		require.NoError(t, err)
+		assert.Same(t, r, found)
+		found.Release()
+		used, _ := b.Used()
+		assert.Equal(t, int64(10_000), used)
+	}()
+	assert.Eventually(t, func() bool {
+		runtime.GC()
+		used, _ := b.Used()
+		return used == 0
+	}, 10*time.Second, time.Millisecond)
 }
 
 // TestNil: a nil reservation has no limit.

@@ -18,7 +18,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/size"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/delivered"
 )
 
@@ -108,7 +107,7 @@ func (d *deduplicator) ConsumeProfiles(ctx context.Context, pd pprofile.Profiles
 	if err := m.checkSize(); err != nil {
 		return d.refuse(ctx, m, err)
 	}
-	ctx, reservation, err := d.budget.Message(ctx, func() int64 { return size.Of(pd) })
+	ctx, reservation, err := d.budget.Message(ctx, pd)
 	if err != nil {
 		return d.refuse(ctx, m, refusalOf(err))
 	}
