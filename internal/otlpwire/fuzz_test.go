@@ -4,9 +4,12 @@
 package otlpwire
 
 import (
+	"bytes"
 	"errors"
 	"runtime"
 	"testing"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
 // FuzzCount: a body that pdata can unmarshal is counted without an error, and needs at most the counted memory.
@@ -37,6 +40,46 @@ func FuzzCount(f *testing.F) {
 			t.Fatalf("takes %d bytes, counted %d", total, estimate)
 		}
 	})
+}
+
+// FuzzClearKeyReferences: what pdata unmarshals, it unmarshals to the same message after references were cleared. A second time
+// changes nothing.
+func FuzzClearKeyReferences(f *testing.F) {
+	text := []byte{0xa, 1, 'a'}
+	f.Add(attributesOf(attribute("service.name", 200, text), attribute("", 1, text)))
+	f.Add([]byte("\n\x04\n\x02\xf8\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00")) // a negative number of a field
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if _, err := Count(Profiles, body); err != nil {
+			return
+		}
+		before, refused := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(body)
+		cleared := bytes.Clone(body)
+		ClearKeyReferences(cleared)
+		again := bytes.Clone(cleared)
+		ClearKeyReferences(again)
+		if !bytes.Equal(cleared, again) {
+			t.Fatal("clearing twice is not clearing once")
+		}
+		after, err := (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(cleared)
+		if refused != nil {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(marshaled(t, before), marshaled(t, after)) {
+			t.Fatal("another message than before")
+		}
+	})
+}
+
+func marshaled(t *testing.T, pd pprofile.Profiles) []byte {
+	t.Helper()
+	wire, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire
 }
 
 // FuzzCountJSON: whatever pdata unmarshals from the body needs at most the counted memory.

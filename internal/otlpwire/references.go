@@ -21,13 +21,13 @@ func clearKeyReferences(b []byte, m messageID) {
 	)
 	for pos := 0; pos < len(b); {
 		tag, start, ok := varint(b, pos)
-		if !ok {
+		number := int(int32(tag >> 3))
+		if !ok || number <= 0 {
 			return
 		}
 		if pos, ok = skip(b, start, tag&7); !ok {
 			return
 		}
-		number := int(int32(tag >> 3))
 		switch {
 		case tag&7 == wireBytes:
 			length, _, _ := lengthAt(b, start)
