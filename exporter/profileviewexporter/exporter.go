@@ -66,7 +66,7 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 }
 
 // start restores the profiles in the directory, and starts the server.
-func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) { //nolint:contextcheck // the server outlives the context of start
+func (v *viewExporter) start(ctx context.Context, host component.Host) (err error) {
 	if v.budget, err = memory.Of(host); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 	if err != nil {
 		return fmt.Errorf("cannot create the HTTP server: %w", err)
 	}
-	running, stop := context.WithCancel(context.Background())
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	v.stop = stop
 	connections.New(maxConnections, v.telemetry.connectionClosed).Apply(server)
 	server.Handler = connections.WithDeadline(running, bodyTime, server.Handler)
@@ -110,7 +110,8 @@ func (v *viewExporter) start(ctx context.Context, host component.Host) (err erro
 
 // restore opens the directory and adds its profiles to the store.
 func (v *viewExporter) restore(ctx context.Context) (err error) {
-	if v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger); err != nil || v.directory == nil {
+	v.directory, err = openDirectory(v.cfg, v.telemetry, v.settings.Logger) //nolint:contextcheck // files are removed in the background
+	if err != nil || v.directory == nil {
 		return err
 	}
 	if err := v.telemetry.observeFiles(v.directory.store); err != nil {

@@ -228,7 +228,8 @@ func TestPlainPages(t *testing.T) {
 	visit = func(path string) {
 		response, body := s.get(t, path)
 		require.Equal(t, http.StatusOK, response.StatusCode, "%s: %s", path, body)
-		visited[strings.SplitN(path, "?", 2)[0]] = true
+		page, _, _ := strings.Cut(path, "?")
+		visited[page] = true
 		if !strings.Contains(response.Header.Get("Content-Type"), "html") || !strings.Contains(path, "plain") {
 			return
 		}
@@ -241,7 +242,7 @@ func TestPlainPages(t *testing.T) {
 			target, err := base.Parse(strings.ReplaceAll(link, "&amp;", "&"))
 			require.NoError(t, err)
 			next := strings.TrimPrefix(target.String(), s.url)
-			if name := strings.SplitN(next, "?", 2)[0]; !visited[name] && !strings.HasPrefix(name, "/download/pgo") {
+			if name, _, _ := strings.Cut(next, "?"); !visited[name] && !strings.HasPrefix(name, "/download/pgo") {
 				visit(next)
 			}
 		}

@@ -6,7 +6,6 @@ package profileviewexporter
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"net/url"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +104,7 @@ func TestHostileProfiles(t *testing.T) {
 		d := newHolding(t, 512<<20)
 		d.holdHostile(t, p, "a")
 		d.holdHostile(t, p, "b")
-		sum := fmt.Sprint(2 * len(p.Sample))
+		sum := strconv.Itoa(2 * len(p.Sample))
 		p = nil
 		for _, r := range hostileRequests() {
 			d.pages.budget = memory.New(256<<20, time.Minute)

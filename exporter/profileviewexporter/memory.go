@@ -50,14 +50,14 @@ func (p *pages) begin(ctx context.Context) (reserve func(bytes int64) error, end
 	return reserve, func() { <-p.working }, nil
 }
 
-// working calls make while the request may work, and returns what it makes.
-func working[T any](p *pages, r *http.Request, make func(reserve func(bytes int64) error) (T, error)) (made T, err error) {
+// working calls work while the request may work, and returns its result.
+func working[T any](p *pages, r *http.Request, work func(reserve func(bytes int64) error) (T, error)) (result T, err error) {
 	reserve, end, err := p.begin(r.Context())
 	if err != nil {
-		return made, err
+		return result, err
 	}
 	defer end()
-	return make(reserve)
+	return work(reserve)
 }
 
 // acquire waits until the request may work.

@@ -112,6 +112,7 @@ func (p *process) stop(t *testing.T) {
 		t.Logf("stopped in %s", took.Round(time.Millisecond))
 	}
 	p.watch.gone.Wait()
+	p.held.close()
 	if p.before != nil {
 		require.NoError(t, p.before.Stop(busyMachine*stopsWithin))
 		p.before = nil

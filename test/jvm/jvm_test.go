@@ -85,6 +85,7 @@ func TestJVM(t *testing.T) {
 }
 
 func testJVM(t *testing.T, jdk string) {
+	t.Helper()
 	path := record(t, jdk)
 	recording, err := os.ReadFile(path)
 	require.NoError(t, err)

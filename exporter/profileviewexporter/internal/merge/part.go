@@ -4,6 +4,8 @@
 package merge
 
 import (
+	"slices"
+
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
 )
@@ -22,12 +24,12 @@ type part struct {
 type copied []uint32
 
 // of returns the index of the copy of a row, and makes the copy if there is none. Row 0 is the same in all tables.
-func (c copied) of(row uint32, make func() uint32) uint32 {
+func (c copied) of(row uint32, add func() uint32) uint32 {
 	if row == 0 {
 		return 0
 	}
 	if c[row] == 0 {
-		c[row] = make() + 1
+		c[row] = add() + 1
 	}
 	return c[row] - 1
 }
@@ -139,17 +141,17 @@ func (p *part) stack(stack uint32) (uint32, error) {
 			return 0, err
 		}
 	}
-	copy := uint32(0)
+	last := uint32(0)
 	if at != 0 && p.LeafFrames == 0 {
-		copy = p.stacks[at] - 1
+		last = p.stacks[at] - 1
 	}
-	for i := len(p.path) - 1; i >= 0; i-- {
-		copy = p.table.Stacks.Add(symbols.Stack{Caller: copy, Location: p.location(rows[p.path[i]].Location)})
+	for _, row := range slices.Backward(p.path) {
+		last = p.table.Stacks.Add(symbols.Stack{Caller: last, Location: p.location(rows[row].Location)})
 		if p.LeafFrames == 0 {
-			p.stacks[p.path[i]] = copy + 1
+			p.stacks[row] = last + 1
 		}
 	}
-	return copy, nil
+	return last, nil
 }
 
 func (p *part) text(row uint32) uint32 {
@@ -180,9 +182,9 @@ func (p *part) line(first uint32) uint32 {
 		chain = append(chain, row)
 	}
 	next := uint32(0)
-	for i := len(chain) - 1; i >= 0; i-- {
-		next = p.lines.of(chain[i], func() uint32 {
-			l := p.from.Lines.Rows[chain[i]]
+	for _, row := range slices.Backward(chain) {
+		next = p.lines.of(row, func() uint32 {
+			l := p.from.Lines.Rows[row]
 			l.Next = next
 			l.Function = p.functions.of(l.Function, func() uint32 {
 				f := p.from.Functions.Rows[l.Function]
@@ -205,9 +207,9 @@ func (p *part) label(first uint32) uint32 {
 		chain = append(chain, row)
 	}
 	next := uint32(0)
-	for i := len(chain) - 1; i >= 0; i-- {
-		next = p.labels.of(chain[i], func() uint32 {
-			l := p.from.Labels.Rows[chain[i]]
+	for _, row := range slices.Backward(chain) {
+		next = p.labels.of(row, func() uint32 {
+			l := p.from.Labels.Rows[row]
 			l.Key, l.Text, l.Unit, l.Next = p.text(l.Key), p.text(l.Text), p.text(l.Unit), next
 			return p.table.Labels.Add(l)
 		})

@@ -6,7 +6,6 @@ package page // import "github.com/otelpprof/otelpprof/exporter/profileviewexpor
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -17,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 //go:embed index.html *.css *.js *.svg

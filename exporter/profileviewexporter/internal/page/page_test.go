@@ -18,6 +18,6 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		requirement.Missing(t, "node is not installed")
 	}
-	output, err := exec.CommandContext(t.Context(), node, "--test", "_test/").CombinedOutput() //nolint:gosec // the machine's node
+	output, err := exec.CommandContext(t.Context(), node, "--test", "_test/").CombinedOutput()
 	require.NoError(t, err, "%s", output)
 }

@@ -68,7 +68,7 @@ func TestClients(t *testing.T) {
 			total := graph.Msg.Flamegraph.Total
 			assert.Positive(t, total)
 			checkGraph(t, graph.Msg.Flamegraph)
-			span, err := c.SelectMergeSpanProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeSpanProfileRequest{
+			span, err := c.SelectMergeSpanProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeSpanProfileRequest{ //nolint:staticcheck // Grafana calls it
 				ProfileTypeID: cpuID, LabelSelector: "{}", SpanSelector: []string{"00f067aa0ba902b7"}, Start: start, End: end, MaxNodes: &maxNodes,
 			}))
 			require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestClients(t *testing.T) {
 				}
 			}
 			assert.InDelta(t, total, sum, 0)
-			profile, err := c.SelectMergeProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeProfileRequest{ProfileTypeID: cpuID, LabelSelector: "{}", Start: start, End: end}))
+			profile, err := c.SelectMergeProfile(t.Context(), connect.NewRequest(&querierv1.SelectMergeProfileRequest{ProfileTypeID: cpuID, LabelSelector: "{}", Start: start, End: end})) //nolint:staticcheck // Grafana calls it
 			require.NoError(t, err)
 			values64 := int64(0)
 			for _, sample := range profile.Msg.Sample {

@@ -33,6 +33,7 @@ type recording struct {
 // differs are the answers that differ on purpose, as the README says, and what they have in common.
 var differs = map[string]func(t *testing.T, status int, want, answer map[string]any){
 	"flamegraph-dot": func(t *testing.T, status int, _, answer map[string]any) {
+		t.Helper()
 		assert.Equal(t, http.StatusNotImplemented, status)
 		assert.Equal(t, "unimplemented", answer["code"])
 	},
@@ -44,6 +45,7 @@ var differs = map[string]func(t *testing.T, status int, want, answer map[string]
 	"label-names-no-matcher": withoutEarlier,
 	// Pyroscope cuts each side by itself: what is drawn on one side only has 0 on the other.
 	"diff-pods": func(t *testing.T, _ int, want, answer map[string]any) {
+		t.Helper()
 		for _, field := range []string{"total", "leftTicks", "rightTicks"} {
 			assert.Equal(t, want["flamegraph"].(map[string]any)[field], answer["flamegraph"].(map[string]any)[field])
 		}
@@ -51,6 +53,7 @@ var differs = map[string]func(t *testing.T, status int, want, answer map[string]
 	},
 	// Pyroscope leaves out the smallest samples.
 	"merge-profile-cpu": func(t *testing.T, _ int, want, answer map[string]any) {
+		t.Helper()
 		assert.Equal(t, valueSum(want), valueSum(answer))
 		assert.Greater(t, len(answer["sample"].([]any)), len(want["sample"].([]any)))
 		assert.NotContains(t, answer["stringTable"], "other")
@@ -58,10 +61,12 @@ var differs = map[string]func(t *testing.T, status int, want, answer map[string]
 }
 
 func sameTotal(t *testing.T, _ int, want, answer map[string]any) {
+	t.Helper()
 	assert.Equal(t, want["flamegraph"].(map[string]any)["total"], answer["flamegraph"].(map[string]any)["total"])
 }
 
 func withoutEarlier(t *testing.T, _ int, want, answer map[string]any) {
+	t.Helper()
 	assert.Equal(t, slices.DeleteFunc(want["names"].([]any), func(name any) bool { return name == "key" || name == "route" }), answer["names"])
 }
 

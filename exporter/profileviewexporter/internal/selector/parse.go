@@ -90,7 +90,7 @@ func (p *parser) key() (string, error) {
 		return p.quoted()
 	}
 	end := strings.IndexFunc(p.rest(), func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-/:", r))
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-/:", r)
 	})
 	if end <= 0 {
 		return "", p.fault("a name is missing")

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 )
 
 // Scope says where a selector looks for its key.
@@ -134,12 +135,7 @@ func (s *Selector) Matches(values ...string) bool {
 	if len(values) == 0 {
 		return s.has("") != s.negated
 	}
-	for _, value := range values {
-		if s.has(value) {
-			return !s.negated
-		}
-	}
-	return s.negated
+	return slices.ContainsFunc(values, s.has) != s.negated
 }
 
 // has returns whether a value is equal to the text or matches the expression.

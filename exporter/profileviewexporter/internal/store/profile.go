@@ -178,7 +178,8 @@ func NewResource(tenant string, attributes pcommon.Map) *Resource {
 	}
 	slices.SortStableFunc(r.Attributes, byName)
 	labels := series.Of(attributes, math.MaxInt, nil, series.Name)
-	r.Labels = append(labels.List, series.Label{Name: series.LabelService, Value: r.Service})
+	r.Labels = labels.List
+	r.Labels = append(r.Labels, series.Label{Name: series.LabelService, Value: r.Service})
 	if labels.Profiler != "" {
 		r.Labels = append(r.Labels, series.Label{Name: series.Spy, Value: labels.Profiler})
 	}

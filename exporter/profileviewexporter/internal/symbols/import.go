@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/internal/pprofwire"
@@ -105,12 +106,12 @@ func (i *importer) addSymbols() error {
 	for n, l := range p.Locations {
 		lines := p.LinesAt(n)
 		next := uint32(0)
-		for at := len(lines) - 1; at >= 0; at-- {
-			function, known := i.functions[lines[at].FunctionID]
-			if !known && lines[at].FunctionID != 0 {
-				return fmt.Errorf("%w: function %d does not exist", ErrInvalid, lines[at].FunctionID)
+		for _, line := range slices.Backward(lines) {
+			function, known := i.functions[line.FunctionID]
+			if !known && line.FunctionID != 0 {
+				return fmt.Errorf("%w: function %d does not exist", ErrInvalid, line.FunctionID)
 			}
-			next = t.Lines.Add(Line{Function: function, Next: next, Line: lines[at].Line, Column: lines[at].Column})
+			next = t.Lines.Add(Line{Function: function, Next: next, Line: line.Line, Column: line.Column})
 		}
 		mapping, known := i.mappings[l.MappingID]
 		if !known && l.MappingID != 0 {
@@ -123,10 +124,10 @@ func (i *importer) addSymbols() error {
 
 // stack returns the stack of a sample. The first location of a sample is the innermost call.
 func (i *importer) stack(sample int, locations []uint64) (stack uint32, err error) {
-	for at := len(locations) - 1; at >= 0; at-- {
-		location, known := i.locations[locations[at]]
+	for _, id := range slices.Backward(locations) {
+		location, known := i.locations[id]
 		if !known {
-			return 0, fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, locations[at], sample)
+			return 0, fmt.Errorf("%w: location %d of sample %d does not exist", ErrInvalid, id, sample)
 		}
 		stack = i.table.Stacks.Add(Stack{Caller: stack, Location: location})
 	}
@@ -135,8 +136,7 @@ func (i *importer) stack(sample int, locations []uint64) (stack uint32, err erro
 
 // labels returns the first label of a sample.
 func (i *importer) labels(labels []pprofwire.Label) (first uint32) {
-	for at := len(labels) - 1; at >= 0; at-- {
-		l := labels[at]
+	for _, l := range slices.Backward(labels) {
 		first = i.table.Labels.Add(Label{Key: i.text(l.Key), Text: i.text(l.Str), Unit: i.text(l.NumUnit), Number: l.Num, Next: first})
 	}
 	return first

@@ -89,7 +89,7 @@ func (t *Table) AddString(text []byte) uint32 {
 		return 0
 	}
 	before := len(t.Strings.Rows)
-	index := t.Strings.Add(unsafe.String(&text[0], len(text)))
+	index := t.Strings.Add(unsafe.String(&text[0], len(text))) //nolint:gosec // only until the copy below
 	if len(t.Strings.Rows) > before {
 		t.Strings.Rows[index] = string(text) // in place of the bytes of the caller
 		t.stringBytes += int64(len(text))

@@ -66,7 +66,7 @@ func (i *image) box(b *Box, x float64, y int) {
 	name := i.graph.Names[b.Name]
 	share := 100 * float64(b.Total[0]) / float64(max(i.graph.Totals[0], 1))
 	i.add("<g><title>", escaped(name), " (", escaped(i.amount(b.Total[0])), fmt.Sprintf(", %.2f %%)</title>", share))
-	i.add(fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`, x, y, max(width-0.5, 0.1), svgRow-1, colour(name)))
+	i.add(fmt.Sprintf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="`, x, y, max(width-0.5, 0.1), svgRow-1), colour(name), `"/>`)
 	if letters := int(width/svgLetter) - 1; letters >= 3 {
 		i.add(fmt.Sprintf(`<text x="%.1f" y="%d" fill="#1b1f24">`, x+3, y+13), escaped(shortened(name, letters)), "</text>")
 	}
