@@ -16,9 +16,9 @@ import (
 // configuration is the text of one Collector configuration, whole or in part.
 type configuration struct {
 	// place has the file, and the line where the text begins.
-	place      string
-	text       string
-	hasService bool
+	place        string
+	text         string
+	hasPipelines bool
 }
 
 // find returns the configurations of a tree in lexical order. It skips directories that begin with a dot or an
@@ -109,5 +109,6 @@ func (b block) configuration(name string) (*configuration, error) {
 	if !isConfiguration {
 		return nil, nil
 	}
-	return &configuration{place: place, text: b.text, hasService: root["service"] != nil}, nil
+	service, _ := root["service"].(map[string]any)
+	return &configuration{place: place, text: b.text, hasPipelines: service["pipelines"] != nil}, nil
 }

@@ -28,13 +28,13 @@ receivers:
 receivers: {}
 ` + "```" + `
 ` + "```yaml" + `
-service: {pipelines: {}}
+service: {telemetry: {}}
 ` + "```" + `
 `
 
 func TestFind(t *testing.T) {
 	found, err := find(fstest.MapFS{
-		"config/demo.yaml":              {Data: []byte("receivers: {a: {}}\nservice: {}\n")},
+		"config/demo.yaml":              {Data: []byte("receivers: {a: {}}\nservice: {pipelines: {}}\n")},
 		"builder-config.yaml":           {Data: []byte("receivers: {not: one}\n")},
 		"receiver/a/README.md":          {Data: []byte(document)},
 		"receiver/a/testdata/README.md": {Data: []byte(document)},
@@ -43,9 +43,9 @@ func TestFind(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []configuration{
-		{place: "config/demo.yaml:1", text: "receivers: {a: {}}\nservice: {}\n", hasService: true},
+		{place: "config/demo.yaml:1", text: "receivers: {a: {}}\nservice: {pipelines: {}}\n", hasPipelines: true},
 		{place: "receiver/a/README.md:4", text: "receivers:\n  pprof:\n"},
-		{place: "receiver/a/README.md:18", text: "service: {pipelines: {}}\n", hasService: true},
+		{place: "receiver/a/README.md:18", text: "service: {telemetry: {}}\n"},
 	}, found)
 }
 

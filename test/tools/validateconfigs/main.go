@@ -55,14 +55,14 @@ func run(ctx context.Context, binary, root string) error {
 // validate runs the binary and returns its output.
 func validate(ctx context.Context, binary string, c configuration) (string, error) {
 	arguments := []string{"validate", "--feature-gates=service.profilesSupport", "--config", "yaml:" + c.text}
-	if !c.hasService {
+	if !c.hasPipelines {
 		arguments = append(arguments, "--config", "yaml:"+pipeline)
 	}
 	output, err := exec.CommandContext(ctx, binary, arguments...).CombinedOutput()
 	return string(output), err
 }
 
-// pipeline completes a configuration that only has components.
+// pipeline completes a configuration that has no pipelines.
 const pipeline = `
 receivers: {otlp/validate: {protocols: {grpc: {}}}}
 exporters: {nop/validate: {}}
