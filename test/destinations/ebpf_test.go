@@ -87,7 +87,7 @@ func (g *ebpfGateway) requireEvents(t *testing.T, want map[string]int64) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.pushed(c)) }, within, pollEvery, "Pyroscope")
 	require.EventuallyWithT(t, func(c *assert.CollectT) { assert.Equal(c, want, g.written(c)) }, within, pollEvery, "files")
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		page := g.get(c, "/")
+		page := g.get(c, "/profiles")
 		for service := range want {
 			assert.Contains(c, page, service)
 		}
