@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
@@ -37,9 +38,13 @@ func roundTrip(t *testing.T, files []profiletest.PprofFile) {
 				return // What is answered is for the receiver's tests; here it must not get in the way of the others.
 			}
 			uploaded++
-			service := fmt.Sprintf("service-%d", i)
+			service, begin := fmt.Sprintf("service-%d", i), time.Now()
 			g.accept(t, "?service.name="+service, file.Bytes(t))
 			got := g.readFile(t, service)
+			if want.TimeNanos == 0 {
+				assert.WithinRange(t, time.Unix(0, got.TimeNanos), begin, time.Now(), "the time of its arrival")
+				got.TimeNanos = 0
+			}
 			assert.Empty(t, profiletest.DiffPprof(want, got))
 		})
 	}
