@@ -52,12 +52,12 @@ func testAsItIs(t *testing.T, e engine) {
 	}
 
 	c.upload(t, "checkout")
-	assert.Eventually(t, func() bool { return strings.Contains(c.get(t, "http://127.0.0.1:4041/"), "checkout") }, 20*time.Second, 50*time.Millisecond)
+	assert.Eventually(t, func() bool { return strings.Contains(c.get(t, "http://127.0.0.1:4041/profiles"), "checkout") }, 20*time.Second, 50*time.Millisecond)
 
 	// Both read the limit of the container, not the memory of the machine.
 	size := regexp.MustCompile(`(?m)^otelcol_extension_memory_budget_size(?:\{.*\})? (\S+)$`).FindStringSubmatch(c.get(t, "http://127.0.0.1:8888/metrics"))
 	require.NotNil(t, size)
-	assert.Equal(t, "9.437184e+07", size[1], "three quarters of 40% of 300 MiB")
+	assert.Equal(t, "1.2582912e+08", size[1], "40% of 300 MiB")
 	assert.Regexp(t, `Memory limiter configured.*"limit_mib": 225`, c.log.String(), "75% of 300 MiB")
 
 	took := c.stop(t)
