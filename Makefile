@@ -173,7 +173,7 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-bit program (amd64 Linux runs it); all else compiles
 	@GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TIMEOUT) $(TESTFLAGS) ./translator/... $(foreach package,\
-		dedup dictionary inflate memory memory/meter memory/size otlpwire pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
+		dedup dictionary inflate memory memory/meter otlpwire pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
