@@ -35,6 +35,7 @@ func (m *memoryBudget) GetGRPCServerOptions(context.Context) ([]grpc.ServerOptio
 		grpc.InTapHandle(server.begin),
 		experimental.BufferPool(server.pool),
 		grpc.ForceServerCodecV2(server),
+		grpc.StatsHandler(admittedRequests{server}),
 		grpc.UnaryInterceptor(server.hold),          // the first one
 		grpc.ChainUnaryInterceptor(server.admitted), // after those of the server, such as authentication
 		grpc.ConnectionTimeout(connectTimeout),
@@ -87,10 +88,7 @@ func (s *grpcServer) hold(ctx context.Context, request any, _ *grpc.UnaryServerI
 		return next(ctx, request) // It is not an OTLP request.
 	}
 	message := found.(admission)
-	defer func() {
-		message.reservation.Release()
-		s.pool.arriving.Add(message.received) // gRPC puts the buffers back soon, which subtracts them again.
-	}()
+	defer s.release(message)
 	return next(context.WithValue(ctx, admissionKey{}, message), request)
 }
 

@@ -66,6 +66,7 @@ func (s *grpcServer) Unmarshal(data mem.BufferSlice, v any) error {
 	signal, known := signals[reflect.Indirect(reflect.ValueOf(v)).Type().Name()]
 	switch {
 	case known:
+		s.drop(v) // A client may send two messages, which gRPC refuses after both.
 		received := receivedBytes(data, inflated)
 		s.pool.arriving.Add(-received) // It has arrived.
 		message, err := s.admit(signal, data, content, v)
