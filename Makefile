@@ -166,6 +166,7 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 	@{ status=0; export CGO_ENABLED=1; \
 		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) $$($(GO) list $(PKGS) | grep -Ev '$(HEART)') || status=1; \
 		$(GO) test -json -race $(TIMEOUT) $(TESTFLAGS) -run Concurrent $$($(GO) list $(PKGS) | grep -E '$(HEART)') || status=1; \
+		[ '$(PKGS)' != ./... ] || $(GO) -C exporter/profileviewexporter test -json -race $(TIMEOUT) $(TESTFLAGS) ./... || status=1; \
 		exit $$status; \
 	} | $(SUMMARY)
 
