@@ -70,7 +70,8 @@ type SkippedEvents struct {
 type Repairs struct {
 	// InvalidUTF8 counts texts in which U+FFFD replaced invalid bytes.
 	InvalidUTF8 int
-	// NoStack counts events whose stack is not in the recording. They have an empty stack.
+	// NoStack counts events whose stack is not in their chunk. They have an empty stack. The JDK can write the stack of an event at the
+	// start of a chunk to the chunk before.
 	NoStack int
 	// NoMethod counts frames whose method is not in the recording. Their function is "[unknown]".
 	NoMethod int
