@@ -181,21 +181,6 @@ func stackText(frames []frame) string {
 	return generated.ReplaceAllString(strings.Join(texts, ";"), "${1}_")
 }
 
-// restoreStacks gives at most two events without a stack the stack that is missing. An event of JDK 17 at the start of a chunk can refer
-// to a stack that only the chunk before has. The JDK finds it there. The translator counts NoStack.
-func restoreStacks(want, got map[string]int) {
-	left := 2
-	for stack, n := range want {
-		name, _, _ := strings.Cut(stack, "|")
-		for none := name + "|"; left > 0 && got[stack] < n && got[none] > want[none]; left-- {
-			got[stack]++
-			if got[none]--; got[none] == 0 {
-				delete(got, none)
-			}
-		}
-	}
-}
-
 // compare holds that there are the same events with the same values, times, threads and stacks.
 func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 	t.Helper()
@@ -239,16 +224,12 @@ func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 		events := want[c.event]
 		assert.InDelta(t, sumOf(events, c.value), got[c.profile].sum, c.delta, c.profile)
 		assertTimes(t, timesOf(events), got[c.profile].times, c.profile)
-		wantStacks := stacksOf(events, func(e *event) thread {
+		assert.Equal(t, stacksOf(events, func(e *event) thread {
 			if e.SampledThread.JavaName != "" {
 				return e.SampledThread
 			}
 			return e.EventThread
-		})
-		if c.event == "jdk.JavaMonitorEnter" {
-			restoreStacks(wantStacks, got[c.profile].stacks)
-		}
-		assert.Equal(t, wantStacks, got[c.profile].stacks, c.profile)
+		}), got[c.profile].stacks, c.profile)
 	}
 	for _, name := range []string{"Busy.hotAdd", "Busy.hotShift"} {
 		assert.Contains(t, got["cpu"].leaves, name)

@@ -4,6 +4,7 @@
 package jfr
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -189,6 +190,44 @@ func TestChunks(t *testing.T) {
 		"A.second:1(jvm) | thread.id=1 thread.name=second thread.os.id=2 | | 1@2000",
 	}, samplesOf(pd, profile, jfrtest.Start))
 	assert.Equal(t, uint64(4e9), profile.DurationNano())
+}
+
+// TestStackOfChunkBefore checks that an event has the stack of the chunk before its chunk if the same process wrote both.
+func TestStackOfChunkBefore(t *testing.T) {
+	chunk := func(method string, start uint64, stacks int, refer ...uint64) []byte {
+		r := jfrtest.New()
+		r.Header.StartNanos = start
+		frame := jfrtest.Frame{Method: r.Method("A", method), Line: 1}
+		for i := range stacks {
+			r.Stack(i == 1, slices.Repeat([]jfrtest.Frame{frame}, i+1)...)
+		}
+		for _, stack := range refer {
+			r.ExecutionSample(1000, 0, stack, 0, jfrtest.Context{})
+		}
+		return r.Bytes()
+	}
+	const start, second = jfrtest.Start, 1_000_000_000
+	first := chunk("first", start, 2)
+	for name, test := range map[string]struct {
+		recording []byte
+		want      []string
+		noStack   int
+	}{
+		"of the chunk before": {slices.Concat(first, chunk("second", start+second, 1, 1, 2, 2)), []string{
+			"A.second:1(jvm) |  | | 1@1000",
+			"A.first:1(jvm);A.first:1(jvm) | thread.stack.truncated=true | | 1@1000 1@1000",
+		}, 0},
+		"of neither":             {slices.Concat(first, chunk("second", start+second, 0, 0, 3)), []string{" |  | | 1@1000 1@1000"}, 2},
+		"of the chunk before it": {slices.Concat(first, chunk("second", start+second, 0), chunk("third", start+2*second, 0, 1)), []string{" |  | | 1@2000"}, 1},
+		"of the chunk after":     {slices.Concat(chunk("second", start, 0, 1), chunk("first", start+second, 1)), []string{" |  | | 1@0"}, 1},
+		"of another process":     {slices.Concat(first, chunk("second", start+3*second, 0, 1)), []string{" |  | | 1@3000"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, stats := mustDecode(t, test.recording, Source{})
+			assert.Equal(t, test.want, samplesOf(pd, profilesOf(t, pd)["process_cpu samples/count"], start))
+			assert.Equal(t, test.noStack, stats.Repairs.NoStack)
+		})
+	}
 }
 
 // TestSource checks that the message has the fields of Source, and that equal recordings make equal messages.

@@ -70,8 +70,7 @@ type SkippedEvents struct {
 type Repairs struct {
 	// InvalidUTF8 counts texts in which U+FFFD replaced invalid bytes.
 	InvalidUTF8 int
-	// NoStack counts events whose stack is not in their chunk. They have an empty stack. The JDK can write the stack of an event at the
-	// start of a chunk to the chunk before.
+	// NoStack counts events whose stack is neither in their chunk nor in the one before. They have an empty stack.
 	NoStack int
 	// NoMethod counts frames whose method is not in the recording. Their function is "[unknown]".
 	NoMethod int

@@ -11,14 +11,37 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
-// stack returns the dictionary index of a stack of the chunk, and whether the profiler truncated the stack. The index of its constant
-// is that in the dictionary plus one, and negative for a truncated stack.
+// stack returns the dictionary index of a stack, and whether the profiler truncated the stack. An event of the JDK at the start of a
+// chunk can refer to a stack that only the chunk before has.
 func (t *decoding) stack(id uint64) (index int32, truncated bool) {
-	constant := t.chunk.Constant(reader.Stacks, id)
-	if constant == nil {
-		t.stats.Repairs.NoStack++
-		return 0, false
+	if constant := t.chunk.Constant(reader.Stacks, id); constant != nil {
+		return t.stackOf(constant)
 	}
+	if id != 0 && t.number > 0 && follows(t.chunk, t.chunks[t.number-1]) {
+		chunk := t.chunk
+		t.number--
+		t.chunk = t.chunks[t.number]
+		defer func() {
+			t.chunk = chunk
+			t.number++
+		}()
+		if constant := t.chunk.Constant(reader.Stacks, id); constant != nil {
+			return t.stackOf(constant)
+		}
+	}
+	t.stats.Repairs.NoStack++
+	return 0, false
+}
+
+// follows reports whether a process wrote a chunk right after another one. The chunks of a file can be of several processes.
+func follows(c, before *reader.Chunk) bool {
+	gap := int64(c.StartNanos - before.StartNanos - before.DurationNanos)
+	return c.TicksPerSecond == before.TicksPerSecond && -second < gap && gap < second
+}
+
+// stackOf returns the dictionary index of a stack of the chunk. The index of its constant is that in the dictionary plus one, and
+// negative for a truncated stack.
+func (t *decoding) stackOf(constant *reader.Constant) (index int32, truncated bool) {
 	if constant.Index == 0 {
 		stack := t.chunk.Values(reader.Stacks, constant)
 		truncated := stack[reader.Truncated] != 0

@@ -15,29 +15,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/translator/collapsed"
-	"github.com/otelpprof/otelpprof/translator/perfscript"
 	"github.com/otelpprof/otelpprof/translator/pprof"
-	"github.com/otelpprof/otelpprof/translator/speedscope"
 )
-
-type decode func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
-
-func inForm(form collapsed.Form) decode {
-	return func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-		return collapsed.Decode(payload, src, collapsed.Options{Form: form})
-	}
-}
-
-func asSpeedscope(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return speedscope.Decode(payload, src, speedscope.Options{})
-}
-
-func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
-	return perfscript.Decode(payload, src, perfscript.Options{})
-}
 
 // repeated returns n pieces.
 func repeated(n int, format string, args func(i int) []any) []byte {
