@@ -181,6 +181,20 @@ func stackText(frames []frame) string {
 	return generated.ReplaceAllString(strings.Join(texts, ";"), "${1}_")
 }
 
+// findStacks gives events that have no stack in want one that the same thread has in other events, as in got. The stack of an event can
+// be in the chunk before. The reader of the JDK does not find it there if the metadata of the two chunks differ.
+func findStacks(want, got map[string]int) {
+	for stack, n := range got {
+		name, _, _ := strings.Cut(stack, "|")
+		for none := name + "|"; 0 < want[stack] && want[stack] < n && got[none] < want[none]; {
+			want[stack]++
+			if want[none]--; want[none] == 0 {
+				delete(want, none)
+			}
+		}
+	}
+}
+
 // compare holds that there are the same events with the same values, times, threads and stacks.
 func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 	t.Helper()
@@ -224,12 +238,14 @@ func compare(t *testing.T, pd pprofile.Profiles, want map[string][]event) {
 		events := want[c.event]
 		assert.InDelta(t, sumOf(events, c.value), got[c.profile].sum, c.delta, c.profile)
 		assertTimes(t, timesOf(events), got[c.profile].times, c.profile)
-		assert.Equal(t, stacksOf(events, func(e *event) thread {
+		wantStacks := stacksOf(events, func(e *event) thread {
 			if e.SampledThread.JavaName != "" {
 				return e.SampledThread
 			}
 			return e.EventThread
-		}), got[c.profile].stacks, c.profile)
+		})
+		findStacks(wantStacks, got[c.profile].stacks)
+		assert.Equal(t, wantStacks, got[c.profile].stacks, c.profile)
 	}
 	for _, name := range []string{"Busy.hotAdd", "Busy.hotShift"} {
 		assert.Contains(t, got["cpu"].leaves, name)
