@@ -4,20 +4,16 @@
 package documents
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 const root = "../.."
@@ -51,45 +47,28 @@ func TestLinks(t *testing.T) {
 	assert.NotZero(t, checked)
 }
 
-// TestLimits: the README has the defaults of the code.
-func TestLimits(t *testing.T) {
-	limits := pprof.DefaultLimits()
-	readme := strings.ReplaceAll(read(t, filepath.Join(root, "README.md")), ",", "") // thousands
-	for name, limit := range map[string]string{
-		"inflated_bytes":       fmt.Sprintf("%d MiB", limits.InflatedBytes>>20),
-		"samples":              strconv.Itoa(limits.Samples),
-		"sample_types":         strconv.Itoa(limits.SampleTypes),
-		"locations_per_sample": strconv.Itoa(limits.LocationsPerSample),
-		"labels_per_sample":    strconv.Itoa(limits.LabelsPerSample),
-		"string_bytes":         fmt.Sprintf("%d MiB", limits.StringBytes>>20),
-		"labels":               strconv.Itoa(limits.Labels),
-		"mappings":             strconv.Itoa(limits.Mappings),
-		"locations":            strconv.Itoa(limits.Locations),
-		"lines":                strconv.Itoa(limits.Lines),
-		"lines_per_location":   strconv.Itoa(limits.LinesPerLocation),
-		"functions":            strconv.Itoa(limits.Functions),
-		"strings":              strconv.Itoa(limits.Strings),
-		"comments":             strconv.Itoa(limits.Comments),
-	} {
-		assert.Contains(t, readme, "(`limits."+name+"`) | "+limit+" | 413 |")
-	}
-}
-
-// TestComponents: the README names each component of ours that the distribution has.
+// TestComponents: the README links each component of ours that the distribution has, and the manifest for other distributions
+// names it.
 func TestComponents(t *testing.T) {
 	var manifest map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(root, "builder-config.yaml"))), &manifest))
 	readme := read(t, filepath.Join(root, "README.md"))
+	snippet := read(t, filepath.Join(root, "docs", "distribution.md"))
 	const module = "github.com/otelpprof/otelpprof/"
 	ours := 0
 	for _, section := range []string{"receivers", "processors", "exporters", "connectors", "extensions"} {
 		components, _ := manifest[section].([]any)
 		for _, component := range components {
-			imported, _ := component.(map[string]any)["import"].(string)
-			if directory, found := strings.CutPrefix(imported, module); found {
+			path, imported := component.(map[string]any)["import"].(string)
+			key := "import: "
+			if !imported { // a module of its own
+				path, _, _ = strings.Cut(component.(map[string]any)["gomod"].(string), " ")
+				key = "gomod: "
+			}
+			if directory, found := strings.CutPrefix(path, module); found {
 				ours++
 				assert.Contains(t, readme, "]("+directory+"/")
-				assert.Contains(t, readme, "import: "+imported, "the snippet for other distributions")
+				assert.Contains(t, snippet, key+path)
 			}
 		}
 	}
