@@ -5,7 +5,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -48,10 +47,12 @@ var comparisons = []comparison{
 
 const intro = `# Performance
 
-Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + ` reads what the benchmarks print); do not edit.
-Medians of %d measurements each, all in one run: %s, %s/%s, %s. GOMAXPROCS is %s, so each benchmark pays for its own garbage collection.
-The profiles of the corpus are not in the repository: ` + "`OTELPPROF_CORPUS`" + ` names the folder they are read from.
-` + "`make bench-paired BASE=<commit>`" + ` measures another commit and the current tree by turns, and prints what changed.
+Made by ` + "`%s`" + ` (` + "`test/tools/benchtable`" + `); do not edit. Medians of %d measurements each, all in one run: %s,
+%s/%s, %s, GOMAXPROCS %s, so each benchmark pays for its own garbage collection. The profiles are in the folder that
+` + "`OTELPPROF_CORPUS`" + ` names, and not in the repository. ` + "`make bench-paired BASE=<commit>`" + ` compares another commit with
+the current tree.
+
+Each table has the time, memory and allocations of otelpprof, and its ratios to the references. ✗ marks a ratio above its target.
 
 `
 
@@ -59,24 +60,21 @@ func render(res *results, command, goVersion string) (string, error) {
 	var out strings.Builder
 	fmt.Fprintf(&out, intro, command, res.count, res.header["cpu"], res.header["goos"], res.header["goarch"], goVersion, res.header["processors"])
 	for _, section := range []struct{ group, title, text string }{
-		{"Decode", "pprof to OTLP", "`otelpprof` is `Decoder.Decode` of the gzipped payload. `limit` is klauspost's gunzip and pdata's unmarshalling of the OTLP message that comes out: nothing that fills pdata does much less. `parsedata` is google/pprof's `profile.ParseData` of the same payload, which ends at its own structs. `gunzip` is the part of the limit that is decompression. The last two columns tell how much room there is: no target stands for them."},
-		{"Encode", "OTLP to pprof", "`otelpprof` is `Encoder.All`, `otelpprof-gzip` the same with `AppendGzip`. `google` is google/pprof's `WriteUncompressed` of the same profile, `google-gzip` its `Write`; both start with google/pprof's structs, not with OTLP."},
-		{"Deduplicate", "Deduplication of the translator's messages", "`otelpprof` makes the message canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message."},
+		{"Decode", "pprof to OTLP", "From the gzipped payload to pdata. `limit` is klauspost's gunzip and pdata's unmarshalling of the same OTLP message: nothing that fills pdata does much less. `ParseData` is google/pprof's, which ends at its own structs. The last two columns have no target. They show why some profiles miss the target against `ParseData`: the limit alone takes that long, and a third of it is gunzip."},
+		{"Encode", "OTLP to pprof", "Time, memory and allocations are with gzip. The references are google/pprof's `Write` and `WriteUncompressed` of the same profile; they start with google/pprof's structs, not with OTLP."},
+		{"Deduplicate", "Deduplication of the translator's messages", "The message becomes canonical in place: equal samples are combined. `unmarshal` is pdata's unmarshalling of the same message."},
 		{"Doubled", "Deduplication of a message that has everything twice", "As above; half of all entries and samples are removed."},
-		{"Canonical", "Deduplication of a canonical message", "As above; the message is only read."},
-		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. `otelpprof` joins, deduplicates and combines samples; `mergeto` is 49 calls of pdata's `MergeTo`, which does not combine samples."},
-		{"Window", "A window of 100 profiles into one", "The work of profile_view for a request. `otelpprof` starts with the profiles in its store and ends with the bytes of the merged profile. `google` is google/pprof's `profile.Merge` alone, of parsed profiles. `google-held` includes reading gzipped pprofs and writing. Neither compresses the result."},
-		{"SplunkRecord", "Splunk's log records to OTLP profiles", "`otelpprof` is `Decoder.Decode` of a log record with a pprof, from base64 on. `limit` is decompressing the same pprof and unmarshalling the resulting OTLP message with pdata. If a thousand events become a dozen samples, as in `js-alloc`, the message is small, and so is the limit."},
-		{"JFR", "JFR to OTLP", "`otelpprof` is `Decoder.Decode` of the recording without compression; it keeps the time of each event. `library` is github.com/grafana/jfr-parser's `pprof.ParseJFR` of the same recording, which adds events up and drops their times. `parser` is its parser alone, which drops the events. The recordings with names of hosts are of async-profiler, from the corpus. Those called dense have 100,000 events and few constants: the reading of each event and its time is most of the work."},
+		{"Canonical", "Deduplication of a canonical message", "As above; the message is only read. A component cannot know that nobody has changed a message, so the deduplicator reads each one."},
+		{"Merge", "50 messages into one", "The shape of the Collector's own benchmark of merging, at 0, 50 and 100 % of overlap. otelpprof joins, deduplicates and combines samples; the reference is 49 calls of pdata's `MergeTo`, which does not combine samples."},
+		{"Window", "A window of 100 profiles into one", "The work of profile_view for a request, from the profiles in its store to the bytes of the merged profile. The first reference is google/pprof's `Merge` alone, of parsed profiles. The second one includes reading gzipped pprofs and writing. Neither compresses the result."},
+		{"SplunkRecord", "Splunk's log records to OTLP profiles", "A log record with a pprof, from base64 on. `limit` is decompressing the same pprof and unmarshalling the resulting OTLP message with pdata. In `js-alloc`, 1148 events become 15 samples: the message is small, and so is the limit."},
+		{"JFR", "JFR to OTLP", "From the recording without compression; the time of each event is kept. `library` is github.com/grafana/jfr-parser's `pprof.ParseJFR`, which adds events up and drops their times. `parser` is its parser alone, which drops the events. The recordings with names of hosts are of async-profiler. Those called dense have 100,000 events and few constants."},
 	} {
 		if section.group != "Decode" && section.group != "Encode" && len(res.order[section.group]) == 0 {
 			continue
 		}
 		fmt.Fprintf(&out, "## %s\n\n%s\n\n", section.title, section.text)
-		if err := renderMeasurements(&out, res, section.group); err != nil {
-			return "", err
-		}
-		if err := renderRatios(&out, res, section.group); err != nil {
+		if err := renderTable(&out, res, section.group); err != nil {
 			return "", err
 		}
 	}
@@ -93,19 +91,6 @@ func render(res *results, command, goVersion string) (string, error) {
 	return strings.TrimRight(out.String(), "\n") + "\n", nil
 }
 
-// operations returns the operations of a group in the order of the comparisons.
-func operations(group string) []string {
-	var names []string
-	for _, c := range comparisons {
-		for _, name := range []string{c.ours, c.reference} {
-			if c.group == group && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 func find(res *results, group, profile, operation string) (*measurement, error) {
 	name := fmt.Sprintf("%s/profile=%s/op=%s", group, profile, operation)
 	m := res.measured[name]
@@ -115,50 +100,43 @@ func find(res *results, group, profile, operation string) (*measurement, error) 
 	return m, nil
 }
 
-func renderMeasurements(out *strings.Builder, res *results, group string) error {
-	out.WriteString("| profile | operation | time | memory | allocations |\n|---|---|---:|---:|---:|\n")
-	for _, profile := range res.order[group] {
-		for _, operation := range operations(group) {
-			m, err := find(res, group, profile, operation)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", profile, operation,
-				duration(nanoseconds(m)), thousands(median(m.bytes))+" B", thousands(allocations(m)))
-		}
-	}
-	out.WriteString("\n")
-	return nil
-}
-
-// renderRatios writes a row for each profile and one with median and target, and a column for each comparison.
-func renderRatios(out *strings.Builder, res *results, group string) error {
-	var rows [4]strings.Builder // title, rule, median, target
-	profiles := make([]strings.Builder, len(res.order[group]))
+// renderTable writes a row for each profile: what ours takes, and a column for each comparison. The last two rows have medians and targets.
+func renderTable(out *strings.Builder, res *results, group string) error {
+	header, rule, middles, targets := "| profile | time | memory | allocations |", "|---|---:|---:|---:|", "| **median** | | | |", "| target | | | |"
+	rows := make([]strings.Builder, len(res.order[group]))
+	first := true
 	for _, c := range comparisons {
 		if c.group != group {
 			continue
 		}
-		fmt.Fprintf(&rows[0], " %s |", c.title)
-		rows[1].WriteString("---:|")
+		header += fmt.Sprintf(" %s |", c.title)
+		rule += "---:|"
 		var ratios []float64
 		for i, profile := range res.order[group] {
 			ratio, err := c.ratio(res, profile)
 			if err != nil {
 				return err
 			}
+			if first {
+				m, err := find(res, group, profile, c.ours)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&rows[i], "| %s | %s | %s B | %s |", profile, duration(nanoseconds(m)), thousands(median(m.bytes)), thousands(allocations(m)))
+			}
 			ratios = append(ratios, ratio)
-			fmt.Fprintf(&profiles[i], " %.2f%s |", ratio, c.missed(ratio, c.anyTarget))
+			fmt.Fprintf(&rows[i], " %.2f%s |", ratio, c.missed(ratio, c.anyTarget))
 		}
+		first = false
 		middle := median(ratios)
-		fmt.Fprintf(&rows[2], " **%.2f**%s |", middle, c.missed(middle, c.medianTarget))
-		fmt.Fprintf(&rows[3], " %s |", c.target())
+		middles += fmt.Sprintf(" **%.2f**%s |", middle, c.missed(middle, c.medianTarget))
+		targets += fmt.Sprintf(" %s |", c.target())
 	}
-	fmt.Fprintf(out, "| profile |%s\n|---|%s\n", rows[0].String(), rows[1].String())
-	for i, profile := range res.order[group] {
-		fmt.Fprintf(out, "| %s |%s\n", profile, profiles[i].String())
+	fmt.Fprintf(out, "%s\n%s\n", header, rule)
+	for i := range rows {
+		fmt.Fprintf(out, "%s\n", rows[i].String())
 	}
-	fmt.Fprintf(out, "| **median** |%s\n| target |%s\n\n", rows[2].String(), rows[3].String())
+	fmt.Fprintf(out, "%s\n%s\n\n", middles, targets)
 	return nil
 }
 

@@ -97,9 +97,8 @@ func levelTable(out *strings.Builder, testdata string) error {
 	out.WriteString(`
 ## Levels of compression
 
-OTLP messages of two profiles, compressed as an exporter does it: the bytes, and the CPU time of the fastest of several tries. The
-exporter ` + "`otlp_grpc`" + ` has the levels 6 of gzip and 3 of zstd. The exporter ` + "`otlp_http`" + ` has all of them
-(` + "`compression_params::level`" + `), and so has Kafka's.
+Compressed bytes of two OTLP messages, and the CPU time, the fastest of several tries. The exporter ` + "`otlp_grpc`" + ` has the levels
+6 of gzip and 3 of zstd. The exporters ` + "`otlp_http`" + ` and ` + "`kafka`" + ` have all levels (` + "`compression_params::level`" + `).
 
 | message | bytes |`)
 	for _, c := range all {

@@ -124,16 +124,14 @@ func messageSizes(out *strings.Builder, corpus, testdata string) error {
 	out.WriteString(`
 ## Size of OTLP messages
 
-Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), with the number of samples, and how much of what
-was received that is. *Received* is as the translator or the sender made the message, *deduplicated* is each message
-alone, *joined* all of a row in one, as a batch does it, and *merged* in addition one profile of all that differ in nothing
-but their time (` + "`merge_profiles`" + `). Gzip and zstd take each message by itself.
+Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), and their share of what was received. *Received* is the
+message of the translator or the sender. *Deduplicated* is each message alone, *joined* all messages of a row in one, as in a
+batch. *Merged* also has one profile for all that differ only in their time (` + "`merge_profiles`" + `).
 
-The translator writes each entry once, and so does the eBPF profiler, so that a message alone has little to give but equal
-samples. What many messages of one program repeat is most of what they hold, and neither gzip nor zstd sees it before they
-are joined. Programs that have nothing in common are better left apart: their tables only make each other's indices
-longer. Uploads of one service are CPU profiles of one program: of this gateway at work, 12 seconds each and without a
-gap, and of a small program that is hardly busy.
+The translator and the eBPF profiler write each entry once, so only equal samples can be removed from a message alone. Batches help
+where messages of one program repeat the same entries. Messages of programs that have nothing in common become larger when they are
+joined. The uploads of one service are CPU profiles: of this gateway at work, 12 seconds each, and of a small program that is hardly
+busy.
 
 | messages | | samples | plain | gzip | zstd |
 |---|---|---:|---:|---:|---:|

@@ -25,23 +25,17 @@ func otepTables(out *strings.Builder, corpus string) error {
 	out.WriteString(`
 ## The inputs of OTEP 0239
 
-The OTEP's own figures (October 2023), and below them those of today. The average input is the OTEP's own file; with
-timestamps, each of its samples is split into one per event, with the time as a label, as the OTEP did. Ruby (deep stacks)
-and large are made for this, of its shapes and sizes: the OTEP's own are not public.
+The OTEP's own figures (October 2023) for pprof and for the format that it proposed, and those of today. The average input is the
+OTEP's own file. With timestamps, each of its samples is split into one per event, with the time as a label. Ruby (deep stacks) and
+large are made for this, with the OTEP's shapes and sizes: its own files are not public.
 
-The columns are the OTEP's. *Gzipped bytes* are those of Go's ` + "`compress/gzip`" + ` at its default level, on both sides.
-*Retained objects* are those on the heap after three collections with what the conversion has made, less those before.
-*Unique label sets* are those of the pprof's samples, without the time. *Bytes allocated* and *allocations* are those of the
-conversion: of a new ` + "`Decoder`" + ` that gets the pprof without compression, with the deduplicator where a row says so, and for
-pprof of google/pprof's ` + "`ParseUncompressed`" + `. A decoder that has worked before allocates less: see *pprof to OTLP*.
+*Gzipped bytes* are those of Go's ` + "`compress/gzip`" + ` at its default level. *Retained objects* are those that the conversion leaves on
+the heap. *Unique label sets* are those of the pprof's samples, without the time. *Bytes allocated* and *allocations* are those of a new
+` + "`Decoder`" + ` that gets the pprof without compression, and for pprof those of google/pprof's ` + "`ParseUncompressed`" + `.
 
-Where the two cannot be compared: the OTEP's row for pprof is the pprof without sample types, times and comments, in an
-envelope; ours is the whole of it, as google/pprof writes it. The OTEP's average and ruby hold both sample types in one
-profile, while OTLP has a profile for each today. Its figure for ruby came from finding each stack within another, which the
-tables of today do not express, and that for large is without the labels of the samples. *OTLP* is what the translator
-makes, with each entry once already, so that deduplication is left with equal samples; only the large input has some. With
-*native timestamps*, the option ` + "`timestamp_labels`" + ` turns the labels into timestamps of eight bytes each, in nanoseconds,
-and what then is equal becomes one sample.
+Some rows cannot be compared: the OTEP's pprof has no sample types, times and comments. Its average and ruby hold both sample types in
+one profile, while OTLP has a profile for each. For ruby, it found each stack within another, which the tables of today cannot express.
+Its large input has no labels of samples. With *native timestamps*, the option ` + "`timestamp_labels`" + ` turns the labels into timestamps.
 
 | input | representation | bytes | gzipped bytes | retained objects | unique label sets | bytes allocated | allocations |
 |---|---|---:|---:|---:|---:|---:|---:|
