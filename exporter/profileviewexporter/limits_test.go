@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -65,4 +66,36 @@ func TestConnectionsOfPages(t *testing.T) {
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it is open")
 	assert.EqualValues(t, 1, deliverytest.Counted(t, s.telemetry, "otelcol_exporter_profile_view_closed_connections", "", ""))
 	assert.Equal(t, 500, maxConnections)
+}
+
+// A request of the API that waits is not decoded yet, so it takes no more memory than its bytes.
+func TestWaitingRequests(t *testing.T) {
+	const waiting = 100
+	d := newHolding(t, 1<<20)
+	d.cfg.ConcurrencyWait = deliverytest.Patience
+	for range d.cfg.MaxConcurrentRequests {
+		d.pages.working <- struct{}{}
+	}
+	message := `{"profileIdSelector":[` + strings.Repeat(`"",`, 20_000) + `""]}`
+	require.Less(t, len(message), 64<<10)
+	runtime.GC()
+	before := heapObjects()
+	answers := make(chan int, waiting)
+	for range waiting {
+		go func() { answers <- d.query(t, "SelectMergeStacktraces", message).Code }()
+	}
+	require.Eventually(t, func() bool { return len(d.pages.requests) == waiting }, deliverytest.Patience, time.Millisecond)
+	used, _ := d.pages.budget.Used()
+	assert.Zero(t, used)
+	require.Eventually(t, func() bool { // all have read their messages
+		return heapObjects()-before > waiting*60<<10
+	}, deliverytest.Patience, time.Millisecond)
+	runtime.GC()
+	assert.Less(t, heapObjects()-before, int64(waiting*96<<10))
+	for range d.cfg.MaxConcurrentRequests {
+		<-d.pages.working
+	}
+	for range waiting {
+		assert.Equal(t, http.StatusNotImplemented, <-answers)
+	}
 }

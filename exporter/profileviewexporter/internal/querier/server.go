@@ -5,8 +5,13 @@
 package querier // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"sync"
 
 	"connectrpc.com/connect"
 
@@ -23,7 +28,7 @@ type Server struct {
 	Tenant func(http.Header) string
 	// TraceLabel and SpanLabel are the labels of samples with the IDs. SpanLabel can be empty.
 	TraceLabel, SpanLabel string
-	// Begin waits until a request may work. The caller must call end after the work.
+	// Begin waits until a request may work. The caller must call end when the answer is complete.
 	Begin func(ctx context.Context) (reserve func(bytes int64) error, end func(), err error)
 	// Code returns the code for an error that is not one of this package.
 	Code func(err error) connect.Code
@@ -73,26 +78,60 @@ func (c *call) keep(bytes int64) error {
 }
 
 func handle[Request, Response any](s *Server, mux *http.ServeMux, method string, answer func(*call, *Request) (*Response, error)) {
-	mux.Handle(Prefix+method, connect.NewUnaryHandler(Prefix+method,
+	mux.Handle(Prefix+method, s.working(connect.NewUnaryHandler(Prefix+method,
 		func(ctx context.Context, r *connect.Request[Request]) (*connect.Response[Response], error) {
-			reserve, end, err := s.Begin(ctx)
-			if err != nil {
-				return nil, s.fault(err)
-			}
-			defer end()
+			reserve, _ := ctx.Value(reserveKey{}).(func(bytes int64) error)
 			response, err := answer(&call{Context: ctx, server: s, tenant: s.Tenant(r.Header()), total: reserve}, r.Msg)
 			if err != nil {
 				return nil, s.fault(err)
 			}
 			return connect.NewResponse(response), nil
 		},
-		connect.WithReadMaxBytes(maxRequest), connect.WithCompressMinBytes(leastCompressed)))
+		connect.WithReadMaxBytes(maxRequest), connect.WithCompressMinBytes(leastCompressed), connect.WithCodec(jsonCodec{}), fastGzip)))
+}
+
+type reserveKey struct{}
+
+// working reads a request, and waits until it may work. Only then it is decompressed and decoded, which takes much more memory than the
+// bytes that wait.
+func (s *Server) working(next http.Handler) http.Handler {
+	faults := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+		var reserve func(bytes int64) error
+		var end func()
+		if err == nil {
+			reserve, end, err = s.Begin(r.Context())
+		}
+		if err != nil {
+			_ = faults.Write(w, r, s.fault(err)) // the client can be disconnected
+			return
+		}
+		end = sync.OnceFunc(end)
+		defer end()
+		r = r.WithContext(context.WithValue(r.Context(), reserveKey{}, reserve))
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(answering{w, end}, r)
+	})
+}
+
+// answering ends the work of a request when its answer is complete: the client can read it slowly.
+type answering struct {
+	http.ResponseWriter
+	end func()
+}
+
+func (a answering) Write(answer []byte) (int, error) {
+	a.end()
+	return a.ResponseWriter.Write(answer)
 }
 
 // fault returns an error with a code.
 func (s *Server) fault(err error) error {
 	known, found := err.(*connect.Error) //nolint:errorlint // Errors of this package are not wrapped.
-	if !found {
+	if tooLarge, is := errors.AsType[*http.MaxBytesError](err); is {
+		known = connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the request has more than %d bytes", tooLarge.Limit))
+	} else if !found {
 		known = connect.NewError(s.Code(err), err)
 	}
 	if known.Code() == connect.CodeUnavailable {

@@ -7,6 +7,7 @@ package symbols // import "github.com/otelpprof/otelpprof/exporter/profileviewex
 import (
 	"hash/maphash"
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -119,8 +120,8 @@ const leastSlots = 16
 
 // Add returns the index of a row, and adds it if the set does not have it.
 func (s *Set[T]) Add(row T) uint32 {
-	if 4*(len(s.Rows)+1) > 3*len(s.slots) {
-		s.rehash()
+	if !s.hasSlots(1) {
+		s.makeSlots(1)
 	}
 	at, index := s.find(row)
 	if index == 0 {
@@ -142,9 +143,23 @@ func (s *Set[T]) find(row T) (at uint64, index uint32) {
 	return at, s.slots[at]
 }
 
-// rehash doubles the hash table.
-func (s *Set[T]) rehash() {
-	s.slots = make([]uint32, max(leastSlots, 2*len(s.slots)))
+// Grow makes place for n more rows.
+func (s *Set[T]) Grow(n int) {
+	s.Rows = slices.Grow(s.Rows, n)
+	if !s.hasSlots(n) {
+		s.makeSlots(n)
+	}
+}
+
+func (s *Set[T]) hasSlots(n int) bool { return 4*(len(s.Rows)+n) <= 3*len(s.slots) }
+
+// makeSlots makes a hash table for n more rows.
+func (s *Set[T]) makeSlots(n int) {
+	slots := leastSlots
+	for 4*(len(s.Rows)+n) > 3*slots {
+		slots *= 2
+	}
+	s.slots = make([]uint32, slots)
 	for i, row := range s.Rows {
 		at, _ := s.find(row)
 		s.slots[at] = uint32(i + 1)
@@ -167,6 +182,5 @@ func rowBytes[T any]() int64 { return int64(unsafe.Sizeof(*new(T))) }
 
 // Holds returns whether n more rows fit without more memory.
 func (s *Set[T]) Holds(n int) bool {
-	rows := len(s.Rows) + n
-	return rows <= cap(s.Rows) && 4*rows <= 3*len(s.slots)
+	return len(s.Rows)+n <= cap(s.Rows) && s.hasSlots(n)
 }

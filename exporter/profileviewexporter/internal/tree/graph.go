@@ -60,9 +60,9 @@ func (t *Tree) least(maxNodes int) int64 {
 	if len(sizes) <= maxNodes {
 		return 1
 	}
-	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
-	least := sizes[maxNodes-1]
-	if drawn, _ := slices.BinarySearchFunc(sizes, least-1, func(size, wanted int64) int { return cmp.Compare(wanted, size) }); drawn > MaxNodes {
+	slices.Sort(sizes)
+	least := sizes[len(sizes)-maxNodes]
+	if left, _ := slices.BinarySearch(sizes, least); len(sizes)-left > MaxNodes {
 		least++
 	}
 	return least

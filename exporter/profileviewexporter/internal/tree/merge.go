@@ -51,6 +51,9 @@ const (
 	functionBytes = 4
 )
 
+// mostNewNodes is for how many nodes there is place from the start. Many stacks can have the same functions.
+const mostNewNodes = 64 << 10
+
 func (m *merger) merge() error {
 	stacks := m.table.Stacks.Rows
 	m.extra = stackBytes*int64(len(stacks)) + functionBytes*int64(len(m.table.Functions.Rows))
@@ -64,11 +67,16 @@ func (m *merger) merge() error {
 	m.functions = make([]uint32, len(m.table.Functions.Rows))
 	m.nodes = make([]uint32, len(stacks))
 	const needed = 1
+	nodes := 0
 	for i := len(stacks) - 1; i > 0; i-- {
 		if self[i] != 0 || m.nodes[i] == needed {
+			nodes++
 			m.nodes[i] = needed
 			m.nodes[stacks[i].Caller] = needed
 		}
+	}
+	if err := m.grow(min(nodes, mostNewNodes), m.extra); err != nil {
+		return err
 	}
 	m.nodes[0] = 1
 	m.values[0][m.side].self += self[0]

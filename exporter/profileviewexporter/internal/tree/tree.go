@@ -5,6 +5,7 @@
 package tree // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
@@ -57,8 +58,22 @@ const (
 
 // Reserve reserves memory for one more node and name, and for extra bytes.
 func (t *Tree) Reserve(extra int64) error {
-	return t.reserve(t.nodes.MostBytes(1) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+1) +
+	return t.reserveNodes(1, extra)
+}
+
+func (t *Tree) reserveNodes(nodes int, extra int64) error {
+	return t.reserve(t.nodes.MostBytes(nodes) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+nodes) +
 		nameBytes*int64(len(t.names.Rows)+1) + t.text + extra)
+}
+
+// grow reserves memory and makes place for more nodes.
+func (t *Tree) grow(nodes int, extra int64) error {
+	if err := t.reserveNodes(nodes, extra); err != nil {
+		return err
+	}
+	t.nodes.Grow(nodes)
+	t.values = slices.Grow(t.values, nodes)
+	return nil
 }
 
 // name returns the index of the name of a function. A function without a known place gets this one.
@@ -95,7 +110,7 @@ func cut(name string) string {
 // child returns the child of a node with a name.
 func (t *Tree) child(parent, name uint32, extra int64) (uint32, error) {
 	if !t.nodes.Holds(1) || len(t.values) == cap(t.values) {
-		if err := t.Reserve(extra); err != nil {
+		if err := t.grow(len(t.values)/2+1, extra); err != nil {
 			return 0, err
 		}
 	}
