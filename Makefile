@@ -215,6 +215,7 @@ BENCHMARKS := \
 	dedup:internal/dedup:.:$(BENCHTIME) \
 	merge:exporter/profileviewexporter/internal/merge:.:$(BENCHTIME) \
 	pages:exporter/profileviewexporter:^BenchmarkServerPages$$:$(BENCHTIME) \
+	held:exporter/profileviewexporter:^BenchmarkServerHeld$$:1x \
 	deduplicator:processor/profilededuplicator:^BenchmarkBatch$$/././^op=batch$$:1x \
 	$(foreach format,splunk collapsed speedscope perfscript,$(format):translator/$(format):.:$(BENCHTIME)) \
 	clients:test/clients:^BenchmarkJFR$$:$(BENCHTIME)

@@ -5,6 +5,7 @@ package profileviewexporter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/metadata"
+	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/memory"
@@ -98,6 +100,18 @@ func (h holding) query(tb testing.TB, method, request string) *httptest.Response
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), http.MethodPost, "/querier.v1.QuerierService/"+method, strings.NewReader(request))
 	r.Header.Set("Content-Type", "application/json")
+	return h.serve(r)
+}
+
+// ask answers a request of a client that accepts gzip, as browsers do.
+func (h holding) ask(tb testing.TB, one request) *httptest.ResponseRecorder {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), http.MethodGet, cmp.Or(one.path, "/"), http.NoBody)
+	if one.method != "" {
+		r = httptest.NewRequestWithContext(tb.Context(), http.MethodPost, querier.Prefix+one.method, strings.NewReader(one.body))
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Accept-Encoding", "gzip")
 	return h.serve(r)
 }
 

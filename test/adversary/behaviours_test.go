@@ -52,7 +52,8 @@ const ofType = "?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 // graph is the request of Pyroscope's API for the same.
 const graph = `{"profileTypeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds","maxNodes":131072}`
 
-// deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in 64 MiB.
+// deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in the 64 MiB of max_memory: a profile
+// with more of them is refused, and there is no page to draw.
 func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000)) }
 
 // upload sends a profile of the service "hostile" to whatever takes profiles.

@@ -29,7 +29,7 @@ type results struct {
 
 // measurement has the values of all repetitions.
 type measurement struct {
-	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio []float64
+	nanoseconds, bytes, allocations, megabytesPerSecond, samplesPerSecond, perMessage, memoryRatio, held []float64
 }
 
 // processors matches the suffix for GOMAXPROCS in a benchmark's name. It is missing if GOMAXPROCS is 1.
@@ -102,6 +102,8 @@ func (res *results) add(name string, pairs []string) error {
 			m.perMessage = append(m.perMessage, value)
 		case "memory-ratio":
 			m.memoryRatio = append(m.memoryRatio, value)
+		case "MiB-held":
+			m.held = append(m.held, value)
 		}
 	}
 	res.count = max(res.count, len(m.nanoseconds))
