@@ -159,7 +159,7 @@ $(KUBERNETES)/%:
 	@CGO_ENABLED=0 $(GO) -C test/cluster build -trimpath -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES_VERSION)' -o $@ k8s.io/kubernetes/cmd/$*
 
 # The heart: code without goroutines of its own, much dearer under the race detector. What it shares are pools.
-HEART := /(translator|internal/(attributevalue|dedup|dictionary|otlpwire|pprofwire|profiletest))(/|$$)
+HEART := /(translator|internal/(attributevalue|dedup|dictionary|wire/(otlpwire|pprofwire)|testkit/profiletest))(/|$$)
 
 .PHONY: test-race
 test-race: $(SUMMARY) ## The same under the race detector, without the end-to-end tests; of the heart the concurrent ones
@@ -174,7 +174,7 @@ test-race: $(SUMMARY) ## The same under the race detector, without the end-to-en
 test-386: $(SUMMARY) ## The tests of all that counts bytes and indices as a 32-bit program (amd64 Linux runs it); all else compiles
 	@GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 	@GOARCH=386 CGO_ENABLED=0 $(GO) test -json $(TIMEOUT) $(TESTFLAGS) ./translator/... $(foreach package,\
-		dedup dictionary inflate memory memory/meter otlpwire pprofwire references scratch,./internal/$(package)) | $(SUMMARY)
+		dedup dictionary memory memory/meter scratch wire/inflate wire/otlpwire wire/pprofwire,./internal/$(package)) | $(SUMMARY)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME executions each (FUZZTIME=100000x)
@@ -217,7 +217,7 @@ BENCHMARKS := \
 	pages:exporter/profileviewexporter:^BenchmarkServerPages$$:$(BENCHTIME) \
 	held:exporter/profileviewexporter:^BenchmarkServerHeld$$:1x \
 	deduplicator:processor/profilededuplicator:^BenchmarkBatch$$/././^op=batch$$:1x \
-	$(foreach format,splunk collapsed speedscope perfscript,$(format):translator/$(format):.:$(BENCHTIME)) \
+	splunk:translator/splunk:.:$(BENCHTIME) $(foreach format,collapsed speedscope perfscript,$(format):translator/text/$(format):.:$(BENCHTIME)) \
 	clients:test/clients:^BenchmarkJFR$$:$(BENCHTIME)
 
 field = $(word $(1),$(subst :, ,$(2)))

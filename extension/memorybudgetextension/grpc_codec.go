@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/otlpwire"
+	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
 
 // grpcServer has the hooks by which a gRPC server counts and reserves memory. It is the codec as well.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 const someFiles = "file_sd_configs: [{files: [x.json]}]"

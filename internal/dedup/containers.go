@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/entities"
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // containersChange reports whether resources or scopes are equal, empty, or have an attribute twice.

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
 // Join is Concat to an empty message, one message after the other, also if one of them is broken.

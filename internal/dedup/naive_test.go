@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
 // naive is the slow and obvious deduplication: it writes out what each entry that a profile reaches stands for, and

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
-	"github.com/otelpprof/otelpprof/internal/entities"
+	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 )
 
 // texts visits all texts of a message. Protobuf requires UTF-8. pdata accepts any bytes, but other readers refuse the

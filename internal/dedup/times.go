@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // maxWidening is the maximum time, in nanoseconds, by which the start or the end of a profile moves. A timestamp farther away comes

@@ -10,8 +10,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/scratch"
-	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // work is the working memory of one call. The next call reuses it.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
-	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
 func TestBatchIsFlushedAfterTimeout(t *testing.T) {

@@ -6,8 +6,8 @@ package profilededuplicator // import "github.com/otelpprof/otelpprof/processor/
 import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 const (

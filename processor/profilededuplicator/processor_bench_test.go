@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // discard is a next consumer that accepts all messages and keeps none.

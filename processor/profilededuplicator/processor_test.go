@@ -25,9 +25,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
-	"github.com/otelpprof/otelpprof/internal/profiletest/gen"
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadata"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator/internal/metadatatest"
 )

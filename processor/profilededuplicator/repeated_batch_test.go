@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory/size"
-	"github.com/otelpprof/otelpprof/internal/walk"
 )
 
 // pass advances the time by d and waits until all goroutines are blocked.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/pyroscope"
-	"github.com/otelpprof/otelpprof/translator/collapsed"
 	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
 )
 
 // ingestFormat returns the format of a request. The parameter format or the Content-Type names it. Without a name it is

@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // combine merges messages into one, with one dictionary. Consecutive messages with the same resource share it. Each

@@ -16,7 +16,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 	"go.opentelemetry.io/collector/config/confighttp"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // encodings maps the names in compression_algorithms to values of Content-Encoding.

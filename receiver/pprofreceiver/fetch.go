@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/printable"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // maxLegacyBytes limits payloads in the older formats. Their parser allocates objects of many times their size.

@@ -9,10 +9,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
-	"github.com/otelpprof/otelpprof/translator/collapsed"
-	"github.com/otelpprof/otelpprof/translator/perfscript"
 	"github.com/otelpprof/otelpprof/translator/pprof"
-	"github.com/otelpprof/otelpprof/translator/speedscope"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
 )
 
 // The formats that a request can name, in addition to formatPprof.

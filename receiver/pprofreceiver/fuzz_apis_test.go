@@ -10,12 +10,12 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/metadata"
 )
 

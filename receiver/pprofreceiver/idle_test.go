@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 
-	"github.com/otelpprof/otelpprof/internal/httpclienttest"
+	"github.com/otelpprof/otelpprof/internal/testkit/httpclienttest"
 )
 
 // TestIdleConnectionsAreClosed: after a shutdown, targets have no connection of the receiver.

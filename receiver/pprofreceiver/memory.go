@@ -8,9 +8,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
 	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // workFactor is the memory that the translation of a large payload usually needs in all, as a multiple of its size on the wire.

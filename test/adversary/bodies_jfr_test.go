@@ -13,7 +13,7 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 )
 
 // manyUnits are more than any recording has.

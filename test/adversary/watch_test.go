@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // watch looks at the anonymous memory of a process every ten milliseconds, and ends the process where it takes so much

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 )
 
 // installed is a copy of the directory node, with its packages. Its name keeps other tools out of them.

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 )
 
 // TestLongWait: a backend asks otlp_grpc to wait for a hundred years, with a text of a megabyte. The next attempt is a minute away,

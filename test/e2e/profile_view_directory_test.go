@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // storing is a gateway that has a copy of what its pages show in a directory. more is configuration of the exporter.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/otelpprof/otelpprof/internal/npm"
+	"github.com/otelpprof/otelpprof/internal/testkit/npm"
 )
 
 // agentDirectory has the program and names its agent. Its underscore keeps Go's tools out of what npm installs there.

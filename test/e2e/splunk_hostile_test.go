@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestSplunkHostileRecords sends records that are too large in every way between good ones of one request: each is counted,

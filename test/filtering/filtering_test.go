@@ -23,7 +23,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 )
 
 func TestFilter(t *testing.T) {

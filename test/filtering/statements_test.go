@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/otelpprof/otelpprof/internal/gatewaytest"
-	"github.com/otelpprof/otelpprof/internal/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
 )
 
 // TestStatements: the distribution refuses the statements that the page marks with no, and runs all others. If a new version supports

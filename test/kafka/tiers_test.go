@@ -17,10 +17,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.uber.org/goleak"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
-	"github.com/otelpprof/otelpprof/internal/gatewaytest"
-	"github.com/otelpprof/otelpprof/internal/otlpsink"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/otlpsink"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

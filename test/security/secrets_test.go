@@ -18,7 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/connector/splunklogprofileconnector"
 	"github.com/otelpprof/otelpprof/exporter/pprofexporter"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter"
-	"github.com/otelpprof/otelpprof/internal/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 	"github.com/otelpprof/otelpprof/processor/profilededuplicator"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver"
 	"github.com/otelpprof/otelpprof/receiver/splunklogprofilereceiver"

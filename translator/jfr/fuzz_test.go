@@ -6,8 +6,8 @@ package jfr
 import (
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/jfrtest"
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // FuzzDecode checks that no recording, nor any labels, make the translation panic, allocate more than it reserves, or return a

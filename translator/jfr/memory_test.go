@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
 )
 
 // TestMemory checks that all memory is reserved, for recordings of which one part is large.

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // extractLink returns the link from the first pair of link labels that has one. It removes labels from refs if the link

@@ -5,7 +5,7 @@ package pprof
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // textAttribute is a key in the dictionary, and an attribute plus one.

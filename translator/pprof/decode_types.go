@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // nameTypes sets the sample types and their order in OTLP: the default one first, then the others as in the pprof. The

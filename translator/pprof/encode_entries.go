@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/internal/semconv"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // The most bytes that an entry needs in a pprof.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // maxSampleBytes is the most bytes that a sample needs without its locations, values and labels: three tags and lengths.

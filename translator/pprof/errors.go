@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // The classes of errors that [Decoder.Decode] and [Encoder.All] return. Test for them with errors.Is. All except

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -23,7 +23,7 @@ var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, SampleTypes: 64, Samples:
 // addPayloads adds small payloads with one unusual property each.
 func addPayloads(f *testing.F) {
 	f.Helper()
-	names, err := filepath.Glob("../../internal/pprofwire/testdata/edge/*.pb")
+	names, err := filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb")
 	require.NoError(f, err)
 	require.NotEmpty(f, names)
 	for _, name := range append(names, "../../testdata/pprof/labelled.pb.gz", "../../testdata/pprof/block.pb.gz") {
@@ -144,7 +144,7 @@ func addMessages(f *testing.F) {
 		f.Add(marshalled(f, pd))
 	}
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
-	names, err := filepath.Glob("../../internal/pprofwire/testdata/edge/*.pb")
+	names, err := filepath.Glob("../../internal/wire/pprofwire/testdata/edge/*.pb")
 	require.NoError(f, err)
 	for _, name := range names {
 		content, err := os.ReadFile(name)

@@ -6,7 +6,7 @@ package pprof
 import (
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // Limits limits one payload. Each limit is checked before the memory is allocated. A value of 0 or less means the default

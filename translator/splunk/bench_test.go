@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // largeRecord is a record of the size that an agent with 200 threads sends: 20 samples of each thread, on 1000 stacks.

@@ -10,7 +10,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/otelpprof/otelpprof/internal/inflate"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
 // fuzzLimits keep a single run short.

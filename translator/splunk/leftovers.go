@@ -5,7 +5,7 @@ package splunk
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // leaveEntries refuses a pprof for memory after it has added entries to the dictionary. They are removed at the end, for all records

@@ -6,7 +6,7 @@ package splunk
 import (
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestTextLinearTime: the time grows linearly with the text.

@@ -4,8 +4,8 @@
 package splunk
 
 import (
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // sampleStack is a distinct stack of the pprof, the number of the last identity with it, and the label set of that

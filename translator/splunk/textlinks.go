@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/spanlink"
+	"github.com/otelpprof/otelpprof/internal/dictionary/spanlink"
 )
 
 // textLink returns the link from the trace and span id of the record, or from its attributes, which an early Java agent

@@ -10,7 +10,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/entities"
+	"github.com/otelpprof/otelpprof/internal/dictionary/entities"
 )
 
 // The memory of pdata's structs on a 64-bit system: the pointer in their table, and the size class of the struct.

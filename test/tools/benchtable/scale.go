@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/otelpprof/otelpprof/internal/digits"
+	"github.com/otelpprof/otelpprof/test/tools/digits"
 )
 
 // scaleTarget is the maximum ratio of the costs per byte at different sizes.

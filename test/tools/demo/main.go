@@ -23,7 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // limit is the timeout of the whole demo. It takes about two seconds.

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // recordings are requests of testdata/splunk, the resulting files, and a function that the files must contain.

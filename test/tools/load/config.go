@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // config is a gateway with all receivers and a queue on disk. It answers after a profile is in the queue.

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/gateway"
+	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 )
 
 // overrides puts a configuration on addresses of its own.

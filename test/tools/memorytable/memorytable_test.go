@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/gatewaytest"
+	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 )
 
 // TestMeasure measures with few uploads: the shipped configuration takes them, and has a time and a memory.

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/digits"
+	"github.com/otelpprof/otelpprof/test/tools/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

@@ -16,7 +16,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/digits"
+	"github.com/otelpprof/otelpprof/test/tools/digits"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 

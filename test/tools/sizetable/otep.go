@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/otelpprof/otelpprof/internal/digits"
+	"github.com/otelpprof/otelpprof/test/tools/digits"
 )
 
 // timestampLabel has the time of an event in seconds, as in the OTEP.

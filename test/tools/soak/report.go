@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/test/tools/load"
 )
 

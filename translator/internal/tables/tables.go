@@ -6,9 +6,9 @@ package tables // import "github.com/otelpprof/otelpprof/translator/internal/tab
 
 import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
-	"github.com/otelpprof/otelpprof/internal/references"
 	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+	"github.com/otelpprof/otelpprof/translator/internal/references"
 )
 
 // Rules is the part of the translation that depends on the source of the pprof.

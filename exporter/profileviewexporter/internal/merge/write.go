@@ -7,7 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/summary"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // Pprof returns the merged profiles as an uncompressed pprof.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otelpprof/otelpprof/internal/requirement"
+	"github.com/otelpprof/otelpprof/internal/testkit/requirement"
 )
 
 // The functions of the page that need no browser have tests in JavaScript.

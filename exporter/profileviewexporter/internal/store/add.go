@@ -9,7 +9,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // Upload is a pprof that is added to the store.

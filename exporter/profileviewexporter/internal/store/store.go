@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // ErrTooLarge is the error for a profile that alone exceeds the memory limit.

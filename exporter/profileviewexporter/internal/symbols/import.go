@@ -10,7 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/otelpprof/otelpprof/internal/pprofwire"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // ErrInvalid is the error for a pprof that refers to an entry that it does not have, or whose samples do not have a value for each type.

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/walk"
+	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 )
 
 // tolerance is the part of a counter by which it may decrease without a restart: the counts of sampled events are

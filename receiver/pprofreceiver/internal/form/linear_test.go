@@ -6,7 +6,7 @@ package form
 import (
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestLinearTime: the time grows linearly with the form.

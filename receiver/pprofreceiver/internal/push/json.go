@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/otelpprof/otelpprof/internal/jsonscan"
+	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 

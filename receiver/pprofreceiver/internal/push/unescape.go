@@ -6,7 +6,7 @@ package push
 import (
 	"bytes"
 
-	"github.com/otelpprof/otelpprof/internal/jsonscan"
+	"github.com/otelpprof/otelpprof/internal/wire/jsonscan"
 )
 
 // notASCII replaces characters that occur neither in names nor in base64.

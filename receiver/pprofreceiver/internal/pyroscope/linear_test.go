@@ -6,7 +6,7 @@ package pyroscope
 import (
 	"testing"
 
-	"github.com/otelpprof/otelpprof/internal/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
 // TestLinearTime: the time grows linearly with the parameter name and with sample_type_config.

@@ -1,0 +1,33 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package budgettest gives components under test a memory budget.
+package budgettest // import "github.com/otelpprof/otelpprof/internal/testkit/budgettest"
+
+import (
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/otelpprof/otelpprof/internal/memory"
+)
+
+// ID is that of the extension of [NewHost].
+var ID = component.MustNewID("memory_budget")
+
+// Extension is an extension that provides a budget.
+type Extension struct {
+	component.StartFunc
+	component.ShutdownFunc
+	Budget *memory.Budget
+}
+
+// MemoryBudget implements [memory.Provider].
+func (e *Extension) MemoryBudget() *memory.Budget { return e.Budget }
+
+// Host is a host with these extensions.
+type Host map[component.ID]component.Component
+
+// GetExtensions implements [component.Host].
+func (h Host) GetExtensions() map[component.ID]component.Component { return h }
+
+// NewHost returns a host whose only extension provides a budget.
+func NewHost(b *memory.Budget) Host { return Host{ID: &Extension{Budget: b}} }

@@ -1,0 +1,105 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/otelpprof/otelpprof/internal/scratch"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+)
+
+// Resolver holds the positions of the entries of one payload by their ids. The zero value is ready for use; the memory
+// is used again by the next payload.
+type Resolver struct {
+	Functions Table
+	Mappings  Table
+	Locations Table
+
+	// Reached reports for each location whether a sample refers to it.
+	Reached []bool
+}
+
+// Resolve indexes the entries of p by id and resolves the references. It replaces each id in p.LocationIDs with the position of
+// the location in p.Locations. The error is pprofwire.ErrMalformed: two different entries have the same id, or an id does not
+// exist. A line without a function and a mapping id that does not exist are not errors. repeated is the number of entries that
+// appear a second time with the same content.
+func (r *Resolver) Resolve(p *pprofwire.Profile) (repeated int, err error) {
+	if repeated, err = r.index(p); err != nil {
+		return repeated, err
+	}
+	if err := r.resolveFrames(p); err != nil {
+		return repeated, err
+	}
+	return repeated, r.checkLines(p)
+}
+
+// index fills the tables that find entries by id.
+func (r *Resolver) index(p *pprofwire.Profile) (repeated int, err error) {
+	functions, err := r.Functions.fill("function", len(p.Functions),
+		func(i int) uint64 { return p.Functions[i].ID },
+		func(i, j int) bool { return p.Functions[i] == p.Functions[j] })
+	if err != nil {
+		return functions, err
+	}
+	mappings, err := r.Mappings.fill("mapping", len(p.Mappings),
+		func(i int) uint64 { return p.Mappings[i].ID },
+		func(i, j int) bool { return p.Mappings[i] == p.Mappings[j] })
+	if err != nil {
+		return functions + mappings, err
+	}
+	locations, err := r.Locations.fill("location", len(p.Locations),
+		func(i int) uint64 { return p.Locations[i].ID },
+		func(i, j int) bool {
+			a, b := p.Locations[i], p.Locations[j]
+			a.LinesEnd, b.LinesEnd = 0, 0
+			return a == b && slices.Equal(p.LinesAt(i), p.LinesAt(j))
+		})
+	return functions + mappings + locations, err
+}
+
+// resolveFrames replaces the location ids of all samples with positions, and marks these locations as reached.
+func (r *Resolver) resolveFrames(p *pprofwire.Profile) error {
+	r.Reached = scratch.Zeroed(r.Reached, len(p.Locations))
+	if r.Locations.dense {
+		for i, id := range p.LocationIDs {
+			if id-1 >= uint64(len(r.Reached)) {
+				return noLocation(p, i)
+			}
+			p.LocationIDs[i] = id - 1
+			r.Reached[id-1] = true
+		}
+		return nil
+	}
+	for i, id := range p.LocationIDs {
+		position, found := r.Locations.Find(id)
+		if !found {
+			return noLocation(p, i)
+		}
+		p.LocationIDs[i] = uint64(position)
+		r.Reached[position] = true
+	}
+	return nil
+}
+
+func noLocation(p *pprofwire.Profile, frame int) error {
+	sample := sort.Search(len(p.Samples), func(i int) bool { return p.Samples[i].LocationsEnd > uint32(frame) })
+	return pprofwire.Malformed("sample %d: location id %d does not exist", sample, p.LocationIDs[frame])
+}
+
+// checkLines checks the function ids of all lines, also of locations that no sample refers to.
+func (r *Resolver) checkLines(p *pprofwire.Profile) error {
+	for i := range p.Lines {
+		id := p.Lines[i].FunctionID
+		if r.Functions.dense && id-1 < uint64(len(p.Functions)) {
+			continue
+		}
+		if _, found := r.Functions.Find(id); !found && id != 0 {
+			location := sort.Search(len(p.Locations), func(l int) bool { return p.Locations[l].LinesEnd > uint32(i) })
+			return pprofwire.Malformed("location %d: function id %d does not exist", location, id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package references
+
+import (
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+)
+
+// Table finds the position of an entry by its pprof id. It needs no memory if the ids count up from 1, an array if they are
+// small, and a map otherwise. Julia, for example, uses 64-bit hashes as ids.
+type Table struct {
+	n     int
+	dense bool
+	array []int32
+	byID  map[uint64]int32
+	// maxEntries is the largest number of entries that byID was made for. A map never shrinks.
+	maxEntries int
+}
+
+// reset prepares the table for n entries with ids up to largest. dense means that entry i has id i+1.
+func (t *Table) reset(n int, largest uint64, dense bool) {
+	t.n, t.dense = n, dense
+	t.array = t.array[:0]
+	clear(t.byID)
+	switch {
+	case dense:
+	case largest <= uint64(4*n+64):
+		if cap(t.array) <= int(largest) {
+			t.array = make([]int32, largest+1)
+		}
+		t.array = t.array[:largest+1]
+		clear(t.array)
+	case n > t.maxEntries:
+		t.byID, t.maxEntries = make(map[uint64]int32, n), n
+	}
+}
+
+// add adds entry i under its id. If another entry has this id already, add returns that entry, and otherwise -1.
+func (t *Table) add(id uint64, i int) (existing int) {
+	if existing, found := t.Find(id); found {
+		return existing
+	}
+	if len(t.array) > 0 {
+		t.array[id] = int32(i + 1)
+	} else {
+		t.byID[id] = int32(i + 1)
+	}
+	return -1
+}
+
+// Find returns the position of the entry with this id.
+func (t *Table) Find(id uint64) (int, bool) {
+	if t.dense {
+		return int(id - 1), id-1 < uint64(t.n)
+	}
+	if len(t.array) > 0 {
+		if id >= uint64(len(t.array)) {
+			return 0, false
+		}
+		return int(t.array[id]) - 1, t.array[id] != 0
+	}
+	i, found := t.byID[id]
+	return int(i) - 1, found
+}
+
+// fill adds n entries. Entries with the same id are an error, unless equal reports that they have the same content. repeated is
+// the number of those.
+func (t *Table) fill(name string, n int, id func(i int) uint64, equal func(i, j int) bool) (repeated int, err error) {
+	largest, dense := uint64(0), true
+	for i := range n {
+		v := id(i)
+		largest = max(largest, v)
+		dense = dense && v == uint64(i+1)
+	}
+	t.reset(n, largest, dense)
+	if dense {
+		return 0, nil
+	}
+	for i := range n {
+		existing := t.add(id(i), i)
+		if existing < 0 {
+			continue
+		}
+		if !equal(existing, i) {
+			return repeated, pprofwire.Malformed("%s %d: id %d belongs to %s %d, which has other content", name, i, id(i), name, existing)
+		}
+		repeated++
+	}
+	return repeated, nil
+}

@@ -1,0 +1,121 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collapsed
+
+import (
+	"math/bits"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
+)
+
+// The classes of errors that [Decode] returns. Test for them with errors.Is.
+var (
+	// ErrMalformed reports that the payload violates the format. The text has the line and column, or the byte offset.
+	ErrMalformed = profilebuilder.ErrMalformed
+	// ErrTooLarge reports that a limit is exceeded. The text names the limit, its value and the number that exceeds it.
+	ErrTooLarge = profilebuilder.ErrTooLarge
+)
+
+// Form is one of the forms of collapsed stacks.
+type Form int
+
+const (
+	// Groups has one stack, a space and a count on each line. This form is also called folded.
+	Groups Form = iota
+	// Lines has one stack on each line. Each line counts 1.
+	Lines
+	// Trie is a binary tree format whose nodes are parts of the text of stacks.
+	Trie
+	// Tree is a binary tree format whose nodes are frames.
+	Tree
+)
+
+// Options configure [Decode]. The zero value reads [Groups] and counts samples.
+type Options struct {
+	Form Form
+	// Period is the value of one count, in the unit of the sample type. With 0, counts are used as they are, and the
+	// profile has no period.
+	Period int64
+	Limits pprof.Limits
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates, such as lambdas and proxies.
+	// By default, _ replaces them.
+	KeepGeneratedNames bool
+	// IncludeOriginalPayload copies the payload, as it was passed to Decode, into the profile.
+	IncludeOriginalPayload bool
+}
+
+// payloadFormat is the original_payload_format of all forms.
+const payloadFormat = "collapsed"
+
+// Decode translates one payload: plain, in gzip or in zstd. The result has one profile. Its sample type is the first one
+// in src.SampleTypes, or samples/count. The result shares no memory with payload. Equal stacks become one sample. The
+// format has no times.
+//
+// The error is ErrMalformed, ErrTooLarge, an error of decompression, or an error that src.Reserve returned.
+func Decode(payload []byte, src pprof.Source, options Options) (pprofile.Profiles, pprof.DecodeStats, error) {
+	shared := profilebuilder.Options{
+		Limits: options.Limits, PayloadFormat: payloadFormat,
+		KeepGeneratedNames: options.KeepGeneratedNames, IncludeOriginalPayload: options.IncludeOriginalPayload,
+	}
+	return profilebuilder.Decode(payload, src, shared, func(b *profilebuilder.Builder, plain []byte) {
+		r := &reader{Builder: b, period: max(options.Period, 1), profile: b.AddProfile(profileOf(&src, options.Period))}
+		switch options.Form {
+		case Groups, Lines:
+			r.readText(plain, options.Form == Groups)
+		case Trie:
+			r.readTrie(plain)
+		case Tree:
+			r.readTree(plain)
+		}
+	})
+}
+
+func profileOf(src *pprof.Source, period int64) profilebuilder.Profile {
+	p := profilebuilder.Profile{Type: pprof.ValueType{Type: "samples", Unit: "count"}}
+	if len(src.SampleTypes) > 0 {
+		p.Type = src.SampleTypes[0]
+	}
+	if period > 0 {
+		p.PeriodType, p.Period = p.Type, period
+	}
+	return p
+}
+
+// reader reads one payload.
+type reader struct {
+	*profilebuilder.Builder
+	profile *profilebuilder.Profile
+	period  int64
+	// stack is the current stack, root first.
+	stack []int32
+	// text is the stack of the last line, and index its index.
+	text  []byte
+	index int32
+}
+
+// add adds count to the sample of the current stack.
+func (r *reader) add(count int64) { r.addAt(r.Stack(r.stack, true), count) }
+
+// addAt adds count to the sample of a stack. It fails if the product of count and period overflows int64.
+func (r *reader) addAt(stack int32, count int64) {
+	if r.Err() != nil {
+		return
+	}
+	high, value := bits.Mul64(uint64(count), uint64(r.period))
+	if high != 0 || int64(value) < 0 {
+		r.Fail(profilebuilder.Malformed("the count %d is too large for a period of %d", count, r.period))
+		return
+	}
+	r.profile.Add(stack, nil, int64(value))
+}
+
+// push appends a frame to the current stack.
+func (r *reader) push(location int32) {
+	if r.CheckDepth(len(r.stack) + 1) {
+		r.stack = profilebuilder.Append(r.Builder, r.stack, location)
+	}
+}

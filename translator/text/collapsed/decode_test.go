@@ -1,0 +1,190 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collapsed_test
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+)
+
+var update = flag.Bool("update", false, "update the golden files")
+
+var cpu = pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}
+
+func decode(t *testing.T, payload []byte, src pprof.Source, options collapsed.Options) (pprofile.Profiles, pprof.DecodeStats) {
+	t.Helper()
+	pd, stats, err := collapsed.Decode(payload, src, options)
+	require.NoError(t, err)
+	require.NoError(t, profiletest.Check(pd))
+	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
+	return pd, stats
+}
+
+// forms has the golden files. trie and tree contain the same stacks.
+var forms = map[string]collapsed.Form{
+	"groups.txt": collapsed.Groups, "lines.txt": collapsed.Lines, "trie.bin": collapsed.Trie, "tree.bin": collapsed.Tree,
+}
+
+// TestGolden compares the profiles of each form with a readable text. To update the files, run go test
+// ./translator/text/collapsed -run TestGolden -update.
+func TestGolden(t *testing.T) {
+	for name, form := range forms {
+		t.Run(name, func(t *testing.T) {
+			resource := pcommon.NewMap()
+			resource.PutStr("service.name", "shop")
+			src := pprof.Source{Resource: resource, ScopeName: "scope", ScopeVersion: "1", SampleTypes: []pprof.ValueType{cpu}, ProfileName: "itimer"}
+			pd, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
+			profiletest.Golden(t, name+".golden", profiletest.Render(pd), *update)
+			again, _ := decode(t, profiletest.Format(t, name), src, collapsed.Options{Form: form, Period: 10_000_000})
+			assert.Equal(t, marshal(t, pd), marshal(t, again), "equal bytes for equal input")
+		})
+	}
+}
+
+func marshal(t *testing.T, pd pprofile.Profiles) []byte {
+	t.Helper()
+	bytes, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(pd)
+	require.NoError(t, err)
+	return bytes
+}
+
+// TestRoundTrip encodes the stacks as a pprof. google/pprof must get the same counts.
+func TestRoundTrip(t *testing.T) {
+	for name, want := range map[string]int64{"groups.txt": 58, "lines.txt": 4} {
+		pd, stats := decode(t, profiletest.Format(t, name), pprof.Source{}, collapsed.Options{Form: forms[name]})
+		got := map[string]int64{}
+		for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+			require.NoError(t, err)
+			profiletest.PprofSums(t, got, encoded.Pprof)
+		}
+		assert.Equal(t, map[string]int64{"samples/count": want}, got)
+		assert.Equal(t, profiletest.ValueSums(pd), got)
+		assert.Equal(t, len(profiletest.Format(t, name)), stats.InflatedBytes)
+	}
+}
+
+// TestDetails decodes unusual texts that are accepted.
+func TestDetails(t *testing.T) {
+	for name, test := range map[string]struct {
+		payload string
+		form    collapsed.Form
+		samples int
+		sum     int64
+	}{
+		"no line end":           {payload: "a;b 1", samples: 1, sum: 1},
+		"line ends of Windows":  {payload: "a;b 1\r\na 2\r\n", samples: 2, sum: 3},
+		"several spaces":        {payload: "a;b   1  \n", samples: 1, sum: 1},
+		"a tab":                 {payload: "a;b c\t5\n", samples: 1, sum: 5},
+		"equal stacks":          {payload: "a;b 1\na;b 2\na;b 3", samples: 1, sum: 6},
+		"nothing but line ends": {payload: "\n \n"},
+		"the largest count":     {payload: "a 9223372036854775807", samples: 1, sum: 9223372036854775807},
+		"lines with counts":     {payload: "a;b 1\na;b 2", form: collapsed.Lines, samples: 2, sum: 2},
+		"an empty trie":         {payload: "\x00\x00\x00", form: collapsed.Trie},
+		"a value at the root":   {payload: "\x00\x05\x00", form: collapsed.Tree, samples: 1, sum: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, _ := decode(t, []byte(test.payload), pprof.Source{}, collapsed.Options{Form: test.form})
+			assert.Equal(t, test.samples, pd.SampleCount())
+			assert.Equal(t, test.sum, profiletest.ValueSums(pd)["samples/count"])
+		})
+	}
+	pd, stats := decode(t, []byte("a\xff;b 1"), pprof.Source{}, collapsed.Options{IncludeOriginalPayload: true})
+	assert.Equal(t, 1, stats.Repairs.InvalidUTF8)
+	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, "a\xff;b 1", string(p.OriginalPayload().AsRaw()))
+	assert.Equal(t, "collapsed", p.OriginalPayloadFormat())
+}
+
+// TestRefusals checks that errors have the position, the number and the limit.
+func TestRefusals(t *testing.T) {
+	small := pprof.Limits{
+		Samples: 2, LocationsPerSample: 3, StringBytes: 8, Locations: 5, Functions: 4, Strings: 100, InflatedBytes: 200,
+	}
+	for name, test := range map[string]struct {
+		payload string
+		form    collapsed.Form
+		period  int64
+		class   error
+		says    string
+	}{
+		"no count":             {payload: "a 1\na;b\n", class: collapsed.ErrMalformed, says: `line 2: malformed profile: "a;b" has no count`},
+		"no number":            {payload: "a;b x", class: collapsed.ErrMalformed, says: `line 1: malformed profile: column 5: the count "x"`},
+		"a fraction":           {payload: "a;b 1.5", class: collapsed.ErrMalformed, says: `"1.5" is not a whole number`},
+		"below 0":              {payload: "a;b -1", class: collapsed.ErrMalformed, says: `"-1" is not`},
+		"too large a count":    {payload: "a;b 9223372036854775808", class: collapsed.ErrMalformed, says: "column 5"},
+		"too large a product":  {payload: "a 1\na 9223372036854775", period: 10_000_000, class: collapsed.ErrMalformed, says: "line 2: malformed profile: the count 9223372036854775"},
+		"too large a sum":      {payload: "a 9223372036854775807\na 1", class: collapsed.ErrMalformed, says: "line 2"},
+		"an empty frame":       {payload: "a;;b 1", class: collapsed.ErrMalformed, says: "line 1: malformed profile: column 3: a frame has no name"},
+		"an empty stack":       {payload: " 1", class: collapsed.ErrMalformed, says: "column 1: a frame has no name"},
+		"a control character":  {payload: "a;b\x00c 1", class: collapsed.ErrMalformed, says: `column 4: a frame has the control character '\x00'`},
+		"too many samples":     {payload: "a 1\nb 1\nc 1", class: collapsed.ErrTooLarge, says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
+		"too deep":             {payload: "a;a;a;a 1", class: collapsed.ErrTooLarge, says: "line 1: profile exceeds a limit: locations of a sample: 4, the limit is 3"},
+		"too long a name":      {payload: "a 1\n123456789 1", class: collapsed.ErrTooLarge, says: "line 2: profile exceeds a limit: bytes of a string: 9, the limit is 8"},
+		"too many functions":   {payload: "a;b;c 1\nd;e;a 1", class: collapsed.ErrTooLarge, says: "line 2: profile exceeds a limit: functions: 5, the limit is 4"},
+		"too long":             {payload: strings.Repeat("a 1\n", 51), class: collapsed.ErrTooLarge, says: "bytes of the payload: 204, the limit is 200"},
+		"trie ends":            {payload: "\x00\x00\x01\x02a", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 4: a name has 2 bytes, 1 are left"},
+		"trie has no value":    {payload: "\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1: the payload ends, want a value"},
+		"trie goes on":         {payload: "\x00\x00\x00\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 3: 1 bytes follow"},
+		"trie: huge number":    {payload: "\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1: a value is more than"},
+		"trie: endless number": {payload: "\x00" + strings.Repeat("\xff", 20), form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1"},
+		"trie: empty frame":    {payload: "\x00\x00\x01\x02a;\x01\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 3: malformed profile: column 3"},
+		"tree: empty frame":    {payload: "\x00\x00\x01\x01a\x00\x01\x00\x01\x00", form: collapsed.Tree, class: collapsed.ErrMalformed, says: "byte 7: malformed profile: a frame has no name"},
+		"tree: too deep":       {payload: "\x00\x00\x01" + strings.Repeat("\x01a\x00\x01", 4), form: collapsed.Tree, class: collapsed.ErrTooLarge, says: "byte 15: profile exceeds a limit: locations of a sample: 4"},
+		"tree: huge children":  {payload: "\x00\x00\xff\xff\xff\xff\x0f", form: collapsed.Tree, class: collapsed.ErrMalformed, says: "byte 7: the payload ends"},
+		"compressed wrongly":   {payload: "\x1f\x8b", says: "inflate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, stats, err := collapsed.Decode([]byte(test.payload), pprof.Source{}, collapsed.Options{Form: test.form, Period: test.period, Limits: small})
+			require.ErrorContains(t, err, test.says)
+			if test.class != nil {
+				require.ErrorIs(t, err, test.class)
+			}
+			assert.Less(t, len(err.Error()), 300)
+			assert.Equal(t, pprofile.Profiles{}, pd)
+			assert.Zero(t, stats.OTLPSamples)
+		})
+	}
+}
+
+// TestWorkIsBounded: a small tree or trie cannot contain an unlimited number of long stacks.
+func TestWorkIsBounded(t *testing.T) {
+	limits := pprof.Limits{InflatedBytes: 1 << 20}
+	chain := "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 10_000) + "\x01a\x01\x00"
+	_, _, err := collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Tree, Limits: limits})
+	require.ErrorContains(t, err, "locations of all samples")
+	chain = "\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 100_000) + "\x01a\x01\x00"
+	_, _, err = collapsed.Decode([]byte(chain), pprof.Source{}, collapsed.Options{Form: collapsed.Trie, Limits: limits})
+	require.ErrorContains(t, err, "bytes of all stacks")
+}
+
+// TestReserve: Decode returns an error of Reserve unchanged.
+func TestReserve(t *testing.T) {
+	refused := errors.New("no memory")
+	_, _, err := collapsed.Decode([]byte("a;b 1\n"), pprof.Source{Reserve: func(int64) error { return refused }}, collapsed.Options{})
+	assert.Same(t, refused, err)
+}
+
+// TestIsText: IsText accepts only folded stacks.
+func TestIsText(t *testing.T) {
+	for payload, want := range map[string]bool{
+		"a;b 1": true, "a;b 1\nrest": true, "main\t12\r\n": true, "": false, "\na 1": false, "a;b": false, " 1": false, "a 1.5": false,
+		"\n\x04cpu 1": false, "a\x00b 1": false, "{\"a\": 1": true, "2\x001": false,
+	} {
+		assert.Equal(t, want, collapsed.IsText([]byte(payload)), "%q", payload)
+	}
+	for _, file := range profiletest.OwnPprofs(t) {
+		assert.False(t, collapsed.IsText(file.Bytes(t)), file.Name)
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package collapsed
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
+)
+
+// maxShown limits how many bytes of the payload an error quotes.
+const maxShown = 64
+
+// readText reads one stack from each line. It skips empty lines.
+func (r *reader) readText(text []byte, counted bool) {
+	for number := 1; len(text) > 0 && r.Err() == nil; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		r.Advance(int64(len(line)) + 1)
+		if line = bytes.TrimRight(line, " \t\r"); len(line) == 0 {
+			continue
+		}
+		r.readLine(line, counted)
+		if r.Err() != nil {
+			r.AddPosition("line %d", number)
+		}
+	}
+}
+
+func (r *reader) readLine(line []byte, counted bool) {
+	stack, count := line, int64(1)
+	if counted {
+		end := bytes.LastIndexAny(line, " \t")
+		if end < 0 {
+			r.Fail(profilebuilder.Malformed("%.*q has no count, it must be a stack, a space and a count", maxShown, line))
+			return
+		}
+		var err error
+		if count, err = parseCount(line[end+1:]); err != nil {
+			r.Fail(profilebuilder.Malformed("column %d: the count %.*q is not a whole number from 0 to %d", end+2, maxShown, line[end+1:], int64(math.MaxInt64)))
+			return
+		}
+		stack = bytes.TrimRight(line[:end], " \t")
+	}
+	if len(r.text) == 0 || !bytes.Equal(stack, r.text) { // Equal lines often follow each other.
+		r.text = stack
+		r.readStack(stack)
+		r.index = r.Stack(r.stack, true)
+	}
+	r.addAt(r.index, count)
+}
+
+// readStack sets the current stack to the frames in text.
+func (r *reader) readStack(text []byte) {
+	r.stack = r.stack[:0]
+	column := 1
+	for more := true; more && r.Err() == nil; {
+		var name []byte
+		length := len(text)
+		name, text, more = bytes.Cut(text, []byte(";"))
+		if len(name) == 0 {
+			r.Fail(profilebuilder.Malformed("column %d: a frame has no name", column))
+			return
+		}
+		if i := controlAt(name); i >= 0 {
+			r.Fail(profilebuilder.Malformed("column %d: a frame has the control character %q", column+i, name[i]))
+			return
+		}
+		column += length - len(text)
+		r.push(r.NamedLocation(name))
+	}
+}
+
+// controlAt returns the index of the first control character, or -1. Text has none.
+func controlAt(text []byte) int {
+	for i, c := range text {
+		if c < ' ' && c != '\t' {
+			return i
+		}
+	}
+	return -1
+}
+
+// parseCount parses decimal digits.
+func parseCount(digits []byte) (int64, error) {
+	n, err := strconv.ParseUint(string(digits), 10, 63)
+	return int64(n), err
+}
+
+// IsText reports whether a decompressed payload looks like [Groups]: the first line is text, and ends with a space and a
+// count. No protobuf message looks like this.
+func IsText(payload []byte) bool {
+	const longest = 1 << 20
+	line, _, _ := bytes.Cut(payload[:min(len(payload), longest)], []byte("\n"))
+	line = bytes.TrimRight(line, " \t\r")
+	if controlAt(line) >= 0 {
+		return false
+	}
+	end := bytes.LastIndexAny(line, " \t")
+	if end <= 0 {
+		return false
+	}
+	_, err := parseCount(line[end+1:])
+	return err == nil
+}

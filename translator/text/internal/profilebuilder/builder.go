@@ -1,0 +1,289 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package profilebuilder builds the OTLP message for payloads whose frames have names: text formats and JSON. A reader
+// adds functions, locations and stacks to the dictionary as it reads them, and samples to profiles. The builder checks
+// the limits, reserves memory, and combines equal samples.
+package profilebuilder // import "github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/wire/inflate"
+	"github.com/otelpprof/otelpprof/translator/internal/javaframe"
+	"github.com/otelpprof/otelpprof/translator/internal/limits"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+)
+
+// Options are the options that all formats share.
+type Options struct {
+	// Limits are the limits of the payload. A value of 0 or less means the default.
+	Limits pprof.Limits
+	// PayloadFormat is the original_payload_format.
+	PayloadFormat string
+	// KeepGeneratedNames keeps the addresses and counters in the names of classes that a JVM generates.
+	KeepGeneratedNames bool
+	// IncludeOriginalPayload copies the payload into each profile.
+	IncludeOriginalPayload bool
+}
+
+// Builder builds one message. [Decode] creates it. It keeps the first error and ignores everything that is added after
+// it.
+type Builder struct {
+	dict     *dictionary.Builder
+	src      pprof.Source
+	options  Options
+	limits   pprof.Limits
+	payload  []byte
+	profiles []*Profile
+	stats    pprof.DecodeStats
+	meter    *meter.Meter
+	// message is the size of the message without its dictionary, in bytes.
+	message int64
+	// frames counts the frames of all added stacks, repeated stacks included.
+	frames int
+	lines  int
+	// repaired is the last text whose invalid bytes were replaced. Its memory is reused.
+	repaired []byte
+	names    javaframe.Normalizer
+	// longestName is the length of the longest name that was normalized. The normalizer has a copy.
+	longestName int
+	err         error
+}
+
+// Decode calls read with a new Builder and the decompressed payload, and returns the message that read has built. If the payload is
+// not compressed, read gets payload itself. read reports an error with [Builder.Fail]. On an error, the message is empty.
+func Decode(
+	payload []byte, src pprof.Source, options Options, read func(b *Builder, plain []byte),
+) (pprofile.Profiles, pprof.DecodeStats, error) {
+	b := &Builder{dict: dictionary.New(), src: src, options: options, limits: limits.WithDefaults(options.Limits, pprof.DefaultLimits()), payload: payload}
+	b.meter = meter.New(baseBytes, src.Reserve)
+	plain, err := b.inflate(payload)
+	if err != nil {
+		return pprofile.Profiles{}, b.statsOfRefused(), err
+	}
+	read(b, plain)
+	return b.finish()
+}
+
+// inflate returns the decompressed payload, and sets its size in the statistics.
+func (b *Builder) inflate(payload []byte) (plain []byte, err error) {
+	limit := b.limits.InflatedBytes
+	if inflate.Plain(payload) {
+		if len(payload) > limit {
+			return nil, TooLarge("bytes of the payload", len(payload), limit)
+		}
+		b.stats.InflatedBytes = len(payload)
+		return payload, nil
+	}
+	plain, b.stats.InflatedBytes, err = inflate.AppendMetered(nil, payload, limit, b.meter)
+	if err == nil {
+		err = b.meter.Use(int64(cap(plain)))
+	}
+	return plain, err
+}
+
+// Err returns the first error.
+func (b *Builder) Err() error { return b.err }
+
+// Fail sets the error of the builder, unless it has one.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// AddPosition prefixes the first error with a position, if the payload caused it. Call it only if there is an error: its
+// arguments allocate memory.
+func (b *Builder) AddPosition(format string, args ...any) {
+	if errors.Is(b.err, ErrMalformed) || errors.Is(b.err, ErrTooLarge) {
+		b.err = fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), b.err)
+	}
+}
+
+// statsOfRefused returns the statistics of a payload that was refused.
+func (b *Builder) statsOfRefused() pprof.DecodeStats {
+	return pprof.DecodeStats{InflatedBytes: b.stats.InflatedBytes}
+}
+
+// Limits returns the limits, with defaults set.
+func (b *Builder) Limits() *pprof.Limits { return &b.limits }
+
+// replacement replaces a run of invalid bytes.
+var replacement = []byte("\uFFFD")
+
+// text returns s as valid UTF-8. The result is valid until the next call. A text longer than the limit is an error.
+func (b *Builder) text(s []byte) []byte {
+	if limit := b.limits.StringBytes; len(s) > limit {
+		b.Fail(TooLarge("bytes of a string", len(s), limit))
+	}
+	if utf8.Valid(s) {
+		b.Reserve(textFactor * int64(len(s)))
+		return s
+	}
+	b.stats.Repairs.InvalidUTF8++
+	b.Reserve(3 * textFactor * int64(len(s)))
+	b.repaired = b.repaired[:0]
+	for run := false; len(s) > 0 && b.err == nil; {
+		r, size := utf8.DecodeRune(s)
+		invalid := r == utf8.RuneError && size == 1
+		switch {
+		case !invalid:
+			b.repaired = Append(b, b.repaired, s[:size]...)
+		case !run:
+			b.repaired = Append(b, b.repaired, replacement...)
+		}
+		run, s = invalid, s[size:]
+	}
+	return b.repaired
+}
+
+// String returns the index of a string.
+func (b *Builder) String(s []byte) int32 {
+	if len(s) == 0 {
+		return 0
+	}
+	if s = b.text(s); b.err != nil {
+		return 0
+	}
+	i := b.dict.StringBytes(s)
+	if limit := b.limits.Strings; int(i) > limit {
+		b.Fail(TooLarge("strings", int(i), limit))
+	}
+	return i
+}
+
+// Function returns the index of the function with this name in this file.
+func (b *Builder) Function(name, file []byte) int32 {
+	f := dictionary.Function{Name: b.String(b.normalized(name)), Filename: b.String(file)}
+	b.Reserve(entryBytes)
+	if b.err != nil {
+		return 0
+	}
+	i := b.dict.Function(f)
+	if limit := b.limits.Functions; int(i) > limit {
+		b.Fail(TooLarge("functions", int(i), limit))
+	}
+	return i
+}
+
+// normalized returns the name of a function without what a JVM generates. The result is valid until the next call.
+func (b *Builder) normalized(name []byte) []byte {
+	if b.options.KeepGeneratedNames || len(name) > b.limits.StringBytes {
+		return name
+	}
+	if more := len(name) - b.longestName; more > 0 {
+		b.Keep(2 * int64(more))
+		b.longestName = len(name)
+	}
+	if b.err != nil {
+		return nil
+	}
+	return b.names.Name(name)
+}
+
+// Location returns the index of the location with these lines and attributes. The attributes must be sorted.
+func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
+	if limit := b.limits.LinesPerLocation; len(lines) > limit {
+		b.Fail(TooLarge("lines of a location", len(lines), limit))
+	}
+	b.Reserve(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
+	if b.err != nil {
+		return 0
+	}
+	known := b.dict.Len().Locations
+	i := b.dict.Location(l, lines, attributes)
+	if int(i) == known {
+		b.lines += len(lines)
+	}
+	switch {
+	case int(i) > b.limits.Locations:
+		b.Fail(TooLarge("locations", int(i), b.limits.Locations))
+	case b.lines > b.limits.Lines:
+		b.Fail(TooLarge("lines", b.lines, b.limits.Lines))
+	}
+	return i
+}
+
+// NamedLocation returns the index of a location of which only the function name is known.
+func (b *Builder) NamedLocation(name []byte) int32 {
+	return b.Location(dictionary.Location{}, []dictionary.Line{{Function: b.Function(name, nil)}}, nil)
+}
+
+// Mapping returns the index of a mapping of which only the file is known. The attributes must be sorted.
+func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
+	m := dictionary.Mapping{Filename: b.String(file)}
+	b.Reserve(entryBytes + listItemBytes*int64(len(attributes)))
+	if b.err != nil {
+		return 0
+	}
+	i := b.dict.Mapping(m, attributes)
+	if limit := b.limits.Mappings; int(i) > limit {
+		b.Fail(TooLarge("mappings", int(i), limit))
+	}
+	return i
+}
+
+// CheckDepth reports whether a stack may have this number of frames. If not, it sets the error. Readers that collect a
+// stack before they add it must call it.
+func (b *Builder) CheckDepth(frames int) bool {
+	if limit := b.limits.LocationsPerSample; frames > limit {
+		b.Fail(TooLarge("locations of a sample", frames, limit))
+	}
+	return b.err == nil
+}
+
+// Stack returns the index of the stack with these locations. They are leaf first, or root first if rootFirst is true.
+func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
+	b.frames += len(locations)
+	// A small tree or event list can contain many long stacks, and each is copied and hashed. Limit the total.
+	if limit := b.limits.InflatedBytes; b.frames > limit {
+		b.Fail(TooLarge("locations of all samples", b.frames, limit))
+	}
+	b.Reserve(entryBytes + frameBytes*int64(len(locations)))
+	if !b.CheckDepth(len(locations)) {
+		return 0
+	}
+	stack := b.dict.NextStack(len(locations))
+	for i, location := range locations {
+		if rootFirst {
+			i = len(locations) - 1 - i
+		}
+		stack[i] = location
+	}
+	return b.dict.AddNextStack(len(stack))
+}
+
+// StringAttribute returns the index of an attribute with a string value.
+func (b *Builder) StringAttribute(key string, value []byte) int32 {
+	value = b.text(value)
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
+	if b.err != nil {
+		return 0
+	}
+	return b.dict.StringBytesAttribute(b.dict.String(key), 0, value)
+}
+
+// IntAttribute returns the index of an attribute with an int value.
+func (b *Builder) IntAttribute(key string, value int64) int32 {
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
+	if b.err != nil {
+		return 0
+	}
+	return b.dict.IntAttribute(b.dict.String(key), 0, value)
+}
+
+// TrueAttribute returns the index of an attribute with the value true.
+func (b *Builder) TrueAttribute(key string) int32 {
+	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
+	if b.err != nil {
+		return 0
+	}
+	return b.dict.BoolAttribute(b.dict.String(key), 0, true)
+}

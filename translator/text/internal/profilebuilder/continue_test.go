@@ -1,0 +1,77 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilebuilder_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
+)
+
+type decode func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error)
+
+func inForm(form collapsed.Form) decode {
+	return func(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+		return collapsed.Decode(payload, src, collapsed.Options{Form: form})
+	}
+}
+
+func asSpeedscope(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return speedscope.Decode(payload, src, speedscope.Options{})
+}
+
+func asPerfScript(payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats, error) {
+	return perfscript.Decode(payload, src, perfscript.Options{})
+}
+
+// TestContinue: while a payload is read, Reserve is called for every 512 KiB, also if no memory is needed. Its error ends the
+// translation.
+func TestContinue(t *testing.T) {
+	const size, each = 8 << 20, 512 << 10
+	of := func(head, token, tail string) []byte {
+		return []byte(head + strings.Repeat(token, size/len(token)) + tail)
+	}
+	for name, test := range map[string]struct {
+		decode  decode
+		payload []byte
+	}{
+		"empty lines":          {inForm(collapsed.Groups), of("", "\n", "")},
+		"equal lines":          {inForm(collapsed.Groups), of("", "a;b 1\n", "")},
+		"nodes without values": {inForm(collapsed.Tree), of("\x00\x00\xff\xff\xff\x7f", "\x01a\x00\x00", "")},
+		"skipped JSON":         {asSpeedscope, of(`{"a":[`, "1,", `1]}`)},
+		"frames not used":      {asSpeedscope, of(`{"shared":{"frames":[`, `"`+strings.Repeat("a", 1000)+`",`, `1]}}`)},
+		"comments":             {asPerfScript, of("", "#\n", "a 1 2.5: e:\n")},
+		"words like times":     {asPerfScript, of(" ", "1.0: ", "")},
+		"words":                {asPerfScript, of("a 1 2.5: e:\n ", "a ", "")},
+	} {
+		calls, last := 0, int64(0)
+		_, _, _ = test.decode(test.payload, pprof.Source{Reserve: func(bytes int64) error {
+			calls++
+			assert.GreaterOrEqual(t, bytes, last, name)
+			last = bytes
+			return nil
+		}})
+		assert.GreaterOrEqual(t, calls, size/each, name)
+
+		ended := errors.New("the request has ended")
+		left := 3
+		_, _, err := test.decode(test.payload, pprof.Source{Reserve: func(int64) error {
+			require.Positive(t, left, "%s: called after an error", name)
+			if left--; left > 0 {
+				return nil
+			}
+			return ended
+		}})
+		assert.Same(t, ended, err, name)
+	}
+}

@@ -1,0 +1,99 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package profilebuilder_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+)
+
+// repeated returns n pieces.
+func repeated(n int, format string, args func(i int) []any) []byte {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, format, args(i)...)
+	}
+	return b.Bytes()
+}
+
+func number(i int) []any { return []any{i} }
+
+// shaped has payloads with many entries of one kind.
+func shaped() map[string]struct {
+	decode  decode
+	payload []byte
+} {
+	const n = 20_000
+	stacks := bytes.TrimSuffix(bytes.Repeat([]byte("[0,0],"), n), []byte(","))
+	weights := bytes.TrimSuffix(bytes.Repeat([]byte("1,"), n), []byte(","))
+	frames := bytes.TrimSuffix(repeated(n, `{"name":"\u0066%d","file":"x"},`, number), []byte(","))
+	each := bytes.TrimSuffix(repeated(n, "[%d],", number), []byte(","))
+	return map[string]struct {
+		decode  decode
+		payload []byte
+	}{
+		"one line":         {inForm(collapsed.Groups), []byte("a;b 1")},
+		"functions":        {inForm(collapsed.Groups), repeated(n, "f%d 1\n", number)},
+		"stacks":           {inForm(collapsed.Groups), repeated(n, "%d;%d;a;b;c;d 1\n", func(i int) []any { return []any{i % 150, i / 150} })},
+		"equal stacks":     {inForm(collapsed.Lines), bytes.Repeat([]byte("a;b;c\n"), n)},
+		"deep":             {inForm(collapsed.Groups), []byte(strings.Repeat("a;", 16_000) + "b 1")},
+		"long names":       {inForm(collapsed.Groups), repeated(20, "%d"+strings.Repeat("x", 50_000)+" 1\n", number)},
+		"invalid names":    {inForm(collapsed.Groups), repeated(20, "%d"+strings.Repeat("\xff", 20_000)+" 1\n", number)},
+		"tree":             {inForm(collapsed.Tree), []byte("\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 3000) + "\x01a\x01\x00")},
+		"trie":             {inForm(collapsed.Trie), []byte("\x00\x00\x01" + strings.Repeat("\x01a\x01\x01", 3000) + "\x01a\x01\x00")},
+		"frames":           {asSpeedscope, fmt.Appendf(nil, `{"shared":{"frames":[%s]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, frames, each, weights)},
+		"weighted samples": {asSpeedscope, fmt.Appendf(nil, `{"shared":{"frames":[{"name":"a"}]},"profiles":[{"type":"sampled","unit":"none","samples":[%s],"weights":[%s]}]}`, stacks, weights)},
+		"threads":          {asPerfScript, repeated(n/2, "a%d %d [000] 2.5: 1 e:\n\t1 f (x)\n", func(i int) []any { return []any{i, i} })},
+		"times":            {asPerfScript, bytes.Repeat([]byte("a 1 [000] 1795369073.5: 1 e:\n\t1 f (x)\n"), n)},
+		"addresses":        {asPerfScript, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t%x f (x)\n", number)...)},
+		"files":            {asPerfScript, append([]byte("a 1 2.5: 1 e:\n"), repeated(16_000, "\t1 f (x%d)\n", number)...)},
+		"events":           {asPerfScript, repeated(256, "a 1 2.5: 1 e%d:\n\t1 f (x)\n", number)},
+	}
+}
+
+// TestMemory: at least the memory that is used is reserved, garbage included. The message is not larger than
+// MessageBytes.
+func TestMemory(t *testing.T) {
+	for name, test := range shaped() {
+		t.Run(name, func(t *testing.T) {
+			defer debug.SetGCPercent(debug.SetGCPercent(-1))
+			_, _, _ = test.decode([]byte("a;b 1"), pprof.Source{}) // allocates what all payloads share
+			var before, after runtime.MemStats
+			asked := int64(0)
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			pd, stats, err := test.decode(test.payload, pprof.Source{Reserve: func(n int64) error {
+				if n < asked { // An assertion would allocate memory.
+					t.Errorf("the number falls from %d to %d", asked, n)
+				}
+				asked = n
+				return nil
+			}})
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			allocated := int64(after.TotalAlloc - before.TotalAlloc)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+			const slack = 16 << 10 // the runtime and the test
+			assert.GreaterOrEqual(t, asked+slack, allocated)
+			assert.GreaterOrEqual(t, stats.MessageBytes+slack, held*85/100) // large strings are rounded up
+			t.Logf("payload %d, asked %d, allocated %d, message %d, held %d", len(test.payload), asked, allocated, stats.MessageBytes, held)
+			runtime.KeepAlive(pd)
+			runtime.KeepAlive(test)
+		})
+	}
+}

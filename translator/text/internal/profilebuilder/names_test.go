@@ -1,0 +1,46 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package profilebuilder_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/collapsed"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
+)
+
+// TestGeneratedNames: frames of a lambda are equal in all formats, whatever the addresses of their classes are, unless the option keeps
+// the addresses.
+func TestGeneratedNames(t *testing.T) {
+	const first, second = "App$$Lambda$75.0x00007ff44c0c4208.call", "App$$Lambda$9/0x000000080157a000.call"
+	type result func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error)
+	for name, decode := range map[string]result{
+		"collapsed": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
+			return collapsed.Decode([]byte(first+" 1\n"+second+" 2\n"), pprof.Source{}, collapsed.Options{KeepGeneratedNames: keep})
+		},
+		"speedscope": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
+			file := `{"shared":{"frames":[{"name":"` + first + `"},{"name":"` + second + `"}]},"profiles":[{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}]}`
+			return speedscope.Decode([]byte(file), pprof.Source{}, speedscope.Options{KeepGeneratedNames: keep})
+		},
+		"perfscript": func(keep bool) (pprofile.Profiles, pprof.DecodeStats, error) {
+			text := "java 1 2.5: 1 e:\n\t1 " + first + " (/tmp/perf-1.map)\n\njava 1 2.6: 2 e:\n\t1 " + second + " (/tmp/perf-1.map)\n"
+			return perfscript.Decode([]byte(text), pprof.Source{}, perfscript.Options{KeepGeneratedNames: keep})
+		},
+	} {
+		pd, stats, err := decode(false)
+		require.NoError(t, err, name)
+		assert.Equal(t, 1, stats.OTLPSamples, name)
+		assert.Contains(t, pd.Dictionary().StringTable().AsRaw(), "App$$Lambda_.call", name)
+		pd, stats, err = decode(true)
+		require.NoError(t, err, name)
+		assert.Equal(t, 2, stats.OTLPSamples, name)
+		assert.Subset(t, pd.Dictionary().StringTable().AsRaw(), []string{first, second}, name)
+	}
+}

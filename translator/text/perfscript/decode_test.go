@@ -1,0 +1,182 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package perfscript_test
+
+import (
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/perfscript"
+)
+
+var update = flag.Bool("update", false, "update the golden files")
+
+func decode(t *testing.T, payload []byte) pprofile.Profiles {
+	t.Helper()
+	pd, stats, err := perfscript.Decode(payload, pprof.Source{}, perfscript.Options{})
+	require.NoError(t, err)
+	require.NoError(t, profiletest.Check(pd))
+	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
+	return pd
+}
+
+// outputs has the golden files, which perf 6.1 printed: two events with call graphs, with times since boot; one event
+// with wall-clock times; and one without call graphs. The values are the sums of the periods in the files.
+var outputs = map[string]map[string]int64{
+	"perf_boot.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
+	"perf_wall.txt": {"cpu/nanoseconds": 3 * 20_408_163},
+	"perf_flat.txt": {"cpu/nanoseconds": 14 * 5_025_125, "page-faults/count": 389},
+}
+
+// TestGolden compares the profiles of each output with a readable text. To update the files, run go test
+// ./translator/text/perfscript -run TestGolden -update.
+func TestGolden(t *testing.T) {
+	for name, want := range outputs {
+		pd := decode(t, profiletest.Format(t, name))
+		profiletest.Golden(t, name+".golden", profiletest.Render(pd), *update)
+		assert.Equal(t, want, profiletest.ValueSums(pd), name)
+		got := map[string]int64{}
+		for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+			require.NoError(t, err)
+			profiletest.PprofSums(t, got, encoded.Pprof)
+		}
+		assert.Equal(t, want, got, "google/pprof gets the same sums")
+	}
+}
+
+// render returns the profiles as text, without the lines before them.
+func render(t *testing.T, text string) string {
+	t.Helper()
+	_, profiles, _ := strings.Cut(profiletest.Render(decode(t, []byte(text))), "\n\n")
+	return profiles
+}
+
+// TestHeaders parses first lines of samples.
+func TestHeaders(t *testing.T) {
+	const none = "    []\n"
+	for line, want := range map[string]string{
+		"a 1 2.5: cycles:": `profile "samples"/"count", period 0 ""/"", time 0, duration 0 {profile.name=cycles(Str)}
+  [1] {thread.name=a(Str), thread.id=1(Int)}
+`,
+		"a 1/2 [003] 2.5:  7 cycles:ppp: ": `profile "cycles"/"count", period 7 "cycles"/"count", time 0, duration 0 {profile.name=cycles:ppp(Str)}
+  [7] {thread.name=a(Str), process.pid=1(Int), thread.id=2(Int), cpu.logical_number=3(Int)}
+`,
+		"Web Content [x] 1.2: 5/6 2.000001: 9 task-clock:u:": `profile "cpu"/"nanoseconds", period 9 "cpu"/"nanoseconds", time 0, duration 0 {profile.name=task-clock:u(Str)}
+  [9] {thread.name=Web Content [x] 1.2:(Str), process.pid=5(Int), thread.id=6(Int)}
+`,
+		"swapper -1/0 [000] 2.5: 1 sched:sched_switch: prev_comm=a prev_pid=3": `profile "sched:sched_switch"/"count", period 1 "sched:sched_switch"/"count", time 0, duration 0 {profile.name=sched:sched_switch(Str)}
+  [1] {thread.name=swapper(Str), thread.id=0(Int), cpu.logical_number=0(Int)}
+`,
+		":7 7 2.5: 1 cpu_core/cycles/P:": `profile "cpu_core/cycles/"/"count", period 1 "cpu_core/cycles/"/"count", time 0, duration 0 {profile.name=cpu_core/cycles/P(Str)}
+  [1] {thread.name=:7(Str), thread.id=7(Int)}
+`,
+	} {
+		if strings.Contains(line, "/P:") {
+			want = strings.ReplaceAll(want, "cycles/\"", "cycles/P\"") // the letter is a part of the event
+		}
+		assert.Equal(t, want+none, render(t, line+"\n"), line)
+	}
+}
+
+// TestFrames parses lines of stacks.
+func TestFrames(t *testing.T) {
+	const header = "a 1 2.5: cycles:\n"
+	const native = ` {profile.frame.type=native(Str)}`
+	for lines, want := range map[string]string{
+		"\t1f main+0x10 (/bin/a)":                              `0x1f in /bin/a[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} main() :0:0 from 0` + native,
+		"\t1f [unknown] ([unknown])":                           `0x1f`,
+		"\t1f f(int, (lambda)) const+0x1 (/lib/b c (deleted))": `0x1f in /lib/b c (deleted)[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} f(int, (lambda)) const() :0:0 from 0` + native,
+		"\t1f jit (/tmp/perf-7.map)":                           `0x1f in /tmp/perf-7.map[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} jit() :0:0 from 0`,
+		"\t1f operator()":                                      `0x1f operator()() :0:0 from 0`,
+		"    1f main":                                          `0x1f main() :0:0 from 0`,
+		"\tffffffffc0000000 nf ([nf_tables])":                  `0xffffffffc0000000 in [nf_tables][0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} nf() :0:0 from 0 {profile.frame.type=kernel(Str)}`,
+		"\tffffffffff600000 time ([vsyscall])":                 `0xffffffffff600000 in [vsyscall][0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} time() :0:0 from 0` + native,
+		"\t2 in (inlined)\n\t2 mid (inlined)\n\t2 out (/a)":    `0x2 in /a[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} in() :0:0 from 0 mid() :0:0 from 0 out() :0:0 from 0` + native,
+		"\t2 in (inlined)\n\t3 out (/a)":                       `0x2 in() :0:0 from 0; 0x3 in /a[0x0-0x0@0x0]{pprof.mapping.has_functions=true(Bool)} out() :0:0 from 0` + native,
+		"\t2 in (inlined)":                                     `0x2 in() :0:0 from 0`,
+	} {
+		got := render(t, header+lines+"\n")
+		assert.Contains(t, got, "\n    ["+want+"]\n", lines)
+	}
+}
+
+// TestTimes: only wall-clock times become timestamps.
+func TestTimes(t *testing.T) {
+	wall := "a 1 1795369073.5: 3 e:\n\t1 f\n\na 1 1795369073.25: 4 e:\n\t1 f\n\nb 1 1795369074.000000001: 5 e:\n\t1 f\n"
+	assert.Equal(t, `profile "e"/"count", period 0 "e"/"count", time 1795369073250000000, duration 750000002 {profile.name=e(Str)}
+  [4 3] at [1795369073250000000 1795369073500000000] {thread.name=a(Str), thread.id=1(Int)}
+    [0x1 f() :0:0 from 0]
+  [5] at [1795369074000000001] {thread.id=1(Int), thread.name=b(Str)}
+    [0x1 f() :0:0 from 0]
+`, render(t, wall))
+	boot := strings.ReplaceAll(wall, "1795369", "")
+	assert.Equal(t, `profile "e"/"count", period 0 "e"/"count", time 0, duration 750000001 {profile.name=e(Str)}
+  [7] {thread.name=a(Str), thread.id=1(Int)}
+    [0x1 f() :0:0 from 0]
+  [5] {thread.id=1(Int), thread.name=b(Str)}
+    [0x1 f() :0:0 from 0]
+`, render(t, boot))
+}
+
+// TestComments: the comments that perf script --header prints are skipped.
+func TestComments(t *testing.T) {
+	assert.Contains(t, render(t, "# ========\n# hostname : vm\n#\na 1 2.5: e:\n"), "profile.name=e")
+}
+
+// TestRefusals checks that errors have the line, the number and the limit.
+func TestRefusals(t *testing.T) {
+	limits := pprof.Limits{Samples: 2, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 12, InflatedBytes: 500, Mappings: 1, LinesPerLocation: 2}
+	const header = "a 1 2.5: e:\n"
+	for name, test := range map[string]struct {
+		payload string
+		class   error
+		says    string
+	}{
+		"no sample":        {"# nothing\n", perfscript.ErrMalformed, "there is no sample"},
+		"no header":        {"main;work 1\n", perfscript.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
+		"no time":          {"a 1 cycles:\n", perfscript.ErrMalformed, "line 1"},
+		"no thread":        {"a 2.5: cycles:\n", perfscript.ErrMalformed, "line 1"},
+		"no event":         {"a 1 2.5: 7\n", perfscript.ErrMalformed, "line 1"},
+		"bad processor":    {"a 1 [x] 2.5: e:\n", perfscript.ErrMalformed, "line 1"},
+		"huge time":        {"a 1 99999999999.5: e:\n", perfscript.ErrMalformed, "line 1"},
+		"frame first":      {"\t1 f (a)\n", perfscript.ErrMalformed, "line 1"},
+		"frame after end":  {header + "\n\t1 f (a)\n", perfscript.ErrMalformed, "line 3"},
+		"no address":       {header + "\tmain (a)\n", perfscript.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
+		"source line":      {header + "\t1 f (a)\n  f.c:12\n", perfscript.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
+		"clocks":           {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", perfscript.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
+		"samples":          {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", perfscript.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
+		"events":           {"a 1 2.5: e:\na 1 2.5: f:\na 1 2.5: g:\n", perfscript.ErrTooLarge, "3, the limit is 2"},
+		"depth":            {header + "\t1 f\n\t2 f\n\t3 f\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
+		"mappings":         {header + "\t1 f (a)\n\t2 f (b)\n", perfscript.ErrTooLarge, "line 3: profile exceeds a limit: mappings: 2, the limit is 1"},
+		"lines":            {header + "\t1 f (inlined)\n\t1 f (inlined)\n\t1 f (a)\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: lines of a location: 3"},
+		"long symbol":      {header + "\t1 1234567890123\n", perfscript.ErrTooLarge, "line 2: profile exceeds a limit: bytes of a string: 13, the limit is 12"},
+		"long thread name": {"1234567890123 1 2.5: e:\n", perfscript.ErrTooLarge, "bytes of a string: 13"},
+		"long event":       {"a 1 2.5: 1234567890123:\n", perfscript.ErrTooLarge, "bytes of a string: 13"},
+		"too long":         {strings.Repeat("#", 501), perfscript.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, stats, err := perfscript.Decode([]byte(test.payload), pprof.Source{}, perfscript.Options{Limits: limits})
+			require.ErrorIs(t, err, test.class)
+			require.ErrorContains(t, err, test.says)
+			assert.Less(t, len(err.Error()), 300)
+			assert.Equal(t, pprofile.Profiles{}, pd)
+			assert.Zero(t, stats.OTLPSamples)
+		})
+	}
+}
+
+// TestReserve: Decode returns an error of Reserve unchanged.
+func TestReserve(t *testing.T) {
+	refused := errors.New("no memory")
+	_, _, err := perfscript.Decode([]byte("a 1 2.5: e:\n"), pprof.Source{Reserve: func(int64) error { return refused }}, perfscript.Options{})
+	assert.Same(t, refused, err)
+}

@@ -1,0 +1,104 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package perfscript
+
+import (
+	"bytes"
+
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/internal/profilebuilder"
+)
+
+// firstWallClock is the year 2000. Times from then on are wall-clock times: a machine would need an uptime of thirty
+// years to reach it.
+const firstWallClock = 946_684_800e9
+
+// eventKey identifies a profile. perf prints the periods of some events only.
+type eventKey struct {
+	event     string
+	hasPeriod bool
+}
+
+// eventProfile is the profile of one event.
+type eventProfile struct {
+	*profilebuilder.Profile
+	first, last uint64
+	// period is the period that all samples so far have, or 0 if they differ.
+	period int64
+}
+
+// addSample adds a sample with the current attributes of the reader.
+func (r *reader) addSample(h *header, stack int32) {
+	if r.samples == 0 {
+		r.wallClock = h.time >= firstWallClock
+	}
+	if r.wallClock && h.time < firstWallClock {
+		r.Fail(profilebuilder.Malformed("the time %d.%09d is before the year 2000, those of earlier samples are not", h.time/1e9, h.time%1e9))
+	}
+	r.samples++
+	p := r.profileOf(h)
+	value := int64(1)
+	if h.hasPeriod {
+		value = h.period
+	}
+	if value != p.period {
+		p.period = 0
+	}
+	p.first, p.last = min(p.first, h.time), max(p.last, h.time)
+	if r.wallClock {
+		p.AddEvent(stack, r.attributes, value, h.time)
+	} else {
+		p.Add(stack, r.attributes, value)
+	}
+}
+
+func (r *reader) profileOf(h *header) *eventProfile {
+	key := eventKey{string(h.event), h.hasPeriod}
+	if p := r.byEvent[key]; p != nil {
+		return p
+	}
+	p := &eventProfile{first: h.time, last: h.time, period: h.period}
+	if limit := r.Limits().StringBytes; len(key.event) > limit {
+		r.Fail(profilebuilder.TooLarge("bytes of a string", len(key.event), limit))
+	}
+	p.Profile = r.AddProfile(profilebuilder.Profile{Name: key.event, Type: typeOf(h)})
+	if h.hasPeriod {
+		// Also if the periods differ: pprofs with and without a period type cannot be merged.
+		p.PeriodType = p.Type
+	}
+	r.byEvent[key] = p
+	r.events = append(r.events, p)
+	return p
+}
+
+// describeEvents sets what is only known after the last sample: durations, and periods that all samples share.
+func (r *reader) describeEvents() {
+	for _, p := range r.events {
+		p.Duration = p.last - p.first
+		p.Period = p.period
+	}
+}
+
+// typeOf returns the sample type of an event.
+func typeOf(h *header) pprof.ValueType {
+	if !h.hasPeriod {
+		return pprof.ValueType{Type: "samples", Unit: "count"}
+	}
+	switch event := withoutModifiers(h.event); string(event) {
+	case "cpu-clock", "task-clock":
+		return pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	default:
+		return pprof.ValueType{Type: string(event), Unit: "count"}
+	}
+}
+
+// withoutModifiers removes the modifiers after the colon of an event name. They say where events are counted and with
+// what precision.
+func withoutModifiers(event []byte) []byte {
+	colon := bytes.LastIndexByte(event, ':')
+	if colon <= 0 || len(bytes.Trim(event[colon+1:], "ukhIGHpPSDWebR")) > 0 {
+		return event
+	}
+	return event[:colon]
+}

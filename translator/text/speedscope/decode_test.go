@@ -1,0 +1,190 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package speedscope_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/translator/pprof"
+	"github.com/otelpprof/otelpprof/translator/text/speedscope"
+)
+
+var update = flag.Bool("update", false, "update the golden files")
+
+func decode(t *testing.T, payload []byte, src pprof.Source) (pprofile.Profiles, pprof.DecodeStats) {
+	t.Helper()
+	pd, stats, err := speedscope.Decode(payload, src, speedscope.Options{})
+	require.NoError(t, err)
+	require.NoError(t, profiletest.Check(pd))
+	assert.Equal(t, pd.SampleCount(), stats.OTLPSamples)
+	return pd, stats
+}
+
+// TestGolden compares the profiles of a file with a readable text. To update the file, run go test
+// ./translator/text/speedscope -run TestGolden -update.
+func TestGolden(t *testing.T) {
+	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{ScopeName: "scope", ProfileName: "for those without a name"})
+	profiletest.Golden(t, "speedscope.json.golden", profiletest.Render(pd), *update)
+}
+
+// TestRoundTrip encodes the profiles as pprofs. google/pprof must get the same sums.
+func TestRoundTrip(t *testing.T) {
+	pd, _ := decode(t, profiletest.Format(t, "speedscope.json"), pprof.Source{})
+	got := map[string]int64{}
+	for encoded, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
+		require.NoError(t, err)
+		profiletest.PprofSums(t, got, encoded.Pprof)
+	}
+	// The first profile has open frames for 9.5 ms, the second for 300 ms.
+	assert.Equal(t, map[string]int64{"wall/nanoseconds": 9_500_000 + 300_000_000, "space/bytes": 96, "samples/count": 3}, got)
+	assert.Equal(t, profiletest.ValueSums(pd), got)
+}
+
+// file returns a file with two frames and these profiles.
+func file(profiles ...string) []byte {
+	return fmt.Appendf(nil, `{"profiles":[%s],"shared":{"frames":[{"name":"a"},{"name":"b"}]}}`, strings.Join(profiles, ","))
+}
+
+// sampled returns a profile with one stack for each weight.
+func sampled(unit, weights string) string {
+	stacks := make([]string, strings.Count(weights, ",")+1)
+	for i := range stacks {
+		stacks[i] = fmt.Sprintf("[%d]", i%2)
+	}
+	return fmt.Sprintf(`{"type":"sampled","name":"","unit":%q,"samples":[%s],"weights":[%s]}`, unit, strings.Join(stacks, ","), weights)
+}
+
+func evented(events string) string {
+	return fmt.Sprintf(`{"type":"evented","name":"e","unit":"nanoseconds","startValue":0,"endValue":9,"events":[%s]}`, events)
+}
+
+// TestFieldsInAnyOrder: it does not matter whether frames or profiles come first.
+func TestFieldsInAnyOrder(t *testing.T) {
+	const shared, profiles = `"shared":{"frames":[{"name":"a"},{"name":"b"}]}`, `"profiles":[{"weights":[1,2],"samples":[[0],[0,1]],"unit":"none","type":"sampled"}]`
+	first, _ := decode(t, []byte("{"+shared+","+profiles+"}"), pprof.Source{})
+	last, _ := decode(t, []byte("{"+profiles+","+shared+"}"), pprof.Source{})
+	assert.Equal(t, map[string]int64{"samples/count": 3}, profiletest.ValueSums(first))
+	assert.Equal(t, profiletest.Render(first), profiletest.Render(last))
+}
+
+// TestUnits: times become nanoseconds, without rounding errors for whole values.
+func TestUnits(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile string
+		want    map[string]int64
+	}{
+		"nanoseconds":   {sampled("nanoseconds", "1,2"), map[string]int64{"wall/nanoseconds": 3}},
+		"large":         {sampled("nanoseconds", "9007199254740993"), map[string]int64{"wall/nanoseconds": 9007199254740993}},
+		"microseconds":  {sampled("microseconds", "1.5"), map[string]int64{"wall/nanoseconds": 1500}},
+		"milliseconds":  {sampled("milliseconds", "1e-1"), map[string]int64{"wall/nanoseconds": 100_000}},
+		"seconds":       {sampled("seconds", "0.01"), map[string]int64{"wall/nanoseconds": 10_000_000}},
+		"bytes":         {sampled("bytes", "7,0"), map[string]int64{"space/bytes": 7}},
+		"none":          {sampled("none", "2.0"), map[string]int64{"samples/count": 2}},
+		"no frame open": {evented(`{"type":"O","at":1,"frame":0},{"type":"C","at":3,"frame":0},{"type":"O","at":6,"frame":1},{"type":"C","at":7,"frame":1}`), map[string]int64{"wall/nanoseconds": 3}},
+	} {
+		pd, _ := decode(t, file(test.profile), pprof.Source{})
+		assert.Equal(t, test.want, profiletest.ValueSums(pd), name)
+	}
+	pd, _ := decode(t, file(sampled("seconds", "1"), sampled("bytes", "1")), pprof.Source{SampleTypes: []pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}})
+	assert.Equal(t, map[string]int64{"cpu/nanoseconds": 1e9, "space/bytes": 1}, profiletest.ValueSums(pd), "the type of the source replaces one with the same unit")
+}
+
+// TestRefusals checks that errors have the position, the number and the limit.
+func TestRefusals(t *testing.T) {
+	limits := pprof.Limits{Samples: 3, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 30, InflatedBytes: 2000, Locations: 2}
+	frames := func(frames string) string {
+		return `{"shared":{"frames":[` + frames + `]},"profiles":[` + sampled("none", "1") + `]}`
+	}
+	for name, test := range map[string]struct {
+		payload string
+		class   error
+		says    string
+	}{
+		"no JSON":           {"folded;text 1", speedscope.ErrMalformed, `byte 0: 'f', want {`},
+		"the end":           {`{"profiles":[`, speedscope.ErrMalformed, "byte 13: the message ends"},
+		"more than that":    {string(file(sampled("none", "1"))) + "x", speedscope.ErrMalformed, "want the end"},
+		"another schema":    {`{"$schema":"https://example.com"}`, speedscope.ErrMalformed, `$schema is "https://example.com"`},
+		"no frames":         {`{"profiles":[]}`, speedscope.ErrMalformed, `no field "shared"`},
+		"no profiles":       {`{"shared":{}}`, speedscope.ErrMalformed, `no field "profiles"`},
+		"frames twice":      {`{"shared":{},"shared":{}}`, speedscope.ErrMalformed, `the field "shared" twice`},
+		"profiles twice":    {`{"profiles":[],"profiles":[]}`, speedscope.ErrMalformed, `the field "profiles" twice`},
+		"none at all":       {string(file()), speedscope.ErrMalformed, "the file has no profile"},
+		"deep":              {`{"x":` + strings.Repeat("[", 1000), speedscope.ErrMalformed, "nested deeper than 100"},
+		"unit":              {string(file(sampled("fortnights", "1"))), speedscope.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
+		"type":              {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), speedscope.ErrMalformed, `profile 1: malformed profile: type "x"`},
+		"no events":         {string(file(`{"type":"evented","unit":"none"}`)), speedscope.ErrMalformed, "needs events"},
+		"more weights":      {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), speedscope.ErrMalformed, "1 samples and 2 weights"},
+		"fewer weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), speedscope.ErrMalformed, "3 samples and 1 weights"},
+		"below 0":           {string(file(sampled("none", "1,-1"))), speedscope.ErrMalformed, "weight 1 is below 0"},
+		"a fraction":        {string(file(sampled("bytes", "1.5"))), speedscope.ErrMalformed, `the number "1.5" must be whole`},
+		"too large":         {string(file(sampled("seconds", "1e10"))), speedscope.ErrMalformed, `the number "1e10" is too large`},
+		"too large, whole":  {string(file(sampled("seconds", "9223372037"))), speedscope.ErrMalformed, "is too large"},
+		"huge":              {string(file(sampled("none", "1e400"))), speedscope.ErrMalformed, "is too large"},
+		"no number":         {string(file(sampled("none", "true"))), speedscope.ErrMalformed, "want a number"},
+		"sum":               {string(file(sampled("none", "9223372036854775807,0,1"))), speedscope.ErrMalformed, "profile 0: sample 2"},
+		"frame":             {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), speedscope.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
+		"frame below 0":     {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), speedscope.ErrMalformed, "frame -1 does not exist"},
+		"times":             {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), speedscope.ErrMalformed, "endValue is below startValue"},
+		"event backwards":   {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
+		"other frame":       {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
+		"closed twice":      {string(file(evented(`{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 0"},
+		"not closed":        {string(file(evented(`{"type":"O","at":2,"frame":1}`))), speedscope.ErrMalformed, "frame 1 is not closed"},
+		"no time":           {string(file(evented(`{"type":"O","frame":1}`))), speedscope.ErrMalformed, "must have type, at and frame"},
+		"event type":        {string(file(evented(`{"type":"X","at":1,"frame":1}`))), speedscope.ErrMalformed, `type "X" is not known`},
+		"too long between":  {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), speedscope.ErrMalformed, "too long after"},
+		"escape":            {frames(`{"name":"\x"}`), speedscope.ErrMalformed, "an escape that exists"},
+		"many profiles":     {string(file(sampled("none", "1"), sampled("none", "1"), sampled("none", "1"))), speedscope.ErrTooLarge, "3, the limit is 2"},
+		"many samples":      {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), speedscope.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
+		"deep stack":        {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), speedscope.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
+		"deep events":       {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), speedscope.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
+		"long name":         {frames(`{"name":"` + strings.Repeat("x", 31) + `"}`), speedscope.ErrTooLarge, "frame 0: profile exceeds a limit: bytes of a string: 31, the limit is 30"},
+		"long profile name": {string(file(`{"type":"sampled","unit":"none","name":"` + strings.Repeat("x", 31) + `","samples":[],"weights":[]}`)), speedscope.ErrTooLarge, "31, the limit is 30"},
+		"many frames":       {strings.NewReplacer("[[0]]", "[[0],[1],[2]]", "[1]}", "[1,1,1]}").Replace(frames(`{"name":"a"},{"name":"b"},{"name":"c"}`)), speedscope.ErrTooLarge, "frame 2: profile exceeds a limit: locations: 3, the limit is 2"},
+		"too long":          {strings.Repeat(" ", 2001), speedscope.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pd, stats, err := speedscope.Decode([]byte(test.payload), pprof.Source{}, speedscope.Options{Limits: limits})
+			require.ErrorIs(t, err, test.class)
+			require.ErrorContains(t, err, test.says)
+			assert.Less(t, len(err.Error()), 300)
+			assert.Equal(t, pprofile.Profiles{}, pd)
+			assert.Zero(t, stats.OTLPSamples)
+		})
+	}
+}
+
+// TestWorkIsBounded: few events cannot describe an unlimited number of long stacks.
+func TestWorkIsBounded(t *testing.T) {
+	var events []string
+	for i := range 2000 {
+		events = append(events, fmt.Sprintf(`{"type":"O","at":%d,"frame":0}`, i))
+	}
+	_, _, err := speedscope.Decode(file(evented(strings.Join(events, ","))), pprof.Source{}, speedscope.Options{Limits: pprof.Limits{InflatedBytes: 1 << 20}})
+	require.ErrorContains(t, err, "locations of all samples")
+}
+
+// TestReserve: Decode returns an error of Reserve unchanged.
+func TestReserve(t *testing.T) {
+	refused := errors.New("no memory")
+	_, _, err := speedscope.Decode(file(sampled("none", "1")), pprof.Source{Reserve: func(int64) error { return refused }}, speedscope.Options{})
+	assert.Same(t, refused, err)
+}
+
+func TestOriginalPayload(t *testing.T) {
+	payload := file(sampled("none", "1"))
+	pd, _, err := speedscope.Decode(payload, pprof.Source{ProfileName: "x"}, speedscope.Options{IncludeOriginalPayload: true})
+	require.NoError(t, err)
+	p := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	assert.Equal(t, payload, p.OriginalPayload().AsRaw())
+	assert.Equal(t, "speedscope", p.OriginalPayloadFormat())
+}
