@@ -80,42 +80,38 @@ func TestRefusedConfigurations(t *testing.T) {
 	}
 }
 
-// TestDocumentedDefaults: the README of each component has the right defaults.
+// TestDocumentedDefaults: the README of the receiver, to which that of the connector refers, has the right defaults.
 func TestDocumentedDefaults(t *testing.T) {
 	cfg := NewDefaultConfig()
-	for _, readme := range []string{
-		"../../receiver/splunklogprofilereceiver/README.md", "../../connector/splunklogprofileconnector/README.md",
+	content, err := os.ReadFile("../../receiver/splunklogprofilereceiver/README.md")
+	require.NoError(t, err)
+	for option, value := range map[string]any{
+		"sample_shape":             "`" + cfg.SampleShape + "`",
+		"link_labels":              fmt.Sprintf("`%s` with `%s`", cfg.LinkLabels[0].Trace, cfg.LinkLabels[0].Span),
+		"decimal":                  cfg.LinkLabels[0].Decimal,
+		"frame_type":               cfg.FrameType,
+		"jvm_thread_state":         cfg.JVMThreadState,
+		"keep_empty_stacks":        cfg.KeepEmptyStacks,
+		"keep_generated_names":     cfg.KeepGeneratedNames,
+		"include_original_payload": cfg.IncludeOriginalPayload,
 	} {
-		content, err := os.ReadFile(readme)
-		require.NoError(t, err)
-		for option, value := range map[string]any{
-			"sample_shape":             "`" + cfg.SampleShape + "`",
-			"link_labels":              fmt.Sprintf("`%s` with `%s`", cfg.LinkLabels[0].Trace, cfg.LinkLabels[0].Span),
-			"decimal":                  cfg.LinkLabels[0].Decimal,
-			"frame_type":               cfg.FrameType,
-			"jvm_thread_state":         cfg.JVMThreadState,
-			"keep_empty_stacks":        cfg.KeepEmptyStacks,
-			"keep_generated_names":     cfg.KeepGeneratedNames,
-			"include_original_payload": cfg.IncludeOriginalPayload,
-		} {
-			assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value), readme)
-		}
-		for limit, value := range map[string]int{
-			"body_bytes":         cfg.Limits.BodyBytes,
-			"inflated_bytes":     cfg.Limits.InflatedBytes,
-			"samples":            cfg.Limits.Samples,
-			"frames_per_stack":   cfg.Limits.FramesPerStack,
-			"string_bytes":       cfg.Limits.StringBytes,
-			"labels":             cfg.Limits.Labels,
-			"mappings":           cfg.Limits.Mappings,
-			"locations":          cfg.Limits.Locations,
-			"lines":              cfg.Limits.Lines,
-			"lines_per_location": cfg.Limits.LinesPerLocation,
-			"functions":          cfg.Limits.Functions,
-			"strings":            cfg.Limits.Strings,
-			"comments":           cfg.Limits.Comments,
-		} {
-			assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %d", limit, value), readme)
-		}
+		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value))
+	}
+	for limit, value := range map[string]int{
+		"body_bytes":         cfg.Limits.BodyBytes,
+		"inflated_bytes":     cfg.Limits.InflatedBytes,
+		"samples":            cfg.Limits.Samples,
+		"frames_per_stack":   cfg.Limits.FramesPerStack,
+		"string_bytes":       cfg.Limits.StringBytes,
+		"labels":             cfg.Limits.Labels,
+		"mappings":           cfg.Limits.Mappings,
+		"locations":          cfg.Limits.Locations,
+		"lines":              cfg.Limits.Lines,
+		"lines_per_location": cfg.Limits.LinesPerLocation,
+		"functions":          cfg.Limits.Functions,
+		"strings":            cfg.Limits.Strings,
+		"comments":           cfg.Limits.Comments,
+	} {
+		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %d", limit, value))
 	}
 }

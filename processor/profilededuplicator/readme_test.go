@@ -33,7 +33,7 @@ func readme(t *testing.T) string {
 // TestReadmeSnippets loads every YAML block of the README.
 func TestReadmeSnippets(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 5)
+	require.Len(t, blocks, 3)
 	for i, block := range blocks {
 		retrieved, err := confmap.NewRetrievedFromYAML([]byte(block[1]))
 		require.NoError(t, err)
