@@ -47,5 +47,5 @@ func TestReadmeKubernetes(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 3, examples)
+	assert.Equal(t, 2, examples)
 }
