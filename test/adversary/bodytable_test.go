@@ -1,0 +1,116 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package adversary
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/test/tools/digits"
+)
+
+// measuredBodies has the row of each body.
+const measuredBodies = "measured.csv"
+
+var bodyColumns = []string{"body", "to", "bytes on the wire", "MiB at most in 512 MiB", "MiB at most in 2 GiB", "answers to 8 at once"}
+
+// bodyRow is what was measured of a body: the largest peak of all configurations, by container, and the answers to the first
+// configuration that was measured.
+type bodyRow struct {
+	name, to   string
+	wireBytes  int
+	small, big int
+	answers    string
+}
+
+func bodyRows(all []measurement) (rows []bodyRow) {
+	for _, b := range bodies() {
+		peaks := map[int]int{}
+		var one *measurement
+		for i := range all {
+			m := &all[i]
+			if m.Body != b.name {
+				continue
+			}
+			peaks[m.ContainerMiB] = max(peaks[m.ContainerMiB], m.PeakMiB)
+			if one == nil || one.Times != hostileTargets && m.Times == hostileTargets {
+				one = m
+			}
+		}
+		if one != nil {
+			rows = append(rows, bodyRow{b.name, string(b.to), one.WireBytes, peaks[512], peaks[2048], one.Answers})
+		}
+	}
+	return rows
+}
+
+func writeBodyRows(t *testing.T, rows []bodyRow) {
+	t.Helper()
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	require.NoError(t, w.Write(bodyColumns))
+	for _, r := range rows {
+		require.NoError(t, w.Write([]string{r.name, r.to, strconv.Itoa(r.wireBytes), strconv.Itoa(r.small), strconv.Itoa(r.big), r.answers}))
+	}
+	w.Flush()
+	require.NoError(t, w.Error())
+	require.NoError(t, os.WriteFile(measuredBodies, []byte(out.String()), 0o644))
+}
+
+func readBodyRows(t *testing.T) (rows []bodyRow) {
+	t.Helper()
+	file, err := os.Open(measuredBodies)
+	require.NoError(t, err)
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, bodyColumns, records[0])
+	for _, r := range records[1:] {
+		row := bodyRow{name: r[0], to: r[1], answers: r[5]}
+		for i, n := range []*int{&row.wireBytes, &row.small, &row.big} {
+			*n, err = strconv.Atoi(r[2+i])
+			require.NoError(t, err, row.name)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// groupTable has a row for all bodies whose names have the same first word and that go to the same listener.
+func groupTable(rows []bodyRow) string {
+	groups := map[string][]bodyRow{}
+	var order []string
+	for _, r := range rows {
+		word, _, _ := strings.Cut(r.name, "-")
+		key := fmt.Sprintf("| `%s-…` | %s |", word, r.to)
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], r)
+	}
+	var out strings.Builder
+	out.WriteString("| bodies | to | number | largest on the wire | largest peak in 512 MiB | in 2 GiB | answers |\n|---|---|---:|---:|---:|---:|---|\n")
+	for _, key := range order {
+		var all bodyRow
+		var answers []string
+		for _, r := range groups[key] {
+			all.wireBytes, all.small, all.big = max(all.wireBytes, r.wireBytes), max(all.small, r.small), max(all.big, r.big)
+			for answer := range strings.SplitSeq(r.answers, ", ") {
+				answer, _, _ = strings.Cut(answer, " ×")
+				answers = append(answers, answer)
+			}
+		}
+		slices.Sort(answers)
+		fmt.Fprintf(&out, "%s %d | %s bytes | %d MiB | %d MiB | %s |\n", key, len(groups[key]), digits.Group(int64(all.wireBytes)), all.small, all.big,
+			strings.Join(slices.Compact(answers), ", "))
+	}
+	return out.String()
+}
