@@ -6,13 +6,10 @@ package documents
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,85 +19,35 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
 	"github.com/otelpprof/otelpprof/internal/testkit/gatewaytest"
 )
 
-var update = flag.Bool("update", false, "write what is made into the documents")
-
-// described is what a component's metadata.yaml says.
-type described struct {
-	Name       string `yaml:"display_name"`
-	Attributes map[string]struct {
-		Override string `yaml:"name_override"`
-	}
-	Telemetry struct {
-		Metrics map[string]struct {
-			Description, Unit     string
-			Attributes            []string
-			Sum, Gauge, Histogram *struct{}
-		}
-	}
-}
-
 const page = root + "/docs/telemetry.md"
 
-const (
-	madeBegin = "-run TestTelemetry -update`. -->\n"
-	madeEnd   = "<!-- end of what is made -->"
-)
-
-// TestTelemetryTables: the page has every metric of every component, with its kind, unit, labels and meaning.
-func TestTelemetryTables(t *testing.T) {
-	files, err := filepath.Glob(root + "/*/*/metadata.yaml")
+// listed returns the metrics in the tables of the page and in the documentation.md of each component, to which the page leads.
+func listed(t *testing.T) (names []string) {
+	t.Helper()
+	text := read(t, page)
+	for _, match := range regexp.MustCompile("(?m)^\\| `(otelcol_[a-z_]+)` \\|").FindAllStringSubmatch(text, -1) {
+		names = append(names, match[1])
+	}
+	require.NotEmpty(t, names)
+	files, err := filepath.Glob(root + "/*/*/documentation.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	slices.Sort(files)
-	var made strings.Builder
 	for _, file := range files {
-		directory, err := filepath.Rel(root, filepath.Dir(file))
+		link, err := filepath.Rel(root, file)
 		require.NoError(t, err)
-		var component described
-		require.NoError(t, yaml.Unmarshal([]byte(read(t, file)), &component))
-		require.NotEmpty(t, component.Telemetry.Metrics, file)
-		component.write(&made, directory)
-	}
-	text := read(t, page)
-	before, rest, found := strings.Cut(text, madeBegin)
-	require.True(t, found)
-	_, after, found := strings.Cut(rest, madeEnd)
-	require.True(t, found)
-	want := before + madeBegin + made.String() + madeEnd + after
-	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
-		return
-	}
-	assert.Equal(t, want, text, "go -C test test ./documents -run TestTelemetry -update")
-}
-
-func (d *described) write(out io.Writer, directory string) {
-	fmt.Fprintf(out, "\n### [%s](../%s/README.md)\n\n| metric | kind | unit | labels | what |\n|---|---|---|---|---|\n", d.Name, directory)
-	for _, name := range slices.Sorted(maps.Keys(d.Telemetry.Metrics)) {
-		metric := d.Telemetry.Metrics[name]
-		kind := "counter"
-		switch {
-		case metric.Gauge != nil:
-			kind = "gauge"
-		case metric.Histogram != nil:
-			kind = "histogram"
+		assert.Contains(t, text, "](../"+filepath.ToSlash(link)+")")
+		metrics := regexp.MustCompile(`(?m)^### (otelcol_[a-z_]+)$`).FindAllStringSubmatch(read(t, file), -1)
+		require.NotEmpty(t, metrics, file)
+		for _, match := range metrics {
+			names = append(names, match[1])
 		}
-		var labels []string
-		for _, attribute := range metric.Attributes {
-			if override := d.Attributes[attribute].Override; override != "" {
-				attribute = override
-			}
-			labels = append(labels, attribute)
-		}
-		fmt.Fprintf(out, "| `otelcol_%s` | %s | `%s` | %s | %s |\n", name, kind, metric.Unit, strings.Join(labels, ", "), metric.Description)
 	}
-	fmt.Fprintln(out)
+	return names
 }
 
 // running is a gateway in which every counter of the Collector that the page names has something to count.
@@ -150,6 +97,7 @@ func TestTelemetryOfARunningGateway(t *testing.T) {
 		named = append(named, match[1])
 	}
 	require.NotEmpty(t, named)
+	all := listed(t)
 	series := regexp.MustCompile(`(?m)^# TYPE (otelcol_[a-z_]+) `)
 	var missing []string
 	require.Eventually(t, func() bool {
@@ -158,7 +106,7 @@ func TestTelemetryOfARunningGateway(t *testing.T) {
 			return strings.Contains(metrics, "# TYPE "+name+" ")
 		})
 		for _, match := range series.FindAllStringSubmatch(metrics, -1) {
-			assert.Contains(t, text, "| `"+match[1]+"` |", "a metric that the page does not have")
+			assert.Contains(t, all, match[1], "a metric that the page does not have")
 		}
 		return len(missing) == 0
 	}, time.Minute, 100*time.Millisecond, "a running gateway does not have all that the page names")
@@ -179,32 +127,31 @@ func exchange(t *testing.T, method, url string, body []byte) string {
 	return string(text)
 }
 
-// TestDocumentsNameMetrics: a metric that a document names is in the tables of the page.
+// TestDocumentsNameMetrics: a metric that a document names is listed.
 func TestDocumentsNameMetrics(t *testing.T) {
-	text := read(t, page)
+	names := listed(t)
 	files, err := filepath.Glob(root + "/*/*/README.md")
 	require.NoError(t, err)
-	files = append(files, root+"/README.md", root+"/docs/operations.md", root+"/docs/security.md", page)
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
 	checked := 0
-	for _, file := range files {
+	for _, file := range append(append(files, pages...), root+"/README.md") {
 		for _, name := range regexp.MustCompile(`\botelcol_[a-z_]*[a-z]\b`).FindAllString(read(t, file), -1) {
-			checked++
-			assert.Contains(t, text, "| `"+name+"` |", file)
+			if !slices.Contains(foreign, name) {
+				checked++
+				assert.Contains(t, names, name, file)
+			}
 		}
 	}
 	assert.NotZero(t, checked)
 }
 
-// foreign are the names that tests use and the page has not: of other components, and of a label.
+// foreign are the names that tests and documents use and the page has not: of other components, and of a label.
 var foreign = []string{"otelcol_processor_filter_profiles_filtered", "otelcol_signal"}
 
-// TestTestsNameMetrics: a metric that a test of the whole gateway names is in the tables of the page. What it counts of another name
-// is always 0.
+// TestTestsNameMetrics: a metric that a test of the whole gateway names is listed. What it counts of another name is always 0.
 func TestTestsNameMetrics(t *testing.T) {
-	var listed []string
-	for _, match := range regexp.MustCompile("(?m)^\\| `(otelcol_[a-z_]+)` \\|").FindAllStringSubmatch(read(t, page), -1) {
-		listed = append(listed, match[1])
-	}
+	names := listed(t)
 	checked := 0
 	err := filepath.WalkDir(root+"/test", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" {
@@ -213,7 +160,7 @@ func TestTestsNameMetrics(t *testing.T) {
 		for _, name := range regexp.MustCompile(`\botelcol_[a-z_]*[a-z]\b`).FindAllString(read(t, path), -1) {
 			if !slices.Contains(foreign, name) {
 				checked++
-				assert.Contains(t, listed, name, path)
+				assert.Contains(t, names, name, path)
 			}
 		}
 		return nil
