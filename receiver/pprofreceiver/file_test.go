@@ -307,7 +307,10 @@ func TestFileLater(t *testing.T) {
 	r.sink.set(func(context.Context) error { return errors.New("data refused due to high memory usage") })
 	r.round(t)
 	require.Zero(t, r.round(t))
-	assert.Equal(t, map[string]int64{"consumer_unavailable": 2}, r.fetches(), "the next file would fail for the same reason")
+	// The next file would fail for the same reason. It may begin before the first one has failed.
+	fetches := r.fetches()
+	require.Len(t, fetches, 1)
+	assert.Contains(t, []int64{2, 3, 4}, fetches["consumer_unavailable"])
 	require.ErrorContains(t, host.waitFor(t, componentstatus.StatusRecoverableError).Err(), "high memory usage")
 	assert.Len(t, names(t, directory), 2)
 	r.sink.set(nil)
