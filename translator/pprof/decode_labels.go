@@ -230,12 +230,21 @@ func (t *decoding) listAttribute(key int32, refs []labelRef) int32 {
 		}
 	}
 	attribute := t.dict.Attribute(key, t.tables.String(unit), values)
+	if oneUnit {
+		items = int64(plainItemBytes * len(refs))
+	}
+	if t.dict.NumAttributes() == before {
+		_ = t.meter.Use(items) // The list is garbage.
+	}
 	t.countAttribute(before, text, items, false)
 	return attribute
 }
 
-// listItemBytes is the memory of an item of an array without its text.
-const listItemBytes = 200
+// listItemBytes is the memory of an item of an array without its text, plainItemBytes that of one that has no unit of its own.
+const (
+	listItemBytes  = 200
+	plainItemBytes = 80
+)
 
 // kvValue and kvUnit are the keys of array items if the labels of one key have different units.
 const (

@@ -27,6 +27,9 @@ func (t *decoding) reserveTables(payload []byte) error {
 		Locations: len(w.Locations),
 		Stacks:    len(w.Samples),
 	}
+	if !t.opts.KeepUnreferencedMappings {
+		sizes.Mappings = min(sizes.Mappings, sizes.Locations)
+	}
 	texts := 16 * int64(w.NumStrings())
 	text := int64(w.StringBytes()) + int64(w.StringBytes())/2
 	comments := int64(0)
@@ -36,7 +39,8 @@ func (t *decoding) reserveTables(payload []byte) error {
 	if comments > 0 {
 		t.countText(int(comments))
 	}
-	t.message = t.samplesBytes + 2*commentBytes*int64(len(w.Comments)) + messageBytes
+	comments += commentBytes * int64(len(w.Comments))
+	t.message = t.samplesBytes + commentBytes*int64(len(w.Comments)) + messageBytes
 	if t.opts.IncludeOriginalPayload {
 		t.message += int64(len(payload)) * int64(len(t.types))
 	}
@@ -45,7 +49,7 @@ func (t *decoding) reserveTables(payload []byte) error {
 }
 
 const (
-	// commentBytes is the memory of a comment without its text.
+	// commentBytes is the memory of a comment without its text, in the message and while that is written.
 	commentBytes = 40
 	// messageBytes is the size of the smallest message, translationBytes the memory for translating it.
 	messageBytes     = 2 << 10

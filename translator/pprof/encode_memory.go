@@ -21,7 +21,7 @@ const (
 	attributeMemory = 352 // with its label and the label's text
 	linkMemory      = 304 // with the texts of its labels
 	entryMemory     = 32  // of any other table
-	profileMemory   = 512
+	profileMemory   = 768 // with its group
 	rowMemory       = 128 // without values
 	indexMemory     = 12  // an attribute of a row
 	itemMemory      = 160 // an item of an array that becomes labels

@@ -106,6 +106,7 @@ const (
 	profileBytes         = 1 << 10
 	groupBytes           = 3 << 9 // a group of texts without its events: index, hash and entry
 	commentBytes         = 80
+	stringBytes          = 20 + 32 // what labels know of a string, and its place in keySet while that grows
 )
 
 // reserveTables reserves the memory that the sizes of the pprof's tables require: working memory, the samples of the
@@ -113,11 +114,11 @@ const (
 func (t *decoding) reserveTables(columns int) *refusal {
 	w, c := &t.wire, &t.memory
 	sizes := dictionary.Sizes{
-		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: len(w.Mappings),
+		Strings: w.NumStrings(), Functions: len(w.Functions), Mappings: min(len(w.Mappings), len(w.Locations)),
 		Locations: len(w.Locations), Stacks: len(w.Samples),
 	}
 	events := int64(len(w.Samples))
-	c.record = c.body + w.Bytes() + tables.Bytes(w) + 20*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
+	c.record = c.body + w.Bytes() + tables.Bytes(w) + stringBytes*int64(w.NumStrings()) + 12*events + events*(eventBytes+40*int64(columns))
 	message := int64(columns)*(profileBytes+events*sampleBytes+sampleAttributeBytes*t.allLabels()) +
 		commentBytes*int64(len(w.Comments)) + t.recordAttributeBytes()
 	for _, comment := range w.Comments {

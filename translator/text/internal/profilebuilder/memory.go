@@ -94,7 +94,7 @@ func Grow[T any](b *Builder, list []T, more int) []T {
 const (
 	baseBytes         = 8 << 10
 	profileBytes      = 512
-	profileTableBytes = 4 << 10
+	profileTableBytes = 2 << 10
 
 	sampleBytes         = size.SampleBytes + 24 + 12
 	sampleTableBytes    = 5*(8+8+8) + 48
