@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
@@ -24,7 +25,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(chunkOf(numbers(0, 0, 0, 0, 0, most), numbers(0, 1)), []byte{})
 	decoder := NewDecoder(Options{})
 	f.Fuzz(func(t *testing.T, recording, labels []byte) {
-		checkMemory(t, recording, labels)
+		memorytest.CheckCovered(t, translating(recording, labels))
 		pd, stats, err := decoder.Decode(recording, Source{Labels: labels})
 		if err != nil {
 			return

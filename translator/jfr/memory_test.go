@@ -1,18 +1,16 @@
 // Copyright The otelpprof Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build !race
-
 package jfr
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // TestMemory checks that all memory is reserved, for recordings of which one part is large.
@@ -83,64 +81,21 @@ func TestMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := jfrtest.Example()
 			change(r)
-			recording := r.Bytes()
-			checkMemory(t, recording, nil)
-			checkRefusal(t, recording)
+			memorytest.Check(t, translating(r.Bytes(), nil))
 		})
 	}
-	t.Run("chunks", func(t *testing.T) { checkMemory(t, bytes.Repeat(jfrtest.Example().Bytes(), 500), nil) })
-	t.Run("gzip", func(t *testing.T) { checkMemory(t, gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 500)), nil) })
-}
-
-// checkMemory translates a recording, and compares what was allocated with what was reserved.
-func checkMemory(tb testing.TB, recording, labels []byte) {
-	tb.Helper()
-	reserved := int64(0)
-	decoder := NewDecoder(Options{})
-	var err error
-	allocated := allocations(func() {
-		_, _, err = decoder.Decode(recording, Source{Labels: labels, Reserve: func(bytes int64) error {
-			if bytes < reserved {
-				tb.Error("the number falls")
-			}
-			reserved = bytes
-			return nil
-		}})
+	t.Run("chunks", func(t *testing.T) {
+		memorytest.Check(t, translating(bytes.Repeat(jfrtest.Example().Bytes(), 500), nil))
 	})
-	if err != nil && !isOfRecording(err) {
-		tb.Fatal(err)
-	}
-	// The decoder allocates some memory for every recording, before it has read any of it.
-	if allocated > uint64(reserved)+fixedBytes {
-		tb.Fatalf("allocated %d bytes, reserved %d", allocated, reserved)
-	}
+	t.Run("gzip", func(t *testing.T) {
+		memorytest.Check(t, translating(gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 500)), nil))
+	})
 }
 
-// checkRefusal checks that memory is reserved before it is allocated, wherever a refusal comes.
-func checkRefusal(tb testing.TB, recording []byte) {
-	tb.Helper()
-	refused := errors.New("refused")
-	for limit := int64(1 << 20); ; limit *= 2 {
-		var err error
-		allocated := allocations(func() {
-			_, _, err = NewDecoder(Options{}).Decode(recording, Source{Reserve: func(bytes int64) error {
-				if bytes > limit {
-					return refused
-				}
-				return nil
-			}})
-		})
-		if allocated > uint64(limit)+fixedBytes {
-			tb.Fatalf("allocated %d bytes, the limit was %d", allocated, limit)
-		}
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, refused) {
-			tb.Fatal(err)
-		}
+// translating returns the translation of a recording.
+func translating(recording, labels []byte) memorytest.Work {
+	return func(reserve func(int64) error) error {
+		_, _, err := NewDecoder(Options{}).Decode(recording, Source{Labels: labels, Reserve: reserve})
+		return err
 	}
 }
-
-// fixedBytes is what every translation allocates.
-const fixedBytes = 1 << 20

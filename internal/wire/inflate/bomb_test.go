@@ -7,12 +7,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"runtime"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 const (
@@ -43,10 +44,10 @@ func TestBombs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Logf("%d bytes", len(src))
-			before := allocated()
-			_, err := Append(nil, src, bombLimit)
+			var err error
+			used := memorytest.Allocated(func() { _, err = Append(nil, src, bombLimit) })
 			require.ErrorIs(t, err, ErrTooLarge)
-			assert.Less(t, allocated()-before, uint64(24<<20), "bytes allocated in total")
+			assert.Less(t, used, int64(24<<20), "bytes allocated in total")
 		})
 	}
 }
@@ -61,18 +62,13 @@ func TestHighRatio(t *testing.T) {
 		"gzip members": join(gz, gzipped(t, []byte("end"))),
 		"zstd":         zstdStream(t, zeros(size)),
 	} {
-		before := allocated()
-		got, err := Append(nil, src, bombLimit)
+		var got []byte
+		var err error
+		used := memorytest.Allocated(func() { got, err = Append(nil, src, bombLimit) })
 		require.NoError(t, err, name)
 		assert.GreaterOrEqual(t, len(got), size, name)
-		assert.Less(t, allocated()-before, uint64(2*size), "%s: bytes allocated in total", name)
+		assert.Less(t, used, int64(2*size), "%s: bytes allocated in total", name)
 	}
-}
-
-func allocated() uint64 {
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.TotalAlloc
 }
 
 type zeroReader struct{}

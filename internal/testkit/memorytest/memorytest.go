@@ -1,0 +1,150 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package memorytest checks from outside that memory is reserved as docs/memory.md promises: what is reserved is at least what is used,
+// and at most three times that. With the race detector, which allocates as well, the work runs once and nothing is compared.
+package memorytest // import "github.com/otelpprof/otelpprof/internal/testkit/memorytest"
+
+import (
+	"errors"
+	"math/bits"
+	"runtime"
+	"runtime/debug"
+	"testing"
+)
+
+// Most is how many times the used memory may be reserved. Estimates are those of a 64-bit system.
+const Most = 3 * 64 / bits.UintSize
+
+// slack is the memory that may be used or reserved beside that, in bytes: what the runtime and other packages allocate, decompressors
+// that pools have dropped, and the first sizes of tables.
+const slack = 256 << 10
+
+// Work is a piece of work that calls reserve with its total before it allocates memory, and ends with the error of reserve.
+type Work func(reserve func(total int64) error) error
+
+// Use is the memory of a piece of work, in bytes. Reserved is the largest total. Allocated is what the work used: all that it
+// allocated, with garbage. A reservation is made before memory is allocated, and garbage takes memory until the collector runs.
+type Use struct{ Reserved, Allocated int64 }
+
+var errRefused = errors.New("refused by the test")
+
+// Check runs a piece of work several times, with more and more memory, until it has all that it reserves. The work must not keep memory
+// from run to run. Each time it must use at most the memory that it has. In the end it may have reserved [Most] times what it used.
+func Check(tb testing.TB, work Work) {
+	tb.Helper()
+	all := CheckComplete(tb, Most, work)
+	if race {
+		return
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	const parts = 3
+	for part := range int64(parts) {
+		limit := all.Reserved * part / parts
+		collect()
+		use, err := run(tb, work, limit)
+		if !errors.Is(err, errRefused) {
+			tb.Errorf("with %d of %d bytes, the error is %v", limit, all.Reserved, err)
+		}
+		checkCovered(tb, limit, use.Allocated)
+	}
+}
+
+// CheckComplete runs a piece of work once, with all that it reserves. It checks the use as [CheckBounds] does.
+func CheckComplete(tb testing.TB, most int64, work Work) Use {
+	tb.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	collect() // empties pools, so that the work cannot reuse memory
+	all, err := run(tb, work, 1<<62)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	CheckBounds(tb, most, all.Reserved, all.Allocated)
+	return all
+}
+
+// CheckCovered runs a piece of work once, which may fail, and checks only that it reserves at least what it uses. It is for fuzz tests.
+func CheckCovered(tb testing.TB, work Work) {
+	tb.Helper()
+	use, _ := run(tb, work, 1<<62)
+	checkCovered(tb, use.Reserved, use.Allocated)
+}
+
+// CheckBounds checks that what is reserved is at least what is used, and at most so many times that: [Most], or more for an estimate
+// that is not worth its improvement.
+func CheckBounds(tb testing.TB, most, reserved, used int64) {
+	tb.Helper()
+	tb.Logf("reserved %d bytes, used %d: %.2f times as much", reserved, used, float64(reserved)/float64(used))
+	checkCovered(tb, reserved, used)
+	if reserved > most*used+slack && !race {
+		tb.Errorf("reserved %d bytes, used %d: %.1f times as much", reserved, used, float64(reserved)/float64(used))
+	}
+}
+
+func checkCovered(tb testing.TB, reserved, used int64) {
+	tb.Helper()
+	if used > reserved+slack && !race {
+		tb.Errorf("used %d bytes, reserved %d", used, reserved)
+	}
+}
+
+// run runs a piece of work, and refuses totals above limit.
+func run(tb testing.TB, work Work, limit int64) (use Use, err error) {
+	tb.Helper()
+	before := allocated()
+	err = work(func(total int64) error {
+		if total < use.Reserved { // An assertion would allocate memory.
+			tb.Errorf("the total falls from %d to %d", use.Reserved, total)
+		}
+		use.Reserved = total
+		if total > limit {
+			return errRefused
+		}
+		return nil
+	})
+	use.Allocated = allocated() - before
+	return use, err
+}
+
+// Allocated returns the bytes that f allocates, with garbage.
+func Allocated(f func()) int64 {
+	before := allocated()
+	f()
+	return allocated() - before
+}
+
+func allocated() int64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.TotalAlloc)
+}
+
+// Held returns the bytes of the live heap that a thing uses: a message, or what a component keeps. It makes n of them.
+func Held[T any](n int, thing func() T) int64 {
+	if race {
+		n = 1
+	}
+	things := make([]T, n)
+	before := LiveHeap()
+	for i := range things {
+		things[i] = thing()
+	}
+	after := LiveHeap()
+	runtime.KeepAlive(things)
+	return (after - before) / int64(n)
+}
+
+// LiveHeap returns the bytes of the heap that are still in use.
+func LiveHeap() int64 {
+	var stats runtime.MemStats
+	collect()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// collect frees all garbage, and what is in pools.
+func collect() {
+	for range 3 {
+		runtime.GC()
+	}
+}
