@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// many is the size of what an adversary sends. Work that is not linear does not end within a test's time.
+// many is the number of hostile entries. With it, work that is not linear exceeds the time limit of a test.
 func many(t *testing.T) int {
 	t.Helper()
 	if testing.Short() {
@@ -79,7 +79,7 @@ func TestManyDistinctStrings(t *testing.T) {
 	assert.Equal(t, n+1, stats.EntriesOut.Attributes)
 }
 
-// Strings that all have one hash under FNV, as whoever knows the hash function can make them, are as good as others.
+// Strings with equal FNV hashes cost as much as other strings. An attacker who knows the hash function can make them.
 func TestStringsThatCollideUnderFNV(t *testing.T) {
 	texts := collidingTexts(t, 12)
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
@@ -104,8 +104,8 @@ func TestStringsThatCollideUnderFNV(t *testing.T) {
 	}
 }
 
-// collidingTexts returns 2^doublings texts of one FNV-1a hash: each doubling finds two ends that lead from the hash so far
-// to the same one.
+// collidingTexts returns 2^doublings texts with one FNV-1a hash: each doubling finds two suffixes that lead from the current
+// hash to the same hash.
 func collidingTexts(t *testing.T, doublings int) []string {
 	t.Helper()
 	hash := func(s string) uint32 {

@@ -22,8 +22,8 @@ type benchMessage struct {
 	pd   pprofile.Profiles
 }
 
-// benchMessages are messages as they come over the wire: canonical ones that the translator makes, and the same message
-// twice in one, so that half of all is to go.
+// benchMessages are encoded messages: canonical ones of the translator, and the same with all content twice, half of which
+// Deduplicate removes.
 func benchMessages(b *testing.B) []benchMessage {
 	files := [][2]string{
 		{"go-cpu-100KB", "../../testdata/pprof/cpu.pb.gz"},
@@ -54,8 +54,7 @@ func benchMessages(b *testing.B) []benchMessage {
 	return messages
 }
 
-// BenchmarkDeduplicate measures one message as the translator makes it, whose equal samples are still apart, against
-// pdata's unmarshalling of it.
+// BenchmarkDeduplicate measures a message of the translator, which has equal samples, against pdata's unmarshalling of it.
 //
 //	go test ./internal/dedup -run '^$' -bench '^Benchmark(Deduplicate|Doubled|Canonical)$' -benchmem -count 6 -cpu 2
 func BenchmarkDeduplicate(b *testing.B) {
@@ -64,7 +63,7 @@ func BenchmarkDeduplicate(b *testing.B) {
 	}
 }
 
-// BenchmarkDoubled measures the message twice in one, so that half of all goes.
+// BenchmarkDoubled measures a message with all content twice: half of it is removed.
 func BenchmarkDoubled(b *testing.B) {
 	for _, message := range benchMessages(b) {
 		benchmarkOne(b, message.name, func() pprofile.Profiles {
@@ -75,7 +74,7 @@ func BenchmarkDoubled(b *testing.B) {
 	}
 }
 
-// BenchmarkCanonical measures a message in which there is nothing to do.
+// BenchmarkCanonical measures a message that is canonical already.
 func BenchmarkCanonical(b *testing.B) {
 	for _, message := range benchMessages(b) {
 		canonical, _, err := dedup.New(dedup.Options{}).Deduplicate(clone(message.pd))
@@ -84,7 +83,8 @@ func BenchmarkCanonical(b *testing.B) {
 	}
 }
 
-// benchmarkOne measures Deduplicate of what next returns, which it may change, against the unmarshalling of it.
+// benchmarkOne measures Deduplicate of the message that next returns against the unmarshalling of it. Deduplicate may
+// change the message.
 func benchmarkOne(b *testing.B, name string, next func() pprofile.Profiles) {
 	b.Helper()
 	encoded := wire(b, next())
@@ -110,7 +110,7 @@ func benchmarkOne(b *testing.B, name string, next func() pprofile.Profiles) {
 	})
 }
 
-// The shape of core's own benchmark of merging.
+// The shape of the Collector's own benchmark of merging.
 const (
 	mergeStrings   = 2500
 	mergeFunctions = 2000
@@ -118,7 +118,7 @@ const (
 	mergeStacks    = 4000
 )
 
-// mergeMessage makes message number n of a series; overlap percent of its entries are those of all others.
+// mergeMessage makes message number n of a series. All messages have overlap percent of their entries in common.
 func mergeMessage(n, overlap int) pprofile.Profiles {
 	own := func(i, size int) int {
 		if i*100 < overlap*size {
@@ -227,10 +227,10 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkMergeScale measures the cost of one message among many that become one. They are held until all have come, as
-// in a batch, and each collection of garbage goes through all that is held; so that chance does not decide whether one
-// falls into the measured time, each measurement begins right after one. What is left to grow with the number of
-// messages are the misses of the caches, once the tables do not fit into them.
+// BenchmarkMergeScale measures the cost of one message among many that become one. They are held until the last one has
+// arrived, as in a batch, and each garbage collection scans all of them. Each measurement begins right after a collection,
+// so that chance does not decide whether it includes one. Only cache misses grow with the number of messages, once the
+// tables do not fit into the caches.
 //
 //	go test ./internal/dedup -run '^$' -bench '^BenchmarkMergeScale$' -benchmem -count 6 -cpu 2
 func BenchmarkMergeScale(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// What the translators make of all that clients sent keeps its meaning, alone and together.
+// The captures of clients keep their meaning, each alone and all in one message.
 func TestCaptures(t *testing.T) {
 	whole := pprofile.NewProfiles()
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})
@@ -49,7 +49,7 @@ func TestCaptures(t *testing.T) {
 	requireSameMeaning(t, "all", whole)
 }
 
-// requireSameMeaning deduplicates a message and returns what becomes of it.
+// requireSameMeaning deduplicates a message, compares the meaning, and returns the result.
 func requireSameMeaning(t *testing.T, name string, pd pprofile.Profiles) pprofile.Profiles {
 	t.Helper()
 	before := clone(pd)
@@ -60,7 +60,7 @@ func requireSameMeaning(t *testing.T, name string, pd pprofile.Profiles) pprofil
 	return after
 }
 
-// Files of one program become one message that says the same as all of them.
+// Files of one program become one message with the meaning of all of them.
 func TestScrapesBecomeOne(t *testing.T) {
 	whole, together := pprofile.NewProfiles(), pprofile.NewProfiles()
 	decoder := pprof.NewDecoder(pprof.DecodeOptions{})

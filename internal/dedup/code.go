@@ -5,7 +5,7 @@ package dedup
 
 import "go.opentelemetry.io/collector/pdata/pprofile"
 
-// AnonymousFunction is the name for functions of which only the start line is known.
+// AnonymousFunction is the name of a function of which only the start line is known.
 const AnonymousFunction = "(anonymous)"
 
 // mendCode repairs functions and lines for which strict readers refuse the message, and reports whether it changed any.

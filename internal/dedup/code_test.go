@@ -92,7 +92,7 @@ func TestFunctionsWithoutName(t *testing.T) {
 	assert.Zero(t, stats.NamedFunctions)
 }
 
-// A message that has to go back as it came is not mended.
+// A message that must be returned unchanged is not mended.
 func TestMendedCodeOfAnInvalidMessage(t *testing.T) {
 	pd := withCode(func(table pprofile.FunctionSlice) { table.AppendEmpty().SetStartLine(-7) }, [2]int64{-1, 0})
 	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty().SampleType().SetTypeStrindex(99)
@@ -103,7 +103,7 @@ func TestMendedCodeOfAnInvalidMessage(t *testing.T) {
 	assert.Zero(t, stats.ClearedLines)
 }
 
-// What leaves keeps the rules of strict readers, whatever comes, and a second time changes nothing.
+// For any input, the result keeps the rules of strict readers, and a second call changes nothing.
 func TestMendedCodeOfAnyMessage(t *testing.T) {
 	d := dedup.New(dedup.Options{ClearNegativeLines: true, NameFunctions: true})
 	rapid.Check(t, func(t *rapid.T) {
@@ -121,7 +121,7 @@ func TestMendedCodeOfAnyMessage(t *testing.T) {
 	})
 }
 
-// TestSeveralValuesWithoutTimestamps become their sum, in a sample that is the only one of its stack too.
+// TestSeveralValuesWithoutTimestamps: they become their sum, also in a sample that is the only one of its stack.
 func TestSeveralValuesWithoutTimestamps(t *testing.T) {
 	for _, shape := range []dedup.Shape{dedup.ShapeCombined, dedup.ShapePerEvent, dedup.ShapeTotal} {
 		after, stats, err := dedup.New(dedup.Options{Shape: shape, DropZeroSamples: true}).Deduplicate(
@@ -136,8 +136,8 @@ func TestSeveralValuesWithoutTimestamps(t *testing.T) {
 	}
 }
 
-// TestFoldedLocations: whether a location is folded, and so has one of several symbols, is kept on the way through OTLP. Locations
-// that differ in nothing else stay two.
+// TestFoldedLocations: OTLP keeps whether a location is folded, which means that it has one of several symbols. Locations that
+// only differ in that are not joined.
 func TestFoldedLocations(t *testing.T) {
 	f := &profile.Function{ID: 1, Name: "f"}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, Function: []*profile.Function{f}}

@@ -12,8 +12,8 @@ import (
 )
 
 // Concat appends the content of src to dst, and shifts the indices. It does not deduplicate. src is empty afterwards,
-// unless it is read-only: then Concat copies it. Entries of src that were equal or invalid still are. dst must have no
-// index out of range, since it could become the index of an entry of src. [Join] ensures that.
+// unless it is read-only: then Concat copies it. Equal and invalid entries of src stay as they are. dst must have no index
+// out of range, since it could become the index of an entry of src. [Join] ensures that.
 func Concat(dst, src pprofile.Profiles) {
 	if src.IsReadOnly() {
 		own := pprofile.NewProfiles()

@@ -15,7 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dedup"
 )
 
-// TestConcurrentUse: one deduplicator for all, and messages that are alike. The race detector watches.
+// TestConcurrentUse uses one Deduplicator for similar messages at the same time, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	core := dedup.New(dedup.Options{})
 	messages := []pprofile.Profiles{faultyEverywhere(), mergeMessage(20, 50), mergeMessage(3, 0), shared(100, 5)}

@@ -123,8 +123,8 @@ func joinScopes(scopes pprofile.ScopeProfilesSlice) {
 	}
 }
 
-// hashResource and hashScope hash all fields that equalResources and equalScopes compare. Otherwise many that differ in
-// one field would be compared one by one.
+// hashResource and hashScope hash all fields that equalResources and equalScopes compare. Otherwise a client could send many
+// with equal hashes, and each would be compared with all others.
 func hashResource(r pprofile.ResourceProfiles) uint64 {
 	hash := dictionary.HashContainer(r.Resource().Attributes(), r.Resource().DroppedAttributesCount(), r.SchemaUrl())
 	return entities.Hash(hash, r.Resource())

@@ -33,7 +33,7 @@ func deduplicate(t require.TestingT, pd pprofile.Profiles) (pprofile.Profiles, d
 	return result, stats
 }
 
-// requireCanonical checks the rules. What the input does about shapes, times and code is kept as it is.
+// requireCanonical checks the rules of a canonical message, except those for shapes, times and code.
 func requireCanonical(t require.TestingT, pd pprofile.Profiles) {
 	require.NoError(t, profiletest.CheckOptions{
 		AllowMixedShapes: true, AllowTimestampsOutside: true, AllowNegativeLines: true, AllowNamelessFunctions: true, Deduplicated: true,
@@ -169,7 +169,7 @@ func TestReadOnlyMessageIsNotWrittenTo(t *testing.T) {
 	})
 }
 
-// wire returns the message as bytes. Marshalling moves strings into the table, so a copy is marshalled.
+// wire returns the encoded message. It marshals a copy, since marshalling moves strings into the table.
 func wire(t require.TestingT, pd pprofile.Profiles) []byte {
 	message, err := (&pprofile.ProtoMarshaler{}).MarshalProfiles(clone(pd))
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ var (
 	someSpan  = pcommon.SpanID{1, 2, 3, 4, 5, 6, 7, 8}
 )
 
-// linked is a message with a sample for each link, all of one stack.
+// linked returns a message with a sample for each link. All samples have one stack.
 func linked(key string, links ...[2]bool) pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		for i := range links {
@@ -43,7 +43,7 @@ func linked(key string, links ...[2]bool) pprofile.Profiles {
 	return pd
 }
 
-// said is what a sample says of its span: its link and its attributes of text.
+// said has what a sample says about its span: its link and its text attributes.
 type said struct {
 	link       bool
 	attributes map[string]string
@@ -64,7 +64,7 @@ func saidBy(pd pprofile.Profiles) (all []said) {
 	return all
 }
 
-// An attribute has the id of a link in any form that the translators read. Then the link goes without a trace.
+// If an attribute has the id of a link, in any form that the translators read, the link is removed without a new attribute.
 func TestPartialLinksThatAnAttributeHas(t *testing.T) {
 	short := func(pd pprofile.Profiles) {
 		pd.Dictionary().LinkTable().At(1).SetTraceID(pcommon.TraceID{14: 1, 15: 0xab})
@@ -102,7 +102,7 @@ func TestPartialLinksThatAnAttributeHas(t *testing.T) {
 	}
 }
 
-// TestPartialLinksWithoutAttributes: index 0 of a table says nothing, also if the message has no attributes yet.
+// TestPartialLinksWithoutAttributes: index 0 is the zero value, also if the message has no attributes yet.
 func TestPartialLinksWithoutAttributes(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().LinkTable().AppendEmpty()
@@ -116,7 +116,7 @@ func TestPartialLinksWithoutAttributes(t *testing.T) {
 	requireCanonical(t, after)
 }
 
-// TestNewEntriesDoNotReplaceMissing: a profile that refers to what does not exist is dropped, also if an entry was added just there.
+// TestNewEntriesDoNotReplaceMissing: a profile with an index out of range is dropped, also if a new entry gets that index.
 func TestNewEntriesDoNotReplaceMissing(t *testing.T) {
 	for name, spoil := range map[string]func(pd pprofile.Profiles, broken pprofile.Profile){
 		"an attribute": func(pd pprofile.Profiles, broken pprofile.Profile) {
@@ -189,7 +189,7 @@ func TestPartialLinks(t *testing.T) {
 	assert.Equal(t, []said{{true, map[string]string{"region": "eu"}}}, saidBy(kept), "without the option")
 }
 
-// captureOf is one capture with a profile for each value: the first has the comments, and those of 0 have no sample.
+// captureOf returns one capture with a profile for each value. The first has the comments. Profiles for 0 have no sample.
 func captureOf(values ...int64) pprofile.Profiles {
 	pd := samplesOf(func(func(int32) pprofile.Sample) {})
 	pd.Dictionary().StringTable().Append("pprof.profile.comment")
@@ -250,7 +250,7 @@ func TestEmptyProfiles(t *testing.T) {
 	}
 }
 
-// A profile is empty when drop_zero_samples leaves nothing of it.
+// A profile is also empty if drop_zero_samples drops all its samples.
 func TestEmptyWithoutZeros(t *testing.T) {
 	message := func() pprofile.Profiles {
 		return samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(0) })
@@ -265,7 +265,7 @@ func TestEmptyWithoutZeros(t *testing.T) {
 	assert.Equal(t, [2]int{1, 1}, [2]int{stats.EmptyProfiles, stats.ZeroSamples})
 }
 
-// A message that is refused, or passes for being broken, is as it was.
+// A message that is refused, or passed on although it is invalid, is unchanged.
 func TestBrokenMessagesKeepAll(t *testing.T) {
 	for _, action := range []dedup.OnInvalid{dedup.Reject, dedup.Pass} {
 		pd := linked("region", [2]bool{true, false})

@@ -14,7 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
-// appendUnused appends entries that nothing else refers to. They refer to one another.
+// appendUnused appends entries to which only each other refer.
 func appendUnused(d pprofile.ProfilesDictionary) {
 	text := int32(d.StringTable().Len())
 	d.StringTable().Append("unused")
@@ -30,8 +30,8 @@ func appendUnused(d pprofile.ProfilesDictionary) {
 	d.LinkTable().AppendEmpty().SetSpanID([8]byte{1})
 }
 
-// TestUnusedEnds: entries at the ends of the tables go, without a change of any index. Samples are combined as they are without
-// such entries.
+// TestUnusedEnds: unused entries at the ends of the tables are removed, without a change of any index. Samples are combined as
+// without such entries.
 func TestUnusedEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd, _ := deduplicate(t, gen.Profiles().Draw(t, "message"))
@@ -62,7 +62,7 @@ func repeatSample(pd pprofile.Profiles) {
 	}
 }
 
-// TestTablesChanged: without TablesChanged, the dictionary is as it was.
+// TestTablesChanged: without TablesChanged, the dictionary is unchanged.
 func TestTablesChanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "message")
@@ -78,7 +78,7 @@ func TestTablesChanged(t *testing.T) {
 	})
 }
 
-// dictionaryOf returns a dictionary as it is on the wire.
+// dictionaryOf returns the encoded dictionary.
 func dictionaryOf(t require.TestingT, pd pprofile.Profiles) []byte {
 	alone := pprofile.NewProfiles()
 	pd.Dictionary().CopyTo(alone.Dictionary())

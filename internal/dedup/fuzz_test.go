@@ -16,8 +16,8 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// FuzzDeduplicate takes OTLP bytes. What comes out keeps the rules; what was valid keeps its meaning; and a second time
-// changes nothing.
+// FuzzDeduplicate takes OTLP bytes. The result keeps the rules, a valid message keeps its meaning, and a second call changes
+// nothing.
 func FuzzDeduplicate(f *testing.F) {
 	for _, name := range []string{"labelled", "block"} {
 		payload, err := os.ReadFile("../../testdata/pprof/" + name + ".pb.gz")

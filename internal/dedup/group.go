@@ -29,7 +29,7 @@ type Grouping struct {
 	// with this value in the attribute table.
 	keyOf, attributeOf []int32
 	resources          []groupedResource
-	// digests has hashes of values by their numbers, of those that Apply needed so far.
+	// digests has the hashes of the values that Apply has needed so far, by their numbers.
 	digests map[int32][sha256.Size]byte
 }
 

@@ -24,7 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// group groups a message, and reports whether there was anything to do.
+// group groups a message, and reports whether it changed.
 func group(pd pprofile.Profiles, keys ...string) bool {
 	plan := dedup.PlanGroups(pd, keys)
 	if plan == nil {
@@ -34,8 +34,8 @@ func group(pd pprofile.Profiles, keys ...string) bool {
 	return true
 }
 
-// flatSamples writes out each sample with all that holds for it. Scalar attributes with one of the keys count as those of the
-// resource, wherever they are.
+// flatSamples writes out each sample with its resource and profile. Scalar attributes with one of the keys count as attributes
+// of the resource, wherever they are.
 func flatSamples(pd pprofile.Profiles, keys []string) (flat []string) {
 	d := pd.Dictionary()
 	for _, resource := range pd.ResourceProfiles().All() {
@@ -68,7 +68,7 @@ func flatSamples(pd pprofile.Profiles, keys []string) (flat []string) {
 	return flat
 }
 
-// Whatever the message, no sample is lost or changed, and each is in a resource with its attributes.
+// For any message, no sample is lost or changed, and each is in a resource with its attributes.
 func TestGroupKeepsSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "message")
@@ -99,7 +99,7 @@ func idsOf(pd pprofile.Profiles) (ids []pprofile.ProfileID) {
 	return ids
 }
 
-// processes makes a profile with the samples of these processes. "" is none.
+// processes makes a profile with a sample for each of these processes. "" means no process.
 func processes(names ...string) pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		for i := range names {
@@ -118,7 +118,7 @@ func processes(names ...string) pprofile.Profiles {
 		if name == "" {
 			continue
 		}
-		// Each sample has an entry of its own, also where another has the same value.
+		// Each sample has its own attribute entry, also if another has the same value.
 		a := d.AttributeTable().AppendEmpty()
 		a.SetKeyStrindex(key)
 		a.Value().SetStr(name)
@@ -127,7 +127,7 @@ func processes(names ...string) pprofile.Profiles {
 	return pd
 }
 
-// sums returns the sum of the values by the process of the resource, and checks what else becomes of it.
+// sums returns the sum of the values by the process of the resource, and checks the rest of the message.
 func sums(t *testing.T, pd pprofile.Profiles) map[string]int64 {
 	t.Helper()
 	result := map[string]int64{}
@@ -176,7 +176,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// The original payload has all samples of a capture: no part of a capture keeps it, so that a writer that prefers it counts no sample twice.
+// The original payload has all samples of a capture. No part keeps it: otherwise a writer that prefers it would count samples twice.
 func TestGroupPayloads(t *testing.T) {
 	const key = "process.executable.name"
 	for name, tt := range map[string]struct {
@@ -231,7 +231,7 @@ func capture(t *testing.T, key string, cpu, wall []string) []byte {
 	return raw.Bytes()
 }
 
-// encodedTotals returns the sum of each type in all pprofs that a message becomes, with the original payloads.
+// encodedTotals returns the sum of each type in all pprofs of a message, with the original payloads.
 func encodedTotals(t *testing.T, pd pprofile.Profiles) map[string]int64 {
 	t.Helper()
 	totals := map[string]int64{}
@@ -295,7 +295,7 @@ func TestGroupReplaces(t *testing.T) {
 	assert.Equal(t, map[string]int64{"java": 1}, sums(t, pd))
 }
 
-// What cannot be grouped by stays, and so does what makes a profile invalid: the deduplication says so.
+// Attributes that cannot be used for grouping stay. So do samples that make a profile invalid: Deduplicate reports them.
 func TestGroupLeaves(t *testing.T) {
 	for name, change := range map[string]func(d pprofile.ProfilesDictionary, sample pprofile.Sample){
 		"a list": func(d pprofile.ProfilesDictionary, _ pprofile.Sample) {
@@ -339,7 +339,7 @@ func TestGroupLeavesDeepResources(t *testing.T) {
 	}
 }
 
-// The work is linear in what comes and what is copied, however many groups, profiles and resources there are.
+// The work is linear in the input and in the copies, for any number of groups, profiles and resources.
 func TestManyGroups(t *testing.T) {
 	n := many(t) / 4
 	pd := pprofile.NewProfiles()
@@ -366,7 +366,7 @@ func TestManyGroups(t *testing.T) {
 	assert.Equal(t, 2*n, pd.ProfileCount())
 }
 
-// What is copied is counted before.
+// Copies reports all copies before Apply.
 func TestGroupCopies(t *testing.T) {
 	pd := processes("java", "node", "java", "")
 	pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().AppendEmpty() // without samples
@@ -379,7 +379,7 @@ func TestGroupCopies(t *testing.T) {
 	assert.Equal(t, []int{2, 2, 0, 2}, copies, "of the resource, its profiles and its scope")
 }
 
-// Each sample of the eBPF profiler gets to the resource of its process.
+// Each sample of the eBPF profiler moves to the resource of its process.
 func TestGroupCaptures(t *testing.T) {
 	const key = "process.executable.name"
 	for _, message := range profiletest.CorpusMessages(t) {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
-// Resources and scopes that differ in one field only are not compared one by one.
+// Resources and scopes that differ in one field only are not all compared with each other.
 func TestManyContainersThatDifferInOneField(t *testing.T) {
 	n := many(t) / 4
 	for name, fill := range map[string]func(resource pprofile.ResourceProfiles, scope pprofile.ScopeProfiles, i int){
@@ -56,7 +56,7 @@ func TestManyContainersThatDifferInOneField(t *testing.T) {
 	}
 }
 
-// Index 0 is the empty string also where the table is empty.
+// Index 0 is the empty string, also if the table is empty.
 func TestDroppedAttributesWithoutStrings(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	pd.Dictionary().AttributeTable().AppendEmpty()
@@ -72,7 +72,7 @@ func TestDroppedAttributesWithoutStrings(t *testing.T) {
 	}
 }
 
-// Attribute 0 says nothing: a list that holds only that is an empty list.
+// Attribute 0 is the zero value: a list of only that is an empty list.
 func TestListsOfNoAttributesAreEqual(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		for range 4 {
@@ -98,7 +98,7 @@ func TestListsOfNoAttributesAreEqual(t *testing.T) {
 	requireCanonical(t, after)
 }
 
-// A message of few samples that are all to be parts of their own does not cost a look at all of it for each part.
+// If each sample becomes its own part, Split does not visit the whole message for each part.
 func TestManyParts(t *testing.T) {
 	n := many(t) / 10
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
@@ -149,10 +149,11 @@ func TestDeepJSON(t *testing.T) {
 	}
 }
 
-// deep is how deep hostile values are.
+// deep is the depth of hostile values.
 const deep = 1_000_000
 
-// TestTooDeep puts what is too deep where an attribute can stand, under a stack that would not hold a thousandth of it.
+// TestTooDeep puts values that are too deep in all places of attributes. The limit of Go's stack is far
+// below the needs of a recursion that deep.
 func TestTooDeep(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	for _, place := range profiletest.DeepPlaces() {
@@ -190,7 +191,7 @@ func TestTooDeep(t *testing.T) {
 	}
 }
 
-// TestDeepAttributesOfNothing: what no profile refers to goes, however deep it is, and costs no profile.
+// TestDeepAttributesOfNothing: unused attributes are removed, however deep they are, and no profile is dropped.
 func TestDeepAttributesOfNothing(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	for _, onInvalid := range []dedup.OnInvalid{dedup.DropProfile, dedup.Reject, dedup.Pass} {
@@ -212,7 +213,7 @@ func TestDeepAttributesOfNothing(t *testing.T) {
 	}
 }
 
-// TestDeepTextIsLeftAlone: text is mended as deep as a value may be, and the rest of the message all the same.
+// TestDeepTextIsLeftAlone: text is mended up to the maximum depth of a value, and so is the rest of the message.
 func TestDeepTextIsLeftAlone(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
 	resource := pd.ResourceProfiles().At(0).Resource().Attributes()
@@ -226,7 +227,7 @@ func TestDeepTextIsLeftAlone(t *testing.T) {
 	assert.Equal(t, "a\ufffd", list.Slice().At(0).Str())
 }
 
-// TestPartsOfDeepValues: a message that is parted before it is examined.
+// TestPartsOfDeepValues: SplitResources handles a message that Deduplicate has not checked.
 func TestPartsOfDeepValues(t *testing.T) {
 	profiletest.LimitStack(t, 1<<20)
 	for _, place := range profiletest.DeepPlaces() {

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
-// Join is Concat to an empty message, one message after the other, also if one of them is broken.
+// Join gives the same result as Concat of one message after the other to an empty one, also if one is invalid.
 func TestJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := pprofile.NewProfiles()
@@ -41,8 +41,8 @@ func TestJoin(t *testing.T) {
 	})
 }
 
-// TestJoinKeepsSendersApart: what the first message refers to and does not have is not taken from the next one, which may be of another
-// sender. Its profile is dropped, as if the message were alone.
+// TestJoinKeepsSendersApart: an index out of range in the first message does not refer to an entry of the next one, which may be of
+// another sender. Its profile is dropped, as in the message alone.
 func TestJoinKeepsSendersApart(t *testing.T) {
 	for _, fault := range gen.Faults() {
 		if !fault.Index {
@@ -63,7 +63,7 @@ func TestJoinKeepsSendersApart(t *testing.T) {
 	}
 }
 
-// ofFunction makes a message of one sample that refers to entry 1 of each table. Its service has the name of the function.
+// ofFunction makes a message with one sample that refers to entry 1 of each table. Its service has the name of the function.
 func ofFunction(name string) pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
 	d := pd.Dictionary()

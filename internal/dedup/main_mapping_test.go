@@ -18,8 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// ofProgram returns the message of a pprof with the mappings libc and main, of which main stands first, and a sample in each
-// of those that are reached.
+// ofProgram returns the message of a pprof with the mappings main and libc, in this order, and a sample in each of reached.
 func ofProgram(t *testing.T, main string, reached ...string) pprofile.Profiles {
 	t.Helper()
 	p := &profile.Profile{
@@ -46,7 +45,7 @@ func ofProgram(t *testing.T, main string, reached ...string) pprofile.Profiles {
 	return pd
 }
 
-// mappingsOf returns the mappings of the pprofs that a message becomes.
+// mappingsOf returns the mappings of the pprofs of a message.
 func mappingsOf(t *testing.T, pd pprofile.Profiles) (mappings []string) {
 	t.Helper()
 	for payload, err := range pprof.NewEncoder(pprof.EncodeOptions{}).All(pd) {
@@ -69,7 +68,7 @@ func TestMainBinaryWithoutSamples(t *testing.T) {
 	assert.Equal(t, []string{"app id of app;"}, mappingsOf(t, pd))
 }
 
-// TestMainBinaryStaysFirst in a message that is joined with another one, whose order differs, and parted again.
+// TestMainBinaryStaysFirst: also in a message that is joined with one of another order, and split again.
 func TestMainBinaryStaysFirst(t *testing.T) {
 	const app, worker, libc = "app id of app;", "worker id of worker;", "libc.so id of libc;"
 	joined := dedup.Join([]pprofile.Profiles{
@@ -88,7 +87,7 @@ func TestMainBinaryStaysFirst(t *testing.T) {
 	assert.Equal(t, []string{app + libc, worker, worker + libc, app, app + libc, worker}, got)
 }
 
-// TestMainBinaryAndMerge: profiles of one program are merged whichever of its mappings their samples reach.
+// TestMainBinaryAndMerge: profiles of one program are merged, whatever mappings their samples reach.
 func TestMainBinaryAndMerge(t *testing.T) {
 	joined, _ := deduplicate(t, dedup.Join([]pprofile.Profiles{ofProgram(t, "app", "app"), ofProgram(t, "app", "libc.so"), ofProgram(t, "app")}))
 	assert.Equal(t, 2, dedup.MergeProfiles(joined, func(string, string) bool { return true }))

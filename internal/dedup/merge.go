@@ -114,8 +114,8 @@ func endOf(profile pprofile.Profile) uint64 {
 	return begin + min(profile.DurationNano(), math.MaxUint64-begin)
 }
 
-// deriveID returns an id that depends on an id and content only. For an empty id it returns an empty one: otherwise
-// different profiles would get equal ids.
+// deriveID derives an id from an id and content. For an empty id it returns an empty one: otherwise different profiles would
+// get equal ids.
 func deriveID(id pprofile.ProfileID, content []byte) pprofile.ProfileID {
 	if id.IsEmpty() {
 		return id

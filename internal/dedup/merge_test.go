@@ -72,7 +72,7 @@ func TestProfilesThatCoverNoTimeAreNotMerged(t *testing.T) {
 	}
 }
 
-// An id that is made of none would be the same for all such profiles, and they would look like repeated ones.
+// An id derived from no id would be the same for all such profiles, and they would look repeated.
 func TestMergedProfileHasNoIDIfOneHadNone(t *testing.T) {
 	for _, ids := range [][3]byte{{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {0, 0, 0}} {
 		pd := pprofile.NewProfiles()

@@ -19,8 +19,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
-// naive is the slow and obvious deduplication: it writes out what each entry that a profile reaches stands for, and
-// compares each with each. It tells how many entries there must be.
+// naive counts the entries that a deduplicated message must have. It writes out the content of each entry that a profile
+// reaches, and compares each with each.
 type naive struct {
 	d                                                                  pprofile.ProfilesDictionary
 	strings, functions, mappings, locations, stacks, attributes, links []string
@@ -50,7 +50,7 @@ func (n *naive) function(i int32) string {
 		n.string(f.NameStrindex()), n.string(f.SystemNameStrindex()), n.string(f.FilenameStrindex()), f.StartLine()))
 }
 
-// value writes maps with their keys sorted, and all zeros and all NaNs alike.
+// value writes maps with sorted keys, and one form for all zeros and one for all NaNs.
 func value(v pcommon.Value) string {
 	switch v.Type() {
 	case pcommon.ValueTypeMap:
@@ -133,7 +133,7 @@ func (n *naive) link(i int32) string {
 	return add(&n.links, l.TraceID().String()+"/"+l.SpanID().String())
 }
 
-// count goes through all profiles and returns the number of entries of each table and of the samples that must be left.
+// count returns the number of entries of each table, and of samples, that must be left.
 func (n *naive) count(pd pprofile.Profiles) (sizes dedup.TableSizes, samples int) {
 	n.d = pd.Dictionary()
 	n.string(0)

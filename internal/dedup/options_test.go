@@ -159,7 +159,7 @@ func TestZeroSamplesGo(t *testing.T) {
 	requireCanonical(t, after)
 }
 
-// What is wrong with a sample does not matter if the sample goes.
+// A fault of a sample does not matter if the sample is dropped.
 func TestZeroSamplesAreNotExamined(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		sample(1).SetStackIndex(99)

@@ -31,7 +31,7 @@ type sampleWork struct {
 	keepers []pprofile.Sample
 }
 
-// noteSample records what samplesChange and combine need to know of a sample. Its stack index must be valid.
+// noteSample records what samplesChange and combine need to know about a sample. Its stack index must be valid.
 func (w *work) noteSample(stack int32, values, timestamps int) {
 	s := &w.samples
 	if s.stacks.add(stack) > 0 {

@@ -30,9 +30,9 @@ type selection struct {
 	err error
 }
 
-// choice is the entries of one table that are chosen.
+// choice has the chosen entries of one table.
 type choice struct {
-	// inPart says for each entry whether it is chosen for the current part, hadBefore whether an earlier part has it.
+	// inPart is true for each entry that is chosen for the current part, hadBefore for each that an earlier part has.
 	inPart, hadBefore []bool
 	// entries are the entries that are chosen for the current part.
 	entries []int32
@@ -136,8 +136,8 @@ func (s *selection) next() {
 	}
 }
 
-// write fills an empty dictionary with the chosen entries, in the order of the source: so no index grows. Then the caller must replace
-// the indices in the profiles with rename.
+// write fills an empty dictionary with the chosen entries, in the order of the source, so no index grows. The caller must then
+// replace the indices in the profiles with rename.
 func (s *selection) write(d pprofile.ProfilesDictionary) {
 	for t := range s.of {
 		c := &s.of[t]

@@ -18,7 +18,7 @@ type SplitLimits struct {
 	MaxSamples, MaxBytes int
 }
 
-// Allow reports whether a message with so many samples and bytes is within the limits.
+// Allow reports whether a message with these numbers of samples and bytes is within the limits.
 func (l SplitLimits) Allow(samples, bytes int) bool {
 	return (l.MaxSamples <= 0 || samples <= l.MaxSamples) && (l.MaxBytes <= 0 || bytes <= l.MaxBytes)
 }
@@ -89,7 +89,7 @@ func fits(pd pprofile.Profiles, limits SplitLimits) bool {
 		(limits.MaxBytes <= 0 || limits.Allow(0, (&pprofile.ProtoMarshaler{}).ProfilesSize(pd)))
 }
 
-// splitter adds samples to a part until that is full. A profile without samples counts as one sample.
+// splitter adds samples to a part until it is full. A profile without samples counts as one sample.
 type splitter struct {
 	*selection
 	pd     pprofile.Profiles
@@ -116,7 +116,7 @@ type splitter struct {
 type container struct {
 	// bytes is its size in the first part that has it, againBytes its size in others, which do not have its original payload.
 	bytes, againBytes int
-	// inPart says that the current part has it, hadBefore that an earlier part has it.
+	// inPart is true if the current part has it, hadBefore if an earlier part has it.
 	inPart, hadBefore bool
 }
 
@@ -212,7 +212,7 @@ func (s *splitter) addProfile(profile pprofile.Profile, at piece) error {
 	return nil
 }
 
-// addNext adds a sample to the current part, or ends that and adds the sample to the next one. If the next part has to begin with
+// addNext adds a sample to the current part, or ends that part and adds the sample to the next one. If the next part has to begin with
 // the whole profile, addNext adds no sample, and the new part is empty.
 func (s *splitter) addNext(profile pprofile.Profile, at piece) error {
 	before := s.mark()
@@ -279,7 +279,7 @@ func (s *splitter) addAt(profile pprofile.Profile, at piece) {
 	}
 }
 
-// isAbove reports whether the current part exceeds a limit with so many more samples.
+// isAbove reports whether the current part exceeds a limit with this many more samples.
 func (s *splitter) isAbove(samples int) bool {
 	return s.limits.MaxSamples > 0 && s.samples+samples > s.limits.MaxSamples ||
 		s.limits.MaxBytes > 0 && s.bytes-s.partBytes > s.limits.MaxBytes

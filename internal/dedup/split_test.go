@@ -28,7 +28,7 @@ func split(pd pprofile.Profiles, maxSamples, maxBytes int) (parts []pprofile.Pro
 
 func sizeOf(pd pprofile.Profiles) int { return (&pprofile.ProtoMarshaler{}).ProfilesSize(pd) }
 
-// requireSplit parts a canonical message and holds the parts against what Split promises.
+// requireSplit splits a canonical message and checks the promises of Split.
 func requireSplit(t *testing.T, pd pprofile.Profiles, maxSamples, maxBytes int) (parts int) {
 	t.Helper()
 	size, samples, profiles := sizeOf(pd), pd.SampleCount(), pd.ProfileCount()
@@ -53,7 +53,7 @@ func requireSplit(t *testing.T, pd pprofile.Profiles, maxSamples, maxBytes int) 
 	return parts
 }
 
-// shared makes a message with n samples that have a stack each and all of them a name of so many bytes.
+// shared makes a message with n samples. Each has its own stack, and all share a name of this many bytes.
 func shared(nameBytes, n int) pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		for range n {
@@ -74,7 +74,7 @@ func shared(nameBytes, n int) pprofile.Profiles {
 	return pd
 }
 
-// What all samples share is not repeated for each of them.
+// Entries that all samples share are not repeated for each of them.
 func TestSplitOfSharedName(t *testing.T) {
 	const most = 4_000_000
 	pd, _ := deduplicate(t, shared(4<<20, 1000))
@@ -91,7 +91,7 @@ func TestSplitOfSharedName(t *testing.T) {
 	assert.LessOrEqual(t, requireSplit(t, pd, 0, most), 12)
 }
 
-// A long stack that all samples share, told apart by their attributes.
+// All samples share a long stack, and differ in their attributes.
 func TestSplitOfSharedStack(t *testing.T) {
 	n := many(t) / 10
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
@@ -117,7 +117,7 @@ func TestSplitOfSharedStack(t *testing.T) {
 	assert.LessOrEqual(t, requireSplit(t, pd, 0, sizeOf(pd)/2), 16)
 }
 
-// A large message without samples is parted as well.
+// A large message without samples is split, too.
 func TestSplitOfProfilesWithoutSamples(t *testing.T) {
 	pd := pprofile.NewProfiles()
 	for range 1000 {
@@ -132,7 +132,7 @@ func TestSplitOfProfilesWithoutSamples(t *testing.T) {
 	requireSplit(t, pd, 0, 2000)
 }
 
-// A message that is broken can be checked before it is made canonical.
+// CheckSplit can check an invalid message.
 func TestCheckSplitOfBrokenMessage(t *testing.T) {
 	pd := faultyEverywhere()
 	pd.ResourceProfiles().AppendEmpty().ScopeProfiles().AppendEmpty().Profiles().AppendEmpty().OriginalPayload().FromRaw(make([]byte, 5000))
@@ -141,9 +141,9 @@ func TestCheckSplitOfBrokenMessage(t *testing.T) {
 	require.NoError(t, dedup.CheckSplit(pd, 0))
 }
 
-// A profile that a part can hold is not parted, wherever in the message it is.
+// A profile that fits into a part is not split, wherever in the message it is.
 func TestSplitKeepsProfilesWhole(t *testing.T) {
-	pd := shared(1, 25) // which has a stack for each sample
+	pd := shared(1, 25) // with a stack for each sample
 	profiles := pd.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
 	profiles.RemoveIf(func(pprofile.Profile) bool { return true })
 	for id, samples := range []int{3, 5, 1, 10, 25, 2, 9, 0, 9} {
@@ -167,7 +167,7 @@ func TestSplitKeepsProfilesWhole(t *testing.T) {
 	assert.Equal(t, [][]int{{3, 5, 1}, {10}, {10}, {10}, {5, 2}, {9, 0}, {9}}, got)
 }
 
-// Profiles of real programs, several times as large as their parts may be, become parts that are not above that.
+// Profiles of real programs, several times as large as the limit, become parts within the limit.
 func TestSplitOfRealProfiles(t *testing.T) {
 	files := []string{"../../testdata/pprof/heap.pb.gz", "../../testdata/pprof/cpu.pb.gz"}
 	if corpus := os.Getenv("OTELPPROF_CORPUS"); corpus != "" {
@@ -199,7 +199,7 @@ func TestSplitOfRealProfiles(t *testing.T) {
 	}
 }
 
-// FuzzSplit takes OTLP bytes and parts what Deduplicate makes of them.
+// FuzzSplit takes OTLP bytes, and splits the message that Deduplicate returns for them.
 //
 //	go test ./internal/dedup -run '^$' -fuzz FuzzSplit -fuzztime 100000x
 func FuzzSplit(f *testing.F) {
@@ -223,7 +223,7 @@ func FuzzSplit(f *testing.F) {
 		if !fits || len(parts) == 0 {
 			return
 		}
-		// The first part repeats nothing, so that it has no reason to be too large.
+		// The first part repeats nothing, so it has no reason to be too large.
 		if maxBytes > 0 {
 			require.LessOrEqual(t, sizeOf(parts[0]), int(maxBytes))
 		}

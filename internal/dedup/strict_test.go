@@ -20,8 +20,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/splunk"
 )
 
-// TestCorpusForStrictReaders holds that what real profilers write leaves as strict readers take it: all rules, without an
-// exception.
+// TestCorpusForStrictReaders: profiles of real profilers become messages that keep all rules of strict readers.
 func TestCorpusForStrictReaders(t *testing.T) {
 	for name, messages := range map[string]func(testing.TB) []profiletest.Message{
 		"pprof": pprofMessages, "JFR": jfrMessages, "Splunk": splunkMessages, "OTLP": profiletest.CorpusMessages,

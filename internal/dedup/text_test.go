@@ -19,7 +19,7 @@ import (
 
 const faulty, mended = "a\xff\xfeb", "a\uFFFDb"
 
-// faultyEverywhere has text that is not UTF-8 wherever there can be text: 17 times.
+// faultyEverywhere has text that is not UTF-8 in all 17 places for text.
 func faultyEverywhere() pprofile.Profiles {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(1).Values().Append(1) })
 	d := pd.Dictionary()
@@ -91,7 +91,7 @@ func TestTextIsMended(t *testing.T) {
 	}
 }
 
-// What is refused, or passed on broken, stays as it came.
+// A message that is refused, or passed on although it is invalid, is unchanged.
 func TestTextIsNotMendedInWhatStays(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		for onInvalid, refused := range map[dedup.OnInvalid]bool{dedup.Reject: true, dedup.Pass: false} {
@@ -117,7 +117,7 @@ func TestTextIsNotMendedInWhatStays(t *testing.T) {
 	}
 }
 
-// Strings that become the same are one entry. Keys that do get a number, so that no profile has a key twice.
+// Strings that become equal are one entry. Keys that become equal get a number, so that no profile has a key twice.
 func TestMendedTextsMeet(t *testing.T) {
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) {
 		sample(1).Values().Append(1)
@@ -127,7 +127,7 @@ func TestMendedTextsMeet(t *testing.T) {
 	d.StringTable().FromRaw([]string{"", "cpu", "nanoseconds", "a\xfe", "b\xfe", "b\xff", "a\xff", "b\xfe", "b\uFFFD"})
 	d.FunctionTable().At(1).SetFilenameStrindex(6)
 	sample := onlyProfile(pd).Samples().At(0)
-	for i, key := range []int32{7, 8} { // of which the first is equal to another one
+	for i, key := range []int32{7, 8} { // the first is equal to another one
 		attribute := d.AttributeTable().AppendEmpty()
 		attribute.SetKeyStrindex(key)
 		attribute.Value().SetInt(int64(i + 1))
@@ -157,7 +157,7 @@ func attributesOfSample(pd pprofile.Profiles, number int) map[string]string {
 	return all
 }
 
-// TestManyMendedKeys: keys that all become the same are numbered in linear time.
+// TestManyMendedKeys: keys that all become equal are numbered in linear time.
 func TestManyMendedKeys(t *testing.T) {
 	n := many(t) / 10
 	pd := samplesOf(func(sample func(int32) pprofile.Sample) { sample(0).Values().Append(1) })
@@ -178,7 +178,7 @@ func TestManyMendedKeys(t *testing.T) {
 	assert.Equal(t, len(different)-6, onlyProfile(after).Samples().At(0).AttributeIndices().Len())
 }
 
-// pdata can read attributes of which a key stands twice, and make them: a key is put on another's place.
+// pdata can read attributes with a key twice, and can create them, if a key is set in place of another one.
 func repeatKey(t *testing.T, pd pprofile.Profiles, inScope bool, pairs int, value string) pprofile.Profiles {
 	t.Helper()
 	attributes := pd.ResourceProfiles().At(0).Resource().Attributes()

@@ -17,7 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
-// TestWidenTimes: the range of a profile is the smallest that holds what it was and all timestamps, unless a clock is wrong.
+// TestWidenTimes: the time range of a profile becomes the smallest that includes the old one and all timestamps, unless a clock is wrong.
 func TestWidenTimes(t *testing.T) {
 	const (
 		limit = uint64(10 * time.Minute)
@@ -78,7 +78,8 @@ func TestWidenTimes(t *testing.T) {
 	}
 }
 
-// The profiles of a capture keep a common time, so that they stay one pprof, whichever of them has a timestamp outside. Others keep theirs.
+// The profiles of a capture keep a common time, whichever of them has a timestamp outside, so that they stay one pprof. Other profiles
+// keep theirs.
 func TestWidenTimesOfCaptures(t *testing.T) {
 	of := func(pd pprofile.Profiles, sampleType int32, start uint64, timestamps ...uint64) {
 		profile := onlyProfile(pd)

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// TestLookUpsTakeNoMemory: finding what is there already allocates nothing.
+// TestLookUpsTakeNoMemory: a lookup of an existing entry allocates nothing.
 func TestLookUpsTakeNoMemory(t *testing.T) {
 	b := New()
 	fillEach(b, 20)
@@ -46,7 +46,7 @@ func TestLookUpsTakeNoMemory(t *testing.T) {
 	assert.Equal(t, before, b.Len(), "all of it was there")
 }
 
-// TestImportTakesNoMemory: the same dictionary once more finds all of its room.
+// TestImportTakesNoMemory: importing the same dictionary again only uses memory that the first import left.
 func TestImportTakesNoMemory(t *testing.T) {
 	b, source := New(), messySource()
 	im := NewImporter(b, source)
@@ -60,7 +60,7 @@ func TestImportTakesNoMemory(t *testing.T) {
 		}
 	}
 	run()
-	// Reset lets go of the chunk that holds the bytes of strings; it is a pointer to the next.
+	// Reset releases the chunk with the bytes of strings, so the next import allocates one.
 	assert.LessOrEqual(t, testing.AllocsPerRun(10, run), 1.0)
 	require.Equal(t, 4, b.Len().Strings)
 }

@@ -132,7 +132,7 @@ func fillEach(b *Builder, n int) {
 	}
 }
 
-// TestBorrowedBytes: strings are copied when they are new, whatever their length, and those handed out stay.
+// TestBorrowedBytes: new strings are copied, whatever their length, and returned strings do not change.
 func TestBorrowedBytes(t *testing.T) {
 	b := New()
 	var want []string
@@ -158,7 +158,7 @@ func TestBorrowedBytes(t *testing.T) {
 	assert.Equal(t, want[1], kept, "a string stays valid after Reset")
 }
 
-// TestWrittenTablesAreTheirOwn: what was written does not change when the Builder goes on.
+// TestWrittenTablesAreTheirOwn: a written dictionary does not change when the Builder is used again.
 func TestWrittenTablesAreTheirOwn(t *testing.T) {
 	b := New()
 	list := value(t, []any{"a", "b"})

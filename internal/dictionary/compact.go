@@ -38,7 +38,7 @@ type Compactor struct {
 	touched uint64 // prevents the compiler from removing reads
 	set     []int32
 	other   []int32
-	// changed is true if Apply changes anything, renumbered if it does more than remove entries at the ends of tables.
+	// changed is true if Apply changes anything, renumbered if it changes more than the ends of tables.
 	changed, renumbered bool
 	// unordered is true if an entry has a list of attributes that is not a sorted set.
 	unordered bool
@@ -223,8 +223,8 @@ func (c *Compactor) UseHeader(profile pprofile.Profile) error {
 	return c.using.err
 }
 
-// useAttributes marks a list of attributes as used. If drop is set, it leaves out those to drop. A list that is not a
-// sorted set will change. A key that occurs twice with different values is an error.
+// useAttributes marks a list of attributes as used. If drop is set, it leaves out the attributes to drop. It records whether
+// the list will change, because it is not a sorted set. A key that occurs twice with different values is an error.
 func (c *Compactor) useAttributes(list pcommon.Int32Slice, drop bool) (err error) {
 	var own bool
 	if c.set, own = c.appendOwn(c.set[:0], list, drop); own {
@@ -285,8 +285,8 @@ func (c *Compactor) NamelessFunctions() bool { return c.namelessFunctions }
 func (c *Compactor) Changed() bool { return c.changed }
 
 // Renumbered reports whether Rewrite changes anything: an index changes, or a list of attributes is not a sorted set.
-// Otherwise Apply only removes unreferenced entries from the ends of tables. Collectors add such strings to what they
-// send.
+// Otherwise Apply only removes unreferenced entries from the ends of tables. Collectors append such strings when they send
+// a message.
 func (c *Compactor) Renumbered() bool { return c.renumbered }
 
 // SizesBefore returns the lengths of the tables at Reset.

@@ -33,14 +33,14 @@ func (c *Compactor) rewriteAttributes(list pcommon.Int32Slice, drop bool) {
 	list.FromRaw(c.set)
 }
 
-// RewriteHeader replaces the indices of a profile, except in its samples. It writes lists of attributes as sorted sets.
+// RewriteHeader replaces the indices of a profile, but not of its samples. It writes lists of attributes as sorted sets.
 // Call it before Apply.
 func (c *Compactor) RewriteHeader(profile pprofile.Profile) {
 	c.rename.Header(profile)
 }
 
-// Apply rewrites the tables in place. Rewrite everything that refers to them before. Apply rewrites lists of attributes
-// before the attribute table, since checking a list needs the keys.
+// Apply rewrites the tables in place. The caller must have rewritten all profiles and samples. Apply rewrites lists of
+// attributes before the attribute table, since checking a list needs the keys.
 func (c *Compactor) Apply() {
 	for _, t := range topDown {
 		rows, state := tableOf(c.source, t), &c.of[t]
@@ -54,7 +54,7 @@ func (c *Compactor) Apply() {
 	}
 }
 
-// zeroEntriesStand reports whether each table begins with its zero value.
+// zeroEntriesStand reports whether each table has its zero value as entry 0.
 func (c *Compactor) zeroEntriesStand() bool {
 	for t, n := range LengthsOf(c.source) {
 		if n == 0 || EntryBytes(c.source, Table(t), 0) != zeroBytes[t] {

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// TestManyFaults: an error is kept for some of the broken entries only, but each of them is known to be broken, and in
-// which way.
+// TestManyFaults: the Compactor keeps the errors of some invalid entries only, but knows for each that it is invalid, and
+// the kind of its error.
 func TestManyFaults(t *testing.T) {
 	const n = 10_000
 	source := pprofile.NewProfilesDictionary()

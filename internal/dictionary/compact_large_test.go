@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
 
-// TestLargeTables: entries of tables so large that they are joined many at once are joined as any others, and a broken
-// one among them costs only itself.
+// TestLargeTables: entries of large tables, which are joined in batches, are joined like those of small ones. An invalid
+// entry among them does not affect the others.
 func TestLargeTables(t *testing.T) {
 	const distinct, broken = largeIndex, 12_345
 	source := pprofile.NewProfilesDictionary()

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// TestEqualityDecides fills tables with entries that differ in one field only, so many that some are alike in all that
-// the index keeps of their hashes: among 300,000 about ten pairs. Each must have an index of its own.
+// TestEqualityDecides fills tables with entries that differ in one field only. Among 300,000 of them, the index stores the
+// same part of the hash for about ten pairs. Each entry must have its own index.
 func TestEqualityDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second or two")
@@ -24,7 +24,7 @@ func TestEqualityDecides(t *testing.T) {
 		v := pcommon.NewValueEmpty()
 		return func(b *Builder, i int32) int32 {
 			if set(v, i); v.Type() == pcommon.ValueTypeBytes || v.Type() == pcommon.ValueTypeSlice || v.Type() == pcommon.ValueTypeMap {
-				own := pcommon.NewValueEmpty() // it is borrowed
+				own := pcommon.NewValueEmpty() // the Builder refers to it
 				v.CopyTo(own)
 				return b.Attribute(1, 1, own)
 			}

@@ -24,7 +24,7 @@ type Visit [NumTables]Rule
 type Rule struct {
 	// Known, if set, has the entries that the Visit leaves out.
 	Known []bool
-	// Mark marks each visited entry in Known. So the Visit leaves all of them out.
+	// Mark marks each visited entry in Known, so that the Visit leaves it out from then on.
 	Mark bool
 	// To, if set, has the new indices.
 	To []int32

@@ -12,11 +12,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// TestHashesSpread fills tables with values that differ in little, as someone would send them who wants a look up to be
-// slow. What is measured is not time but where the entries stand: how far from their place, and how many share what the
-// index keeps of a hash. It must be so for every seed, since a process keeps its own for as long as it lives.
+// TestHashesSpread fills tables with values that differ little, as an attacker would send them to make lookups slow. It does
+// not measure time, but how far the entries are from their slots, and how many have the same stored part of the hash. This
+// must hold for every seed, since a process keeps its seeds.
 func TestHashesSpread(t *testing.T) {
-	const n = 12_000 // for a table of 16,384 that is almost as full as it gets
+	const n = 12_000 // an index of 16,384 slots is then almost at its maximum load
 	defer func(a, b uint64) { seedA, seedB = a, b }(seedA, seedB)
 	random := rand.New(rand.NewPCG(1, 2))
 	seeds := make([][2]uint64, 25)
@@ -69,7 +69,7 @@ func TestHashesSpread(t *testing.T) {
 		"keys": func(b *Builder, i int32) *hashIndex { b.BoolAttribute(i, 0, true); return &b.attributeIndex },
 		"maps": func(b *Builder, i int32) *hashIndex {
 			v := pcommon.NewValueMap()
-			v.Map().PutInt("a", int64(i)) // a short, common key must not do anything to the hash
+			v.Map().PutInt("a", int64(i)) // a short, common key must not weaken the hash
 			b.Attribute(1, 0, v)
 			return &b.attributeIndex
 		},
@@ -98,7 +98,7 @@ func TestHashesSpread(t *testing.T) {
 				}
 				distance, sharing := spread(index)
 				assert.GreaterOrEqual(t, index.used, n)
-				// Of random hashes the mean is 1.5 at the load of 3/4, and hardly any share 32 bits.
+				// With random hashes, the mean is 1.5 at a load of 3/4, and hardly any two share 32 bits.
 				assert.Less(t, distance, 2.5, "mean distance of an entry from its place")
 				assert.Less(t, sharing, 20, "entries that share what is kept of their hashes")
 			}

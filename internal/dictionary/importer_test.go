@@ -17,8 +17,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest/gen"
 )
 
-// messySource is a dictionary in which each table holds, beside the zero entry: a thing, an orphan, and the thing again
-// in another way. The thing is index 1, its copy index 3.
+// messySource is a dictionary in which each table has the zero entry, an entry, an unused entry, and a copy of the first with
+// other references. The first entry has index 1, its copy index 3.
 func messySource() pprofile.ProfilesDictionary {
 	d := newTables()
 	d.StringTable().Append("text", "orphan", "text", "other")
@@ -59,7 +59,7 @@ func messySource() pprofile.ProfilesDictionary {
 	return d
 }
 
-// TestImportEachOnce: a thing and its copy become one entry, with all that they refer to, and orphans are left behind.
+// TestImportEachOnce: an entry and its copy become one entry, with all entries to which they refer. Unused entries are left out.
 func TestImportEachOnce(t *testing.T) {
 	b := New()
 	im := NewImporter(b, messySource())
@@ -89,7 +89,7 @@ func TestImportEachOnce(t *testing.T) {
 	assert.Equal(t, "7", a.AsString())
 }
 
-// TestImportOfSeveralSources: the entries of one dictionary join those of another.
+// TestImportOfSeveralSources: equal entries of two dictionaries become one.
 func TestImportOfSeveralSources(t *testing.T) {
 	b := New()
 	im := NewImporter(b, messySource())
@@ -109,7 +109,7 @@ func TestImportOfSeveralSources(t *testing.T) {
 	im.Release()
 }
 
-// TestImportOfEntryZero: index 0 is the zero value whatever stands there, or when the table is empty.
+// TestImportOfEntryZero: index 0 is the zero value, whatever the table has there, and also if the table is empty.
 func TestImportOfEntryZero(t *testing.T) {
 	odd := pprofile.NewProfilesDictionary()
 	odd.StringTable().Append("not empty")
@@ -143,8 +143,7 @@ func importMethods(im *Importer) map[string]func(int32) (int32, error) {
 	}
 }
 
-// TestImportOfIndicesThatDoNotExist: the error names the table, the index and the length, and nothing is remembered as
-// if it had worked.
+// TestImportOfIndicesThatDoNotExist: the error names the table, the index and the length. A second attempt fails as well.
 func TestImportOfIndicesThatDoNotExist(t *testing.T) {
 	for _, index := range []int32{4, 5, 1 << 20, math.MaxInt32, -1, math.MinInt32} {
 		source := messySource()
@@ -163,7 +162,7 @@ func TestImportOfIndicesThatDoNotExist(t *testing.T) {
 	assert.EqualError(t, err, "index -7 of the stack table does not exist, it has 3 entries")
 }
 
-// TestImportOfBrokenReferences breaks each reference of the thing in turn.
+// TestImportOfBrokenReferences breaks each reference of entry 1 in turn.
 func TestImportOfBrokenReferences(t *testing.T) {
 	const out = 1000
 	for name, test := range map[string]struct {
@@ -199,8 +198,8 @@ func TestImportOfBrokenReferences(t *testing.T) {
 	}
 }
 
-// TestImportKeepsMeaning carries whole messages over, whose dictionaries are in any order, with duplicates and orphans.
-// The message that refers to the new dictionary says the same, and its dictionary is in order.
+// TestImportKeepsMeaning imports the dictionaries of whole messages. They are in any order, with duplicates and unused
+// entries. The message with the new dictionary has the same meaning, and its dictionary is in order.
 func TestImportKeepsMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pd := gen.Profiles().Draw(t, "profiles")

@@ -23,12 +23,12 @@ func candidates(x *hashIndex, h uint64) []int32 {
 
 func insert(x *hashIndex, h uint64, entry int) {
 	at, slot := x.first(h)
-	for ; at >= 0; at, slot = x.next(h, slot) { //revive:disable-line:empty-block // to the first free slot
+	for ; at >= 0; at, slot = x.next(h, slot) { //revive:disable-line:empty-block // up to the first free slot
 	}
 	x.insert(h, slot, entry)
 }
 
-// TestIndexGrows: from nothing to a million entries, each is found at any time.
+// TestIndexGrows: while the index grows to a million entries, each entry is found at any time.
 func TestIndexGrows(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
@@ -67,15 +67,15 @@ func TestIndexGrows(t *testing.T) {
 	assert.LessOrEqual(t, len(x.slots), 4*n, "a table that is too empty wastes memory")
 }
 
-// TestIndexOfEqualHashes: entries whose hashes are equal, or equal in what is kept of them, are all found, each once and
-// in the order in which they came, whatever stands between them.
+// TestIndexOfEqualHashes: entries with equal hashes, or with equal stored parts of them, are all found, each once and in the
+// order of insertion, whatever entries are between them.
 func TestIndexOfEqualHashes(t *testing.T) {
 	var x hashIndex
 	x.reset(0)
 	var want [4][]int32
 	for i := range 2000 {
 		group := i % 4
-		// Of the lower half nothing is kept: these differ for nobody.
+		// The index does not store the lower half: these hashes are equal for it.
 		insert(&x, uint64(group)<<32|uint64(i), i)
 		want[group] = append(want[group], int32(i))
 	}
@@ -85,7 +85,7 @@ func TestIndexOfEqualHashes(t *testing.T) {
 	assert.Empty(t, candidates(&x, 4<<32))
 }
 
-// TestIndexReset: nothing is left over, and the memory is used again.
+// TestIndexReset: no entry is left, and the memory is reused.
 func TestIndexReset(t *testing.T) {
 	var x hashIndex
 	for _, n := range []int{1000, 10, 3000, 0, 1} {

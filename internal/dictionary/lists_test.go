@@ -31,7 +31,7 @@ func TestSortSet(t *testing.T) {
 	}
 }
 
-// TestListTable numbers random lists and compares with the slow and obvious way.
+// TestListTable numbers random lists and compares the numbers with those of a linear search.
 func TestListTable(t *testing.T) {
 	var reused ListTable
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,7 +33,7 @@ const (
 	LinkBytes      = messageLink + growing*int64(unsafe.Sizeof(Link{})) + slotBytes
 )
 
-// slotBytes is the maximum memory of an index for each entry, also while it grows: it has up to four slots for each.
+// slotBytes is the maximum memory of an index for each entry, also while the index grows: up to four slots.
 const slotBytes = 6 * 8
 
 // Bytes returns the maximum memory of tables of these sizes, in a Builder that was reset with them and in the message,

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// table is the slow and obvious way to number values: compare with each that is there.
+// table numbers values by linear search.
 type table[T any] struct {
 	entries []T
 	equal   func(a, b T) bool
@@ -47,7 +47,7 @@ type locationValue struct {
 
 type attributeValue struct {
 	Key, Unit int32
-	Value     any // as of Go's own types
+	Value     any // of one of Go's own types
 }
 
 // tables is the oracle of a Builder.
@@ -102,9 +102,9 @@ func sameRaw(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// TestBuilderAgainstOracle puts random values into every table. Values are few and small, so that many come again.
+// TestBuilderAgainstOracle adds random values to every table. The values are few and small, so that many are repeated.
 func TestBuilderAgainstOracle(t *testing.T) {
-	reused := New() // carries nothing over from one run to the next
+	reused := New() // no entry of one run is left in the next
 	rapid.Check(t, func(t *rapid.T) {
 		want, b, again := newOracle(), New(), reused
 		again.Reset(Sizes{Strings: rapid.IntRange(0, 100).Draw(t, "expected strings")})
@@ -123,8 +123,7 @@ func TestBuilderAgainstOracle(t *testing.T) {
 	})
 }
 
-// drawOperation draws a value, enters it into the oracle, and returns what does the same with a Builder; that checks
-// the index.
+// drawOperation draws a value, adds it to the oracle, and returns a function that adds it to a Builder and checks the index.
 func drawOperation(t *rapid.T, want *tables) func(*Builder) int32 {
 	index := rapid.Int32Range(0, 3)
 	number := rapid.SampledFrom([]int64{0, 1, -1, math.MinInt64, math.MaxInt64})

@@ -35,7 +35,7 @@ func kvlist(t require.TestingT, pairs ...any) pcommon.Value {
 	return v
 }
 
-// fromJSON makes a value from OTLP's JSON, which may hold what pdata's own methods prevent: one key twice.
+// fromJSON makes a value from OTLP's JSON, which can have a key twice. pdata's methods prevent that.
 func fromJSON(t require.TestingT, json string) pcommon.Value {
 	message := `{"resourceProfiles":[{"resource":{"attributes":[{"key":"k","value":` + json + `}]}}]}`
 	pd, err := (&pprofile.JSONUnmarshaler{}).UnmarshalProfiles([]byte(message))
@@ -52,7 +52,7 @@ func newTables() pprofile.ProfilesDictionary {
 	return d
 }
 
-// bytesOf returns a dictionary as it stands on the wire.
+// bytesOf returns the encoded dictionary.
 func bytesOf(t require.TestingT, d pprofile.ProfilesDictionary) []byte {
 	pd := pprofile.NewProfiles()
 	d.CopyTo(pd.Dictionary())

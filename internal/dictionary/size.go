@@ -12,8 +12,8 @@ import (
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
 )
 
-// The sizes of parts of a message in protobuf, as pdata writes them, and their memory. pdata has the sizes of whole profiles
-// only.
+// The sizes of parts of a message in protobuf, as pdata writes them, and their memory. pdata only has the size of a whole
+// message.
 
 // EntryBytes returns the size of an entry of a table, without its tag and length.
 func EntryBytes(d pprofile.ProfilesDictionary, t Table, i int) int {

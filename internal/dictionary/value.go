@@ -52,8 +52,8 @@ func HashMap(m pcommon.Map) uint64 {
 	return h
 }
 
-// HashContainer hashes a resource or a scope: its attributes and all other fields that are compared. So nobody can send
-// many different ones with equal hashes.
+// HashContainer hashes a resource or a scope: its attributes and all other fields that are compared. Otherwise a client
+// could send many different ones with equal hashes.
 func HashContainer(attributes pcommon.Map, dropped uint32, texts ...string) uint64 {
 	h := HashMap(attributes)
 	for _, text := range texts {

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// TestEqualValues lists classes of values: all of one class are equal, and none of two classes.
+// TestEqualValues has classes of values: values are equal if they are of one class.
 func TestEqualValues(t *testing.T) {
 	nan := math.Float64frombits(0x7ff8000000000001)
 	otherNaN := math.Float64frombits(0xfff8dead00000000)
@@ -82,14 +82,14 @@ func tenKeys(t *testing.T, start, step int) pcommon.Value {
 	return kvlist(t, pairs...)
 }
 
-// sameIndex tells whether a Builder holds two values as one attribute.
+// sameIndex reports whether a Builder gives two values the same index.
 func sameIndex(a, b pcommon.Value) bool {
 	builder := New()
 	return builder.Attribute(0, 0, a) == builder.Attribute(0, 0, b)
 }
 
-// TestEqualValuesWithRepeatedKeys: OTLP forbids a key that stands twice, but it can be sent. The order of its values is
-// meaning then, since readers take the first or the last.
+// TestEqualValuesWithRepeatedKeys: OTLP forbids repeated keys, but a client can send them. Their order matters then, since
+// readers take the first or the last value.
 func TestEqualValuesWithRepeatedKeys(t *testing.T) {
 	const template = `{"kvlistValue":{"values":[%s]}}`
 	list := func(pairs string) pcommon.Value { return fromJSON(t, fmt.Sprintf(template, pairs)) }
@@ -116,8 +116,8 @@ func TestEqualValuesWithRepeatedKeys(t *testing.T) {
 	}
 }
 
-// TestDeepValues: the cost of hashing and comparing maps within maps grows with their depth, not with a power of it.
-// What is counted are allocations, one or two to each map that is compared.
+// TestDeepValues: the cost of hashing and comparing nested maps is linear in their depth. The test counts allocations: one or
+// two for each compared map.
 func TestDeepValues(t *testing.T) {
 	cost := func(depth int) float64 {
 		a, b := deepMap(depth, false), deepMap(depth, true)
