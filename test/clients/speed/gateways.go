@@ -109,19 +109,18 @@ func (g *gateways) stop() (err error) {
 	return errors.Join(err, os.RemoveAll(g.directory))
 }
 
-// cost sends uploads and waits until the process is idle again. It returns the CPU time of the process per upload, and the latency
-// of each upload. The process must be idle before.
-func (m *measured) cost(s *sender, u upload, count int) (time.Duration, []time.Duration, error) {
+// cost sends uploads and waits until the process is idle again. It returns the CPU time of the process per upload. The process
+// must be idle before.
+func (m *measured) cost(s *sender, u upload, count int) (time.Duration, error) {
 	before, err := gateway.CPUTime(m.PID())
 	if err != nil {
-		return 0, nil, err
+		return 0, err
 	}
-	latencies, err := s.send(m.receivers[u.receiver], u, count)
-	if err != nil {
-		return 0, nil, err
+	if err := s.send(m.receivers[u.receiver], u, count); err != nil {
+		return 0, err
 	}
 	after, err := m.idleCPUTime()
-	return (after - before) / time.Duration(count), latencies, err
+	return (after - before) / time.Duration(count), err
 }
 
 // idleCPUTime waits until a process has worked on what it has, and returns its CPU time.

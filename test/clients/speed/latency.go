@@ -54,7 +54,7 @@ func measureLatency(o options, u upload) (capacity float64, scale scaling, err e
 	scale = scaling{}
 	for round := range o.rounds + 1 {
 		for n, m := range byProcessors {
-			cost, _, err := m.cost(s, u, o.uploads)
+			cost, err := m.cost(s, u, o.uploads)
 			if err != nil {
 				return 0, nil, err
 			}

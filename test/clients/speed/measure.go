@@ -27,7 +27,6 @@ type result struct {
 	route
 	// gateway and limit are CPU time per profile, one of each round.
 	gateway, limit []time.Duration
-	latencies      []time.Duration
 }
 
 // profiledOutputs are those for which measure takes a CPU profile.
@@ -75,7 +74,7 @@ func measure(o options, y yardsticks, uploads []upload) (results []*result, of [
 
 // measure adds a round. The first one, which is not kept, warms the gateway up.
 func (r *result) measure(m *measured, s *sender, times [parts]time.Duration, count int, keep bool) error {
-	cost, latencies, err := m.cost(s, r.upload, count)
+	cost, err := m.cost(s, r.upload, count)
 	if err != nil || !keep {
 		return err
 	}
@@ -88,6 +87,5 @@ func (r *result) measure(m *measured, s *sender, times [parts]time.Duration, cou
 	}
 	r.gateway = append(r.gateway, cost)
 	r.limit = append(r.limit, limit)
-	r.latencies = append(r.latencies, latencies...)
 	return nil
 }

@@ -53,8 +53,8 @@ func (p *pair) measure(o options, s *sender) (err error) {
 	}
 	// The first round, which is not kept, warms the processes up.
 	for round := range o.rounds + 1 {
-		baseCost, _, baseErr := base.cost(s, p.upload, o.uploads)
-		headCost, _, headErr := head.cost(s, p.upload, o.uploads)
+		baseCost, baseErr := base.cost(s, p.upload, o.uploads)
+		headCost, headErr := head.cost(s, p.upload, o.uploads)
 		if err := errors.Join(baseErr, headErr); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (m *measured) shares(s *sender, u upload, length time.Duration) (all shares
 	go func() {
 		var err error
 		for ctx.Err() == nil && err == nil {
-			_, err = s.send(m.receivers[u.receiver], u, s.at)
+			err = s.send(m.receivers[u.receiver], u, s.at)
 		}
 		loaded <- err
 	}()

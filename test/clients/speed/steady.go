@@ -62,7 +62,7 @@ func measureSteady(o options, u upload) (result *steady, err error) {
 	defer client.CloseIdleConnections()
 	s := &sender{client: client, at: o.senders}
 	// So many uploads also fill what is held for pages, and the directory.
-	cost, _, err := m.cost(s, u, o.uploads*max(o.rounds, 1))
+	cost, err := m.cost(s, u, o.uploads*max(o.rounds, 1))
 	if err != nil {
 		return nil, err
 	}

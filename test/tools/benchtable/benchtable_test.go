@@ -25,6 +25,7 @@ func TestRender(t *testing.T) {
 	assert.Equal(t, map[string][]string{
 		"Decode": {"go-cpu-100KB", "deep"}, "Encode": {"go-cpu-100KB", "deep"}, "Batch": {"cpu.pb.gz"},
 		"SplunkRecord": {"java", "js-alloc"}, "SplunkText": {"java", "js"}, "JFR": {"kafka", "dense"}, "Format": {"folded"},
+		"Deduplicate": {"java"}, "Doubled": {"java"}, "Canonical": {"java"},
 	}, res.order)
 
 	got, err := render(res, "make bench", "go1.26.0")
