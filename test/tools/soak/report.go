@@ -94,10 +94,12 @@ func (r *result) text() string {
 	row("uploads", "%d in %s, %.0f per second, by %d senders", len(r.outcomes), r.took.Round(time.Second), float64(len(r.outcomes))/r.took.Seconds(), r.options.senders)
 	row("accepted", "%d", len(r.outcomes)-refused)
 	row("rejected permanently", "%d, all of them invalid on purpose", refused)
+	var counted []string
 	for _, reason := range sorted(r.refusals) {
 		c := r.refusals[reason]
-		row("refusals that the gateway counted: "+reason.String(), "%d (%s)", c.counted, c.bounds())
+		counted = append(counted, fmt.Sprintf("%s %d (%s)", reason, c.counted, c.bounds()))
 	}
+	row("refusals that the gateway counted", "%s", strings.Join(counted, ", "))
 	row("answered incorrectly, or with the wrong reason", "%d", len(r.wrong))
 	row("refused with a retryable error (503, Unavailable)", "%d of %d attempts", busy, attempts)
 	row("attempts without an answer, retried", "%d", broken)
