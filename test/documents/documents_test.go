@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,9 +19,13 @@ import (
 
 const root = "../.."
 
-var link = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
+var (
+	link    = regexp.MustCompile(`\]\(([^)#]*)#?([^)]*)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	code    = regexp.MustCompile("(?s)```.*?```")
+)
 
-// TestLinks: every link to a file of the repository leads to something.
+// TestLinks: every link to a file of the repository leads to something, and every link to a heading to one.
 func TestLinks(t *testing.T) {
 	checked := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -35,16 +40,43 @@ func TestLinks(t *testing.T) {
 			return nil
 		}
 		for _, match := range link.FindAllStringSubmatch(read(t, path), -1) {
-			if target := match[1]; !strings.Contains(target, ":") && !strings.HasPrefix(target, "<") {
-				checked++
-				_, err := os.Stat(filepath.Join(filepath.Dir(path), target))
-				assert.NoError(t, err, "a link of %s", path)
+			target, anchor := match[1], match[2]
+			if strings.Contains(target, ":") || strings.HasPrefix(target, "<") {
+				continue
+			}
+			checked++
+			file := path
+			if target != "" {
+				file = filepath.Join(filepath.Dir(path), target)
+			}
+			_, err := os.Stat(file)
+			assert.NoError(t, err, "a link of %s", path)
+			if anchor != "" && filepath.Ext(file) == ".md" && err == nil {
+				assert.Contains(t, anchors(t, file), anchor, "a link of %s to %s", path, file)
 			}
 		}
 		return nil
 	})
 	require.NoError(t, err)
 	assert.NotZero(t, checked)
+}
+
+// anchors returns what the links to the headings of a file are called.
+func anchors(t *testing.T, path string) (names []string) {
+	t.Helper()
+	text := code.ReplaceAllString(read(t, path), "")
+	for _, match := range heading.FindAllStringSubmatch(link.ReplaceAllString(text, ""), -1) {
+		names = append(names, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, match[1]))
+	}
+	return names
 }
 
 // TestComponents: the README links each component of ours that the distribution has, and the manifest for other distributions
