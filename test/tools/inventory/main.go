@@ -39,5 +39,5 @@ func run(ctx context.Context, binary, source string, sbom bool, out io.Writer) e
 	if sbom {
 		return writeSBOM(out, info, modules)
 	}
-	return writeTable(out, info, modules)
+	return writeList(out, modules)
 }

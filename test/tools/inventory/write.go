@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -18,24 +20,27 @@ func library(info *buildinfo.BuildInfo) module {
 
 const heading = `# Licences
 
-What is linked into ` + "`otelcol-pprof`" + ` beside our own code, which is under Apache-2.0. Made by ` + "`make licences`" + ` from the
-binary and the module cache; ` + "`make sbom`" + ` writes the same as CycloneDX.
-
-| module | version | licence |
-|---|---|---|
+The modules that are linked into ` + "`otelcol-pprof`" + ` beside our own code, which is under Apache-2.0, and Go's standard library and
+runtime, which are under BSD-3-Clause. Made by ` + "`make licences`" + ` from the binary and the module cache; ` + "`make sbom`" + ` writes the
+same as CycloneDX.
 `
 
-// writeTable leaves out the version of Go: it depends on the machine, the modules do not.
-func writeTable(out io.Writer, info *buildinfo.BuildInfo, modules []module) error {
+// writeList writes the modules by licence. It leaves out the version of Go: it depends on the machine, the modules do not.
+func writeList(out io.Writer, modules []module) error {
+	byLicence := map[string][]module{}
+	for _, m := range modules {
+		byLicence[m.expression()] = append(byLicence[m.expression()], m)
+	}
 	var text strings.Builder
 	text.WriteString(heading)
-	std := library(info)
-	fmt.Fprintf(&text, "| Go's standard library and runtime | that of the build | %s |\n", std.expression())
-	for _, m := range modules {
-		fmt.Fprintf(&text, "| %s | %s | %s |\n", m.path, m.version, m.expression())
+	for _, licence := range slices.Sorted(maps.Keys(byLicence)) {
+		fmt.Fprintf(&text, "\n## %s\n\n", licence)
+		for _, m := range byLicence[licence] {
+			fmt.Fprintf(&text, "- %s %s\n", m.path, m.version)
+		}
 	}
 	if _, err := io.WriteString(out, text.String()); err != nil {
-		return fmt.Errorf("cannot write the table: %w", err)
+		return fmt.Errorf("cannot write the list: %w", err)
 	}
 	return nil
 }

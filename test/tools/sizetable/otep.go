@@ -26,16 +26,13 @@ func otepTables(out *strings.Builder, corpus string) error {
 ## The inputs of OTEP 0239
 
 The OTEP's own figures (October 2023) for pprof and for the format that it proposed, and those of today. The average input is the
-OTEP's own file. With timestamps, each of its samples is split into one per event, with the time as a label. Ruby (deep stacks) and
-large are made for this, with the OTEP's shapes and sizes: its own files are not public.
-
-*Gzipped bytes* are those of Go's ` + "`compress/gzip`" + ` at its default level. *Retained objects* are those that the conversion leaves on
-the heap. *Unique label sets* are those of the pprof's samples, without the time. *Bytes allocated* and *allocations* are those of a new
+OTEP's own file; with timestamps, each sample is split into one per event, with the time as a label, which the option
+` + "`timestamp_labels`" + ` makes a native timestamp. Ruby (deep stacks) and large are made with the OTEP's shapes and sizes, since its own
+files are not public. *Retained objects* are those that the conversion leaves on the heap. *Allocations* are those of a new
 ` + "`Decoder`" + ` that gets the pprof without compression, and for pprof those of google/pprof's ` + "`ParseUncompressed`" + `.
 
-Some rows cannot be compared: the OTEP's pprof has no sample types, times and comments. Its average and ruby hold both sample types in
-one profile, while OTLP has a profile for each. For ruby, it found each stack within another, which the tables of today cannot express.
-Its large input has no labels of samples. With *native timestamps*, the option ` + "`timestamp_labels`" + ` turns the labels into timestamps.
+Some rows cannot be compared: the OTEP's pprof has no sample types, times and comments; its average and ruby have both sample types in
+one profile; its ruby finds each stack within another; its large input has no labels of samples.
 
 | input | representation | bytes | gzipped bytes | retained objects | unique label sets | bytes allocated | allocations |
 |---|---|---:|---:|---:|---:|---:|---:|
