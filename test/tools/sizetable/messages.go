@@ -105,7 +105,8 @@ func (r row) write(out *strings.Builder) {
 		name string
 		size sizes
 	}{{"received", r.received}, {"deduplicated", r.alone}, {"joined", r.joined}, {"joined, merged", r.merged}} {
-		if part.size == (sizes{}) {
+		unchanged := part.size.plain == r.received.plain && part.size.samples == r.received.samples
+		if part.size == (sizes{}) || unchanged && part.name == "deduplicated" {
 			continue
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", title, part.name, digits.Group(int64(part.size.samples)),
@@ -126,7 +127,8 @@ func messageSizes(out *strings.Builder, corpus, testdata string) error {
 
 Bytes of protobuf: plain, in gzip (level 6) and in zstd (default level), and their share of what was received. *Received* is the
 message of the translator or the sender. *Deduplicated* is each message alone, *joined* all messages of a row in one, as in a
-batch. *Merged* also has one profile for all that differ only in their time (` + "`merge_profiles`" + `).
+batch. *Merged* also has one profile for all that differ only in their time (` + "`merge_profiles`" + `). A deduplication that removes
+nothing has no row.
 
 The translator and the eBPF profiler write each entry once, so only equal samples can be removed from a message alone. Batches help
 where messages of one program repeat the same entries. Messages of programs that have nothing in common become larger when they are

@@ -42,8 +42,12 @@ one profile; its ruby finds each stack within another; its large input has no la
 		if err != nil {
 			return fmt.Errorf("cannot measure %s: %w", input.name, err)
 		}
-		title := input.name
+		title, before := input.name, int64(0)
 		for i, row := range slices.Concat(input.otep, rows) {
+			if row.bytes == before { // deduplication removed nothing
+				continue
+			}
+			before = row.bytes
 			if i < len(input.otep) {
 				row.representation = "OTEP: " + row.representation
 			}
