@@ -42,13 +42,20 @@ func replaceTable(t *testing.T, path, table string) {
 	require.NoError(t, os.WriteFile(path, []byte(before+tableBegin+table+tableEnd+after), 0o644))
 }
 
-// peakTable has a row for each configuration and container: the largest peak, and what the formula says.
+// peakTable has a row for each configuration, and a column for each container: the largest peak. Its head has the result of the
+// formula.
 func peakTable(t *testing.T, all []measurement) string {
 	t.Helper()
+	sizes := extents["full"].sizes
 	var out strings.Builder
-	out.WriteString("| configuration | container | largest measured | largest by the formula |\n|---|---|---|---|\n")
+	out.WriteString("| configuration |")
+	for _, mib := range sizes {
+		fmt.Fprintf(&out, " container of %d MiB: largest measured, by the formula %d MiB |", mib, memoryOf(mib).largest())
+	}
+	out.WriteString("\n|---|" + strings.Repeat("---:|", len(sizes)) + "\n")
 	for _, s := range configurations {
-		for _, mib := range extents["full"].sizes {
+		row, measured := "", false
+		for _, mib := range sizes {
 			peak, bodies := 0, map[string]bool{}
 			for _, m := range all {
 				if m.Configuration == s.name && m.ContainerMiB == mib {
@@ -56,21 +63,25 @@ func peakTable(t *testing.T, all []measurement) string {
 				}
 			}
 			if peak == 0 {
+				row += " |"
 				continue
 			}
 			largest := memoryOf(mib).largest()
-			fmt.Fprintf(&out, "| `%s` | %d MiB | %d MiB | %d MiB |\n", s.name, mib, peak, largest)
+			row, measured = row+fmt.Sprintf(" %d MiB |", peak), true
 			assert.LessOrEqual(t, peak, largest, "%s in %d MiB", s.name, mib)
 			if len(bodies) >= 60 {
 				assert.GreaterOrEqual(t, 2*peak, largest, "%s in %d MiB: the formula says too much", s.name, mib)
 			}
+		}
+		if measured {
+			fmt.Fprintf(&out, "| `%s` |%s\n", s.name, row)
 		}
 	}
 	return out.String()
 }
 
 // TestDocuments: the table of bodies in the document is made of the measured ones, all of them are still sent, and the
-// document of operators has a place for its table.
+// document of operators has its table.
 func TestDocuments(t *testing.T) {
 	known := map[string]bool{}
 	for _, b := range bodies() {
@@ -80,7 +91,7 @@ func TestDocuments(t *testing.T) {
 	for _, row := range rows {
 		assert.True(t, known[row.name], "%s has a row of %s, which is not sent", measuredBodies, row.name)
 	}
-	for path, table := range map[string]string{securityDocument: groupTable(rows), operationsDocument: ""} {
+	for path, table := range map[string]string{securityDocument: groupTable(rows), operationsDocument: peakTable(t, nil)} {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
 		assert.Contains(t, string(content), tableBegin+table, path)
