@@ -85,7 +85,7 @@ run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if
 	@echo 'In another terminal:'
 	@echo
 	@echo "  curl -i --data-binary @testdata/pprof/cpu.pb.gz 'http://127.0.0.1:4040/v1/pprof?service.name=checkout'"
-	@echo '  go tool pprof -top profiles/checkout/cpu/*.pb.gz'
+	@echo '  go tool pprof -top -nodecount=10 profiles/checkout/cpu/*.pb.gz'
 	@echo
 	@echo 'Ctrl-C stops it.'
 	@echo
