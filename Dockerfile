@@ -14,11 +14,11 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN make build VERSION=${VERSION}
+RUN make build-full VERSION=${VERSION}
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /src/_build/otelcol-pprof /otelcol-pprof
+COPY --from=build /src/_build/full/otelcol-pprof /otelcol-pprof
 COPY deploy/docker/config.yaml /etc/otelcol-pprof/config.yaml
 
 # Nobody in particular. It owns nothing in here: what writes files or a queue needs a volume that 10001 may write to.

@@ -10,7 +10,9 @@ SHELL       := bash
 MAKEFLAGS   += --no-print-directory
 
 GO      ?= go
-BINARY  := $(CURDIR)/_build/otelcol-pprof
+# The distribution with all components, which tests, images and releases use, and the one that is built in half the time.
+BINARY  := $(CURDIR)/_build/full/otelcol-pprof
+SMALL   := $(CURDIR)/_build/otelcol-pprof
 TOOLS   := $(CURDIR)/.tools
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 # The alpha gate of the Collector that every pipeline of profiles needs.
@@ -70,14 +72,17 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: $(BINARY) ## Build the distribution as _build/otelcol-pprof
+build: $(SMALL) ## Build the distribution as _build/otelcol-pprof, without Kubernetes, Kafka and OTTL (builder-config.yaml)
+
+.PHONY: build-full
+build-full: $(BINARY) ## Build the distribution with all components as _build/full/otelcol-pprof (builder-config.full.yaml)
 
 .PHONY: generate-sources
-generate-sources: _build/modules $(TOOLS)/builder ## Write the main package of the distribution to _build without building it, for releases
-	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.yaml --skip-get-modules --skip-compilation
+generate-sources: _build/full/modules $(TOOLS)/builder ## Write the main package of the full distribution to _build/full without building it, for releases
+	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.full.yaml --skip-get-modules --skip-compilation
 
 .PHONY: run
-run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if needed)
+run: $(SMALL) ## Run it with config/demo.yaml, all on loopback (builds first if needed)
 	@echo
 	@echo 'Post a pprof to  http://127.0.0.1:4040/v1/pprof'
 	@echo 'Files appear in  ./profiles/<service.name>/'
@@ -89,15 +94,15 @@ run: $(BINARY) ## Run it with config/demo.yaml, all on loopback (builds first if
 	@echo
 	@echo 'Ctrl-C stops it.'
 	@echo
-	@exec $(BINARY) --config config/demo.yaml $(GATE)
+	@exec $(SMALL) --config config/demo.yaml $(GATE)
 
 .PHONY: demo
-demo: $(BINARY) $(call tool,demo) ## Do the same without a person: upload, compare what was written, show it, stop
-	@$(call tool,demo) -binary $(BINARY)
+demo: $(SMALL) $(call tool,demo) ## Do the same without a person: upload, compare what was written, show it, stop
+	@$(call tool,demo) -binary $(SMALL)
 
 .PHONY: demo-splunk
-demo-splunk: $(BINARY) $(call tool,demo) ## Send what Splunk's agents for Java, Node.js, Python and .NET sent, and show the files
-	@$(call tool,demo) -splunk -binary $(BINARY)
+demo-splunk: $(SMALL) $(call tool,demo) ## Send what Splunk's agents for Java, Node.js, Python and .NET sent, and show the files
+	@$(call tool,demo) -splunk -binary $(SMALL)
 
 ##@ Prove it
 
@@ -251,7 +256,7 @@ BASE_TREE := $(CURDIR)/_build/base
 bench-paired: $(BINARY) $(TOOLS)/benchstat ## Compare the commit BASE with this tree, by turns: the benchmarks, and the cost of an upload (BASE=HEAD)
 	@git worktree remove --force $(BASE_TREE) 2>/dev/null || rm -rf $(BASE_TREE)
 	@git worktree add --quiet --force --detach $(BASE_TREE) $(BASE)
-	@$(MAKE) -C $(BASE_TREE) build
+	@$(MAKE) -C $(BASE_TREE) build-full || $(MAKE) -C $(BASE_TREE) build # A commit before build-full has one distribution.
 	@$(foreach tree,$(BASE_TREE) $(CURDIR),$(foreach benchmark,$(BENCHMARKS),$(call compile,$(tree),$(benchmark));))
 	@rm -f _build/bench-base.txt _build/bench-this.txt
 	@for round in $$(seq $(BENCHCOUNT)); do $(foreach benchmark,$(BENCHMARKS), \
@@ -259,7 +264,7 @@ bench-paired: $(BINARY) $(TOOLS)/benchstat ## Compare the commit BASE with this 
 		$(call measure,$(CURDIR),$(benchmark)) >>_build/bench-this.txt;) \
 	done
 	@$(TOOLS)/benchstat base=_build/bench-base.txt this=_build/bench-this.txt
-	@$(GO) -C test/clients run ./speed -binary $(BINARY) -base $(BASE_TREE)/_build/otelcol-pprof -rounds $(BENCHCOUNT) $(SPEEDFLAGS)
+	@$(GO) -C test/clients run ./speed -binary $(BINARY) -base $$(ls $(BASE_TREE)/_build/{full/,}otelcol-pprof 2>/dev/null | head -n 1) -rounds $(BENCHCOUNT) $(SPEEDFLAGS)
 	@git worktree remove --force $(BASE_TREE)
 
 .PHONY: bench-latency
@@ -280,8 +285,8 @@ lint-all: lint ## The same, and all other modules
 	@for module in $(filter-out test,$(TEST_MODULES)); do (cd $$module && $(TOOLS)/golangci-lint run --allow-parallel-runners ./...); done
 
 .PHONY: validate
-validate: $(BINARY) $(call tool,validateconfigs) ## Check each YAML under config/, that of the packages, and each configuration in a README with the built binary
-	@$(call tool,validateconfigs) -binary $(BINARY)
+validate: $(BINARY) $(SMALL) $(call tool,validateconfigs) ## Check each YAML under config/, that of the packages, and each configuration in a README with the built binaries
+	@$(call tool,validateconfigs) -binary $(BINARY) -small $(SMALL)
 
 .PHONY: licences
 licences: $(BINARY) $(call tool,inventory) ## Write docs/licences.md: what is linked into the distribution, and under which licences
@@ -295,13 +300,13 @@ check-licences: $(BINARY) $(call tool,inventory) ## Fail if docs/licences.md is 
 # govulncheck sees which functions are linked in only if the binary has its symbols. Calls in the source it finds too, but that
 # takes 6 GB for the whole Collector.
 .PHONY: check-vulnerabilities
-check-vulnerabilities: _build/modules $(TOOLS)/govulncheck ## Fail if the distribution has a function with a known vulnerability (REQUIRE_VULNDB=1: also without the database)
+check-vulnerabilities: _build/full/modules $(TOOLS)/govulncheck ## Fail if the distribution has a function with a known vulnerability (REQUIRE_VULNDB=1: also without the database)
 	@if ! $(TOOLS)/govulncheck -db $(VULNDB) -version | grep -q '^DB updated: '; then \
 		echo 'Not checked: the database of vulnerabilities $(VULNDB) does not answer'; \
 		[ -z '$(REQUIRE_VULNDB)' ]; exit; \
 	fi; \
-	$(AS_BUILT) $(GO) -C _build build -o with-symbols .; \
-	$(TOOLS)/govulncheck -db $(VULNDB) -mode binary _build/with-symbols
+	$(AS_BUILT) $(GO) -C _build/full build -o with-symbols .; \
+	$(TOOLS)/govulncheck -db $(VULNDB) -mode binary _build/full/with-symbols
 
 .PHONY: sbom
 sbom: $(BINARY) $(call tool,inventory) ## Write the list of parts of the distribution as CycloneDX, _build/sbom.cdx.json
@@ -314,10 +319,10 @@ reproducible: $(TOOLS)/builder ## Build a copy of the tree as usual, one elsewhe
 	one=$$directory/one; other=$$directory/another/with/a/longer/path; mkdir -p $$one $$(dirname $$other); \
 	git ls-files -z -c --deduplicate ':!**/.tools/**' | xargs -0 cp -p --parents -t $$one; \
 	cp -pr $$one $$other; \
-	$(MAKE) -C $$one build TOOLS=$(TOOLS) VERSION=$(VERSION); \
-	GOCACHE=$$directory/cache $(MAKE) -C $$other build TOOLS=$(TOOLS) VERSION=$(VERSION); \
-	sha256sum $$one/_build/otelcol-pprof $$other/_build/otelcol-pprof; \
-	cmp $$one/_build/otelcol-pprof $$other/_build/otelcol-pprof
+	$(MAKE) -C $$one build-full TOOLS=$(TOOLS) VERSION=$(VERSION); \
+	GOCACHE=$$directory/cache $(MAKE) -C $$other build-full TOOLS=$(TOOLS) VERSION=$(VERSION); \
+	sha256sum $$one/_build/full/otelcol-pprof $$other/_build/full/otelcol-pprof; \
+	cmp $$one/_build/full/otelcol-pprof $$other/_build/full/otelcol-pprof
 
 ##@ Work on it
 
@@ -330,7 +335,7 @@ format: $(TOOLS)/gofumpt $(TOOLS)/goimports ## Format all code
 generate: $(TOOLS)/mdatagen $(TOOLS)/gofumpt $(TOOLS)/goimports ## Make the generated code and documents anew
 	@for module in . $(COMPONENT_MODULES); do PATH="$(TOOLS):$$PATH" $(GO) -C $$module generate ./... || exit 1; done
 	@# mdatagen has no URL for the distribution, and leaves its link empty.
-	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.yaml|' $$(git ls-files '*/*/README.md')
+	@sed -i 's|^\[otelcol-pprof\]: *$$|[otelcol-pprof]: ../../builder-config.full.yaml|' $$(git ls-files '*/*/README.md')
 	@$(MAKE) format
 
 .PHONY: check-generated
@@ -360,18 +365,31 @@ clean: ## Remove what was built and the profiles of the demo (tools stay: rm -r 
 _build/tools/%: FORCE
 	@$(GO) -C test build -o $(CURDIR)/$@ ./tools/$*
 
-# The builder resolves the modules when the manifest or go.mod changed; else it only writes the few files of the main
-# package again (the version is in there) and compiles.
-$(BINARY): _build/modules $(GO_SOURCES) $(TOOLS)/builder
-	@env dist.version=$(VERSION) $(TOOLS)/builder --config builder-config.yaml --skip-get-modules
+# A build takes minutes: count the packages that go build -v names, and pass on what else it says.
+PROGRESS = awk -v all=$$($(GO) list -deps $(1) | wc -l) \
+	'NF > 1 {print; next} ++compiled % 100 == 0 {print "  compiled " compiled " packages of at most " all; fflush()}'
 
-_build/modules: builder-config.yaml go.mod go.sum $(COMPONENT_MODULES:%=%/go.mod) $(TOOLS)/builder
-	@$(TOOLS)/builder --config builder-config.yaml --skip-strict-versioning=false --skip-compilation
-	@touch $@
+# The builder resolves the modules when the manifest or go.mod changed; else it only writes the few files of the main
+# package again (the version is in there).
+define DISTRIBUTION
+$(CURDIR)/$(1)/otelcol-pprof: $(1)/modules $(GO_SOURCES) $(TOOLS)/builder
+	@env dist.version=$(VERSION) $(TOOLS)/builder --config $(2) --skip-get-modules --skip-compilation
+	@echo "Compiling $(1)/otelcol-pprof"
+	@cd $(1) && export $(AS_BUILT) && $(GO) build -v -ldflags '-s -w' -o otelcol-pprof . 2>&1 | $$(call PROGRESS,.)
+
+$(1)/modules: $(2) go.mod go.sum $(COMPONENT_MODULES:%=%/go.mod) $(TOOLS)/builder
+	@echo "Resolving and downloading the modules of $(2)"
+	@mkdir -p $(1)
+	@$(TOOLS)/builder --config $(2) --skip-strict-versioning=false --skip-compilation
+	@touch $$@
+endef
+$(eval $(call DISTRIBUTION,_build,builder-config.yaml))
+$(eval $(call DISTRIBUTION,_build/full,builder-config.full.yaml))
 
 # Each tool is built once, and again when its version changes. `go tool` would link it on every use.
-tool_package = $(shell cd internal/tools && $(GO) list -f '{{.ImportPath}}' tool | grep '/$(1)$$')
+# The names come from go.mod: go list would download all linters for them.
+tool_package = $(shell sed -n 's|^\t\(.*/$(1)\)$$|\1|p' internal/tools/go.mod)
 $(TOOLS)/%: internal/tools/go.mod internal/tools/go.sum
 	@echo "Building $* into .tools/"
-	@cd internal/tools && $(GO) build -o $@ $(call tool_package,$*)
+	@cd internal/tools && export $(AS_BUILT) && $(GO) build -v -o $@ $(call tool_package,$*) 2>&1 | $(call PROGRESS,$(call tool_package,$*))
 	@touch $@

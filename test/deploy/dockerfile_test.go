@@ -64,8 +64,8 @@ func TestDockerfile(t *testing.T) {
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, "go.mod"))
 	require.NotNil(t, version)
 	assert.Equal(t, "golang:"+version[1]+" AS build", build[0].arguments, "the Go of go.mod")
-	assert.Contains(t, read(t, "Makefile"), "\nbuild: ")
-	assert.Equal(t, "make build VERSION=${VERSION}", build[len(build)-1].arguments)
+	assert.Contains(t, read(t, "Makefile"), "\nbuild-full: ")
+	assert.Equal(t, "make build-full VERSION=${VERSION}", build[len(build)-1].arguments)
 
 	assert.Equal(t, "scratch", image[0].arguments)
 	require.Len(t, the(image, "USER"), 1)
@@ -80,8 +80,8 @@ func TestDockerfile(t *testing.T) {
 			assert.FileExists(t, filepath.Join(root, fields[0]))
 		}
 	}
-	assert.Equal(t, "/src/_build/"+program, copied["/"+program])
-	assert.Contains(t, read(t, "builder-config.yaml"), "name: "+program+" ")
+	assert.Equal(t, "/src/_build/full/"+program, copied["/"+program])
+	assert.Contains(t, read(t, "builder-config.full.yaml"), "name: "+program+" ")
 
 	assert.Equal(t, []string{"/" + program}, list(t, the(image, "ENTRYPOINT")))
 	command := list(t, the(image, "CMD"))
@@ -120,7 +120,7 @@ func TestDockerIgnore(t *testing.T) {
 		assert.Contains(t, lines, left)
 	}
 	for _, line := range lines {
-		for _, needed := range []string{"Makefile", "go.mod", "builder-config.yaml", "internal", "deploy", "receiver"} {
+		for _, needed := range []string{"Makefile", "go.mod", "builder-config.full.yaml", "internal", "deploy", "receiver"} {
 			assert.NotEqual(t, needed, line)
 			_, err := os.Stat(filepath.Join(root, needed))
 			require.NoError(t, err)

@@ -83,7 +83,7 @@ func anchors(t *testing.T, path string) (names []string) {
 // names it.
 func TestComponents(t *testing.T) {
 	var manifest map[string]any
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(root, "builder-config.yaml"))), &manifest))
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(root, "builder-config.full.yaml"))), &manifest))
 	readme := read(t, filepath.Join(root, "README.md"))
 	snippet := read(t, filepath.Join(root, "docs", "distribution.md"))
 	const module = "github.com/otelpprof/otelpprof/"

@@ -17,7 +17,7 @@ import (
 // TestWorkflows: an action is named by the hash of a commit, since its owner can move a tag, and the token of a job may do only
 // what the job says.
 func TestWorkflows(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yaml"))
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	pinned := regexp.MustCompile(`uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)

@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
-	source := flag.String("source", "_build", "the directory of its main module, to find the modules in the module cache")
+	binary := flag.String("binary", "_build/full/otelcol-pprof", "the built distribution")
+	source := flag.String("source", "_build/full", "the directory of its main module, to find the modules in the module cache")
 	sbom := flag.Bool("sbom", false, "write CycloneDX JSON in place of a table in Markdown")
 	flag.Parse()
 	if err := run(context.Background(), *binary, *source, *sbom, os.Stdout); err != nil {

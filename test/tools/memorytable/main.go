@@ -26,7 +26,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.binary, "binary", "../_build/otelcol-pprof", "the built distribution")
+	flag.StringVar(&o.binary, "binary", "../_build/full/otelcol-pprof", "the built distribution")
 	flag.StringVar(&o.config, "config", "../config/gateway.yaml", "its configuration")
 	flag.StringVar(&o.profile, "profile", "../testdata/pprof/cpu.pb.gz", "what is uploaded")
 	flag.StringVar(&o.limits, "gomemlimit", "off,400MiB,200MiB", "the values of GOMEMLIMIT")

@@ -32,7 +32,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.binary, "binary", "_build/otelcol-pprof", "the distribution")
+	flag.StringVar(&o.binary, "binary", "_build/full/otelcol-pprof", "the distribution")
 	flag.StringVar(&o.root, "root", ".", "the root of the repository")
 	flag.StringVar(&o.report, "report", "", "a file; the part between the marks of this command is replaced")
 	flag.DurationVar(&o.duration, "duration", 15*time.Minute, "how long uploads are sent")

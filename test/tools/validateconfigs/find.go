@@ -19,7 +19,24 @@ type configuration struct {
 	place        string
 	text         string
 	hasPipelines bool
+	// distribution says which ones must accept it.
+	distribution distribution
 }
+
+// distribution is a set of components.
+type distribution int
+
+const (
+	// withAll is for an example of a component, which may need any other.
+	withAll distribution = iota
+	// onlyWithAll is for a file of config/ whose header says that it needs all components.
+	onlyWithAll
+	// both is for all other files of config/.
+	both
+)
+
+// fullBinary is what the command in the header of a file names if the file needs the distribution with all components.
+const fullBinary = "_build/full/otelcol-pprof"
 
 // find returns the configurations of a tree in lexical order. It skips directories that begin with a dot or an
 // underscore, and testdata, which has invalid configurations.
@@ -54,6 +71,12 @@ func find(tree fs.FS) ([]configuration, error) {
 				return err
 			}
 			if c != nil {
+				if isConfig {
+					c.distribution = both
+					if strings.Contains(c.text, fullBinary) {
+						c.distribution = onlyWithAll
+					}
+				}
 				found = append(found, *c)
 			}
 		}

@@ -35,6 +35,7 @@ service: {telemetry: {}}
 func TestFind(t *testing.T) {
 	found, err := find(fstest.MapFS{
 		"config/demo.yaml":              {Data: []byte("receivers: {a: {}}\nservice: {pipelines: {}}\n")},
+		"config/kafka.yaml":             {Data: []byte("# _build/full/otelcol-pprof\nreceivers: {a: {}}\n")},
 		"builder-config.yaml":           {Data: []byte("receivers: {not: one}\n")},
 		"receiver/a/README.md":          {Data: []byte(document)},
 		"receiver/a/testdata/README.md": {Data: []byte(document)},
@@ -43,7 +44,8 @@ func TestFind(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []configuration{
-		{place: "config/demo.yaml:1", text: "receivers: {a: {}}\nservice: {pipelines: {}}\n", hasPipelines: true},
+		{place: "config/demo.yaml:1", text: "receivers: {a: {}}\nservice: {pipelines: {}}\n", hasPipelines: true, distribution: both},
+		{place: "config/kafka.yaml:1", text: "# _build/full/otelcol-pprof\nreceivers: {a: {}}\n", distribution: onlyWithAll},
 		{place: "receiver/a/README.md:4", text: "receivers:\n  pprof:\n"},
 		{place: "receiver/a/README.md:18", text: "service: {telemetry: {}}\n"},
 	}, found)

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command validateconfigs is `make validate`: it validates each YAML file under config/, and each YAML block with a
-// Collector configuration in a Markdown file, with the built binary. So no example in the documents is out of date.
+// Collector configuration in a Markdown file, with the distribution that has all components. So no example in the documents
+// is out of date. The smaller distribution must accept a file under config/ too, unless its header says that it needs all.
 //
 // A block without a service section, as in the README of a component, is completed with a pipeline: the Collector checks
 // the configuration of all components, used or not.
@@ -10,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -18,11 +20,12 @@ import (
 )
 
 func main() {
-	binary := flag.String("binary", "_build/otelcol-pprof", "the built distribution")
+	binary := flag.String("binary", fullBinary, "the distribution with all components")
+	small := flag.String("small", "_build/otelcol-pprof", "the distribution without Kubernetes, Kafka and OTTL")
 	root := flag.String("root", ".", "the directory whose configurations are checked")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	err := run(ctx, *binary, *root)
+	err := run(ctx, *binary, *small, *root)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "validateconfigs:", err)
@@ -30,7 +33,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, binary, root string) error {
+func run(ctx context.Context, binary, small, root string) error {
 	found, err := find(os.DirFS(root))
 	if err != nil {
 		return err
@@ -40,7 +43,11 @@ func run(ctx context.Context, binary, root string) error {
 	}
 	failed := 0
 	for _, c := range found {
-		if output, err := validate(ctx, binary, c); err != nil {
+		output, err := validate(ctx, binary, c)
+		if err == nil && c.distribution != withAll {
+			output, err = validateSmall(ctx, small, c)
+		}
+		if err != nil {
 			failed++
 			fmt.Printf("%s: %v\n%s\n", c.place, err, output)
 		}
@@ -50,6 +57,19 @@ func run(ctx context.Context, binary, root string) error {
 		return fmt.Errorf("%d of %d configurations are not valid", failed, len(found))
 	}
 	return nil
+}
+
+// validateSmall also fails if a file says without need that it needs all components.
+func validateSmall(ctx context.Context, binary string, c configuration) (string, error) {
+	output, err := validate(ctx, binary, c)
+	switch {
+	case c.distribution == both:
+		return output, err
+	case err != nil:
+		return "", nil
+	default:
+		return "", errors.New("the header names " + fullBinary + ", but the smaller distribution has all components that the file needs")
+	}
 }
 
 // validate runs the binary and returns its output.
