@@ -28,7 +28,7 @@ func TestManifests(t *testing.T) {
 		"kafkareceiver", "kafkaexporter",
 		"transformprocessor", "filterprocessor", "countconnector",
 		"k8sattributesprocessor", "kubernetesaccessextension", "targetdiscoveryextension",
-	}, more, "what README.md and the header of builder-config.yaml say")
+	}, more, "what docs/distribution.md and the header of builder-config.yaml say")
 }
 
 // parts returns the versions of the components and providers of a manifest.
