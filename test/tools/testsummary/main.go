@@ -7,12 +7,16 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 )
 
 func main() {
+	packages := flag.Int("packages", 0, "how many packages there are: the line of each then has its number")
+	flag.Parse()
 	s := newSummary(os.Stdout)
+	s.packages = *packages
 	if err := s.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
 		os.Exit(1)

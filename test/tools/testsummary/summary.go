@@ -26,6 +26,8 @@ type testName struct{ pkg, test string }
 
 type summary struct {
 	out io.Writer
+	// packages is how many there are, or 0 if that is not known, and ended how many of them have ended.
+	packages, ended int
 	// output has the output of each running test.
 	output map[testName][]string
 	// built has the output of the compiler by package.
@@ -110,6 +112,7 @@ func (s *summary) endTest(e event) {
 // endPackage prints the line of the package, and all of its output if no test caused the failure.
 func (s *summary) endPackage(e event) {
 	output := s.output[testName{e.Package, ""}]
+	s.ended++
 	if e.Action == "fail" {
 		if s.failedIn[e.Package] == 0 {
 			s.failed++
@@ -120,6 +123,9 @@ func (s *summary) endPackage(e event) {
 	}
 	for _, line := range output {
 		if strings.HasPrefix(line, "ok ") {
+			if s.packages > 0 {
+				fmt.Fprintf(s.out, "%3d of %d  ", s.ended, s.packages)
+			}
 			fmt.Fprint(s.out, line)
 		}
 	}

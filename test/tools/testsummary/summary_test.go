@@ -11,6 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestProgress: a package without tests counts as well, since `go list` does.
+func TestProgress(t *testing.T) {
+	var out strings.Builder
+	s := newSummary(&out)
+	s.packages = 10
+	require.NoError(t, s.read(strings.NewReader(`{"Action":"skip","Package":"p"}
+{"Action":"output","Package":"q","Output":"ok  \tq\t0.1s\n"}
+{"Action":"pass","Package":"q"}
+`)))
+	assert.Equal(t, "  2 of 10  ok  \tq\t0.1s\n", out.String())
+}
+
 func TestSummary(t *testing.T) {
 	for _, test := range []struct {
 		name, events, want string
