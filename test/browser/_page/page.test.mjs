@@ -51,6 +51,8 @@ for (const size of ['wide', 'narrow']) {
       assert.match(await shown(page, '#about'), /Baseline .*Selection .*Change [+−].*less.*more/s)
       assert.match(await shown(page, '#table thead'), /Self change\s+Total change\s+Baseline\s+Selection/)
       assert.match(await shown(page, '#table tbody'), /[+−]\d[\d.]* pp/)
+      const [selected, base] = await Promise.all(['#selected', '#compared'].map(id => page.locator(`${id} [text-anchor=end]`).allTextContents()))
+      assert.deepEqual(base, selected, 'both timelines have one scale')
     }))
   }
 }
@@ -84,11 +86,20 @@ test('another service has another type', async () => {
 })
 
 test('nothing found', () => shows(wide, 'empty-wide-light', { ...checkout, service: 'none' }, async page => {
-  assert.match(await shown(page, '#message'), /No process_cpu cpu of none in these 15 min/)
+  assert.match(await shown(page, '#message'), /No process_cpu cpu of none in these 15 min\. Last hour Last 24 hours All services/)
+  assert.equal(await page.locator('.chart, .tools').filter({ visible: true }).count(), 0, 'there is nothing to search in')
+}, async page => {
+  await page.getByRole('link', { name: 'All services' }).click()
+  await settled(page)
+  assert.match(await shown(page, '#services'), /12 services/)
+  await open(page, { from: '1000', until: '2000' })
+  assert.match(await shown(page, '#message'), /^No profiles of any service in these 1 s\./)
 }))
 
 test('what cannot be read', () => shows(wide, 'error-wide-light', { ...checkout, select: 'pod=web' }, async page => {
   assert.match(await shown(page, '#message'), /Cannot read the selectors at: pod=web/)
+  assert.deepEqual(await page.locator('[aria-invalid=true]').evaluateAll(fields => fields.map(field => field.value)), ['pod=web'])
+  assert.equal(await page.locator('#type').inputValue(), cpu, 'the menus have what there is')
 }, async page => {
   await page.getByRole('combobox', { name: 'Selectors' }).first().fill('region="eu"')
   await page.keyboard.press('Enter')

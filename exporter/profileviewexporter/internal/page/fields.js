@@ -7,16 +7,16 @@ import { labelNames, labelValues } from './api.js'
 import { combobox } from './combobox.js'
 import { element } from './dom.js'
 import { clock, local } from './format.js'
-import { completing } from './selectors.js'
+import { completing, split } from './selectors.js'
 
-const presets = { '-5m': 'Last 5 min', '-15m': 'Last 15 min', '-1h': 'Last hour', '-3h': 'Last 3 hours', '-6h': 'Last 6 hours', '-24h': 'Last 24 hours' }
+export const presets = { '-5m': 'Last 5 min', '-15m': 'Last 15 min', '-1h': 'Last hour', '-3h': 'Last 3 hours', '-6h': 'Last 6 hours', '-24h': 'Last 24 hours' }
 const names = { s: 's', m: 'min', h: 'h', d: 'd' }
 
 // fields adds the fields to an element. source returns what completions need: services, and the selection with its time in
 // milliseconds. go takes changes of the selection. The result shows a selection.
 export function fields (holder, source, go) {
   const service = element('input', { type: 'text', className: 'service', placeholder: 'All services', spellcheck: false, autocomplete: 'off', 'aria-label': 'Service' })
-  const select = element('input', { type: 'text', className: 'selectors', placeholder: 'pod="a", region=~"eu.*"', spellcheck: false, autocomplete: 'off', 'aria-label': 'Selectors' })
+  const select = element('input', { type: 'text', className: 'selectors', placeholder: 'pod="a"', title: 'Such as pod="a", region=~"eu-.*"', spellcheck: false, autocomplete: 'off', 'aria-label': 'Selectors' })
   const from = element('input', { type: 'datetime-local', step: 1, required: true, oninput: () => { until.min = from.value } })
   const until = element('input', { type: 'datetime-local', step: 1, required: true })
   const apply = event => {
@@ -46,6 +46,7 @@ export function fields (holder, source, go) {
   return (state, range) => {
     service.value = state.service
     select.value = state.select
+    select.setAttribute('aria-invalid', String(split(state.select).service === undefined))
     showTimes(time, state, range)
     other.hidden = true
     from.value = local(range.from)

@@ -7,11 +7,12 @@ import * as api from './api.js'
 import { Bar } from './bar.js'
 import { byId, element } from './dom.js'
 import { typeName, unitOf, value } from './format.js'
+import { presets } from './fields.js'
 import { parse, valuesOf } from './selectors.js'
 import { Services, best } from './services.js'
 import { Stacks } from './stacks.js'
 import { before, moment, read, write } from './state.js'
-import { Timelines, stepOf } from './timelines.js'
+import { Timelines, stepOf } from './timeline.js'
 import { decode } from './tree.js'
 
 let state = read(location.search)
@@ -80,9 +81,11 @@ async function show () {
   byId('message').replaceChildren()
   document.querySelector('main').setAttribute('aria-busy', 'true')
   bar.show(state, selection, base, home)
+  const services = load('services', api.services, { from: selection.from, until: selection.until })
+  const whenCurrent = (parts, use) => Promise.all(parts).then(answers => { if (current()) use(...answers) })
+  const menus = labels => whenCurrent([services, labels], (found, names) => bar.showMenus(found, names, selection))
   try {
-    for (const { select } of base ? [selection, base] : [selection]) parse(select) // an error is shown before anything is asked for
-    const services = load('services', api.services, { from: selection.from, until: selection.until })
+    for (const { select } of base ? [selection, base] : [selection]) parse(select) // an error is shown before stacks are asked for
     if (!state.type) {
       const found = await services
       const types = state.service ? found.get(state.service) ?? [] : [...found.values()].flat()
@@ -93,27 +96,28 @@ async function show () {
     const group = home ? 'service_name' : base ? '' : state.group
     const series = load('series', api.series, state.type, selection, stepOf(selection), group)
     const baseSeries = base && load('base', api.series, state.type, base, stepOf(base), '')
-    const whenCurrent = (parts, use) => Promise.all(parts).then(answers => { if (current()) use(...answers) })
     await Promise.all([
-      whenCurrent([services, labels], (found, names) => bar.showMenus(found, names, selection)),
+      menus(labels),
       whenCurrent([series, baseSeries], (values, baseValues) => timelines.show(state, selection, values, base, baseValues, home)),
       home ? whenCurrent([services, series], (found, values) => showServices(selection, found, values)) : showStacks(selection, base, whenCurrent)
     ])
   } catch (error) {
     if (!current() || error.name === 'AbortError') return
     only(null, element('p', {}, error.message))
+    menus([]).catch(() => {})
   }
   if (current()) document.querySelector('main').setAttribute('aria-busy', 'false')
 }
 
 // only shows one of the main parts, or a message instead.
 function only (part, message) {
+  document.body.classList.toggle('empty', !part)
   for (const id of ['services', 'stacks']) byId(id).hidden = id !== part
   if (message) byId('message').replaceChildren(message)
 }
 
 function showServices (selection, services, series) {
-  if (services.size === 0) return only(null, nothing(selection))
+  if (services.size === 0) return only(null, nothing(selection, 'No profiles of any service'))
   only('services')
   list.show({ services, series, search: state.search, unit: unitOf(state.type), type: state.type, range: selection })
 }
@@ -125,17 +129,17 @@ function showStacks (selection, base, whenCurrent) {
   const calls = focus && load('calls', api.calls, type, selection, base, focus)
   const info = valuesOf(state.select).trace_id && load('info', api.info)
   const show = (tree, ...tables) => {
-    if (tree.value[0] + tree.base[0] === 0) return only(null, nothing(selection))
+    if (tree.value[0] + tree.base[0] === 0) return only(null, nothing(selection, `No ${typeName(state.type)} of ${state.service || 'any service'}`))
     only('stacks')
     stacks.show(state, tree, ...tables)
   }
   return Promise.all([whenCurrent([graph], show), whenCurrent([graph, functions, calls, info], show)])
 }
 
-function nothing (selection) {
-  const other = (from, text) => [element('a', { href: link({ from, until: 'now' }) }, text), ' ']
-  return element('p', {}, `No ${typeName(state.type)} of ${state.service || 'any service'} in these ${value((selection.until - selection.from) * 1e6, 'nanoseconds')}. `,
-    ...other('-1h', 'Last hour'), ...other('-24h', 'Last 24 hours'))
+function nothing (selection, what) {
+  const other = (text, href) => [' ', element('a', { href }, text)]
+  return element('p', {}, `${what} in these ${value((selection.until - selection.from) * 1e6, 'nanoseconds')}.`,
+    ...['-1h', '-24h'].flatMap(from => other(presets[from], link({ from, until: 'now' }))), ...state.service ? other('All services', '?') : [])
 }
 
 show()

@@ -28,7 +28,7 @@ export class Painter {
     const of = name => style.getPropertyValue(`--${name}`).trim()
     const [less, same, more] = ['less', 'same', 'more'].map(name => [1, 3, 5].map(i => parseInt(of(name).slice(i, i + 2), 16)))
     const mixed = part => same.map((s, i) => Math.round(s + ((part < 0 ? less : more)[i] - s) * Math.abs(part)))
-    this.colours = { box: of('box'), text: of('box-text'), faded: of('box-faded'), fadedText: of('muted'), outline: of('text') }
+    this.colours = { box: of('box'), text: of('box-text'), faded: of('box-faded'), fadedText: of('muted'), outline: of('text'), found: of('muted') }
     this.changes = Array.from({ length: 2 * shades + 1 }, (_, shade) => `rgb(${mixed(shade / shades - 1).join(' ')})`)
     this.fills = []
   }
@@ -52,9 +52,9 @@ export class Painter {
     for (const [depth, level] of tree.levels) {
       const y = rowOf(depth) * rowHeight - scroll
       if (y < -rowHeight || y > this.height) continue
-      visible(this.boxes, level, { from, to, pixels: this.pixels },
-        (node, left, right) => this.box(node, left, right, y, found && !found[tree.name[node]], tree.name[node] === marked || outlined.includes(node)),
-        (left, right) => this.fill(this.colours.faded, left, y, Math.max(right - left, 1)))
+      visible(this.boxes, level, { from, to, pixels: this.pixels, marks: found?.marks },
+        (node, left, right) => this.box(node, left, right, y, found && !found.names[tree.name[node]], tree.name[node] === marked || outlined.includes(node)),
+        (left, right, marked) => this.fill(marked ? this.colours.found : this.colours.faded, left, y, Math.max(right - left, 1)))
     }
   }
 

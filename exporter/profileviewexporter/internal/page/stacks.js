@@ -4,9 +4,8 @@
 // The stacks of a selection, or their difference from a baseline: flame graph, table, and what controls both.
 
 import { byId, choices, element, place } from './dom.js'
-import { change, count, share, signed, unitOf, value } from './format.js'
+import { Numbers, change, count, share, signed, unitOf, value } from './format.js'
 import { FlameGraph } from './flamegraph.js'
-import { Numbers } from './numbers.js'
 import { valuesOf } from './selectors.js'
 import { Table, placeOf } from './table.js'
 import { collapsed, finder, focused, matched, pruned } from './tree.js'
@@ -39,7 +38,7 @@ export class Stacks {
     const found = find && matched(this.tree, find)
     byId('matched').textContent = found ? `Matched ${this.numbers.both(found.value, found.base)}` : ''
     this.graph.show(this.tree, { root, byShare, zoom })
-    this.graph.mark({ found: found ? found.names : null })
+    this.graph.mark({ found })
     this.about(all, whole, functions, info)
     if (!functions) return
     if (this.functions !== functions) Object.assign(this, { functions, rows: new Map(functions.functions.map(row => [row.name, row])) })

@@ -3,12 +3,13 @@
 
 // The timeline: the values of profiles over time as bars, with axes. Dragging over it, or the arrow keys with Shift, selects a time.
 
-import { drawing, element } from './dom.js'
-import { clock, timeTicks, value, valueTicks } from './format.js'
+import { byId, drawing, element } from './dom.js'
+import { clock, count, timeTicks, unitOf, value, valueTicks } from './format.js'
+import { added } from './selectors.js'
 
 const margin = { left: 60, right: 10, top: 8, bottom: 18 }
 
-export class Timeline {
+class Timeline {
   // brush takes the time that was selected.
   constructor (holder, brush) {
     Object.assign(this, { holder, brush, anchor: null, cursor: null })
@@ -36,7 +37,7 @@ export class Timeline {
       return values
     })
     const sums = Array.from({ length: steps }, (_, i) => bars.reduce((sum, values) => sum + values[i], 0))
-    Object.assign(this, { series, bars, sums, from, until, step, steps, unit, cursor: null, anchor: null })
+    Object.assign(this, { series, bars, sums, greatest: Math.max(...sums), from, until, step, steps, unit, cursor: null, anchor: null })
     this.svg.setAttribute('aria-valuemax', steps - 1)
     this.draw()
   }
@@ -45,11 +46,10 @@ export class Timeline {
     if (!this.bars || !this.holder.clientWidth) return
     const width = this.width = this.holder.clientWidth
     const height = this.height = this.svg.clientHeight
-    const greatest = Math.max(...this.sums)
     const bottom = height - margin.bottom
-    const y = this.y = v => bottom - v / (greatest || 1) * (bottom - margin.top)
+    const y = this.y = v => bottom - v / (this.greatest || 1) * (bottom - margin.top)
     const text = (x, y, anchor, text) => drawing('text', { class: 'axis', x, y, 'text-anchor': anchor }, text)
-    const parts = valueTicks(greatest, this.unit).flatMap(tick => [
+    const parts = valueTicks(this.greatest, this.unit).flatMap(tick => [
       drawing('path', { class: 'grid', d: `M${margin.left} ${y(tick)}H${width - margin.right}` }),
       text(margin.left - 6, y(tick) + 4, 'end', value(tick, this.unit))
     ])
@@ -140,5 +140,50 @@ export class Timeline {
     this.readout.textContent = text
     this.svg.setAttribute('aria-valuenow', step)
     this.svg.setAttribute('aria-valuetext', text)
+  }
+}
+
+const steps = [1, 5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 86400]
+const mostBars = 100
+const colours = 8
+
+// stepOf returns the seconds of a bar.
+export function stepOf ({ from, until }) {
+  return steps.find(s => (until - from) / 1000 / s <= mostBars) ?? 86400
+}
+
+// largest returns the series with the largest totals, and one for the rest, which has no colour of its own.
+function largest (series) {
+  const ordered = series.toSorted((a, b) => b.total - a.total).map((s, i) => ({ ...s, colour: `colour-${i}` }))
+  if (ordered.length <= colours) return ordered
+  const rest = ordered.splice(colours - 1)
+  return [...ordered, { name: count(rest.length, 'other'), colour: 'rest', total: rest.reduce((sum, s) => sum + s.total, 0), points: rest.flatMap(s => s.points) }]
+}
+
+// Timelines are those of the selection, grouped by a label, and of the baseline.
+export class Timelines {
+  constructor (go, link) {
+    this.link = link
+    const time = (from, until) => ({ from: String(from), until: String(until) })
+    this.selection = new Timeline(byId('selected').querySelector('.timeline'), (...range) => go({ ...time(...range), zoom: '' }))
+    this.base = new Timeline(byId('compared').querySelector('.timeline'), (...range) => go({ base: { ...this.state.base, ...time(...range) }, zoom: '' }))
+  }
+
+  show (state, selection, series, base, baseSeries, home) {
+    this.state = state
+    const unit = unitOf(state.type)
+    const grouped = largest(home ? [{ points: series.flatMap(s => s.points) }] : series)
+    this.selection.show(grouped, { ...selection, step: stepOf(selection) * 1000, unit })
+    if (base) {
+      this.base.show(largest(baseSeries), { ...base, step: stepOf(base) * 1000, unit })
+      const both = [this.selection, this.base]
+      const greatest = Math.max(...both.map(timeline => timeline.greatest))
+      if (stepOf(base) === stepOf(selection)) both.forEach(timeline => Object.assign(timeline, { greatest }).draw()) // bars can be compared
+    }
+    const entries = home || base || !state.group ? [] : grouped
+    byId('selected').querySelector('.legend').replaceChildren(...entries.map(s => element('span', {},
+      element('span', { className: `key ${s.colour}` }),
+      s.colour === 'rest' || !s.name ? s.name || '(none)' : element('a', { href: this.link({ select: added(state.select, state.group, s.name), group: '' }) }, s.name),
+      ` ${value(s.total, unit)}`)))
   }
 }

@@ -159,17 +159,20 @@ export function finder (text) {
   return name => name.toLowerCase().includes(lower)
 }
 
-// matched returns which names match, and the total of the nodes that match, each stack once.
+// matched returns which names match, the number of nodes before each that do, and the total of the nodes that match, each stack once.
 export function matched (tree, find) {
   const names = tree.names.map(find)
   const inside = new Uint8Array(tree.size)
+  const marks = new Int32Array(tree.size + 1)
   const sum = { value: 0, base: 0 }
-  for (let node = 0; node < tree.size && tree.depth[node] >= 0; node++) {
+  for (let node = 0; node < tree.size; node++) {
+    marks[node + 1] = marks[node] + names[tree.name[node]]
+    if (tree.depth[node] < 0) continue // a caller
     const above = node > 0 && inside[tree.parent[node]]
     inside[node] = above || (names[tree.name[node]] && !tree.isRoot(node)) ? 1 : 0
     if (inside[node] && !above) add(sum, tree, node, totals)
   }
-  return { names, ...sum }
+  return { names, marks, ...sum }
 }
 
 // keys returns a number for the path of each node, so that a link finds the same node among newer profiles.
@@ -191,14 +194,14 @@ export function pruned (tree) {
 
 const narrow = 2 // pixels
 
-// visible calls paint with each node of a level that is wide enough to be seen, and blur with each row of narrower ones. So its cost
-// depends on the pixels, however many nodes a level has.
-export function visible ({ start, width }, [begin, end], { from, to, pixels }, paint, blur) {
+// visible calls paint with each node of a level that is wide enough to be seen, and blur with each row of narrower ones, and whether one
+// of them is marked: marks has the number of marked nodes before each node. So its cost depends on the pixels, however many nodes there are.
+export function visible ({ start, width }, [begin, end], { from, to, pixels, marks }, paint, blur) {
   const scale = pixels / (to - from)
   const pixel = position => Math.min(Math.max((position - from) * scale, 0), pixels)
-  let [blurred, edge] = [-1, -1]
+  let [blurred, edge, marked] = [-1, -1, false]
   const flush = () => {
-    if (blurred >= 0) blur(blurred, edge)
+    if (blurred >= 0) blur(blurred, edge, marked)
     blurred = -1
   }
   for (let node = after(start, width, begin, end, from); node < end && start[node] < to;) {
@@ -208,8 +211,11 @@ export function visible ({ start, width }, [begin, end], { from, to, pixels }, p
       paint(node++, left, right)
       continue
     }
-    if (blurred < 0) blurred = left
-    node = Math.max(node + 1, after(start, width, node, end, from + (left + narrow) / scale))
+    const next = Math.max(node + 1, after(start, width, node, end, from + (left + narrow) / scale))
+    const isMarked = Boolean(marks) && marks[next] > marks[node]
+    if (isMarked !== marked) flush()
+    if (blurred < 0) [blurred, marked] = [left, isMarked]
+    node = next
     edge = pixel(start[node - 1] + width[node - 1])
   }
   flush()

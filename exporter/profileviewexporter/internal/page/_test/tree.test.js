@@ -76,6 +76,7 @@ test('a search counts each stack once', () => {
   assert.equal(matched(tree, finder('A')).value, 10, 'main has an a, and all of its callees are below it')
   assert.equal(matched(tree, finder('/^a$/')).value, 6)
   assert.equal(matched(tree, finder('b')).value, 6)
+  assert.deepEqual([...matched(tree, finder('b')).marks], tree.name.reduce((sums, name) => [...sums, sums.at(-1) + (tree.names[name] === 'b')], [0]))
   assert.equal(matched(tree, finder('total')).value, 0, 'the root is no function')
   assert.equal(matched(tree, finder('/(/')).value, 0)
 })
@@ -91,17 +92,20 @@ test('painting costs at most one call for each pixel', () => {
   const n = 100_000
   const start = Float64Array.from({ length: n }, (_, i) => i)
   const width = new Float64Array(n).fill(1)
-  const show = (boxes, from, to) => {
+  const show = (boxes, from, to, marks) => {
     const painted = []
     const blurred = []
-    visible(boxes, [0, boxes.start.length], { from, to, pixels: 1000 }, (...box) => painted.push(box), (...row) => blurred.push(row))
+    visible(boxes, [0, boxes.start.length], { from, to, pixels: 1000, marks }, (...box) => painted.push(box), (...row) => blurred.push(row))
     return { painted, blurred }
   }
-  assert.deepEqual(show({ start, width }, 0, n), { painted: [], blurred: [[0, 1000]] }, 'all are narrower than a pixel')
+  assert.deepEqual(show({ start, width }, 0, n), { painted: [], blurred: [[0, 1000, false]] }, 'all are narrower than a pixel')
   const { painted, blurred } = show({ start, width }, 500, 510)
   assert.deepEqual([painted.length, painted[0], painted[9], blurred.length], [10, [500, 0, 100], [509, 900, 1000], 0])
   // Every second node is narrow, and there is a gap after it.
   const gaps = show({ start: start.map(i => 10 * i), width: width.map((_, i) => i % 2 ? 10 : 1) }, 0, 10 * n)
   assert.ok(gaps.painted.length + gaps.blurred.length <= 1000, 'of many nodes')
-  assert.deepEqual(show({ start: [0, 1, 2, 500], width: [1, 1, 498, 1] }, 0, 1000), { painted: [[2, 2, 500]], blurred: [[0, 2], [500, 501]] })
+  assert.deepEqual(show({ start: [0, 1, 2, 500], width: [1, 1, 498, 1] }, 0, 1000), { painted: [[2, 2, 500]], blurred: [[0, 2, false], [500, 501, false]] })
+  // What a search finds is seen in boxes that are too narrow to be drawn.
+  const marks = Int32Array.from({ length: n + 1 }, (_, i) => i > 50_000 ? 1 : 0)
+  assert.deepEqual(show({ start, width }, 0, n, marks).blurred, [[0, 500, false], [500, 502, true], [502, 1000, false]])
 })
