@@ -28,7 +28,10 @@ func behaviours() []body {
 		}}
 	}
 	return []body{
-		looking("pages-flamegraph", answerWithin, "querier.v1.QuerierService/SelectMergeStacktraces"),
+		looking("pages-flamegraph", answerWithin, "querier.v1.QuerierService/SelectMergeStacktraces {"+measured+`,"maxNodes":131072}`),
+		looking("pages-series", answerWithin, "querier.v1.QuerierService/SelectSeries {"+measured+`,"step":0.001,"groupBy":["service_name","__profile_type__"]}`),
+		looking("pages-expressions", answerWithin, "querier.v1.QuerierService/SelectMergeStacktraces {"+measured+`,"labelSelector":"{service_name=~\"((.{0,20}){0,20})*x\"}"}`),
+		looking("pages-long-requests", answerWithin, "querier.v1.QuerierService/SelectMergeStacktraces {"+measured+`,"profileIdSelector":[`+strings.Repeat(`"",`, 20_000)+`""]}`),
 		looking("pages-image", answerWithin, "download/svg"+ofType),
 		looking("pages-functions", answerWithin, "functions"+ofType),
 		looking("pages-plain", answerWithin, "plain/functions"+ofType),
@@ -49,12 +52,12 @@ func behaviours() []body {
 // ofType selects the profiles of the attack on pages.
 const ofType = "?type=process_cpu:cpu:nanoseconds:cpu:nanoseconds"
 
-// graph is the request of Pyroscope's API for the same.
-const graph = `{"profileTypeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds","maxNodes":131072}`
+// measured does the same in a request of Pyroscope's API.
+const measured = `"profileTypeID":"process_cpu:cpu:nanoseconds:cpu:nanoseconds"`
 
 // deepProfile is small on the wire and has many deep stacks. It is accepted in 512 MiB, and held in the 64 MiB of max_memory: a profile
-// with more of them is refused, and there is no page to draw.
-func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000)) }
+// with more of them is refused, and there is no page to draw. No two frames of a page are equal.
+func deepProfile() []byte { return zstandard(distinctStacks(1000, 1000, unnamed)) }
 
 // upload sends a profile of the service "hostile" to whatever takes profiles.
 func (p *process) upload(ctx context.Context, wire []byte) (status, answer string) {
@@ -85,7 +88,8 @@ func (p *process) uploadOTLP(ctx context.Context, wire []byte) (status, answer s
 	return request(ctx, "http://"+p.listening(otlpHTTP)+profilesPath, header, gzipped(text(string(message))))
 }
 
-// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over.
+// lookAt uploads a profile and asks for pages of it; a client leaves when its patience is over. A request of the API has its message
+// behind its path.
 func lookAt(ctx context.Context, p *process, wire []byte, times int, patience time.Duration, requests []string) *tally {
 	var answers tally
 	status, answer := p.upload(ctx, wire)
@@ -93,22 +97,25 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 	if status != "200" && status != "204" {
 		answers.fault("the upload is refused with %s, so there is no page to draw", status)
 	}
-	p.waitListed(ctx)
+	if !p.waitListed(ctx) {
+		answers.fault("the profile is not listed within %s, so there is no page to draw", answerWithin)
+	}
 	var viewers sync.WaitGroup
 	for i := range times {
 		viewers.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
-			target := "http://" + p.listening(pages) + "/" + requests[i%len(requests)]
+			path, message, isCall := strings.Cut(requests[i%len(requests)], " ")
+			target := "http://" + p.listening(pages) + "/" + path
 			var status, text string
-			if strings.Contains(target, "querier") {
-				status, text = request(ctx, target, []string{"Content-Type", "application/json"}, []byte(graph))
+			if isCall {
+				status, text = request(ctx, target, []string{"Content-Type", "application/json"}, []byte(message))
 			} else {
 				status, text = get(ctx, target, "")
 			}
 			answers.add(status, text)
 			switch status {
-			case "200", "422", "429", "503":
+			case "200", "400", "422", "429", "501", "503":
 			case noAnswer:
 				if patience == answerWithin {
 					answers.fault("no page within %s", patience)
@@ -122,16 +129,17 @@ func lookAt(ctx context.Context, p *process, wire []byte, times int, patience ti
 	return &answers
 }
 
-// waitListed waits until the exporter lists a hostile profile, if it takes one.
-func (p *process) waitListed(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, servedWithin)
+// waitListed waits until the exporter lists a hostile profile, and returns whether it does.
+func (p *process) waitListed(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	for ctx.Err() == nil {
 		if _, list := get(ctx, "http://"+p.listening(pages)+"/profiles", ""); strings.Contains(list, "hostile") {
-			return
+			return true
 		}
 		sleep(ctx)
 	}
+	return false
 }
 
 func get(ctx context.Context, url, host string) (status, text string) {

@@ -15,7 +15,7 @@ func pprofSizes() []body {
 		atPprof("pprof-long-name-in-1000-samples", func() []byte { return zstandard(longName(4<<20-16, 1000)) }),
 		atPprof("pprof-long-name-in-100000-samples", func() []byte { return zstandard(longName(3_900_000, 100_000)) }),
 		atPprof("pprof-deep-stack-in-1000-samples", func() []byte { return zstandard(sharedStack(16_000, 1000)) }),
-		atPprof("pprof-deep-distinct-stacks", func() []byte { return zstandard(distinctStacks(1000, 10_000)) }),
+		atPprof("pprof-deep-distinct-stacks", func() []byte { return zstandard(distinctStacks(1000, 10_000, locations)) }),
 		atPprof("pprof-valid-63-mib", func() []byte { return zstandard(validProfile(950_000)) }),
 		atPprof("pprof-valid-63-mib-gzip", func() []byte { return gzipped(validProfile(950_000)) }),
 		atPprof("pprof-long-strings", func() []byte {
@@ -83,8 +83,15 @@ func locations(times int) content {
 	})
 }
 
+// unnamed are locations without a function, which pages name by their addresses.
+func unnamed(times int) content {
+	return counting(times, func(to []byte, i int) []byte {
+		return appendField(to, pprofLocation, appendNumber(appendNumber(nil, 1, uint64(i+1)), 3, uint64(i+1)))
+	})
+}
+
 // distinctStacks are samples of which each has the same deep stack, but for its root: a tree has no node for two of them.
-func distinctStacks(samples, depth int) content {
+func distinctStacks(samples, depth int, locations func(times int) content) content {
 	rest := ids(depth).plain()
 	var stack []byte
 	return join(head("f"), field(pprofFunction, number(1, 1), number(2, 3)), locations(depth+samples),

@@ -52,7 +52,7 @@ func splunkRecords() []body {
 			return field(pprofLocation, number(1, 1), filling(empty(locationLine), inflatedBytes))
 		}),
 		ofTwoLayers("splunk-empty-labels", func() content { return field(pprofSample, filling(empty(sampleLabel), inflatedBytes)) }),
-		ofTwoLayers("splunk-deep-distinct-stacks", func() content { return distinctStacks(1000, 10_000) }),
+		ofTwoLayers("splunk-deep-distinct-stacks", func() content { return distinctStacks(1000, 10_000, locations) }),
 		ofTwoLayers("splunk-valid-63-mib", func() content { return validProfile(950_000) }),
 		splunkOnly(otlpCall("splunk-grpc-empty-mappings", logsCall, func() content { return profilingLogs(service(), pprofRecord(emptyMappings())) })),
 		splunkOnly(otlp("splunk-100-records-of-bombs", logsPath, func() content {
