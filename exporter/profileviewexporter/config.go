@@ -6,10 +6,8 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -84,27 +82,18 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// replaced are options of earlier versions, and what to do instead.
-var replaced = map[string]string{
-	"storage":          "the option directory replaces it: the exporter writes gzipped pprofs itself, and needs no storage extension",
-	"max_request_size": "remove it: max_memory and the memory budget limit a request",
-	"max_page_memory":  "remove it: the memory budget limits a request, and a drawing has a number of nodes",
-	"max_depth":        "remove it: stacks of any depth are shown",
+// Replaced has the options of earlier versions, and what to do instead.
+func (*Config) Replaced() map[string]string {
+	return map[string]string{
+		"storage":          "the option directory replaces it: the exporter writes gzipped pprofs itself, and needs no storage extension",
+		"max_request_size": "remove it: max_memory and the memory budget limit a request",
+		"max_page_memory":  "remove it: the memory budget limits a request, and a drawing has a number of nodes",
+		"max_depth":        "remove it: stacks of any depth are shown",
+	}
 }
 
 // Unmarshal reads the configuration. It refuses unknown keys.
-func (c *Config) Unmarshal(conf *confmap.Conf) error {
-	var errs []error
-	for _, option := range slices.Sorted(maps.Keys(replaced)) {
-		if conf.IsSet(option) {
-			errs = append(errs, fmt.Errorf("%s is not an option any more: %s", option, replaced[option]))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	return configcheck.Unmarshal(conf, c)
-}
+func (c *Config) Unmarshal(conf *confmap.Conf) error { return configcheck.Unmarshal(conf, c) }
 
 // Validate returns the errors of all options.
 func (c *Config) Validate() error {

@@ -28,6 +28,8 @@ type whole struct {
 	Count    int                           `mapstructure:"count"`
 }
 
+func (*part) Replaced() map[string]string { return map[string]string{"count": "write wait"} }
+
 func (w *whole) Unmarshal(conf *confmap.Conf) error { return Unmarshal(conf, w) }
 
 func TestUnmarshal(t *testing.T) {
@@ -46,6 +48,8 @@ func TestUnmarshal(t *testing.T) {
 		`on::siz is not an option, did you mean "size"?`:                {"on": map[string]any{"siz": 1}},
 		`list[0]::other is not an option, the options are size, wait`:   {"list": []any{map[string]any{"other": 1}}},
 		`pointer::enabled is not an option, the options are size, wait`: {"pointer": map[string]any{"enabled": true}},
+		`on::count is not an option any more: write wait`:               {"on": map[string]any{"count": 1}},
+		`list[1]::count is not an option any more: write wait`:          {"list": []any{map[string]any{}, map[string]any{"count": 1}}},
 		`size is "2 lots"`: {"size": "2 lots"},
 		`size is "12K"`:    {"size": "12K"},
 		`size is 9000000TiB, the largest size is 9223372036854775807 bytes`: {"size": "9000000TiB"},

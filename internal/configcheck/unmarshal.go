@@ -32,6 +32,12 @@ func Unmarshal(conf *confmap.Conf, cfg any) error {
 	return conf.Unmarshal(cfg)
 }
 
+// Replacer is a section some of whose options of earlier versions do not exist any more.
+type Replacer interface {
+	// Replaced returns what to do instead of each of these options.
+	Replaced() map[string]string
+}
+
 // reader compares a configuration with the fields of its struct.
 type reader struct{ errs []error }
 
@@ -42,7 +48,7 @@ func (r *reader) section(values map[string]any, section reflect.Type, path strin
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		field, known := fields[key]
 		if !known {
-			r.errs = append(r.errs, unknownKey(path, key, fields))
+			r.errs = append(r.errs, unknownKey(path, key, section, fields))
 			continue
 		}
 		if size := r.value(values[key], field, path+key); size != nil {
@@ -98,7 +104,12 @@ func (r *reader) size(text string, field reflect.Type, path string) any {
 }
 
 // unknownKey returns the error for an unknown key. It suggests the key that was probably meant.
-func unknownKey(path, key string, fields map[string]reflect.StructField) error {
+func unknownKey(path, key string, section reflect.Type, fields map[string]reflect.StructField) error {
+	if replacer, ok := reflect.New(section).Interface().(Replacer); ok {
+		if instead, replaced := replacer.Replaced()[key]; replaced {
+			return fmt.Errorf("%s%s is not an option any more: %s", path, key, instead)
+		}
+	}
 	known := slices.Sorted(maps.Keys(fields))
 	hint := ""
 	if suggestion := Nearest(key, known, max(1, len(key)/3)); suggestion != "" {

@@ -15,22 +15,18 @@ import (
 
 // section is a section limits.
 type section struct {
-	Payloads    int `mapstructure:"payloads"`
-	StringBytes int `mapstructure:"string_bytes" unit:"bytes"`
-
-	EntryLimitsConfig `mapstructure:",squash"`
+	Payloads      int `mapstructure:"payloads"`
+	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
+	Samples       int `mapstructure:"samples"`
 
 	_ struct{}
 }
 
 func TestCopyLimits(t *testing.T) {
-	want := pprof.Limits{StringBytes: 1, Labels: 2, Mappings: 3, Locations: 4, Lines: 5, LinesPerLocation: 6, Functions: 7, Strings: 8, Comments: 9}
+	want := pprof.Limits{InflatedBytes: 1, Samples: 2}
 	limits := section{Payloads: 10}
 	CopyLimits(&limits, want)
-	assert.Equal(t, section{
-		Payloads: 10, StringBytes: 1,
-		EntryLimitsConfig: EntryLimitsConfig{Labels: 2, Mappings: 3, Locations: 4, Lines: 5, LinesPerLocation: 6, Functions: 7, Strings: 8, Comments: 9},
-	}, limits)
+	assert.Equal(t, section{Payloads: 10, InflatedBytes: 1, Samples: 2}, limits)
 	var got pprof.Limits
 	CopyLimits(&got, limits)
 	assert.Equal(t, want, got)
@@ -40,13 +36,13 @@ func TestCheckLimits(t *testing.T) {
 	limits := section{Payloads: 1}
 	CopyLimits(&limits, pprof.DefaultLimits())
 	assert.NoError(t, CheckLimits(limits, "limits: "))
-	limits.StringBytes, limits.Comments = 0, -1
+	limits.InflatedBytes, limits.Samples = 0, -1
 	assert.EqualError(t, CheckLimits(limits, "limits: "),
-		"limits: string_bytes must be above 0, is 0\nlimits: comments must be above 0, is -1")
-	limits.StringBytes, limits.Comments = MaxBytes, math.MaxInt
+		"limits: inflated_bytes must be above 0, is 0\nlimits: samples must be above 0, is -1")
+	limits.InflatedBytes, limits.Samples = MaxBytes, math.MaxInt
 	assert.NoError(t, CheckLimits(limits, ""))
-	limits.StringBytes++
-	assert.EqualError(t, CheckLimits(limits, ""), fmt.Sprintf("string_bytes must not be above %d, is %d", MaxBytes, MaxBytes+1))
+	limits.InflatedBytes++
+	assert.EqualError(t, CheckLimits(limits, ""), fmt.Sprintf("inflated_bytes must not be above %d, is %d", MaxBytes, MaxBytes+1))
 }
 
 func TestLinkLabels(t *testing.T) {

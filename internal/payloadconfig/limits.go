@@ -14,28 +14,14 @@ import (
 	"github.com/otelpprof/otelpprof/internal/configcheck"
 )
 
-// EntryLimitsConfig limits the entries of one pprof. It is squashed into the section limits of a component, which adds the
-// limits of its own.
-type EntryLimitsConfig struct {
-	// Labels is the number of labels of all samples, of one pprof.
-	Labels int `mapstructure:"labels"`
-	// Mappings is the number of mappings, of one pprof.
-	Mappings int `mapstructure:"mappings"`
-	// Locations is the number of locations, of one pprof.
-	Locations int `mapstructure:"locations"`
-	// Lines is the number of lines of all locations, of one pprof.
-	Lines int `mapstructure:"lines"`
-	// LinesPerLocation is the number of lines of one location: the functions that are inlined there, of one pprof.
-	LinesPerLocation int `mapstructure:"lines_per_location"`
-	// Functions is the number of functions, of one pprof.
-	Functions int `mapstructure:"functions"`
-	// Strings is the number of strings, of one pprof.
-	Strings int `mapstructure:"strings"`
-	// Comments is the number of comments, of one pprof.
-	Comments int `mapstructure:"comments"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
+// ReplacedLimits returns the limits on the entries of a pprof that earlier versions had, and what bounds them now. depth is the option
+// for the depth of a stack.
+func ReplacedLimits(depth string) map[string]string {
+	replaced := map[string]string{"lines_per_location": depth + " limits the lines of a location, too"}
+	for _, entries := range []string{"labels", "mappings", "locations", "lines", "functions", "strings", "comments"} {
+		replaced[entries] = "remove it: inflated_bytes and the memory budget limit the " + entries
+	}
+	return replaced
 }
 
 // MaxBytes is the largest limit in bytes. Readers that count one byte more, to see that a limit is exceeded, cannot overflow.
@@ -75,14 +61,15 @@ func CheckBytes(name string, limit int64) error {
 	return configcheck.Positive(name, limit)
 }
 
-// leaves yields the exported fields of a struct, in their order, those of squashed structs included.
+// leaves yields the exported fields of a struct, in their order.
 func leaves(limits reflect.Value) func(yield func(reflect.StructField, reflect.Value) bool) {
 	return func(yield func(reflect.StructField, reflect.Value) bool) {
-		for _, field := range reflect.VisibleFields(limits.Type()) {
-			if !field.IsExported() || field.Anonymous {
+		for i := range limits.NumField() {
+			field := limits.Type().Field(i)
+			if !field.IsExported() {
 				continue
 			}
-			if !yield(field, limits.FieldByIndex(field.Index)) {
+			if !yield(field, limits.Field(i)) {
 				return
 			}
 		}

@@ -53,14 +53,18 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples limits the number of samples of all records of a request together.
 	Samples int `mapstructure:"samples"`
-	// FramesPerStack limits the depth of one stack.
+	// FramesPerStack limits the depth of one stack. A location of a pprof may have as many lines.
 	FramesPerStack int `mapstructure:"frames_per_stack"`
-	// StringBytes limits the length of one string of a pprof, or of one line of a text.
-	StringBytes                     int `mapstructure:"string_bytes" unit:"bytes"`
-	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
+}
+
+// Replaced has the limits of earlier versions, and what bounds the same now.
+func (*LimitsConfig) Replaced() map[string]string {
+	replaced := payloadconfig.ReplacedLimits("frames_per_stack")
+	replaced["string_bytes"] = "remove it: a string of a pprof and a line of a text may have 64 KiB"
+	return replaced
 }
 
 // SampleShape is SampleShapeCombined or SampleShapePerEvent.

@@ -35,7 +35,7 @@ func TestDefaultsEqualTranslator(t *testing.T) {
 
 func TestEveryOptionReachesTheTranslator(t *testing.T) {
 	cfg, err := load(t, map[string]any{
-		"limits":                   map[string]any{"body_bytes": 1, "inflated_bytes": 2, "samples": 3, "frames_per_stack": 4, "string_bytes": 5, "labels": 6, "mappings": 7, "locations": 8, "lines": 9, "lines_per_location": 10, "functions": 11, "strings": 12, "comments": 13},
+		"limits":                   map[string]any{"body_bytes": 1, "inflated_bytes": 2, "samples": 3, "frames_per_stack": 4},
 		"sample_shape":             "per_event",
 		"link_labels":              []any{map[string]any{"trace": "t", "span": "s", "decimal": true}},
 		"frame_type":               false,
@@ -46,7 +46,7 @@ func TestEveryOptionReachesTheTranslator(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.Equal(t, splunk.Options{
-		Limits:                 splunk.Limits{BodyBytes: 1, InflatedBytes: 2, Samples: 3, FramesPerStack: 4, StringBytes: 5, Labels: 6, Mappings: 7, Locations: 8, Lines: 9, LinesPerLocation: 10, Functions: 11, Strings: 12, Comments: 13},
+		Limits:                 splunk.Limits{BodyBytes: 1, InflatedBytes: 2, Samples: 3, FramesPerStack: 4},
 		SampleShape:            splunk.PerEvent,
 		LinkLabels:             []pprof.LinkLabels{{Trace: "t", Span: "s", Decimal: true}},
 		OmitFrameType:          true,
@@ -72,8 +72,6 @@ func TestRefusedConfigurations(t *testing.T) {
 		"inflated_bytes must be above 0, is -1":                  {"limits": map[string]any{"inflated_bytes": -1}},
 		"samples must be above 0, is 0":                          {"limits": map[string]any{"samples": 0}},
 		"frames_per_stack must be above 0, is 0":                 {"limits": map[string]any{"frames_per_stack": 0}},
-		"lines must be above 0, is 0":                            {"limits": map[string]any{"lines": 0}},
-		"string_bytes must be above 0, is 0":                     {"limits": map[string]any{"string_bytes": 0}},
 	} {
 		_, err := load(t, values)
 		assert.ErrorContains(t, err, want)
@@ -98,19 +96,10 @@ func TestDocumentedDefaults(t *testing.T) {
 		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %v |", option, value))
 	}
 	for limit, value := range map[string]int{
-		"body_bytes":         cfg.Limits.BodyBytes,
-		"inflated_bytes":     cfg.Limits.InflatedBytes,
-		"samples":            cfg.Limits.Samples,
-		"frames_per_stack":   cfg.Limits.FramesPerStack,
-		"string_bytes":       cfg.Limits.StringBytes,
-		"labels":             cfg.Limits.Labels,
-		"mappings":           cfg.Limits.Mappings,
-		"locations":          cfg.Limits.Locations,
-		"lines":              cfg.Limits.Lines,
-		"lines_per_location": cfg.Limits.LinesPerLocation,
-		"functions":          cfg.Limits.Functions,
-		"strings":            cfg.Limits.Strings,
-		"comments":           cfg.Limits.Comments,
+		"body_bytes":       cfg.Limits.BodyBytes,
+		"inflated_bytes":   cfg.Limits.InflatedBytes,
+		"samples":          cfg.Limits.Samples,
+		"frames_per_stack": cfg.Limits.FramesPerStack,
 	} {
 		assert.Contains(t, string(content), fmt.Sprintf("| `%s` | %d", limit, value))
 	}

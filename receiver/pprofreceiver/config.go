@@ -88,15 +88,10 @@ type LimitsConfig struct {
 	InflatedBytes int `mapstructure:"inflated_bytes" unit:"bytes"`
 	// Samples is the number of OTLP samples in a request: each counts once for each sample type that has a value.
 	Samples int `mapstructure:"samples"`
-	// SampleTypes is the number of sample types.
-	SampleTypes int `mapstructure:"sample_types"`
-	// LocationsPerSample is the depth of one stack.
+	// LocationsPerSample is the depth of one stack. A location may have as many lines.
 	LocationsPerSample int `mapstructure:"locations_per_sample"`
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int `mapstructure:"labels_per_sample"`
-	// StringBytes is the length of one string.
-	StringBytes                     int `mapstructure:"string_bytes" unit:"bytes"`
-	payloadconfig.EntryLimitsConfig `mapstructure:",squash"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
@@ -140,9 +135,6 @@ func createDefaultConfig() component.Config {
 
 // Unmarshal reads the configuration. The server is on by default only if no other section is configured.
 func (cfg *Config) Unmarshal(conf *confmap.Conf) error {
-	if conf.IsSet("server::max_concurrent_bytes") {
-		return errors.New("server::max_concurrent_bytes was removed: the extension memory_budget limits the memory of all requests")
-	}
 	if err := configcheck.Unmarshal(conf, cfg); err != nil {
 		return err
 	}
@@ -181,6 +173,14 @@ func (cfg *Config) Validate() error {
 	errs = append(errs, configcheck.MetadataKeys("metadata_from_resource", cfg.MetadataFromResource), payloadconfig.CheckLinkLabels(cfg.LinkLabels),
 		payloadconfig.CheckTimestampLabels(cfg.TimestampLabels))
 	return errors.Join(errs...)
+}
+
+// Replaced has the limits of earlier versions, and what bounds the same now.
+func (*LimitsConfig) Replaced() map[string]string {
+	replaced := payloadconfig.ReplacedLimits("locations_per_sample")
+	replaced["sample_types"] = fmt.Sprintf("remove it: a profile may have %d sample types", pprof.MaxSampleTypes)
+	replaced["string_bytes"] = fmt.Sprintf("remove it: a string may have %d bytes", pprof.MaxStringBytes)
+	return replaced
 }
 
 // Validate checks the limits.

@@ -92,6 +92,11 @@ func defaultServerConfig() ServerConfig {
 	}
 }
 
+// Replaced has the options of earlier versions, and what to do instead.
+func (*ServerConfig) Replaced() map[string]string {
+	return map[string]string{"max_concurrent_bytes": "the extension memory_budget limits the memory of all requests"}
+}
+
 // Validate checks the options that confighttp does not check.
 func (cfg *ServerConfig) Validate() error {
 	errs := []error{

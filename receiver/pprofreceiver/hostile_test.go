@@ -87,16 +87,13 @@ func TestBombs(t *testing.T) {
 
 // TestLimits tests each limit of a payload with a profile above it and one at it.
 func TestLimits(t *testing.T) {
-	p := cpuProfile(10) // 10 samples of 2 types, 1 label, 1 location, strings of up to 11 bytes
+	p := cpuProfile(10) // 10 samples of 2 types, 1 label, 1 location
 	body := plain(t, p)
 	for name, change := range map[string]func(*LimitsConfig, int){
 		"inflated_bytes %d":       func(l *LimitsConfig, extra int) { l.InflatedBytes = len(body) + extra },
 		"samples %d":              func(l *LimitsConfig, extra int) { l.Samples = 20 + extra },
-		"sample_types %d":         func(l *LimitsConfig, extra int) { l.SampleTypes = 2 + extra },
 		"locations_per_sample %d": func(l *LimitsConfig, extra int) { l.LocationsPerSample = 3 + extra },
 		"labels_per_sample %d":    func(l *LimitsConfig, extra int) { l.LabelsPerSample = 2 + extra },
-		"labels %d":               func(l *LimitsConfig, extra int) { l.Labels = 20 + extra },
-		"string_bytes %d":         func(l *LimitsConfig, extra int) { l.StringBytes = len("nanoseconds") + extra },
 	} {
 		location := p.Sample[0].Location[0]
 		for _, sample := range p.Sample {

@@ -60,7 +60,7 @@ func TestReadmeNamesEveryOption(t *testing.T) {
 	text := readme(t)
 	cfg := createDefaultConfig().(*Config)
 	for _, section := range []any{
-		*cfg, cfg.Limits, cfg.Limits.EntryLimitsConfig, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
+		*cfg, cfg.Limits, cfg.LinkLabels[0], *cfg.Server.Get(), cfg.Server.Get().APIs,
 		defaultSchedule(), defaultRemoteConfig(), defaultScrapeConfig(),
 		TargetConfig{},
 		ScrapedProfile{},

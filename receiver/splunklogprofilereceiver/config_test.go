@@ -68,8 +68,7 @@ func TestFullConfig(t *testing.T) {
 	assert.Equal(t, OtherLogsReject, cfg.OtherLogs)
 	assert.Equal(t, splunkrecords.Config{
 		Limits: splunkrecords.LimitsConfig{
-			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048, StringBytes: 4096,
-			EntryLimitsConfig: payloadconfig.EntryLimitsConfig{Labels: 11, Mappings: 12, Locations: 13, Lines: 14, LinesPerLocation: 15, Functions: 16, Strings: 17, Comments: 18},
+			BodyBytes: 1 << 20, InflatedBytes: 8 << 20, Samples: 100_000, FramesPerStack: 2048,
 		},
 		SampleShape:            splunkrecords.SampleShapePerEvent,
 		LinkLabels:             []payloadconfig.LinkLabelsConfig{{Trace: "trace_id", Span: "span_id"}},
@@ -83,7 +82,7 @@ func TestRefusedConfig(t *testing.T) {
 	for want, values := range map[string]map[string]any{
 		"protocols: must specify at least one protocol": {"protocols": map[string]any{}},
 		`other_logs must be drop or reject, is "keep"`:  {"other_logs": "keep"},
-		"string_bytes must be above 0, is 0":            {"limits": map[string]any{"string_bytes": 0}},
+		"samples must be above 0, is 0":                 {"limits": map[string]any{"samples": 0}},
 		"link_labels[0].trace must be set":              {"link_labels": []any{map[string]any{"span": "b"}}},
 		"udp":                                           {"protocols": map[string]any{"udp": nil}},
 		"limit_samples":                                 {"limit_samples": 5},

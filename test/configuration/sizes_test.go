@@ -32,8 +32,8 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]int{
-		"connector/splunklogprofileconnector": 3, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 5, "processor/profilededuplicator": 2,
-		"receiver/pprofreceiver": 5, "receiver/splunklogprofilereceiver": 4,
+		"connector/splunklogprofileconnector": 2, "exporter/pprofexporter": 4, "exporter/profileviewexporter": 5, "processor/profilededuplicator": 2,
+		"receiver/pprofreceiver": 4, "receiver/splunklogprofilereceiver": 3,
 	}, sizes)
 }
 

@@ -76,16 +76,19 @@ func TestHostile(t *testing.T) {
 		want      error
 		says      string
 	}{
-		"nothing":             {[]byte{}, ErrMalformed, "no chunk"},
-		"something else":      {bytes.Repeat([]byte("x"), 100), ErrMalformed, "does not begin with"},
-		"no whole header":     {[]byte(Magic), ErrMalformed, "68 bytes, 4 are left"},
-		"version":             {with(4, 1<<48), ErrMalformed, "version 1"},
-		"fixed integers":      {with(60, 0), ErrMalformed, "fixed length"},
-		"size":                {with(8, 1<<40), ErrMalformed, "size of the chunk: 1099511627776"},
-		"small size":          {with(8, 67), ErrMalformed, "size of the chunk: 67"},
-		"metadata elsewhere":  {with(24, 1<<40), ErrMalformed, "position of the metadata: 1099511627776"},
-		"pools elsewhere":     {with(16, 1<<40), ErrMalformed, "position of the constant pools"},
-		"many chunks":         {bytes.Repeat(jfrtest.New().Bytes(), 4097), ErrTooLarge, "chunks: 4097, the limit is 4096"},
+		"nothing":            {[]byte{}, ErrMalformed, "no chunk"},
+		"something else":     {bytes.Repeat([]byte("x"), 100), ErrMalformed, "does not begin with"},
+		"no whole header":    {[]byte(Magic), ErrMalformed, "68 bytes, 4 are left"},
+		"version":            {with(4, 1<<48), ErrMalformed, "version 1"},
+		"fixed integers":     {with(60, 0), ErrMalformed, "fixed length"},
+		"size":               {with(8, 1<<40), ErrMalformed, "size of the chunk: 1099511627776"},
+		"small size":         {with(8, 67), ErrMalformed, "size of the chunk: 67"},
+		"metadata elsewhere": {with(24, 1<<40), ErrMalformed, "position of the metadata: 1099511627776"},
+		"pools elsewhere":    {with(16, 1<<40), ErrMalformed, "position of the constant pools"},
+		"many chunks":        {bytes.Repeat(jfrtest.New().Bytes(), 4097), ErrTooLarge, "chunks: 4097, the limit is 4096"},
+		"a long string": {
+			changed(func(r *jfrtest.Recording) { r.Method(strings.Repeat("x", pprof.MaxStringBytes+1), "m") }), ErrTooLarge, "1048577, the limit is 1048576",
+		},
 		"strings of metadata": {chunkOf(numbers(0, 0, 0, 0, 0, most), numbers(0, 1)), ErrMalformed, "4294967295 strings"},
 		"length of a string":  {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 3), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 bytes of a string"},
 		"runes of a string":   {chunkOf(append(numbers(0, 0, 0, 0, 0, 1, 4), numbers(most)...), numbers(0, 1)), ErrMalformed, "4294967295 bytes of a string"},
@@ -155,9 +158,6 @@ func TestLimits(t *testing.T) {
 		"inflated bytes":       {func(l *pprof.Limits, n int) { l.InflatedBytes = n }, len(recording), "bytes"},
 		"samples":              {func(l *pprof.Limits, n int) { l.Samples = n }, 22, "samples: 22, the limit is 21"},
 		"locations per sample": {func(l *pprof.Limits, n int) { l.LocationsPerSample = n }, 3, "frames of a stack: 3, the limit is 2"},
-		"string bytes":         {func(l *pprof.Limits, n int) { l.StringBytes = n }, 31, "31, the limit is 30"},
-		"strings":              {func(l *pprof.Limits, n int) { l.Strings = n }, 132, "strings: 132, the limit is 131"},
-		"functions":            {func(l *pprof.Limits, n int) { l.Functions = n }, 4, "methods: 4, the limit is 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, missing := range []int{0, 1} {

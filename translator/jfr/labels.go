@@ -8,6 +8,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
+	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
 // labels is the labels snapshot of Pyroscope's agents. It has the labels of the contexts to which events refer by id. Its definition
@@ -80,8 +81,8 @@ func (t *decoding) readLabels() error {
 			return err
 		}
 		if number == snapshotStrings {
-			if limit := t.opts.Limits.StringBytes; len(content) > limit {
-				return reader.TooLarge("bytes of a string of the labels", len(content), limit)
+			if len(content) > pprof.MaxStringBytes {
+				return reader.TooLarge("bytes of a string of the labels", len(content), pprof.MaxStringBytes)
 			}
 			t.labels.strings[key] = content
 			return nil

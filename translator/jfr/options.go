@@ -13,9 +13,9 @@ import (
 
 // Options configure a [Decoder]. The zero value is the default.
 type Options struct {
-	// Limits limit the cost of one recording: InflatedBytes, Samples (of values: an allocation has two, a count and bytes),
-	// LocationsPerSample, StringBytes, Strings and Functions (methods). InflatedBytes is also for the labels, and for the text of
-	// functions and attributes. Zero or less means the default of [pprof.DefaultLimits].
+	// Limits limit the cost of one recording: InflatedBytes, Samples (of values: an allocation has two, a count and bytes) and
+	// LocationsPerSample. InflatedBytes is also for the labels, and for the text of functions and attributes. Zero or less means the
+	// default of [pprof.DefaultLimits]. A string has at most [pprof.MaxStringBytes].
 	Limits pprof.Limits
 	// LinkLabels are the names of labels that become links. Nil means [pprof.DefaultLinkLabels]. With an empty slice that is not nil,
 	// no label becomes a link.

@@ -97,13 +97,11 @@ func TestDecodeLimits(t *testing.T) {
 		value int
 		says  string
 	}{
-		"bytes":           {plain, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes of the payload"},
-		"inflated bytes":  {compressed, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes after decompression"},
-		"sample types":    {plain, func(l *pprof.Limits) *int { return &l.SampleTypes }, 3, "sample types: 3, the limit is 2"},
-		"OTLP samples":    {plain, func(l *pprof.Limits) *int { return &l.Samples }, 5, "samples of all 3 sample types: 5, the limit is 4"},
-		"locations":       {plain, func(l *pprof.Limits) *int { return &l.LocationsPerSample }, 4, "locations of sample 0: 4, the limit is 3"},
-		"labels":          {plain, func(l *pprof.Limits) *int { return &l.LabelsPerSample }, 3, "labels of sample 0: 3, the limit is 2"},
-		"bytes of string": {plain, func(l *pprof.Limits) *int { return &l.StringBytes }, 18, "18, the limit is 17"},
+		"bytes":          {plain, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes of the payload"},
+		"inflated bytes": {compressed, func(l *pprof.Limits) *int { return &l.InflatedBytes }, length, "bytes after decompression"},
+		"OTLP samples":   {plain, func(l *pprof.Limits) *int { return &l.Samples }, 5, "samples of all 3 sample types: 5, the limit is 4"},
+		"locations":      {plain, func(l *pprof.Limits) *int { return &l.LocationsPerSample }, 4, "locations of sample 0: 4, the limit is 3"},
+		"labels":         {plain, func(l *pprof.Limits) *int { return &l.LabelsPerSample }, 3, "labels of sample 0: 3, the limit is 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var limits pprof.Limits
@@ -118,9 +116,10 @@ func TestDecodeLimits(t *testing.T) {
 
 // TestLimitsOfMadeUpTypes: the limit of sample types also applies to those that are added to payloads without any.
 func TestLimitsOfMadeUpTypes(t *testing.T) {
-	raw := newPayload().sample(nil, make([]int64, 10)).bytes()
-	requireRefused(t, raw, pprof.Limits{SampleTypes: 9}, pprof.ErrTooLarge, "sample types: 10, the limit is 9")
-	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: pprof.Limits{SampleTypes: 10}}).Decode(raw, pprof.Source{})
+	raw := newPayload().sample(nil, make([]int64, pprof.MaxSampleTypes+1)).bytes()
+	requireRefused(t, raw, pprof.Limits{}, pprof.ErrTooLarge, "sample types: 257, the limit is 256")
+	raw = newPayload().sample(nil, make([]int64, pprof.MaxSampleTypes)).bytes()
+	_, _, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(raw, pprof.Source{})
 	require.NoError(t, err)
 }
 
@@ -138,13 +137,12 @@ func TestZeroValuesCount(t *testing.T) {
 // TestNoLimitMeansDefault: 0 and less mean the default, which accepts every profile of this repository.
 func TestNoLimitMeansDefault(t *testing.T) {
 	raw := newPayload("a/1").sample(nil, []int64{1}).bytes()
-	for _, limits := range []pprof.Limits{{}, {InflatedBytes: -1, SampleTypes: -1, Samples: -1, LocationsPerSample: -1, LabelsPerSample: -1, StringBytes: -1}} {
+	for _, limits := range []pprof.Limits{{}, {InflatedBytes: -1, Samples: -1, LocationsPerSample: -1, LabelsPerSample: -1}} {
 		_, _, err := pprof.NewDecoder(pprof.DecodeOptions{Limits: limits}).Decode(raw, pprof.Source{})
 		require.NoError(t, err)
 	}
-	defaults := pprof.DefaultLimits()
 	long := newPayload("a/1")
-	long.text(strings.Repeat("x", defaults.StringBytes+1))
+	long.text(strings.Repeat("x", pprof.MaxStringBytes+1))
 	requireRefused(t, long.bytes(), pprof.Limits{}, pprof.ErrTooLarge, "the limit is 1048576")
 }
 

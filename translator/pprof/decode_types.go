@@ -34,8 +34,8 @@ func (t *decoding) nameTypes() error {
 	if len(t.types) == 0 {
 		t.types = append(t.types, ValueType{})
 	}
-	if limit := t.opts.Limits.SampleTypes; len(t.types) > limit {
-		return pprofwire.TooLarge("sample types", len(t.types), limit)
+	if len(t.types) > MaxSampleTypes {
+		return pprofwire.TooLarge("sample types", len(t.types), MaxSampleTypes)
 	}
 	first := len(t.types) - 1
 	if name := t.name(w.DefaultSampleType); name != "" {

@@ -18,7 +18,7 @@ import (
 )
 
 // fuzzLimits keep one execution short.
-var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, SampleTypes: 64, Samples: 10_000}
+var fuzzLimits = pprof.Limits{InflatedBytes: 64 << 10, Samples: 10_000}
 
 // addPayloads adds small payloads with one unusual property each.
 func addPayloads(f *testing.F) {

@@ -10,68 +10,47 @@ import (
 )
 
 // Limits limits one payload. Each limit is checked before the memory is allocated. A value of 0 or less means the default
-// of [DefaultLimits].
+// of [DefaultLimits]. A payload also has at most [MaxSampleTypes] sample types, and strings of at most [MaxStringBytes].
+//
+// InflatedBytes limits the number of all other entries, since each has at least one byte. A pprof needs at most 128 times as much
+// memory as its decompressed form, a payload of another format 384 times. [DecodeOptions.IncludeOriginalPayload] adds a copy of the
+// payload for each sample type. A caller that needs a lower bound sets [Source.Reserve].
 type Limits struct {
 	// InflatedBytes is the size of the decompressed payload, of each layer if compression is nested. The text of the
 	// attributes for labels, mappings and comments has the same limit, even if they repeat the same strings.
 	InflatedBytes int
-	// SampleTypes is the number of sample types, and so of OTLP profiles.
-	SampleTypes int
 	// Samples is the number of OTLP samples: a pprof sample counts once for each sample type for which it has a value.
 	Samples int
-	// LocationsPerSample is the depth of one stack.
+	// LocationsPerSample is the depth of one stack: the number of its locations. A location may have as many lines.
 	LocationsPerSample int
 	// LabelsPerSample is the number of labels of one sample.
 	LabelsPerSample int
-	// StringBytes is the length of one string in bytes.
-	StringBytes int
-	// LinesPerLocation is the number of lines of one location.
-	LinesPerLocation int
-	// Labels, Mappings, Locations, Lines, Functions, Strings and Comments are the numbers of entries of the pprof.
-	Labels    int
-	Mappings  int
-	Locations int
-	Lines     int
-	Functions int
-	Strings   int
-	Comments  int
 }
+
+const (
+	// MaxSampleTypes limits the sample types of a payload. Each becomes an OTLP profile.
+	MaxSampleTypes = 256
+	// MaxStringBytes limits the length of one string. It is below 4 MB, the limit of gRPC servers for a message.
+	MaxStringBytes = 1 << 20
+)
 
 // DefaultLimits returns limits that are above the payloads of all known profilers, and low enough for hostile payloads.
 func DefaultLimits() Limits {
 	return Limits{
 		InflatedBytes:      64 << 20,
-		SampleTypes:        256,
 		Samples:            1_000_000,
 		LocationsPerSample: 16_384,
 		LabelsPerSample:    1_024,
-		StringBytes:        1 << 20, // below 4 MB, the limit of gRPC servers for a message
-		LinesPerLocation:   4_096,
-		Labels:             4_000_000,
-		Mappings:           65_536,
-		Locations:          1_000_000,
-		Lines:              4_000_000,
-		Functions:          1_000_000,
-		Strings:            2_000_000,
-		Comments:           10_000,
 	}
 }
 
 func (l Limits) wire() pprofwire.Limits {
 	return pprofwire.Limits{
 		Samples:            l.Samples,
-		SampleTypes:        l.SampleTypes,
+		SampleTypes:        MaxSampleTypes,
 		LocationsPerSample: l.LocationsPerSample,
 		LabelsPerSample:    l.LabelsPerSample,
-		StringBytes:        l.StringBytes,
-		LinesPerLocation:   l.LinesPerLocation,
-		Labels:             l.Labels,
-		Mappings:           l.Mappings,
-		Locations:          l.Locations,
-		Lines:              l.Lines,
-		Functions:          l.Functions,
-		Strings:            l.Strings,
-		Comments:           l.Comments,
+		StringBytes:        MaxStringBytes,
 	}
 }
 

@@ -108,7 +108,7 @@ func BenchmarkSplunkText(b *testing.B) {
 			var x text
 			for b.Loop() {
 				for _, body := range bodies {
-					if x.parse(body, file.language, DefaultLimits()) != nil {
+					if x.parse(body, file.language, maxStringBytes, DefaultLimits().FramesPerStack) != nil {
 						b.Fatal("refused")
 					}
 				}

@@ -14,7 +14,7 @@ import (
 )
 
 // fuzzLimits keep a single run short.
-var fuzzLimits = Limits{BodyBytes: 1 << 16, InflatedBytes: 1 << 18, Samples: 5000, FramesPerStack: 500, StringBytes: 5000}
+var fuzzLimits = Limits{BodyBytes: 1 << 16, InflatedBytes: 1 << 18, Samples: 5000, FramesPerStack: 500}
 
 var fuzzOptions = []Options{
 	{Limits: fuzzLimits},
@@ -113,7 +113,7 @@ func FuzzText(f *testing.F) {
 func compareFrames(t *testing.T, body, language string) {
 	t.Helper()
 	var x text
-	if x.parse([]byte(body), language, fuzzLimits) != nil {
+	if x.parse([]byte(body), language, 5000, fuzzLimits.FramesPerStack) != nil {
 		return
 	}
 	want, skipped := slowFrames(body, language)

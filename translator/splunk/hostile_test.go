@@ -33,7 +33,7 @@ func TestHostileBodies(t *testing.T) {
 	manyLabels.sample(nil, nil, labels...)
 	frame := deep.location("f", "a.js", 1)
 	deep.sample(append(make([]uint64, 0, 101), repeat(frame, 101)...), nil, at(1))
-	longString.sample([]uint64{longString.location(strings.Repeat("n", 1001), "", 1)}, nil, at(1))
+	longString.sample([]uint64{longString.location(strings.Repeat("n", maxStringBytes+1), "", 1)}, nil, at(1))
 	manyTypes := newPayload("")
 	for range 3 {
 		manyTypes.sampleType("a", "b")
@@ -43,7 +43,7 @@ func TestHostileBodies(t *testing.T) {
 	}
 	manyTypes.strings = append(manyTypes.strings, "")
 
-	limits := Limits{BodyBytes: 20_000, InflatedBytes: 100_000, Samples: 40, FramesPerStack: 100, StringBytes: 1000}
+	limits := Limits{BodyBytes: 100_000, InflatedBytes: 100_000, Samples: 40, FramesPerStack: 100}
 	bomb := base64.StdEncoding.EncodeToString(compress(t, make([]byte, 100_001)))
 	for _, test := range []struct {
 		name string
@@ -53,18 +53,18 @@ func TestHostileBodies(t *testing.T) {
 	}{
 		{name: "a bomb", body: bomb, want: "payload too large: more than 100000 bytes after decompression"},
 		{name: "a bomb in gzip", body: base64.StdEncoding.EncodeToString(compress(t, compress(t, make([]byte, 100_001)))), want: "more than 100000 bytes after decompression"},
-		{name: "too large before base64", body: strings.Repeat("A", 40_001), want: "bytes of the body before base64: 40001, the limit is 40000"},
-		{name: "too large behind base64", body: strings.Repeat("AAAA", 6_667), want: "bytes of the body behind base64: 20001, the limit is 20000"},
+		{name: "too large before base64", body: strings.Repeat("A", 200_001), want: "bytes of the body before base64: 200001, the limit is 200000"},
+		{name: "too large behind base64", body: strings.Repeat("AAAA", 33_334), want: "bytes of the body behind base64: 100002, the limit is 100000"},
 		{name: "many samples", body: manySamples.body(t), want: "samples: 50, the limit is 38"},
 		{name: "many samples of several types", body: manyTypes.body(t), want: "samples: 20 of 3 sample types each, the limit is 38 in all"},
 		{name: "many labels", body: manyLabels.body(t), want: "labels of sample 0: 1025, the limit is 1024"},
 		{name: "a deep stack", body: deep.body(t), want: "locations of sample 0: 101, the limit is 100"},
-		{name: "a long string", body: longString.body(t), want: "1001, the limit is 1000"},
+		{name: "a long string", body: longString.body(t), want: "65537, the limit is 65536"},
 
-		{name: "a long text", text: true, body: strings.Repeat("at a(b:1)\n", 2_001), want: "bytes of the body: 20010, the limit is 20000"},
+		{name: "a long text", text: true, body: strings.Repeat("at a(b:1)\n", 10_001), want: "bytes of the body: 100010, the limit is 100000"},
 		{name: "many frames", text: true, body: strings.Repeat("at a(b:1)\n", 101), want: "frames of the stack: 101, the limit is 100"},
-		{name: "a long line", text: true, body: "\n\nat a(b:1)\n" + strings.Repeat("x", 1001), want: "bytes of line 4: 1001, the limit is 1000"},
-		{name: "a long thread name", text: true, body: "\"" + strings.Repeat("x", 1001) + "\" #1", want: "bytes of line 1: 1006, the limit is 1000"},
+		{name: "a long line", text: true, body: "\n\nat a(b:1)\n" + strings.Repeat("x", maxStringBytes+1), want: "bytes of line 4: 65537, the limit is 65536"},
+		{name: "a long thread name", text: true, body: "\"" + strings.Repeat("x", maxStringBytes) + "\" #1", want: "bytes of line 1: 65541, the limit is 65536"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRequest("nodejs")
@@ -202,7 +202,7 @@ func TestNoLimits(t *testing.T) {
 	r := newRequest("nodejs")
 	r.addPprof(onePayload().body(t))
 	r.addText(oneFrame)
-	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none, none, none, none, none, none, none, none, none, none}})
+	_, result := mustDecode(t, r.logs, Options{Limits: Limits{none, none, none, none}})
 	assert.Equal(t, 2, result.Events)
 }
 

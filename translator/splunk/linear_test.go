@@ -12,13 +12,12 @@ import (
 // TestTextLinearTime: the time grows linearly with the text.
 func TestTextLinearTime(t *testing.T) {
 	tokens := []string{" ", "\t", "\v", "\r", "\n", `"`, `" #1 `, "#1", "=", "nid=1 ", "a", "(", ")", ":1", ": 1", "@1/", "at ", "at a(b:1)\n", "- x\n", "\n\n", "Thread.State:"}
-	limits := DefaultLimits()
+	const maxLine = 1 << 20 // maxStringBytes is less than some of the texts, which have one line.
 	var x text
-	limits.StringBytes = 1 << 20 // The default is shorter than some of the texts, which have one line.
 	for _, language := range []string{languageJava, languageDotnet, ""} {
 		for _, head := range []string{"", `"`, "\n\nat a("} {
 			profiletest.CheckLinear(t, head, ")", tokens, func(body []byte) {
-				_ = x.parse(body, language, limits)
+				_ = x.parse(body, language, maxLine, DefaultLimits().FramesPerStack)
 			})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Limits limits one record, or the records of one request together. Each limit is checked before the memory is allocated.
-// A value of 0 or less means the default of [DefaultLimits].
+// A value of 0 or less means the default of [DefaultLimits]. InflatedBytes limits the entries of a pprof, as in [pprof.Limits].
 type Limits struct {
 	// BodyBytes is the size of the body of a record: of a text, or of a pprof after decoding base64.
 	BodyBytes int
@@ -18,48 +18,27 @@ type Limits struct {
 	// Samples is the number of samples in a request: a pprof sample counts once for each sample type, a text record
 	// counts once.
 	Samples int
-	// FramesPerStack is the depth of one stack.
+	// FramesPerStack is the depth of one stack. A location of a pprof may have as many lines.
 	FramesPerStack int
-	// StringBytes is the length in bytes of one string of a pprof, or of one line of a text.
-	StringBytes int
-	// LinesPerLocation is the number of lines of one location of a pprof.
-	LinesPerLocation int
-	// Labels, Mappings, Locations, Lines, Functions, Strings and Comments are the numbers of entries of a pprof.
-	Labels    int
-	Mappings  int
-	Locations int
-	Lines     int
-	Functions int
-	Strings   int
-	Comments  int
 }
 
 // requestFactor is the multiple of Limits.InflatedBytes that is the limit of a request.
 const requestFactor = 4
 
-// A sample has about ten labels, and a payload one sample type.
 const (
+	// maxLabelsPerSample limits the labels of a sample, which usually has about ten.
 	maxLabelsPerSample = 1024
-	maxSampleTypes     = 256
+	// maxStringBytes limits one string of a pprof, or one line of a text.
+	maxStringBytes = 64 << 10
 )
 
 // DefaultLimits returns limits that are above the records of all known agents, and low enough for hostile requests.
 func DefaultLimits() Limits {
-	entries := pprof.DefaultLimits()
 	return Limits{
-		BodyBytes:        16 << 20,
-		InflatedBytes:    64 << 20,
-		Samples:          1_000_000,
-		FramesPerStack:   16_384,
-		StringBytes:      64 << 10,
-		Labels:           entries.Labels,
-		Mappings:         entries.Mappings,
-		Locations:        entries.Locations,
-		Lines:            entries.Lines,
-		LinesPerLocation: entries.LinesPerLocation,
-		Functions:        entries.Functions,
-		Strings:          entries.Strings,
-		Comments:         entries.Comments,
+		BodyBytes:      16 << 20,
+		InflatedBytes:  64 << 20,
+		Samples:        1_000_000,
+		FramesPerStack: 16_384,
 	}
 }
 
@@ -67,18 +46,10 @@ func DefaultLimits() Limits {
 func (l Limits) wire(samples int) pprofwire.Limits {
 	return pprofwire.Limits{
 		Samples:            samples,
-		SampleTypes:        maxSampleTypes,
+		SampleTypes:        pprof.MaxSampleTypes,
 		LocationsPerSample: l.FramesPerStack,
 		LabelsPerSample:    maxLabelsPerSample,
-		StringBytes:        l.StringBytes,
-		Labels:             l.Labels,
-		Mappings:           l.Mappings,
-		Locations:          l.Locations,
-		Lines:              l.Lines,
-		LinesPerLocation:   l.LinesPerLocation,
-		Functions:          l.Functions,
-		Strings:            l.Strings,
-		Comments:           l.Comments,
+		StringBytes:        maxStringBytes,
 	}
 }
 

@@ -115,7 +115,7 @@ func TestTextAgainstOracle(t *testing.T) {
 				if body := record.Body().Str(); strings.ContainsAny(body, "(:") {
 					texts++
 					var x text
-					require.Nil(t, x.parse([]byte(body), language.Str(), DefaultLimits()))
+					require.Nil(t, x.parse([]byte(body), language.Str(), maxStringBytes, DefaultLimits().FramesPerStack))
 					want, skipped := slowFrames(body, language.Str())
 					require.Len(t, x.frames, len(want))
 					require.Equal(t, skipped, x.skipped)

@@ -77,7 +77,7 @@ func (t *decoding) decodeText() *refusal {
 		return tooLarge("samples of the request", t.opts.Limits.Samples+1, t.opts.Limits.Samples)
 	}
 	t.body = t.valid(t.body)
-	if refused := t.text.parse(t.body, t.resource.language, t.opts.Limits); refused != nil {
+	if refused := t.text.parse(t.body, t.resource.language, maxStringBytes, t.opts.Limits.FramesPerStack); refused != nil {
 		return refused
 	}
 	key := t.record.groupKey()

@@ -28,7 +28,7 @@ type frame struct {
 
 // parse parses a text: a line about the thread, a line about its state, which can both be empty, then one line for each
 // frame, leaf first. The oldest agents only write frames.
-func (x *text) parse(body []byte, language string, limits Limits) *refusal {
+func (x *text) parse(body []byte, language string, maxLine, maxFrames int) *refusal {
 	*x = text{frames: x.frames[:0]}
 	grammar := grammarOf(language)
 	current := partFirst
@@ -39,8 +39,8 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 		} else {
 			body = nil
 		}
-		if len(line) > limits.StringBytes {
-			return tooLarge(fmt.Sprintf("bytes of line %d", n), len(line), limits.StringBytes)
+		if len(line) > maxLine {
+			return tooLarge(fmt.Sprintf("bytes of line %d", n), len(line), maxLine)
 		}
 		for len(line) > 0 && line[len(line)-1] == '\r' {
 			line = line[:len(line)-1]
@@ -54,8 +54,8 @@ func (x *text) parse(body []byte, language string, limits Limits) *refusal {
 		if !x.readFrame(line, grammar) {
 			continue
 		}
-		if len(x.frames) > limits.FramesPerStack {
-			return tooLarge("frames of the stack", len(x.frames), limits.FramesPerStack)
+		if len(x.frames) > maxFrames {
+			return tooLarge("frames of the stack", len(x.frames), maxFrames)
 		}
 	}
 	return nil

@@ -10,16 +10,12 @@ import (
 
 // Limits limits the payloads that [Profile.Read] accepts. All numbers must be positive.
 type Limits struct {
-	// SampleTypes, Samples, Labels and so on limit the entries of each table.
-	SampleTypes, Samples, Labels int
-	Mappings, Locations, Lines   int
-	Functions, Strings, Comments int
-	// LocationsPerSample limits the depth of one stack.
+	// SampleTypes and Samples limit the entries of these tables. The size of the payload limits the others.
+	SampleTypes, Samples int
+	// LocationsPerSample limits the locations of one sample, and the lines of one location.
 	LocationsPerSample int
 	// LabelsPerSample limits the labels of one sample.
 	LabelsPerSample int
-	// LinesPerLocation limits the lines of one location: one, and one more for each function that is inlined there.
-	LinesPerLocation int
 	// StringBytes limits the length of one string.
 	StringBytes int
 
@@ -31,31 +27,16 @@ type Limits struct {
 // NoLimits returns limits that no payload exceeds.
 func NoLimits() Limits {
 	const n = math.MaxInt32
-	return Limits{
-		SampleTypes: n, Samples: n, Labels: n, Mappings: n, Locations: n, Lines: n, Functions: n, Strings: n, Comments: n,
-		LocationsPerSample: n, LabelsPerSample: n, LinesPerLocation: n, StringBytes: n,
-	}
+	return Limits{SampleTypes: n, Samples: n, LocationsPerSample: n, LabelsPerSample: n, StringBytes: n}
 }
 
-// check compares the size of each table with its limit.
+// check compares the sizes of the tables with their limits.
 func (n *counts) check(limits *Limits) error {
-	for _, table := range [...]struct {
-		name     string
-		n, limit int
-	}{
-		{"sample types", n.sampleTypes, limits.SampleTypes},
-		{"samples", n.samples, limits.Samples},
-		{"labels", n.labels, limits.Labels},
-		{"mappings", n.mappings, limits.Mappings},
-		{"locations", n.locations, limits.Locations},
-		{"lines", n.lines, limits.Lines},
-		{"functions", n.functions, limits.Functions},
-		{"strings", n.strings, limits.Strings},
-		{"comments", n.comments, limits.Comments},
-	} {
-		if table.n > table.limit {
-			return TooLarge(table.name, table.n, table.limit)
-		}
+	if n.sampleTypes > limits.SampleTypes {
+		return TooLarge("sample types", n.sampleTypes, limits.SampleTypes)
+	}
+	if n.samples > limits.Samples {
+		return TooLarge("samples", n.samples, limits.Samples)
 	}
 	return nil
 }
@@ -73,8 +54,8 @@ func (l *Limits) checkSample(i, locations, labels int) error {
 
 // checkLocation checks the number of lines of location i.
 func (l *Limits) checkLocation(i, lines int) error {
-	if lines > l.LinesPerLocation {
-		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LinesPerLocation)
+	if lines > l.LocationsPerSample {
+		return TooLarge(fmt.Sprintf("lines of location %d", i), lines, l.LocationsPerSample)
 	}
 	return nil
 }

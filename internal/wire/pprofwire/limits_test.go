@@ -67,40 +67,8 @@ func TestLimits(t *testing.T) {
 				return proto{}.message(2, proto{}.message(3, nil).message(3, nil)).message(2, sample)
 			},
 		},
-		"mappings": {
-			limit: func(l *Limits) { l.Mappings = 4 }, at: 4, says: "mappings: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(3, proto{}.number(1, 1)), n) },
-		},
-		"locations": {
-			limit: func(l *Limits) { l.Locations = 4 }, at: 4, says: "locations: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(4, proto{}.number(1, 1)), n) },
-		},
-		"functions": {
-			limit: func(l *Limits) { l.Functions = 4 }, at: 4, says: "functions: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(5, proto{}.number(1, 1)), n) },
-		},
-		"strings": {
-			limit: func(l *Limits) { l.Strings = 4 }, at: 3, says: "strings: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(6, nil), n) },
-		},
-		"comments": {
-			limit: func(l *Limits) { l.Comments = 4 }, at: 4, says: "comments: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.number(13, 0), n) },
-		},
-		"labels in all": {
-			limit: func(l *Limits) { l.Labels = 4 }, at: 4, says: "labels: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(2, proto{}.message(3, nil)), n) },
-		},
-		"lines": {
-			limit: func(l *Limits) { l.Lines = 4 }, at: 4, says: "lines: 5, the limit is 4",
-			build: func(n int) proto { return bytes.Repeat(proto{}.message(4, proto{}.number(1, 1).message(4, nil)), n) },
-		},
-		"packed comments": {
-			limit: func(l *Limits) { l.Comments = 4 }, at: 4, says: "comments: 5, the limit is 4",
-			build: func(n int) proto { return proto{}.packed(13, ids[:n]...) },
-		},
 		"lines of one location": {
-			limit: func(l *Limits) { l.LinesPerLocation = 2 }, at: 2, says: "lines of location 1: 3, the limit is 2",
+			limit: func(l *Limits) { l.LocationsPerSample = 2 }, at: 2, says: "lines of location 1: 3, the limit is 2",
 			build: func(n int) proto {
 				two := proto{}.number(1, 1).message(4, nil).message(4, nil)
 				return proto{}.message(4, two).message(4, proto{}.number(1, 1).with(bytes.Repeat(proto{}.message(4, nil), n)))
@@ -131,22 +99,23 @@ func TestLimits(t *testing.T) {
 
 // TestLimitsStopTheReading: a limit is checked before the entries are put into the tables.
 func TestLimitsStopTheReading(t *testing.T) {
-	limits := limitsOf(counts{sampleTypes: 10, samples: 10, labels: 10, mappings: 10, locations: 10, lines: 10, functions: 10, strings: 10, comments: 10})
+	limits := limitsOf(counts{sampleTypes: 10, samples: 10})
 	limits.LocationsPerSample, limits.LabelsPerSample = 10, 10
 	many := make([]uint64, 100_000)
 	labels := proto{}
 	for range many {
 		labels = labels.message(3, nil)
 	}
-	samples, types := proto{}, proto{}
+	samples, types, lines := proto{}, proto{}, proto{}.number(1, 1)
 	for range many {
-		samples, types = samples.message(2, nil), types.message(1, nil)
+		samples, types, lines = samples.message(2, nil), types.message(1, nil), lines.message(4, nil)
 	}
 	for name, raw := range map[string]proto{
 		"locations": proto{}.message(2, proto{}.packed(1, many...)),
 		"labels":    proto{}.message(2, labels),
 		"samples":   samples,
 		"types":     types,
+		"lines":     proto{}.message(4, lines),
 	} {
 		var p Profile
 		require.ErrorIs(t, p.Read(raw, limits), ErrTooLarge, name)

@@ -110,7 +110,7 @@ func TestDetails(t *testing.T) {
 // TestRefusals checks that errors have the position, the number and the limit.
 func TestRefusals(t *testing.T) {
 	small := pprof.Limits{
-		Samples: 2, LocationsPerSample: 3, StringBytes: 8, Locations: 5, Functions: 4, Strings: 100, InflatedBytes: 200,
+		Samples: 2, LocationsPerSample: 3, InflatedBytes: 200,
 	}
 	for name, test := range map[string]struct {
 		payload string
@@ -131,8 +131,6 @@ func TestRefusals(t *testing.T) {
 		"a control character":  {payload: "a;b\x00c 1", class: collapsed.ErrMalformed, says: `column 4: a frame has the control character '\x00'`},
 		"too many samples":     {payload: "a 1\nb 1\nc 1", class: collapsed.ErrTooLarge, says: "line 3: profile exceeds a limit: samples: 3, the limit is 2"},
 		"too deep":             {payload: "a;a;a;a 1", class: collapsed.ErrTooLarge, says: "line 1: profile exceeds a limit: locations of a sample: 4, the limit is 3"},
-		"too long a name":      {payload: "a 1\n123456789 1", class: collapsed.ErrTooLarge, says: "line 2: profile exceeds a limit: bytes of a string: 9, the limit is 8"},
-		"too many functions":   {payload: "a;b;c 1\nd;e;a 1", class: collapsed.ErrTooLarge, says: "line 2: profile exceeds a limit: functions: 5, the limit is 4"},
 		"too long":             {payload: strings.Repeat("a 1\n", 51), class: collapsed.ErrTooLarge, says: "bytes of the payload: 204, the limit is 200"},
 		"trie ends":            {payload: "\x00\x00\x01\x02a", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 4: a name has 2 bytes, 1 are left"},
 		"trie has no value":    {payload: "\x00", form: collapsed.Trie, class: collapsed.ErrMalformed, says: "byte 1: the payload ends, want a value"},
@@ -156,6 +154,15 @@ func TestRefusals(t *testing.T) {
 			assert.Zero(t, stats.OTLPSamples)
 		})
 	}
+}
+
+// TestLongName: a name has a limit of its own.
+func TestLongName(t *testing.T) {
+	longest := strings.Repeat("x", pprof.MaxStringBytes)
+	decode(t, []byte(longest+" 1"), pprof.Source{}, collapsed.Options{})
+	_, _, err := collapsed.Decode([]byte("a 1\nx"+longest+" 1"), pprof.Source{}, collapsed.Options{})
+	require.ErrorIs(t, err, collapsed.ErrTooLarge)
+	require.ErrorContains(t, err, "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576")
 }
 
 // TestWorkIsBounded: a small tree or trie cannot contain an unlimited number of long stacks.

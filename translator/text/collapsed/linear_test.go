@@ -16,7 +16,7 @@ func TestLinearTime(t *testing.T) {
 	text := []string{"a", ";", " ", "\t", "1", "a;", "a;b ", "\r", "\v", "\xff", "\n", "a;b 1\n", "a 1\r\n"}
 	nodes := []string{"\x01a\x00\x01", "\x01a\x00\x00", "\x01a\x01\x01", "\x01a\x01\x00", "\x02a;\x01\x01", "\x02a;\x00\x02", "\x01;\x01\x01"}
 	for form, tokens := range map[collapsed.Form][]string{collapsed.Groups: text, collapsed.Lines: text, collapsed.Trie: nodes, collapsed.Tree: nodes} {
-		options := collapsed.Options{Form: form, Limits: pprof.Limits{LocationsPerSample: 100, StringBytes: 1000}}
+		options := collapsed.Options{Form: form, Limits: pprof.Limits{LocationsPerSample: 100}}
 		head := ""
 		if form == collapsed.Trie || form == collapsed.Tree {
 			head = "\x00\x00\xff\xff\x03" // The root has many children.

@@ -6,6 +6,7 @@ package perfscript_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -134,34 +135,29 @@ func TestComments(t *testing.T) {
 
 // TestRefusals checks that errors have the line, the number and the limit.
 func TestRefusals(t *testing.T) {
-	limits := pprof.Limits{Samples: 2, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 12, InflatedBytes: 500, Mappings: 1, LinesPerLocation: 2}
+	limits := pprof.Limits{Samples: 2, LocationsPerSample: 2, InflatedBytes: 500}
 	const header = "a 1 2.5: e:\n"
 	for name, test := range map[string]struct {
 		payload string
 		class   error
 		says    string
 	}{
-		"no sample":        {"# nothing\n", perfscript.ErrMalformed, "there is no sample"},
-		"no header":        {"main;work 1\n", perfscript.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
-		"no time":          {"a 1 cycles:\n", perfscript.ErrMalformed, "line 1"},
-		"no thread":        {"a 2.5: cycles:\n", perfscript.ErrMalformed, "line 1"},
-		"no event":         {"a 1 2.5: 7\n", perfscript.ErrMalformed, "line 1"},
-		"bad processor":    {"a 1 [x] 2.5: e:\n", perfscript.ErrMalformed, "line 1"},
-		"huge time":        {"a 1 99999999999.5: e:\n", perfscript.ErrMalformed, "line 1"},
-		"frame first":      {"\t1 f (a)\n", perfscript.ErrMalformed, "line 1"},
-		"frame after end":  {header + "\n\t1 f (a)\n", perfscript.ErrMalformed, "line 3"},
-		"no address":       {header + "\tmain (a)\n", perfscript.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
-		"source line":      {header + "\t1 f (a)\n  f.c:12\n", perfscript.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
-		"clocks":           {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", perfscript.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
-		"samples":          {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", perfscript.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
-		"events":           {"a 1 2.5: e:\na 1 2.5: f:\na 1 2.5: g:\n", perfscript.ErrTooLarge, "3, the limit is 2"},
-		"depth":            {header + "\t1 f\n\t2 f\n\t3 f\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
-		"mappings":         {header + "\t1 f (a)\n\t2 f (b)\n", perfscript.ErrTooLarge, "line 3: profile exceeds a limit: mappings: 2, the limit is 1"},
-		"lines":            {header + "\t1 f (inlined)\n\t1 f (inlined)\n\t1 f (a)\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: lines of a location: 3"},
-		"long symbol":      {header + "\t1 1234567890123\n", perfscript.ErrTooLarge, "line 2: profile exceeds a limit: bytes of a string: 13, the limit is 12"},
-		"long thread name": {"1234567890123 1 2.5: e:\n", perfscript.ErrTooLarge, "bytes of a string: 13"},
-		"long event":       {"a 1 2.5: 1234567890123:\n", perfscript.ErrTooLarge, "bytes of a string: 13"},
-		"too long":         {strings.Repeat("#", 501), perfscript.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
+		"no sample":       {"# nothing\n", perfscript.ErrMalformed, "there is no sample"},
+		"no header":       {"main;work 1\n", perfscript.ErrMalformed, `line 1: malformed profile: "main;work 1" is not the header of a sample`},
+		"no time":         {"a 1 cycles:\n", perfscript.ErrMalformed, "line 1"},
+		"no thread":       {"a 2.5: cycles:\n", perfscript.ErrMalformed, "line 1"},
+		"no event":        {"a 1 2.5: 7\n", perfscript.ErrMalformed, "line 1"},
+		"bad processor":   {"a 1 [x] 2.5: e:\n", perfscript.ErrMalformed, "line 1"},
+		"huge time":       {"a 1 99999999999.5: e:\n", perfscript.ErrMalformed, "line 1"},
+		"frame first":     {"\t1 f (a)\n", perfscript.ErrMalformed, "line 1"},
+		"frame after end": {header + "\n\t1 f (a)\n", perfscript.ErrMalformed, "line 3"},
+		"no address":      {header + "\tmain (a)\n", perfscript.ErrMalformed, `line 2: malformed profile: "main (a)" is not a frame`},
+		"source line":     {header + "\t1 f (a)\n  f.c:12\n", perfscript.ErrMalformed, `line 3: malformed profile: "f.c:12" is not a frame`},
+		"clocks":          {"a 1 1795369073.5: e:\n\na 1 2.5: e:\n", perfscript.ErrMalformed, "line 3: malformed profile: the time 2.500000000 is before"},
+		"samples":         {header + "\nb 1 2.5: e:\n\nc 1 2.5: e:\n\n", perfscript.ErrTooLarge, "line 6: profile exceeds a limit: samples: 3, the limit is 2"},
+		"depth":           {header + "\t1 f\n\t2 f\n\t3 f\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: locations of a sample: 3, the limit is 2"},
+		"lines":           {header + "\t1 f (inlined)\n\t1 f (inlined)\n\t1 f (a)\n", perfscript.ErrTooLarge, "line 4: profile exceeds a limit: lines of a location: 3"},
+		"too long":        {strings.Repeat("#", 501), perfscript.ErrTooLarge, "bytes of the payload: 501, the limit is 500"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pd, stats, err := perfscript.Decode([]byte(test.payload), pprof.Source{}, perfscript.Options{Limits: limits})
@@ -171,6 +167,24 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, pprofile.Profiles{}, pd)
 			assert.Zero(t, stats.OTLPSamples)
 		})
+	}
+}
+
+// TestLongTexts: texts and the number of events have limits of their own.
+func TestLongTexts(t *testing.T) {
+	long, events := strings.Repeat("x", pprof.MaxStringBytes+1), ""
+	for i := range pprof.MaxSampleTypes + 1 {
+		events += fmt.Sprintf("a 1 2.5: e%d:\n", i)
+	}
+	for payload, says := range map[string]string{
+		"a 1 2.5: e:\n\t1 " + long + "\n": "line 2: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576",
+		long + " 1 2.5: e:\n":             "bytes of a string: 1048577",
+		"a 1 2.5: " + long + ":\n":        "bytes of a string: 1048577",
+		events:                            "257, the limit is 256",
+	} {
+		_, _, err := perfscript.Decode([]byte(payload), pprof.Source{}, perfscript.Options{})
+		require.ErrorIs(t, err, perfscript.ErrTooLarge)
+		require.ErrorContains(t, err, says)
 	}
 }
 

@@ -59,9 +59,7 @@ func (r *reader) profileOf(h *header) *eventProfile {
 		return p
 	}
 	p := &eventProfile{first: h.time, last: h.time, period: h.period}
-	if limit := r.Limits().StringBytes; len(key.event) > limit {
-		r.Fail(profilebuilder.TooLarge("bytes of a string", len(key.event), limit))
-	}
+	r.CheckText(len(key.event))
 	p.Profile = r.AddProfile(profilebuilder.Profile{Name: key.event, Type: typeOf(h)})
 	if h.hasPeriod {
 		// Also if the periods differ: pprofs with and without a period type cannot be merged.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,7 +102,7 @@ func TestUnits(t *testing.T) {
 
 // TestRefusals checks that errors have the position, the number and the limit.
 func TestRefusals(t *testing.T) {
-	limits := pprof.Limits{Samples: 3, SampleTypes: 2, LocationsPerSample: 2, StringBytes: 30, InflatedBytes: 2000, Locations: 2}
+	limits := pprof.Limits{Samples: 3, LocationsPerSample: 2, InflatedBytes: 2000}
 	frames := func(frames string) string {
 		return `{"shared":{"frames":[` + frames + `]},"profiles":[` + sampled("none", "1") + `]}`
 	}
@@ -110,47 +111,43 @@ func TestRefusals(t *testing.T) {
 		class   error
 		says    string
 	}{
-		"no JSON":           {"folded;text 1", speedscope.ErrMalformed, `byte 0: 'f', want {`},
-		"the end":           {`{"profiles":[`, speedscope.ErrMalformed, "byte 13: the message ends"},
-		"more than that":    {string(file(sampled("none", "1"))) + "x", speedscope.ErrMalformed, "want the end"},
-		"another schema":    {`{"$schema":"https://example.com"}`, speedscope.ErrMalformed, `$schema is "https://example.com"`},
-		"no frames":         {`{"profiles":[]}`, speedscope.ErrMalformed, `no field "shared"`},
-		"no profiles":       {`{"shared":{}}`, speedscope.ErrMalformed, `no field "profiles"`},
-		"frames twice":      {`{"shared":{},"shared":{}}`, speedscope.ErrMalformed, `the field "shared" twice`},
-		"profiles twice":    {`{"profiles":[],"profiles":[]}`, speedscope.ErrMalformed, `the field "profiles" twice`},
-		"none at all":       {string(file()), speedscope.ErrMalformed, "the file has no profile"},
-		"deep":              {`{"x":` + strings.Repeat("[", 1000), speedscope.ErrMalformed, "nested deeper than 100"},
-		"unit":              {string(file(sampled("fortnights", "1"))), speedscope.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
-		"type":              {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), speedscope.ErrMalformed, `profile 1: malformed profile: type "x"`},
-		"no events":         {string(file(`{"type":"evented","unit":"none"}`)), speedscope.ErrMalformed, "needs events"},
-		"more weights":      {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), speedscope.ErrMalformed, "1 samples and 2 weights"},
-		"fewer weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), speedscope.ErrMalformed, "3 samples and 1 weights"},
-		"below 0":           {string(file(sampled("none", "1,-1"))), speedscope.ErrMalformed, "weight 1 is below 0"},
-		"a fraction":        {string(file(sampled("bytes", "1.5"))), speedscope.ErrMalformed, `the number "1.5" must be whole`},
-		"too large":         {string(file(sampled("seconds", "1e10"))), speedscope.ErrMalformed, `the number "1e10" is too large`},
-		"too large, whole":  {string(file(sampled("seconds", "9223372037"))), speedscope.ErrMalformed, "is too large"},
-		"huge":              {string(file(sampled("none", "1e400"))), speedscope.ErrMalformed, "is too large"},
-		"no number":         {string(file(sampled("none", "true"))), speedscope.ErrMalformed, "want a number"},
-		"sum":               {string(file(sampled("none", "9223372036854775807,0,1"))), speedscope.ErrMalformed, "profile 0: sample 2"},
-		"frame":             {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), speedscope.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
-		"frame below 0":     {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), speedscope.ErrMalformed, "frame -1 does not exist"},
-		"times":             {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), speedscope.ErrMalformed, "endValue is below startValue"},
-		"event backwards":   {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
-		"other frame":       {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
-		"closed twice":      {string(file(evented(`{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 0"},
-		"not closed":        {string(file(evented(`{"type":"O","at":2,"frame":1}`))), speedscope.ErrMalformed, "frame 1 is not closed"},
-		"no time":           {string(file(evented(`{"type":"O","frame":1}`))), speedscope.ErrMalformed, "must have type, at and frame"},
-		"event type":        {string(file(evented(`{"type":"X","at":1,"frame":1}`))), speedscope.ErrMalformed, `type "X" is not known`},
-		"too long between":  {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), speedscope.ErrMalformed, "too long after"},
-		"escape":            {frames(`{"name":"\x"}`), speedscope.ErrMalformed, "an escape that exists"},
-		"many profiles":     {string(file(sampled("none", "1"), sampled("none", "1"), sampled("none", "1"))), speedscope.ErrTooLarge, "3, the limit is 2"},
-		"many samples":      {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), speedscope.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
-		"deep stack":        {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), speedscope.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
-		"deep events":       {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), speedscope.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
-		"long name":         {frames(`{"name":"` + strings.Repeat("x", 31) + `"}`), speedscope.ErrTooLarge, "frame 0: profile exceeds a limit: bytes of a string: 31, the limit is 30"},
-		"long profile name": {string(file(`{"type":"sampled","unit":"none","name":"` + strings.Repeat("x", 31) + `","samples":[],"weights":[]}`)), speedscope.ErrTooLarge, "31, the limit is 30"},
-		"many frames":       {strings.NewReplacer("[[0]]", "[[0],[1],[2]]", "[1]}", "[1,1,1]}").Replace(frames(`{"name":"a"},{"name":"b"},{"name":"c"}`)), speedscope.ErrTooLarge, "frame 2: profile exceeds a limit: locations: 3, the limit is 2"},
-		"too long":          {strings.Repeat(" ", 2001), speedscope.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
+		"no JSON":          {"folded;text 1", speedscope.ErrMalformed, `byte 0: 'f', want {`},
+		"the end":          {`{"profiles":[`, speedscope.ErrMalformed, "byte 13: the message ends"},
+		"more than that":   {string(file(sampled("none", "1"))) + "x", speedscope.ErrMalformed, "want the end"},
+		"another schema":   {`{"$schema":"https://example.com"}`, speedscope.ErrMalformed, `$schema is "https://example.com"`},
+		"no frames":        {`{"profiles":[]}`, speedscope.ErrMalformed, `no field "shared"`},
+		"no profiles":      {`{"shared":{}}`, speedscope.ErrMalformed, `no field "profiles"`},
+		"frames twice":     {`{"shared":{},"shared":{}}`, speedscope.ErrMalformed, `the field "shared" twice`},
+		"profiles twice":   {`{"profiles":[],"profiles":[]}`, speedscope.ErrMalformed, `the field "profiles" twice`},
+		"none at all":      {string(file()), speedscope.ErrMalformed, "the file has no profile"},
+		"deep":             {`{"x":` + strings.Repeat("[", 1000), speedscope.ErrMalformed, "nested deeper than 100"},
+		"unit":             {string(file(sampled("fortnights", "1"))), speedscope.ErrMalformed, `profile 0: malformed profile: unit "fortnights" is not known`},
+		"type":             {string(file(sampled("none", "1"), `{"type":"x","unit":"none"}`)), speedscope.ErrMalformed, `profile 1: malformed profile: type "x"`},
+		"no events":        {string(file(`{"type":"evented","unit":"none"}`)), speedscope.ErrMalformed, "needs events"},
+		"more weights":     {string(file(`{"type":"sampled","unit":"none","samples":[[0]],"weights":[1,2]}`)), speedscope.ErrMalformed, "1 samples and 2 weights"},
+		"fewer weights":    {string(file(`{"type":"sampled","unit":"none","samples":[[0],[1],[0]],"weights":[1]}`)), speedscope.ErrMalformed, "3 samples and 1 weights"},
+		"below 0":          {string(file(sampled("none", "1,-1"))), speedscope.ErrMalformed, "weight 1 is below 0"},
+		"a fraction":       {string(file(sampled("bytes", "1.5"))), speedscope.ErrMalformed, `the number "1.5" must be whole`},
+		"too large":        {string(file(sampled("seconds", "1e10"))), speedscope.ErrMalformed, `the number "1e10" is too large`},
+		"too large, whole": {string(file(sampled("seconds", "9223372037"))), speedscope.ErrMalformed, "is too large"},
+		"huge":             {string(file(sampled("none", "1e400"))), speedscope.ErrMalformed, "is too large"},
+		"no number":        {string(file(sampled("none", "true"))), speedscope.ErrMalformed, "want a number"},
+		"sum":              {string(file(sampled("none", "9223372036854775807,0,1"))), speedscope.ErrMalformed, "profile 0: sample 2"},
+		"frame":            {string(file(`{"type":"sampled","unit":"none","samples":[[0],[2]],"weights":[1,1]}`)), speedscope.ErrMalformed, "sample 1: malformed profile: byte 62: frame 2 does not exist, there are 2"},
+		"frame below 0":    {string(file(`{"type":"sampled","unit":"none","samples":[[-1]],"weights":[1]}`)), speedscope.ErrMalformed, "frame -1 does not exist"},
+		"times":            {string(file(`{"type":"sampled","unit":"seconds","startValue":2,"endValue":1,"samples":[],"weights":[]}`)), speedscope.ErrMalformed, "endValue is below startValue"},
+		"event backwards":  {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":1,"frame":0}`))), speedscope.ErrMalformed, "profile 0: event 1: malformed profile: the event is earlier"},
+		"other frame":      {string(file(evented(`{"type":"O","at":2,"frame":0},{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 1: malformed profile: frame 1 is closed"},
+		"closed twice":     {string(file(evented(`{"type":"C","at":3,"frame":1}`))), speedscope.ErrMalformed, "event 0"},
+		"not closed":       {string(file(evented(`{"type":"O","at":2,"frame":1}`))), speedscope.ErrMalformed, "frame 1 is not closed"},
+		"no time":          {string(file(evented(`{"type":"O","frame":1}`))), speedscope.ErrMalformed, "must have type, at and frame"},
+		"event type":       {string(file(evented(`{"type":"X","at":1,"frame":1}`))), speedscope.ErrMalformed, `type "X" is not known`},
+		"too long between": {string(file(evented(`{"type":"O","at":-9223372036854775807,"frame":1},{"type":"C","at":9223372036854775807,"frame":1}`))), speedscope.ErrMalformed, "too long after"},
+		"escape":           {frames(`{"name":"\x"}`), speedscope.ErrMalformed, "an escape that exists"},
+		"many samples":     {string(file(sampled("none", "1,1"), `{"type":"sampled","unit":"none","samples":[[0,1],[1,0]],"weights":[1,1]}`)), speedscope.ErrTooLarge, "profile 1: sample 1: profile exceeds a limit: samples: 4, the limit is 3"},
+		"deep stack":       {string(file(`{"type":"sampled","unit":"none","samples":[[0,1,0]],"weights":[1]}`)), speedscope.ErrTooLarge, "locations of a sample: 3, the limit is 2"},
+		"deep events":      {string(file(evented(strings.Repeat(`{"type":"O","at":1,"frame":0},`, 2) + `{"type":"O","at":1,"frame":0}`))), speedscope.ErrTooLarge, "event 2: profile exceeds a limit: locations of a sample: 3"},
+		"too long":         {strings.Repeat(" ", 2001), speedscope.ErrTooLarge, "bytes of the payload: 2001, the limit is 2000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pd, stats, err := speedscope.Decode([]byte(test.payload), pprof.Source{}, speedscope.Options{Limits: limits})
@@ -160,6 +157,20 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, pprofile.Profiles{}, pd)
 			assert.Zero(t, stats.OTLPSamples)
 		})
+	}
+}
+
+// TestLongTexts: names and the number of profiles have limits of their own.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("x", pprof.MaxStringBytes+1)
+	for payload, says := range map[string]string{
+		`{"shared":{"frames":[{"name":"` + long + `"}]},"profiles":[` + sampled("none", "1") + `]}`:      "frame 0: profile exceeds a limit: bytes of a string: 1048577, the limit is 1048576",
+		string(file(`{"type":"sampled","unit":"none","name":"` + long + `","samples":[],"weights":[]}`)): "1048577, the limit is 1048576",
+		string(file(slices.Repeat([]string{sampled("none", "1")}, pprof.MaxSampleTypes+1)...)):           "257, the limit is 256",
+	} {
+		_, _, err := speedscope.Decode([]byte(payload), pprof.Source{}, speedscope.Options{})
+		require.ErrorIs(t, err, speedscope.ErrTooLarge)
+		require.ErrorContains(t, err, says)
 	}
 }
 

@@ -109,8 +109,9 @@ func (r *reader) readHeader() (h header, err error) {
 		}
 		return err
 	})
-	if limit := r.Limits().StringBytes; err == nil && len(h.name) > limit {
-		err = profilebuilder.TooLarge("bytes of a string", len(h.name), limit)
+	if err == nil {
+		r.CheckText(len(h.name))
+		err = r.Err()
 	}
 	return h, err
 }

@@ -124,8 +124,8 @@ func (c *cursor) skipText() (at int) {
 		c.long()
 	case textUTF8, textUTF16, textLatin1:
 		length := c.count("bytes of a string")
-		if length > c.limits.StringBytes {
-			c.tooLarge("bytes of the string at byte "+strconv.Itoa(c.start+at), length, c.limits.StringBytes)
+		if length > pprof.MaxStringBytes {
+			c.tooLarge("bytes of the string at byte "+strconv.Itoa(c.start+at), length, pprof.MaxStringBytes)
 		}
 		if encoding == textUTF16 {
 			c.skipLongs(length)

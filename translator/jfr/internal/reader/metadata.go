@@ -46,7 +46,6 @@ func (r *reader) readMetadata(pos int) {
 // readStrings reads the strings to which the elements refer.
 func (r *reader) readStrings() {
 	n := r.count("strings")
-	r.useStrings(n)
 	first := r.pos
 	for i := 0; i < n && r.err == nil; i++ {
 		r.skipText()

@@ -89,14 +89,6 @@ func (r *reader) readConstants() {
 		return
 	}
 	which := poolNames[class.Name]
-	switch which {
-	case stringPool, Symbols:
-		r.useStrings(n)
-	case Methods:
-		if r.methods += n; r.methods > r.limits.Functions {
-			r.tooLarge("methods", r.methods, r.limits.Functions)
-		}
-	}
 	p := &r.chunk.pools[which]
 	if which != noPool {
 		if !r.need(constantBytes * int64(n)) {

@@ -79,9 +79,8 @@ type reader struct {
 	// classes are those of the chunk, in their order.
 	classes []*Class
 	values  Values
-	// total is the memory for all chunks in bytes. stringCount and methods are those of all chunks.
-	total                int64
-	stringCount, methods int
+	// total is the memory for all chunks in bytes.
+	total int64
 }
 
 // Read reads the classes and constants of all chunks. The chunks refer to data. The error is [ErrMalformed], [ErrTooLarge] or that of
@@ -169,10 +168,4 @@ func (r *reader) need(bytes int64) bool {
 		r.err = r.opts.Need(r.total)
 	}
 	return r.err == nil
-}
-
-func (r *reader) useStrings(n int) {
-	if r.stringCount += n; r.stringCount > r.limits.Strings {
-		r.tooLarge("strings", r.stringCount, r.limits.Strings)
-	}
 }

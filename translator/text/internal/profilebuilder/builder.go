@@ -48,7 +48,6 @@ type Builder struct {
 	message int64
 	// frames counts the frames of all added stacks, repeated stacks included.
 	frames int
-	lines  int
 	// repaired is the last text whose invalid bytes were replaced. Its memory is reused.
 	repaired []byte
 	names    javaframe.Normalizer
@@ -118,11 +117,16 @@ func (b *Builder) Limits() *pprof.Limits { return &b.limits }
 // replacement replaces a run of invalid bytes.
 var replacement = []byte("\uFFFD")
 
+// CheckText sets the error if a text of this length is too long.
+func (b *Builder) CheckText(length int) {
+	if length > pprof.MaxStringBytes {
+		b.Fail(TooLarge("bytes of a string", length, pprof.MaxStringBytes))
+	}
+}
+
 // text returns s as valid UTF-8. The result is valid until the next call. A text longer than the limit is an error.
 func (b *Builder) text(s []byte) []byte {
-	if limit := b.limits.StringBytes; len(s) > limit {
-		b.Fail(TooLarge("bytes of a string", len(s), limit))
-	}
+	b.CheckText(len(s))
 	if utf8.Valid(s) {
 		b.Reserve(textFactor * int64(len(s)))
 		return s
@@ -152,11 +156,7 @@ func (b *Builder) String(s []byte) int32 {
 	if s = b.text(s); b.err != nil {
 		return 0
 	}
-	i := b.dict.StringBytes(s)
-	if limit := b.limits.Strings; int(i) > limit {
-		b.Fail(TooLarge("strings", int(i), limit))
-	}
-	return i
+	return b.dict.StringBytes(s)
 }
 
 // Function returns the index of the function with this name in this file.
@@ -166,16 +166,12 @@ func (b *Builder) Function(name, file []byte) int32 {
 	if b.err != nil {
 		return 0
 	}
-	i := b.dict.Function(f)
-	if limit := b.limits.Functions; int(i) > limit {
-		b.Fail(TooLarge("functions", int(i), limit))
-	}
-	return i
+	return b.dict.Function(f)
 }
 
 // normalized returns the name of a function without what a JVM generates. The result is valid until the next call.
 func (b *Builder) normalized(name []byte) []byte {
-	if b.options.KeepGeneratedNames || len(name) > b.limits.StringBytes {
+	if b.options.KeepGeneratedNames || len(name) > pprof.MaxStringBytes {
 		return name
 	}
 	if more := len(name) - b.longestName; more > 0 {
@@ -190,25 +186,14 @@ func (b *Builder) normalized(name []byte) []byte {
 
 // Location returns the index of the location with these lines and attributes. The attributes must be sorted.
 func (b *Builder) Location(l dictionary.Location, lines []dictionary.Line, attributes []int32) int32 {
-	if limit := b.limits.LinesPerLocation; len(lines) > limit {
+	if limit := b.limits.LocationsPerSample; len(lines) > limit {
 		b.Fail(TooLarge("lines of a location", len(lines), limit))
 	}
 	b.Reserve(entryBytes + lineBytes*int64(len(lines)) + listItemBytes*int64(len(attributes)))
 	if b.err != nil {
 		return 0
 	}
-	known := b.dict.Len().Locations
-	i := b.dict.Location(l, lines, attributes)
-	if int(i) == known {
-		b.lines += len(lines)
-	}
-	switch {
-	case int(i) > b.limits.Locations:
-		b.Fail(TooLarge("locations", int(i), b.limits.Locations))
-	case b.lines > b.limits.Lines:
-		b.Fail(TooLarge("lines", b.lines, b.limits.Lines))
-	}
-	return i
+	return b.dict.Location(l, lines, attributes)
 }
 
 // NamedLocation returns the index of a location of which only the function name is known.
@@ -223,11 +208,7 @@ func (b *Builder) Mapping(file []byte, attributes ...int32) int32 {
 	if b.err != nil {
 		return 0
 	}
-	i := b.dict.Mapping(m, attributes)
-	if limit := b.limits.Mappings; int(i) > limit {
-		b.Fail(TooLarge("mappings", int(i), limit))
-	}
-	return i
+	return b.dict.Mapping(m, attributes)
 }
 
 // CheckDepth reports whether a stack may have this number of frames. If not, it sets the error. Readers that collect a

@@ -44,8 +44,8 @@ func (b *Builder) AddProfile(p Profile) *Profile {
 	if b.options.IncludeOriginalPayload {
 		b.keep(int64(len(b.payload)), 0)
 	}
-	if limit := b.limits.SampleTypes; len(b.profiles) >= limit {
-		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, limit))
+	if len(b.profiles) >= pprof.MaxSampleTypes {
+		b.Fail(TooLarge("profiles, which count as sample types,", len(b.profiles)+1, pprof.MaxSampleTypes))
 	}
 	p.builder = b
 	p.table.Reset(0)
