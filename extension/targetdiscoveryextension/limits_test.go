@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 const someFiles = "file_sd_configs: [{files: [x.json]}]"
@@ -86,16 +86,16 @@ func TestMemoryOfGroups(t *testing.T) {
 		format string
 		count  int
 		valid  int
-		limit  uint64
+		limit  int64
 	}{
 		"labels within the limit": {sharedLabels("label_%d", 60, 1000), "host-%d:1", 1000, 1000, 20 << 20},
 		"labels above the limit":  {sharedLabels("label_%d", maxAttributes, maxAttributeValue), "host-%d:1", 1000, 0, 5 << 20},
 		"invalid addresses":       {nil, "host-%d/path", 100_000, 0, 5 << 20},
 	} {
 		sets := addresses(test.format, test.count)
-		before := profiletest.LiveHeap()
+		before := memorytest.LiveHeap()
 		targets, made := applied(t, someFiles, test.labels, sets...)
-		after := profiletest.LiveHeap()
+		after := memorytest.LiveHeap()
 		assert.Less(t, after, before+test.limit, name)
 		assert.Len(t, targets, test.valid, name)
 		runtime.KeepAlive(sets)

@@ -20,7 +20,7 @@ import (
 	"go.opentelemetry.io/collector/processor/xprocessor"
 
 	"github.com/otelpprof/otelpprof/internal/dedup"
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // discard is a next consumer that accepts all messages and keeps none.
@@ -130,9 +130,9 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 		p := startBench(b, batchOf(func(cfg *BatchConfig) {
 			cfg.Timeout, cfg.MaxSamples, cfg.MaxBytes, cfg.MaxHeldBytes = time.Hour, 0, 0, 1<<40
 		}))
-		base := profiletest.LiveHeap()
+		base := memorytest.LiveHeap()
 		held := copies(b, message, count)
-		full := profiletest.LiveHeap()
+		full := memorytest.LiveHeap()
 		debug.SetGCPercent(-1)
 		b.StartTimer()
 		for i, pd := range held {
@@ -143,7 +143,7 @@ func benchmarkBatch(b *testing.B, message []byte, count int) {
 		b.StopTimer()
 		var stats runtime.MemStats
 		runtime.ReadMemStats(&stats)
-		ratio += float64(stats.HeapAlloc-base) / float64(full-base)
+		ratio += float64(int64(stats.HeapAlloc)-base) / float64(full-base)
 		debug.SetGCPercent(100)
 		b.StartTimer()
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 
 	"github.com/otelpprof/otelpprof/internal/discovery"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 var discoveryID = component.MustNewID("some_discovery")
@@ -295,27 +295,19 @@ func BenchmarkDiscovered(b *testing.B) {
 	}
 	cfg := defaultScrapeConfig()
 	cfg.Discovery, cfg.Schedule.CollectionInterval = []component.ID{discoveryID}, 100_000*time.Hour
-	var held uint64
+	var held int64
 	for b.Loop() {
 		s := &scrape{cfg: &cfg, rounds: newRounds()}
 		d := newDiscoveredJobs(s, nil, newHealth(&watchingHost{}, nopSettings().Logger))
 		require.NoError(b, d.start(hostOf(found)))
-		before := heap()
+		before := memorytest.LiveHeap()
 		found.set(all...)
 		require.Len(b, d.running, targets*len(cfg.Profiles))
-		held = heap() - before
+		held = memorytest.LiveHeap() - before
 		found.set()
 		d.stop()
 		require.NoError(b, s.rounds.stop(context.Background()))
 	}
 	b.ReportMetric(float64(held)/targets, "B/target")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*targets), "us/target")
-}
-
-// heap returns the bytes of the heap that are in use.
-func heap() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
 }

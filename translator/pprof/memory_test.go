@@ -31,14 +31,11 @@ func decoding(payload []byte) memorytest.Work {
 // checkMessage compares the reservation of the message of a payload with the memory that it uses.
 func checkMessage(t *testing.T, most int64, payload []byte) {
 	t.Helper()
-	var size int64
-	used := memorytest.Held(1+(1<<20)/len(payload), func() pprofile.Profiles {
+	memorytest.CheckHeld(t, most, min(1+1<<20/len(payload), 8), func() (pprofile.Profiles, int64) {
 		pd, stats, err := pprof.NewDecoder(pprof.DecodeOptions{}).Decode(payload, pprof.Source{})
 		require.NoError(t, err)
-		size = stats.MessageBytes
-		return pd
+		return pd, memory.MessageFactor * stats.MessageBytes
 	})
-	memorytest.CheckBounds(t, most, memory.MessageFactor*size, used)
 }
 
 // TestMemoryOfRealProfiles: a translation and its message use what is reserved for them.

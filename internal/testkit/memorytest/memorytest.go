@@ -20,6 +20,9 @@ const Most = 3 * 64 / bits.UintSize
 // that pools have dropped, and the first sizes of tables.
 const slack = 256 << 10
 
+// heldSlack is the same for what stays: only the rest of the process.
+const heldSlack = 40 << 10
+
 // Work is a piece of work that calls reserve with its total before it allocates memory, and ends with the error of reserve.
 type Work func(reserve func(total int64) error) error
 
@@ -46,11 +49,12 @@ func Check(tb testing.TB, work Work) {
 		if !errors.Is(err, errRefused) {
 			tb.Errorf("with %d of %d bytes, the error is %v", limit, all.Reserved, err)
 		}
-		checkCovered(tb, limit, use.Allocated)
+		checkCovered(tb, limit, use.Allocated, slack)
 	}
 }
 
-// CheckComplete runs a piece of work once, with all that it reserves. It checks the use as [CheckBounds] does.
+// CheckComplete runs a piece of work once, with all that it reserves. most is [Most], or more for an estimate that is not worth its
+// improvement.
 func CheckComplete(tb testing.TB, most int64, work Work) Use {
 	tb.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -59,7 +63,7 @@ func CheckComplete(tb testing.TB, most int64, work Work) Use {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	CheckBounds(tb, most, all.Reserved, all.Allocated)
+	checkBounds(tb, most, all.Reserved, all.Allocated, slack)
 	return all
 }
 
@@ -67,21 +71,19 @@ func CheckComplete(tb testing.TB, most int64, work Work) Use {
 func CheckCovered(tb testing.TB, work Work) {
 	tb.Helper()
 	use, _ := run(tb, work, 1<<62)
-	checkCovered(tb, use.Reserved, use.Allocated)
+	checkCovered(tb, use.Reserved, use.Allocated, slack)
 }
 
-// CheckBounds checks that what is reserved is at least what is used, and at most so many times that: [Most], or more for an estimate
-// that is not worth its improvement.
-func CheckBounds(tb testing.TB, most, reserved, used int64) {
+func checkBounds(tb testing.TB, most, reserved, used, slack int64) {
 	tb.Helper()
 	tb.Logf("reserved %d bytes, used %d: %.2f times as much", reserved, used, float64(reserved)/float64(used))
-	checkCovered(tb, reserved, used)
+	checkCovered(tb, reserved, used, slack)
 	if reserved > most*used+slack && !race {
-		tb.Errorf("reserved %d bytes, used %d: %.1f times as much", reserved, used, float64(reserved)/float64(used))
+		tb.Errorf("reserved %d bytes, at most %d times the %d bytes that are used was expected", reserved, most, used)
 	}
 }
 
-func checkCovered(tb testing.TB, reserved, used int64) {
+func checkCovered(tb testing.TB, reserved, used, slack int64) {
 	tb.Helper()
 	if used > reserved+slack && !race {
 		tb.Errorf("used %d bytes, reserved %d", used, reserved)
@@ -119,19 +121,20 @@ func allocated() int64 {
 	return int64(stats.TotalAlloc)
 }
 
-// Held returns the bytes of the live heap that a thing uses: a message, or what a component keeps. It makes n of them.
-func Held[T any](n int, thing func() T) int64 {
-	if race {
-		n = 1
-	}
-	things := make([]T, n)
+// CheckHeld checks a reservation for a thing that stays: a message, or what a component keeps. It makes n of them, so that small things
+// count. What they use is their live heap.
+func CheckHeld[T any](tb testing.TB, most int64, n int, thing func() (kept T, reserved int64)) {
+	tb.Helper()
+	things, all := make([]T, n), int64(0)
 	before := LiveHeap()
 	for i := range things {
-		things[i] = thing()
+		kept, reserved := thing()
+		things[i] = kept
+		all += reserved
 	}
-	after := LiveHeap()
+	used := LiveHeap() - before
 	runtime.KeepAlive(things)
-	return (after - before) / int64(n)
+	checkBounds(tb, most, all, used, heldSlack)
 }
 
 // LiveHeap returns the bytes of the heap that are still in use.

@@ -4,7 +4,6 @@
 package profiletest
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -124,13 +123,4 @@ func nestLists(list pcommon.Slice, n int) {
 	for range n {
 		list.AppendEmpty().SetEmptyMap().PutEmptySlice("").AppendEmpty().SetBool(true)
 	}
-}
-
-// LiveHeap returns the bytes of the heap that are still in use.
-func LiveHeap() uint64 {
-	var stats runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
 }

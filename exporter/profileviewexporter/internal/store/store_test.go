@@ -5,7 +5,6 @@ package store
 
 import (
 	"fmt"
-	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -91,24 +91,14 @@ func TestSymbolsAreShared(t *testing.T) {
 
 // What is counted is what is used.
 func TestMemoryIsCounted(t *testing.T) {
-	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
-	before := heap()
-	for i := range 200 {
-		add(t, s, upload("s"+strconv.Itoa(i%10), i, 300))
-	}
-	used := heap() - before
-	_, counted := s.Held()
-	t.Logf("%d bytes are used, %d counted", used, counted)
-	assert.InEpsilon(t, used, counted, 0.3)
-	runtime.KeepAlive(s)
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
+	memorytest.CheckHeld(t, memorytest.Most, 1, func() (*Store, int64) {
+		s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
+		for i := range 200 {
+			add(t, s, upload("s"+strconv.Itoa(i%10), i, 300))
+		}
+		_, counted := s.Held()
+		return s, counted
+	})
 }
 
 func TestAgeAndSeries(t *testing.T) {

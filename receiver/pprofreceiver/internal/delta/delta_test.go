@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
-	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -298,18 +297,12 @@ func TestKeepCounters(t *testing.T) {
 // TestCounterBytes: no number of counters takes more memory than is reserved for them.
 func TestCounterBytes(t *testing.T) {
 	for _, number := range []int{500, 900, 1000, 1100, 1800, 5000, 15_000} {
-		var kept [20]counters
-		before := profiletest.LiveHeap()
-		for i := range kept {
+		memorytest.CheckHeld(t, memorytest.Most, 20, func() (counters, int64) {
 			values := make(map[identity]int64, number)
 			for n := range number {
 				values[identity{byte(n), byte(n >> 8)}] = int64(n)
 			}
-			kept[i] = counters{"delay": values}
-		}
-		bytes := (float64(profiletest.LiveHeap()) - float64(before)) / float64(len(kept)*number)
-		runtime.KeepAlive(kept)
-		assert.LessOrEqual(t, bytes, float64(CounterBytes), "%d counters", number)
-		assert.Greater(t, bytes, float64(CounterBytes)/8, "%d counters", number)
+			return counters{"delay": values}, int64(CounterBytes * number)
+		})
 	}
 }

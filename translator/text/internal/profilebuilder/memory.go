@@ -93,7 +93,7 @@ func Grow[T any](b *Builder, list []T, more int) []T {
 // Table sizes are for the tables of a profile while they grow.
 const (
 	baseBytes         = 8 << 10
-	profileBytes      = 512
+	profileBytes      = 256
 	profileTableBytes = 2 << 10
 
 	sampleBytes         = size.SampleBytes + 24 + 12

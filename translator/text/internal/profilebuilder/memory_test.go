@@ -66,22 +66,15 @@ func shaped() map[string]struct {
 func TestMemory(t *testing.T) {
 	for name, test := range shaped() {
 		t.Run(name, func(t *testing.T) {
-			var size int64
-			translate := func(reserve func(int64) error) (pprofile.Profiles, error) {
-				pd, stats, err := test.decode(test.payload, pprof.Source{Reserve: reserve})
-				size = stats.MessageBytes
-				return pd, err
-			}
 			memorytest.Check(t, func(reserve func(int64) error) error {
-				_, err := translate(reserve)
+				_, _, err := test.decode(test.payload, pprof.Source{Reserve: reserve})
 				return err
 			})
-			used := memorytest.Held(1, func() pprofile.Profiles {
-				pd, err := translate(nil)
+			memorytest.CheckHeld(t, memorytest.Most, 1, func() (pprofile.Profiles, int64) {
+				pd, stats, err := test.decode(test.payload, pprof.Source{})
 				require.NoError(t, err)
-				return pd
+				return pd, memory.MessageFactor * stats.MessageBytes
 			})
-			memorytest.CheckBounds(t, memorytest.Most, memory.MessageFactor*size, used)
 		})
 	}
 }
