@@ -22,7 +22,7 @@ func TestReadmeSnippets(t *testing.T) {
 		_, err := configOf(t, conf, exporter)
 		return err
 	})
-	assert.Equal(t, 3, blocks)
+	assert.Equal(t, 2, blocks)
 }
 
 // The README has every option with its default.
