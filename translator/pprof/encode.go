@@ -110,36 +110,59 @@ func (e *Encoder) AllReserving(pd pprofile.Profiles, reserve func(bytes int64) e
 // refuseAll yields err for each profile, or only once if it is ErrNotReserved.
 func refuseAll(pd pprofile.Profiles, err error, yield func(Payload, error) bool) {
 	for i, resource := range pd.ResourceProfiles().All() {
-		for j, scope := range resource.ScopeProfiles().All() {
-			for k, profile := range scope.Profiles().All() {
-				fault := &ProfileError{Resource: i, Scope: j, Profile: k, ProfileID: profile.ProfileID(), Err: err}
-				if !yield(Payload{}, fault) || errors.Is(err, ErrNotReserved) {
-					return
-				}
-			}
+		if !refuseResource(i, resource, err, yield) || errors.Is(err, ErrNotReserved) {
+			return
 		}
 	}
 }
 
-// encode yields the groups of each scope until yield returns false.
-func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
-	for i, resource := range pd.ResourceProfiles().All() {
-		resourceErr := attributevalue.Check(resource.Resource().Attributes())
-		for j, scope := range resource.ScopeProfiles().All() {
-			err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
-			t.groupProfiles(scope.Scope(), scope.Profiles(), err)
-			if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
-				if fault == nil {
-					payload.ResourceIndex, payload.ScopeIndex = i, j
-					return yield(payload, nil)
-				}
-				fault.Resource, fault.Scope = i, j
-				return yield(Payload{}, fault)
-			}) {
-				return
+// refuseResource yields err for each profile of a resource, or only once if it is ErrNotReserved. It returns false if the
+// iteration ends.
+func refuseResource(i int, resource pprofile.ResourceProfiles, err error, yield func(Payload, error) bool) bool {
+	for j, scope := range resource.ScopeProfiles().All() {
+		for k, profile := range scope.Profiles().All() {
+			fault := &ProfileError{Resource: i, Scope: j, Profile: k, ProfileID: profile.ProfileID(), Err: err}
+			if !yield(Payload{}, fault) || errors.Is(err, ErrNotReserved) {
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// encode yields the groups of each resource until yield returns false.
+func (t *encoding) encode(pd pprofile.Profiles, yield func(Payload, error) bool) {
+	for i, resource := range pd.ResourceProfiles().All() {
+		proceed := false
+		if err := t.checkTotal(resource); err != nil {
+			proceed = refuseResource(i, resource, err, yield)
+		} else {
+			proceed = t.encodeResource(i, resource, yield)
+		}
+		if !proceed {
+			return
+		}
+	}
+}
+
+// encodeResource yields the groups of each scope of a resource. It returns false if the iteration ends.
+func (t *encoding) encodeResource(i int, resource pprofile.ResourceProfiles, yield func(Payload, error) bool) bool {
+	resourceErr := attributevalue.Check(resource.Resource().Attributes())
+	for j, scope := range resource.ScopeProfiles().All() {
+		err := cmp.Or(resourceErr, attributevalue.Check(scope.Scope().Attributes()))
+		t.groupProfiles(scope.Scope(), scope.Profiles(), err)
+		if !t.encodeScope(resource.Resource(), scope.Scope(), func(payload Payload, fault *ProfileError) bool {
+			if fault == nil {
+				payload.ResourceIndex, payload.ScopeIndex = i, j
+				return yield(payload, nil)
+			}
+			fault.Resource, fault.Scope = i, j
+			return yield(Payload{}, fault)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // encodeScope yields the groups of one scope and the errors of its profiles. It returns false if the iteration ends.

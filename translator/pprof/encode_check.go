@@ -15,11 +15,13 @@ import (
 // sourceTables are the tables of the message, and the results of checking their entries. Index 0 always means the zero
 // value, whatever the message has there. Each entry is checked once, on first use.
 type sourceTables struct {
-	importer  *dictionary.Importer
-	stacks    pprofile.StackSlice
-	locations pprofile.LocationSlice
-	functions pprofile.FunctionSlice
-	mappings  pprofile.MappingSlice
+	all        pprofile.ProfilesDictionary
+	importer   *dictionary.Importer
+	attributes pprofile.KeyValueAndUnitSlice
+	stacks     pprofile.StackSlice
+	locations  pprofile.LocationSlice
+	functions  pprofile.FunctionSlice
+	mappings   pprofile.MappingSlice
 
 	locationChecks checks
 	functionChecks checks
@@ -65,7 +67,8 @@ func (c *checks) check(i int32, validate func(i int) error) error {
 }
 
 func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dictionary.Importer) {
-	s.importer = importer
+	s.all, s.importer = source, importer
+	s.attributes = source.AttributeTable()
 	s.stacks, s.locations = source.StackTable(), source.LocationTable()
 	s.functions, s.mappings = source.FunctionTable(), source.MappingTable()
 	s.locationChecks.reset("location", s.locations.Len())
@@ -75,6 +78,7 @@ func (s *sourceTables) reset(source pprofile.ProfilesDictionary, importer *dicti
 
 // release drops all references to the message.
 func (s *sourceTables) release() {
+	s.all, s.attributes = pprofile.ProfilesDictionary{}, pprofile.KeyValueAndUnitSlice{}
 	s.stacks, s.locations = pprofile.StackSlice{}, pprofile.LocationSlice{}
 	s.functions, s.mappings = pprofile.FunctionSlice{}, pprofile.MappingSlice{}
 }

@@ -40,8 +40,12 @@ type encoding struct {
 	// maxProfiles is the number of profiles in the largest scope since the maps were created.
 	maxProfiles int
 
-	// written is the size of the pprofs of the message so far. wasted is the size of the work on refused ones.
-	written, wasted int
+	// written is the size of the pprofs of the message so far. needed is the most bytes that the last one could need. wasted is
+	// the size of the work on refused ones.
+	written, needed, wasted int
+
+	// tableBytes is the size of the dictionary of the message, or 0 if it was not needed yet.
+	tableBytes int
 
 	// out is the pprof. tail is the part after its samples and before its strings.
 	out, tail   []byte
@@ -91,7 +95,7 @@ func newEncoding() *encoding {
 func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func(bytes int64) error) error {
 	t.opts = opts
 	t.memory = encodeMemory{*meter.New(0, reserve)}
-	t.written, t.wasted = 0, 0
+	t.written, t.wasted, t.tableBytes = 0, 0, 0
 	t.outReserved, t.joining.rowsReserved, t.joining.attributesReserved, t.labels.itemsReserved = 0, 0, 0, 0
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
-	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // joining joins the samples of a group's profiles by identity. Row i has one value for each profile of the group.
@@ -35,10 +34,6 @@ type joining struct {
 	attributes []int32
 	event      []int32
 }
-
-// maxWaste limits the work on profiles that are refused for their size, in multiples of PprofBytes. Above it, all further
-// profiles of the message are refused without trying.
-const maxWaste = 16
 
 // joinGroup joins the samples of a group. It removes the profiles that cannot be encoded from the group, and returns
 // their errors.
@@ -76,20 +71,14 @@ func (t *encoding) joinGroup(g *group, scope pcommon.InstrumentationScope) (faul
 
 // tryJoin joins the samples of a group.
 func (t *encoding) tryJoin(g *group, scope pcommon.InstrumentationScope) error {
-	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
-		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+	if err := t.checkWaste(); err != nil {
+		return err
 	}
 	err := t.join(g, scope)
 	if err != nil {
 		t.wasted += t.work()
 	}
 	return err
-}
-
-// work returns the amount of work, in bytes, that was done for a pprof that is not written.
-func (t *encoding) work() int {
-	j := &t.joining
-	return len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
 }
 
 func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {

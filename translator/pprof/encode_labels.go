@@ -79,6 +79,8 @@ func (w *labelWriter) reserveItems(a dictionary.Attribute) error {
 const (
 	// maxLabelBytes is the most bytes that a label with a string needs.
 	maxLabelBytes = 2 + 6 + 6
+	// maxNumLabelBytes is the most bytes that a label with a number needs.
+	maxNumLabelBytes = 2 + 6 + 11 + 6
 	// maxLinkBytes is the most bytes that a link needs: two labels and their strings.
 	maxLinkBytes = 2*maxLabelBytes + 2 + 32 + 2 + 16
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
@@ -45,6 +46,13 @@ var largeMessages = map[string]func(n int) pprofile.Profiles{
 		}
 		return m.done()
 	},
+}
+
+// longStack returns a message with one stack of n locations.
+func longStack(n int) (*message, int32) {
+	m := newMessage()
+	location := m.dict.Location(dictionary.Location{Address: 1}, nil, nil)
+	return m, m.dict.Stack(slices.Repeat([]int32{location}, n))
 }
 
 // TestPprofBytes: above the limit all profiles of a pprof are refused, but not those of the next pprof.
@@ -89,4 +97,53 @@ func TestPprofBytesAndOtherFaults(t *testing.T) {
 	assert.Equal(t, 0, faults[0].Profile)
 	require.Len(t, all, 1)
 	assert.Equal(t, []string{"b/2"}, all[0].types())
+}
+
+// TestPprofsOfAResource: if the pprofs of a resource fit one by one, but not together, none of them is written. Those of the
+// other resources are.
+func TestPprofsOfAResource(t *testing.T) {
+	const limit = 1 << 20
+	m, stack := longStack(10_000)
+	for i := range 200 {
+		p := m.profile("a/1")
+		p.SetTime(pcommon.Timestamp(i + 1))
+		m.sample(p, stack, []int64{1})
+	}
+	next := m.profileIn(m.addResource("next"), "a/1")
+	m.sample(next, 0, []int64{7})
+
+	all, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: limit})
+	require.Len(t, all, 1)
+	assert.Equal(t, 1, all[0].ResourceIndex)
+	require.Len(t, faults, 200)
+	for i, fault := range faults {
+		require.Equal(t, i, fault.Profile)
+		require.Equal(t, faults[0].Err, fault.Err, "the size is computed once")
+	}
+	require.ErrorIs(t, faults[0], pprof.ErrTooLarge)
+	assert.ErrorContains(t, faults[0], fmt.Sprintf("bytes of the pprofs of a message: 1053312, the limit is %d", limit))
+}
+
+// TestPprofsThatFitExactly: the size that decides is the one that is written, and what is written before counts.
+func TestPprofsThatFitExactly(t *testing.T) {
+	m, stack := longStack(10_000)
+	for i := range 6 {
+		scope := m.pd.ResourceProfiles().At(0).ScopeProfiles().At(0)
+		if i%3 == 0 {
+			scope = m.addResource(fmt.Sprint(i))
+		}
+		p := m.profileIn(scope, "a/1")
+		p.SetTime(pcommon.Timestamp(i + 1))
+		m.sample(p, stack, []int64{1})
+	}
+	pd := m.done()
+	written := 0
+	for _, payload := range encode(t, pd, pprof.EncodeOptions{}) {
+		written += len(payload.Pprof)
+	}
+	const slack = 100 // the size is known exactly only after the pprof was written
+	assert.Len(t, encode(t, pd, pprof.EncodeOptions{PprofBytes: written + slack}), 6)
+	all, faults := encodeWithFaults(t, pd, pprof.EncodeOptions{PprofBytes: written - 1})
+	assert.Len(t, all, 5)
+	assert.Len(t, faults, 1)
 }

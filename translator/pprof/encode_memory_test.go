@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,18 +14,10 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
-	"github.com/otelpprof/otelpprof/internal/dictionary"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
-
-// longStack returns a message with one stack of n locations.
-func longStack(n int) (*message, int32) {
-	m := newMessage()
-	location := m.dict.Location(dictionary.Location{Address: 1}, nil, nil)
-	return m, m.dict.Stack(slices.Repeat([]int32{location}, n))
-}
 
 // TestSizeIsKnownBeforehand: a stack that many samples share is refused before it is written for each of them.
 func TestSizeIsKnownBeforehand(t *testing.T) {
@@ -45,32 +36,6 @@ func TestSizeIsKnownBeforehand(t *testing.T) {
 	require.ErrorIs(t, err, pprof.ErrTooLarge)
 	assert.ErrorContains(t, err, fmt.Sprintf("the limit is %d", 64<<20))
 	assert.Less(t, bytes, int64(16<<20), "not much more than the stack itself")
-}
-
-// TestProfilesCountTogether: content that is repeated in several pprofs counts for each, and the pprofs that fit are
-// written.
-func TestProfilesCountTogether(t *testing.T) {
-	m, stack := longStack(10_000)
-	for i := range 200 {
-		p := m.profile("a/1")
-		p.SetTime(pcommon.Timestamp(i + 1))
-		m.sample(p, stack, []int64{1})
-	}
-	last := m.profile("a/1")
-	m.sample(last, 0, []int64{7})
-	all, faults := encodeWithFaults(t, m.done(), pprof.EncodeOptions{PprofBytes: 1 << 20})
-	written := 0
-	for _, one := range all {
-		written += len(one.Pprof)
-	}
-	assert.LessOrEqual(t, written, 1<<20)
-	assert.Greater(t, written, 1<<20-20_000)
-	assert.Len(t, faults, 201-len(all))
-	assert.Equal(t, []int{200}, all[len(all)-1].Positions, "what is small enough goes on")
-	for i, fault := range faults {
-		require.ErrorIs(t, fault, pprof.ErrTooLarge)
-		assert.Equal(t, len(all)-1+i, fault.Profile)
-	}
 }
 
 // TestRefusalsCostLittle: the work on pprofs that nearly fit is limited.

@@ -33,6 +33,7 @@ func (t *encoding) writeGroup(g *group, resource pcommon.Resource, scope pcommon
 	}
 	payload.Samples = t.joining.rows.Len()
 	found, err := t.original(g)
+	t.needed = len(t.out)
 	if err == nil && !found {
 		payload.Lost.Timestamps = t.joining.lostTimestamps
 		payload.Lost.Attributes, err = t.write(g, resource, scope)
@@ -58,6 +59,7 @@ func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.Inst
 	if err := t.fits(size); err != nil {
 		return 0, err
 	}
+	t.needed = size
 	if cap(t.out) < size {
 		if err := t.memory.growTo(&t.outReserved, size); err != nil {
 			return 0, err

@@ -1,0 +1,119 @@
+// Copyright The otelpprof Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pprof
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
+)
+
+// maxWaste limits the work on profiles that are refused, in multiples of PprofBytes. Above it, all further profiles of the
+// message are refused without trying.
+const maxWaste = 2
+
+func (t *encoding) checkWaste() error {
+	if limit := t.opts.PprofBytes; t.wasted/maxWaste > limit {
+		return pprofwire.TooLarge("bytes of pprofs that are too large", t.wasted, maxWaste*limit)
+	}
+	return nil
+}
+
+// work returns the amount of work, in bytes, that was done for a pprof that is not written.
+func (t *encoding) work() int {
+	j := &t.joining
+	return len(j.packed) + 8*len(j.values) + len(t.labels.encoded) + len(t.tail)
+}
+
+// fits returns an error if a pprof of this many bytes exceeds the limit, together with those that were written.
+func (t *encoding) fits(bytes int) error {
+	if size := t.written + bytes; size > t.opts.PprofBytes {
+		return pprofwire.TooLarge("bytes of the pprofs of a message", size, t.opts.PprofBytes)
+	}
+	return nil
+}
+
+// checkTotal returns an error if each pprof of a resource fits, but not all of them together. So none of them is written. It
+// encodes them to find their sizes, up to the limit, unless a rough bound shows that they fit. A pprof that does not fit on
+// its own gets its error later, without the others.
+func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
+	if int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
+		return nil
+	}
+	if err = t.checkWaste(); err != nil {
+		return err
+	}
+	before, wasted, total := t.written, t.wasted, 0
+	t.written = 0
+	t.encodeResource(0, resource, func(payload Payload, fault error) bool {
+		if fault == nil {
+			t.written = before + total
+			err = t.fits(t.needed)
+			total += len(payload.Pprof)
+		}
+		t.written = 0
+		return err == nil
+	})
+	t.written = before
+	if err != nil {
+		t.wasted += total
+		return err
+	}
+	t.wasted = wasted // The same work follows.
+	return nil
+}
+
+const (
+	// tableFactor: an entry of a pprof is at most this many times as large as that of the dictionary.
+	tableFactor = 4
+	// originalFactor: an original payload is rarely this many times as large as its compressed form.
+	originalFactor = 16
+)
+
+// mostBytes returns a rough upper bound of the pprofs of a resource. Each has at most all entries of the dictionary.
+func (t *encoding) mostBytes(resource pprofile.ResourceProfiles) (bytes int64) {
+	if t.tableBytes == 0 {
+		t.tableBytes, _ = dictionary.Bytes(t.source.all)
+	}
+	tables := maxHeaderBytes + tableFactor*(t.tableBytes+attributevalue.MapMemory(resource.Resource().Attributes()))
+	for _, scope := range resource.ScopeProfiles().All() {
+		profiles := scope.Profiles()
+		pprofs := profiles.Len()
+		if _, one := originalOrder(scope.Scope(), pprofs); one {
+			pprofs = 1
+		}
+		bytes += int64(pprofs) * int64(tables+attributevalue.MapMemory(scope.Scope().Attributes()))
+		for _, profile := range profiles.All() {
+			bytes += originalFactor * int64(profile.OriginalPayload().Len())
+			for _, sample := range profile.Samples().All() {
+				bytes += t.mostSampleBytes(sample, profiles.Len())
+			}
+		}
+	}
+	return bytes
+}
+
+// mostSampleBytes returns an upper bound of the samples that a sample becomes, with this many values each.
+func (t *encoding) mostSampleBytes(sample pprofile.Sample, values int) int64 {
+	bytes := maxSampleBytes + maxLinkBytes + maxValueBytes + values
+	if stack := int(sample.StackIndex()); 0 <= stack && stack < t.source.stacks.Len() {
+		bytes += pprofwire.MaxIDBytes * t.source.stacks.At(stack).LocationIndices().Len()
+	}
+	for _, a := range sample.AttributeIndices().All() {
+		labels := 1
+		if attributes := t.source.attributes; 0 <= a && int(a) < attributes.Len() {
+			if value := attributes.At(int(a)).Value(); value.Type() == pcommon.ValueTypeSlice {
+				labels += value.Slice().Len()
+			}
+		}
+		bytes += maxNumLabelBytes * labels
+	}
+	if !t.opts.TimestampLabels {
+		return int64(bytes)
+	}
+	return int64(bytes) * int64(max(1, sample.TimestampsUnixNano().Len()))
+}
