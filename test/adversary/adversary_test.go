@@ -110,6 +110,10 @@ func (p *process) attack(t *testing.T, b body, wire []byte, times int) {
 	if b.busy {
 		return
 	}
+	if b.reload {
+		p.waitHonest()
+		p.takeFaults()
+	}
 	if p.before != nil {
 		p.waitBackend(t.Context(), captured(t, "pprof", "cpu.pb.gz"), answers)
 	}

@@ -46,6 +46,8 @@ type body struct {
 	// nothing until the process has been started again. These need a process of their own, and so does what is alone.
 	only, settings string
 	away, alone    bool
+	// reload says that honest clients are not served while it is sent.
+	reload bool
 }
 
 // ownProcess tells whether no other body can be sent to the same process.

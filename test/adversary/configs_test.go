@@ -5,6 +5,8 @@ package adversary
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otelpprof/otelpprof/internal/testkit/gateway"
@@ -30,6 +33,8 @@ type shipped struct {
 	more  []string
 	// front is the configuration of the process that takes what this one reads from Kafka.
 	front string
+	// likeOthers says that it differs from another one in addresses only: it gets only the bodies for every listener.
+	likeOthers bool
 }
 
 // configurations are all shipped ones.
@@ -49,6 +54,17 @@ var configurations = []shipped{
 		name: "single", files: []string{"deploy/kubernetes/base/config.yaml", "deploy/kubernetes/overlays/single/single.yaml"},
 		more: []string{withoutCluster},
 	},
+	{name: "docker", files: []string{"deploy/docker/config.yaml"}, likeOthers: true},
+	{name: "kubernetes-front", files: []string{"deploy/kubernetes/overlays/kafka/front-config.yaml"}, more: []string{withoutCluster}, likeOthers: true},
+	{name: "kubernetes-back", files: []string{"deploy/kubernetes/overlays/kafka/back-config.yaml"}, likeOthers: true},
+	{name: "kubernetes-agent", files: []string{"deploy/helm/otelcol-pprof/files/agent.yaml"}, likeOthers: true},
+}
+
+// notRun are configurations that need what is not here: each has the same listeners as one that is run, see TestConfigurations.
+var notRun = map[string]string{
+	"config/scrape-kubernetes.yaml":               "a cluster",
+	"deploy/helm/values.yaml":                     "the chart of the community",
+	"deploy/operator/opentelemetrycollector.yaml": "the operator",
 }
 
 const withoutPyroscope = "yaml:exporters::pprof/pyroscope::http::endpoint: http://127.0.0.1:1"
@@ -56,7 +72,7 @@ const withoutPyroscope = "yaml:exporters::pprof/pyroscope::http::endpoint: http:
 const withoutCluster = "yaml:service::pipelines::profiles::processors: [memory_limiter, profile_deduplicator]"
 
 var (
-	addressIn = regexp.MustCompile(`(?:127\.0\.0\.1|localhost|\$\{env:MY_POD_IP\}):(\d{4,5})`)
+	addressIn = regexp.MustCompile(`(?:127\.0\.0\.1|0\.0\.0\.0|localhost|\$\{env:MY_POD_IP\}):(\d{4,5})`)
 	portIn    = regexp.MustCompile(`\bport: (\d{4})\b`)
 	stateIn   = regexp.MustCompile(`/var/lib/otelcol-pprof/`)
 )
@@ -93,6 +109,9 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 			require.NoError(t, err)
 			return "port: " + port
 		})
+		if strings.Contains(text, "${env:KAFKA_BROKERS}") {
+			r.address(t, brokerPort)
+		}
 		text = stateIn.ReplaceAllString(text, "./")
 		path := filepath.Join(r.directory, fmt.Sprintf("config-%d.yaml", i))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -134,7 +153,7 @@ func (r *resolved) listening(to listener) string {
 // backend is the address that OTLP is sent to, "" where nothing is.
 func (r *resolved) backend(t *testing.T) string {
 	t.Helper()
-	if strings.Contains(r.text, "${env:BACKEND_ENDPOINT}") {
+	if strings.Contains(r.text, "${env:BACKEND_ENDPOINT}") || strings.Contains(r.text, "${env:GATEWAY_ENDPOINT}") {
 		return r.address(t, backendPort)
 	}
 	return r.byPort[backendPort]
@@ -157,6 +176,9 @@ func (r *resolved) sendsOTLP() bool { return strings.Contains(r.text, "otlp_grpc
 
 // takes tells whether a body can be sent to a configuration.
 func (r *resolved) takes(b body) bool {
+	if r.likeOthers && b.to != everyListener {
+		return false
+	}
 	if b.only != "" && b.only != r.name || (b.away || b.settings != "") && r.front != nil || r.listening(b.to) == "" || b.away && (!r.queued() || !r.sendsOTLP()) {
 		return false
 	}
@@ -169,6 +191,52 @@ func (r *resolved) takesLogs() bool {
 		return r.front.takesLogs()
 	}
 	return strings.Contains(r.text, "splunk_log_profile:")
+}
+
+// TestConfigurations: each shipped configuration is attacked, or has no listener that those that are do not have.
+func TestConfigurations(t *testing.T) {
+	run, ports := map[string]bool{}, map[string]bool{}
+	for _, s := range configurations {
+		for _, file := range s.files {
+			run[file] = true
+			for _, port := range portsOf(t, file) {
+				ports[port] = true
+			}
+		}
+	}
+	for _, directory := range []string{"config", "deploy"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, directory), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".yaml" || !entry.Type().IsRegular() { // Links lead to files that are checked themselves.
+				return err
+			}
+			file, err := filepath.Rel(root, path)
+			require.NoError(t, err)
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			switch {
+			case run[file] || !hasPipelines.Match(content):
+			case notRun[file] != "":
+				assert.Subset(t, slices.Collect(maps.Keys(ports)), portsOf(t, file), "%s listens where no configuration that is attacked does", file)
+			default:
+				t.Errorf("%s is not attacked", file)
+			}
+			return nil
+		}))
+	}
+}
+
+// hasPipelines matches a configuration that can run, also one inside another file.
+var hasPipelines = regexp.MustCompile(`(?m)^ *pipelines:`)
+
+// portsOf returns the ports of a file.
+func portsOf(t *testing.T, file string) (ports []string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, file))
+	require.NoError(t, err)
+	for _, found := range slices.Concat(addressIn.FindAllSubmatch(content, -1), portIn.FindAllSubmatch(content, -1)) {
+		ports = append(ports, string(found[1]))
+	}
+	return ports
 }
 
 func chosen(names ...string) (all []shipped) {

@@ -8,57 +8,74 @@ import (
 	"context"
 	"io"
 	"net"
-	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
-// everyListener is what the class "slow and half" attacks: all ports of the configuration that accept connections.
+// everyListener is what the class "slow and half" attacks: all ports on which the process accepts connections, whether or not a
+// configuration names them.
 const everyListener listener = "every listener"
 
 // metricsPort is that of the Collector's own metrics. Its server is not one of this repository, and takes up to 5 seconds to stop,
 // beside the 5 seconds that gRPC waits for a client that does not answer.
 const metricsPort = "8888"
 
-// stalledBodies are connections that stop in the middle and stay open until the process has ended. It must end in time.
+const (
+	halfPost    = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
+	withoutBody = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nab"
+)
+
+// halfHeaders and halfBodies are what a client sends before it stops.
+var (
+	halfHeaders = []string{
+		"",
+		"POST / HTTP/1.1\r\nHost: a\r\nX-A",
+		http2.ClientPreface[:10],
+		http2.ClientPreface,
+	}
+	halfBodies = []string{
+		withoutBody,
+		halfPost + "Content-Type: text/plain\r\n\r\n",
+		halfPost + "Content-Encoding: unknown\r\n\r\nab",
+		"POST " + profilesPath + " HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n\r\nab",
+		"POST /v1/pprof HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+		halfStream(""),
+		halfStream("\x00\x00\x10"),
+		halfStream("\x00\x00\x00\x00\x64ab"),
+	}
+)
+
+// stalledBodies are connections that stop in the middle and stay open until the process has ended. It must end in time, or reload.
 func stalledBodies() []body {
-	const post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
-	withoutBody := "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nab"
-	all := func(string) bool { return true }
-	metrics := func(port string) bool { return port == metricsPort }
-	others := func(port string) bool { return port != metricsPort }
+	headers, bodies := hold(everyPort, halfHeaders...), hold(otherPorts, halfBodies...)
 	return []body{
-		{name: "slow-and-half-headers", to: everyListener, alone: true, attack: hold(all,
-			"",
-			"POST / HTTP/1.1\r\nHost: a\r\nX-A",
-			http2.ClientPreface[:10],
-			http2.ClientPreface,
-		)},
-		{name: "slow-and-half-bodies", to: everyListener, alone: true, attack: hold(others,
-			withoutBody,
-			post+"Content-Type: text/plain\r\n\r\n",
-			post+"Content-Encoding: unknown\r\n\r\nab",
-			"POST "+profilesPath+" HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-protobuf\r\nContent-Length: 100\r\n\r\nab",
-			"POST /v1/pprof HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
-			halfStream(""),
-			halfStream("\x00\x00\x10"),
-			halfStream("\x00\x00\x00\x00\x64ab"),
-		)},
-		{name: "slow-and-half-bodies-to-metrics", to: everyListener, alone: true, attack: hold(metrics, withoutBody)},
+		{name: "slow-and-half-headers", to: everyListener, alone: true, attack: headers},
+		{name: "slow-and-half-bodies", to: everyListener, alone: true, attack: bodies},
+		{name: "slow-and-half-bodies-to-metrics", to: everyListener, alone: true, attack: hold(onlyMetrics, withoutBody)},
+		{name: "slow-and-half-headers-at-a-reload", to: everyListener, alone: true, reload: true, attack: reload(headers)},
+		{name: "slow-and-half-bodies-at-a-reload", to: everyListener, alone: true, reload: true, attack: reload(bodies)},
 	}
 }
 
+func everyPort(bool) bool             { return true }
+func onlyMetrics(isMetrics bool) bool { return isMetrics }
+func otherPorts(isMetrics bool) bool  { return !isMetrics }
+
 // hold opens connections to the ports of the process that are chosen, sends a text on each, and leaves them open until the process
 // has ended.
-func hold(chosen func(port string) bool, texts ...string) attack {
+func hold(chosen func(isMetrics bool) bool, texts ...string) attack {
 	return func(ctx context.Context, p *process, _ []byte, times int) *tally {
 		var answers tally
 		var senders sync.WaitGroup
-		for port, address := range p.byPort {
-			if !chosen(port) || slices.Contains([]string{backendPort, brokerPort, targetPort}, port) {
-				continue // The last three are not ports of the process.
+		for _, address := range p.listeners(&answers) {
+			if !chosen(address == p.byPort[metricsPort]) {
+				continue
 			}
 			for range times {
 				senders.Go(func() {
@@ -76,10 +93,23 @@ func hold(chosen func(port string) bool, texts ...string) attack {
 	}
 }
 
-// stallOn sends a text on a new connection. A port of the configuration that nothing listens on is one of another server.
+// listeners returns the addresses on which the process accepts connections.
+func (p *process) listeners(answers *tally) (addresses []string) {
+	ports, err := p.running.Listeners()
+	if err != nil || len(ports) == 0 {
+		answers.fault("no listeners: %v", err)
+	}
+	for _, port := range ports {
+		addresses = append(addresses, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	return addresses
+}
+
+// stallOn sends a text on a new connection.
 func (p *process) stallOn(ctx context.Context, address, text string, answers *tally) {
 	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
+		answers.fault("cannot connect to a listener: %s", err)
 		return
 	}
 	p.held.add(connection)
@@ -90,6 +120,38 @@ func (p *process) stallOn(ctx context.Context, address, text string, answers *ta
 	}
 	answers.add("stalled", "")
 }
+
+// reloadsWithin is how long a port may refuse connections while the process reloads its configuration.
+const reloadsWithin = 10 * time.Second
+
+// reload holds connections, sends SIGHUP, and waits until the process accepts connections on all its ports again.
+func reload(hold attack) attack {
+	return func(ctx context.Context, p *process, wire []byte, times int) *tally {
+		answers := hold(ctx, p, wire, times)
+		addresses := p.listeners(answers)
+		services := strings.Count(p.running.Log(), serviceStarted)
+		begin := now()
+		if err := syscall.Kill(p.running.PID(), syscall.SIGHUP); err != nil {
+			answers.fault("cannot reload: %s", err)
+			return answers
+		}
+		for strings.Count(p.running.Log(), serviceStarted) == services && p.running.Running() && begin.granted() < 2*reloadsWithin {
+			sleep(ctx)
+		}
+		if took := begin.granted(); took > reloadsWithin {
+			answers.fault("the ports refuse connections for %s after SIGHUP", took)
+		} else {
+			answers.add("reloaded", took.Round(time.Millisecond).String())
+		}
+		for _, address := range addresses {
+			p.stallOn(ctx, address, "", answers)
+		}
+		return answers
+	}
+}
+
+// serviceStarted is what the Collector logs when all components have started.
+const serviceStarted = "Everything is ready"
 
 // heldConnections are those of an attack that stay open until the process has ended.
 type heldConnections struct {
