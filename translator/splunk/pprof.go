@@ -82,6 +82,7 @@ func (t *decoding) translatePprof() *refusal {
 		t.result.EmptyRecords++
 		return nil
 	}
+	t.result.Repairs.IgnoredNumbers += t.events.correctTimes(t.record.ownTime(), uint64(max(w.DurationNanos, 0)))
 	t.writePprof()
 	return nil
 }

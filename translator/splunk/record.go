@@ -103,13 +103,21 @@ func (r *record) isAllocation(unit string) bool {
 
 // time returns the time of events without a time.
 func (r *record) time(t *decoding) uint64 {
+	if own := r.ownTime(); own != 0 {
+		return own
+	}
+	t.result.Repairs.NoTime++
+	return uint64(t.received)
+}
+
+// ownTime returns the time of the record, or 0.
+func (r *record) ownTime() uint64 {
 	for _, stamp := range []pcommon.Timestamp{r.log.Timestamp(), r.log.ObservedTimestamp()} {
 		if stamp > 0 && stamp <= math.MaxInt64 {
 			return uint64(stamp)
 		}
 	}
-	t.result.Repairs.NoTime++
-	return uint64(t.received)
+	return 0
 }
 
 func setText(text *string, value pcommon.Value) {

@@ -31,7 +31,7 @@ func nextSample(random *rand.Rand, before randomSample) randomSample {
 		s.values = [][]int64{{3}, {7}, {1 << 20}, {-1}}[random.IntN(4)]
 	}
 	if random.IntN(3) > 0 { // only the time, or nothing
-		s.labels = append(pick(at(1), at(2), at(1<<40), at(-1), str("source.event.time", "3"), str("source.event.time", "x")), s.labels[1:]...)
+		s.labels = append(pick(at(1), at(2), at(1<<18), at(-1), str("source.event.time", "3"), str("source.event.time", "x")), s.labels[1:]...)
 		return s
 	}
 	s.labels = append(pick(at(1), at(2)), pick(period(10), period(20))...)
@@ -95,10 +95,11 @@ func samplesAsText(pd pprofile.Profiles) (all []string) {
 // only the time differs.
 func TestRepairsOfRepeatedLabels(t *testing.T) {
 	p := newFramesPayload()
+	first := int64(received) / nanosPerMilli
 	for i := range int64(3) {
-		p.sample([]uint64{1}, nil, at(i+1), period(10), str("note", "a"), str("note", "b"))
+		p.sample([]uint64{1}, nil, at(first+i), period(10), str("note", "a"), str("note", "b"))
 	}
-	p.sample([]uint64{1}, nil, at(3), period(10))
+	p.sample([]uint64{1}, nil, at(first+2), period(10))
 	p.sample([]uint64{1}, nil, at(-1), period(10))
 	_, result := decodePayload(t, p, Options{})
 	assert.Equal(t, 3, result.Repairs.RepeatedLabels)

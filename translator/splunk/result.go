@@ -84,6 +84,7 @@ type Repairs struct {
 	NoTime int
 	// RepeatedLabels counts labels whose key occurs earlier in the sample; the first one counts.
 	RepeatedLabels int
-	// IgnoredNumbers counts times and weights that are too large or invalid; they are ignored.
+	// IgnoredNumbers counts times and weights that are too large or invalid, and times that are far from those of the other
+	// events of the record; they are ignored.
 	IgnoredNumbers int
 }
