@@ -84,6 +84,8 @@ type resolved struct {
 	configs   []string
 	// byPort are the addresses that stand for those of the files.
 	byPort map[string]string
+	// metrics is the address of the Collector's own metrics, if a file has it.
+	metrics string
 	// text is that of all files.
 	text string
 	// front is the process before Kafka, if there is one.
@@ -105,7 +107,8 @@ func (s shipped) resolve(t *testing.T, mib int) *resolved {
 			return r.address(t, address[strings.LastIndexByte(address, ':')+1:])
 		})
 		text = portIn.ReplaceAllStringFunc(text, func(setting string) string {
-			_, port, err := net.SplitHostPort(r.address(t, strings.TrimPrefix(setting, "port: ")))
+			r.metrics = r.address(t, strings.TrimPrefix(setting, "port: "))
+			_, port, err := net.SplitHostPort(r.metrics)
 			require.NoError(t, err)
 			return "port: " + port
 		})

@@ -5,6 +5,7 @@ package adversary
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -22,9 +23,9 @@ import (
 // configuration names them.
 const everyListener listener = "every listener"
 
-// metricsPort is that of the Collector's own metrics. Its server is not one of this repository, and takes up to 5 seconds to stop,
-// beside the 5 seconds that gRPC waits for a client that does not answer.
-const metricsPort = "8888"
+// defaultMetrics is where the Collector offers its own metrics if the configuration does not say where. Their server is not one of
+// this repository, and takes up to 5 seconds to stop, beside the 5 seconds that gRPC waits for a client that does not answer.
+const defaultMetrics = "127.0.0.1:8888"
 
 const (
 	halfPost    = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n"
@@ -74,7 +75,7 @@ func hold(chosen func(isMetrics bool) bool, texts ...string) attack {
 		var answers tally
 		var senders sync.WaitGroup
 		for _, address := range p.listeners(&answers) {
-			if !chosen(address == p.byPort[metricsPort]) {
+			if !chosen(address == cmp.Or(p.metrics, defaultMetrics)) {
 				continue
 			}
 			for range times {
