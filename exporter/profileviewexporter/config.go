@@ -119,9 +119,6 @@ func (c *Config) Validate() error {
 	return errors.Join(append(errs, options.ValidateQueue(c.QueueConfig), configcheck.Durations(c))...)
 }
 
-// traceField is the placeholder of the trace ID in trace_url.
-const traceField = "{trace_id}"
-
 // checkTraceURL returns an error if the template is not a URL that contains the trace ID after its host. The IDs in a URL come
 // from users and must not change the host.
 func checkTraceURL(template string) error {
@@ -130,8 +127,8 @@ func checkTraceURL(template string) error {
 	}
 	target, err := url.Parse(template)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || strings.Contains(target.Host, "{") ||
-		!strings.Contains(template, traceField) {
-		return fmt.Errorf("trace_url must be an http or https URL with %s in its path, query or fragment, is %q", traceField, template)
+		!strings.Contains(template, "{trace_id}") {
+		return fmt.Errorf("trace_url must be an http or https URL with {trace_id} in its path, query or fragment, is %q", template)
 	}
 	return nil
 }

@@ -4,8 +4,11 @@
 package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/profileviewexporter"
 
 import (
+	"cmp"
 	"crypto/rand"
+	"mime"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
@@ -45,6 +48,8 @@ func newPages(cfg *Config, store *store.Store, bytes *memory.Budget) *pages {
 func (p *pages) handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"/{$}":                       p.serveFile,
+		"/static/{name}":             p.serveFile,
 		"/profiles":                  p.serveSeries,
 		"/profiles/{service}/{type}": p.serveProfile,
 		"/pgo/{service}":             p.servePGO,
@@ -56,9 +61,6 @@ func (p *pages) handler() http.Handler {
 	} {
 		mux.Handle("GET "+path, handle(serve))
 	}
-	files := withHeaders(page.Handler())
-	mux.Handle("GET /{$}", files)
-	mux.Handle("GET /static/", files)
 	api := &querier.Server{
 		Store: p.store, Tenant: p.tenant, TraceLabel: p.cfg.Encoding.LinkLabels.Trace, SpanLabel: p.cfg.Encoding.LinkLabels.Span,
 		Begin: p.begin, Code: codeOf,
@@ -79,6 +81,19 @@ func (p *pages) tenant(header http.Header) string {
 		}
 	}
 	return p.cfg.Tenant.Default
+}
+
+// serveFile answers with a file of the page.
+func (p *pages) serveFile(w http.ResponseWriter, r *http.Request) error {
+	name := cmp.Or(r.PathValue("name"), "index.html")
+	body, err := page.Files.ReadFile(name)
+	if err != nil {
+		return fail(http.StatusNotFound, "there is no file %.40q", name)
+	}
+	if p.notModified(w, r) {
+		return errNotModified
+	}
+	return write(w, r, mime.TypeByExtension(path.Ext(name)), body)
 }
 
 // serveInfo answers with what the page must know of the configuration.

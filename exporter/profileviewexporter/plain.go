@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -75,10 +76,7 @@ var plainTimes = []plainLink{{Text: "last hour", URL: "-1h"}, {Text: "last 5 min
 func newPlainPage(up, title string, values url.Values) *plainPage {
 	page := &plainPage{Up: up, Title: title, Query: values.Get(queryParameter), From: values.Get(fromParameter)}
 	for _, t := range plainTimes {
-		other := url.Values{}
-		for name := range values {
-			other.Set(name, values.Get(name))
-		}
+		other := maps.Clone(values)
 		other.Set(fromParameter, t.URL)
 		other.Del(untilParameter)
 		page.Times = append(page.Times, plainLink{t.Text, "?" + other.Encode(), values.Get(fromParameter) == t.URL && values.Get(untilParameter) == ""})
@@ -191,45 +189,25 @@ type scale struct {
 	name   string
 }
 
-// The units for amounts. An amount uses the largest unit that is not larger than the value.
-var (
-	timeScales = []scale{{3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}
-	byteScales = []scale{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}}
-	// unitScales are the units in which profiles have values. factor is the size of a unit in the smallest unit of scales.
-	unitScales = map[string]struct {
-		factor float64
-		scales []scale
-	}{
-		"nanoseconds": {1, timeScales}, "microseconds": {1e3, timeScales}, "milliseconds": {1e6, timeScales}, "seconds": {1e9, timeScales},
-		"bytes": {1, byteScales}, "kilobytes": {1 << 10, byteScales}, "megabytes": {1 << 20, byteScales},
-	}
-)
+// scales are the units for amounts in some units of profiles. An amount has the largest unit that is not larger than the value.
+var scales = map[string][]scale{
+	"nanoseconds": {{3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}},
+	"bytes":       {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+}
 
 // amount returns a value and its unit as a text for the user.
 func amount(value int64, unit string) string {
-	known, found := unitScales[unit]
-	if !found {
-		if unit == "" || unit == "count" {
-			return strconv.FormatInt(value, 10)
-		}
-		return fmt.Sprintf("%d %.40s", value, unit)
-	}
-	size := float64(value) * known.factor
-	for _, s := range known.scales {
-		if math.Abs(size) >= s.factor {
-			return strconv.FormatFloat(size/s.factor, 'f', decimals(size/s.factor, s.factor), 64) + " " + s.name
+	for _, s := range scales[unit] {
+		if number := float64(value) / s.factor; math.Abs(number) >= 1 {
+			decimals := 3 - min(len(strconv.Itoa(int(math.Abs(number)))), 3) // three digits
+			if s.factor == 1 {
+				decimals = 0
+			}
+			return strconv.FormatFloat(number, 'f', decimals, 64) + " " + s.name
 		}
 	}
-	return "0 " + known.scales[len(known.scales)-1].name
-}
-
-// decimals returns the number of decimals for three digits. A base unit has none.
-func decimals(number, factor float64) int {
-	switch size := math.Abs(number); {
-	case factor == 1 || size >= 100:
-		return 0
-	case size >= 10:
-		return 1
+	if unit == "count" || value == 0 {
+		unit = ""
 	}
-	return 2
+	return strings.TrimSpace(fmt.Sprintf("%d %.40s", value, unit))
 }

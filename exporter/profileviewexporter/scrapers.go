@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"crypto/sha256"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -50,22 +51,14 @@ func (p *pages) scraperOf(r *http.Request) (key scraperKey, named bool) {
 func (s *scrapers) last(key scraperKey, now time.Time) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, found := s.given[key]
-	if !found {
-		known.sequence = s.from
-	}
-	if found || len(s.given) < maxScrapers {
+	if known, found := s.given[key]; found {
 		return known.sequence, nil
 	}
-	for old, g := range s.given {
-		if now.Sub(g.at) >= scraperMemory {
-			delete(s.given, old)
-		}
+	maps.DeleteFunc(s.given, func(_ scraperKey, g given) bool { return now.Sub(g.at) >= scraperMemory })
+	if len(s.given) >= maxScrapers {
+		return 0, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
 	}
-	if len(s.given) < maxScrapers {
-		return known.sequence, nil
-	}
-	return 0, fail(http.StatusServiceUnavailable, "the limit of %d scrapers is reached", maxScrapers)
+	return s.from, nil
 }
 
 // remember sets the newest profile that a scraper has received, and the time of its fetch.

@@ -74,9 +74,6 @@ func (p *pages) serveSeries(w http.ResponseWriter, r *http.Request) error {
 	if next != "" {
 		w.Header().Set("Link", "<"+next+`>; rel="next"`)
 	}
-	if found == nil {
-		found = []store.Series{}
-	}
 	return writeJSON(w, r, found)
 }
 

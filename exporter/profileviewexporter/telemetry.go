@@ -5,6 +5,7 @@ package profileviewexporter // import "github.com/otelpprof/otelpprof/exporter/p
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/otel/attribute"
@@ -45,19 +46,26 @@ func (t *telemetry) evicted(reason store.Reason) {
 
 // observeStore reports the size of the store when metrics are read.
 func (t *telemetry) observeStore(store *store.Store) error {
-	err := t.builder.RegisterExporterProfileViewServedProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		profiles, _ := store.Held()
-		o.Observe(profiles, t.Plain)
-		return nil
-	})
-	if err != nil {
-		return err
+	held := func() (profiles, bytes int64, known bool) {
+		profiles, bytes = store.Held()
+		return profiles, bytes, true
 	}
-	return t.builder.RegisterExporterProfileViewServedBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		_, memory := store.Held()
-		o.Observe(memory, t.Plain)
+	return t.observe(held, t.builder.RegisterExporterProfileViewServedProfilesCallback, t.builder.RegisterExporterProfileViewServedBytesCallback)
+}
+
+// observe reports what is held with two callbacks.
+func (t *telemetry) observe(held func() (profiles, bytes int64, known bool), profiles, bytes func(metric.Int64Callback) error) error {
+	return errors.Join(profiles(func(_ context.Context, o metric.Int64Observer) error {
+		if n, _, known := held(); known {
+			o.Observe(n, t.Plain)
+		}
 		return nil
-	})
+	}), bytes(func(_ context.Context, o metric.Int64Observer) error {
+		if _, n, known := held(); known {
+			o.Observe(n, t.Plain)
+		}
+		return nil
+	}))
 }
 
 // dropped counts a file that was removed because of a limit.
@@ -75,19 +83,5 @@ func (t *telemetry) restored(ctx context.Context, profiles int) {
 
 // observeFiles reports the files of the directory when metrics are read.
 func (t *telemetry) observeFiles(files *filestore.Store) error {
-	err := t.builder.RegisterExporterProfileViewStoredProfilesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		if number, _, known := files.Held(); known {
-			o.Observe(number, t.Plain)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return t.builder.RegisterExporterProfileViewStoredBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
-		if _, bytes, known := files.Held(); known {
-			o.Observe(bytes, t.Plain)
-		}
-		return nil
-	})
+	return t.observe(files.Held, t.builder.RegisterExporterProfileViewStoredProfilesCallback, t.builder.RegisterExporterProfileViewStoredBytesCallback)
 }

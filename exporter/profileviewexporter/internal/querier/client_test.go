@@ -57,6 +57,9 @@ func TestClients(t *testing.T) {
 			names, err := c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{Matchers: []string{`{service_name="shop"}`}, Start: start, End: end}))
 			require.NoError(t, err)
 			assert.Subset(t, names.Msg.Names, []string{"service_name", "k8s.pod.name", "__profile_type__"})
+			always, err := c.LabelNames(t.Context(), connect.NewRequest(&typesv1.LabelNamesRequest{}))
+			require.NoError(t, err)
+			assert.Equal(t, names.Msg.Names, always.Msg.Names, "without a time and a matcher")
 			values, err := c.LabelValues(t.Context(), connect.NewRequest(&typesv1.LabelValuesRequest{Name: "k8s.pod.name", Matchers: []string{"{}"}, Start: start, End: end}))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"a", "b"}, values.Msg.Names)
@@ -93,6 +96,12 @@ func TestClients(t *testing.T) {
 				values64 += sample.Value[0]
 			}
 			assert.Equal(t, total, values64)
+			_, err = c.SelectMergeStacktraces(t.Context(), connect.NewRequest(&querierv1.SelectMergeStacktracesRequest{
+				ProfileTypeID: cpuID, LabelSelector: "{}", Format: querierv1.ProfileFormat_PROFILE_FORMAT_TREE,
+			}))
+			assert.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
+			_, err = c.AnalyzeQuery(t.Context(), connect.NewRequest(&querierv1.AnalyzeQueryRequest{Query: "{}"}))
+			assert.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 			_, err = c.SelectHeatmap(t.Context(), connect.NewRequest(&querierv1.SelectHeatmapRequest{}))
 			assert.Equal(t, connect.CodeUnimplemented, connect.CodeOf(err))
 		})

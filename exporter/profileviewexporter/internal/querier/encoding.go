@@ -33,17 +33,10 @@ func (c jsonCodec) Marshal(message any) ([]byte, error) { return c.MarshalAppend
 
 func (jsonCodec) MarshalAppend(out []byte, message any) ([]byte, error) {
 	var levels []*querierv1.Level
-	switch answer := message.(type) {
-	case interface{ GetFlamegraph() *querierv1.FlameGraph }:
-		if graph := answer.GetFlamegraph(); graph != nil {
-			levels, graph.Levels = graph.Levels, nil
-		}
-	case interface {
-		GetFlamegraph() *querierv1.FlameGraphDiff
-	}:
-		if graph := answer.GetFlamegraph(); graph != nil {
-			levels, graph.Levels = graph.Levels, nil
-		}
+	if answer, is := message.(interface{ GetFlamegraph() *querierv1.FlameGraph }); is && answer.GetFlamegraph() != nil {
+		levels, answer.GetFlamegraph().Levels = answer.GetFlamegraph().Levels, nil
+	} else if answer, is := message.(*querierv1.DiffResponse); is {
+		levels, answer.Flamegraph.Levels = answer.Flamegraph.Levels, nil
 	}
 	out, err := protojson.MarshalOptions{}.MarshalAppend(out, message.(proto.Message))
 	if len(levels) == 0 || err != nil {

@@ -92,13 +92,7 @@ func New(scope Scope, key, text string, negated, isRegexp bool) (Selector, error
 
 // Limit returns an error if a request has too many selectors.
 func Limit(all []Selector) error {
-	expressions := 0
-	for i := range all {
-		if all[i].isRegexp {
-			expressions++
-		}
-	}
-	switch {
+	switch expressions := Bytes(all) / expressionBytes; {
 	case len(all) > maxSelectors:
 		return fmt.Errorf("%w: %d selectors are given, the limit is %d", ErrInvalid, len(all), maxSelectors)
 	case expressions > maxExpressions:

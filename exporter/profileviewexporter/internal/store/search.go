@@ -5,6 +5,7 @@ package store
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -98,38 +99,25 @@ type Series struct {
 
 // List returns at most limit series of the profiles of a query, sorted by service and type, after the series with the names after. more is
 // true if others follow.
-func (s *Store) List(q *Query, after [2]string, limit int) (found []Series, more bool) {
-	for _, k := range s.keys(q.Tenant, after) {
-		one := Series{Service: k.service, Type: k.profileType}
-		of := *q
-		of.Service, of.Type = k.service, k.profileType
-		profiles, _ := s.Search(&of)
-		for _, p := range profiles {
+func (s *Store) List(q *Query, after [2]string, limit int) (_ []Series, more bool) {
+	profiles, _ := s.Search(q)
+	found, byKey := []Series{}, map[key]*Series{}
+	for _, p := range profiles {
+		k := keyOf(p)
+		if byKey[k] == nil && k.compare(key{q.Tenant, after[0], after[1]}) > 0 {
+			byKey[k] = &Series{Service: k.service, Type: k.profileType}
+		}
+		if one := byKey[k]; one != nil {
 			one.add(p)
 		}
-		switch {
-		case one.Profiles == 0:
-		case len(found) == limit:
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(byKey), key.compare) {
+		if len(found) == limit {
 			return found, true
-		default:
-			found = append(found, one)
 		}
+		found = append(found, *byKey[k])
 	}
 	return found, false
-}
-
-// keys returns the sorted keys of the series of a tenant after the one with the names after.
-func (s *Store) keys(tenant string, after [2]string) (keys []key) {
-	first := key{tenant, after[0], after[1]}
-	s.mu.RLock()
-	for k := range s.series {
-		if k.tenant == tenant && k.compare(first) > 0 {
-			keys = append(keys, k)
-		}
-	}
-	s.mu.RUnlock()
-	slices.SortFunc(keys, key.compare)
-	return keys
 }
 
 func (one *Series) add(p *Profile) {

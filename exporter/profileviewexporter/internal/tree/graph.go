@@ -32,13 +32,13 @@ type Box struct {
 // Draw returns a drawing of the largest nodes, about maxNodes of them. What is left out is a node named other, below the node that it was
 // below. Children are sorted by name.
 func (t *Tree) Draw(maxNodes int) (*Graph, error) {
-	const perNode, perKept = 24, 256
+	const perName, perNode, perKept = 8, 24, 256
 	nodes := int64(len(t.values))
-	if err := t.Reserve(perNode*nodes + perKept*min(nodes, MaxNodes)); err != nil {
+	if err := t.Reserve(perName*int64(len(t.names.Rows)) + perNode*nodes + perKept*min(nodes, MaxNodes)); err != nil {
 		return nil, err
 	}
 	t.add(true)
-	d := drawing{tree: t, least: t.least(maxNodes), names: map[string]int{}}
+	d := drawing{tree: t, least: t.least(maxNodes), names: make([]int, len(t.names.Rows))}
 	d.group()
 	d.level([]placed{{node: 0}})
 	d.graph.Totals = [2]int64{t.values[0][0].total, t.values[0][1].total}
@@ -75,8 +75,10 @@ type drawing struct {
 	// children are the nodes to draw, grouped by parent. Those of node i are from ends[i] to ends[i+1].
 	children []uint32
 	ends     []uint32
-	names    map[string]int
-	graph    Graph
+	// names are the positions of names in the drawing plus 1, by name of the tree, and other is that of what is not drawn.
+	names []int
+	other int
+	graph Graph
 }
 
 // placed is a node to draw and its position, by side. For what is not drawn of a node, isOther is set, and the values are in total.
@@ -119,17 +121,16 @@ func (d *drawing) level(nodes []placed) {
 		var below []placed
 		for i, n := range nodes {
 			b := &boxes[i]
-			name := otherName
 			if n.isOther {
+				b.Name = d.name(&d.other, otherName)
 				b.Total, b.Self = n.total, n.total
 			} else {
-				name = d.tree.nameOf(n.node)
+				b.Name = d.name(&d.names[d.tree.nodes.Rows[n.node].name], d.tree.nameOf(n.node))
 				for side, v := range d.tree.values[n.node] {
 					b.Total[side], b.Self[side] = v.total, v.self
 				}
 				below = d.below(below, n)
 			}
-			b.Name = d.name(name)
 			for side := range end {
 				b.Offset[side] = n.at[side] - end[side]
 				end[side] = n.at[side] + b.Total[side]
@@ -163,12 +164,11 @@ func (d *drawing) below(list []placed, n placed) []placed {
 	return list
 }
 
-func (d *drawing) name(text string) int {
-	index, known := d.names[text]
-	if !known {
-		index = len(d.graph.Names)
-		d.names[text] = index
+// name returns the position of a name in the drawing. known is that position plus 1, or 0.
+func (d *drawing) name(known *int, text string) int {
+	if *known == 0 {
 		d.graph.Names = append(d.graph.Names, text)
+		*known = len(d.graph.Names)
 	}
-	return index
+	return *known - 1
 }

@@ -93,11 +93,7 @@ func shortened(name string, letters int) string {
 // escaped returns the beginning of a text, escaped for XML.
 func escaped(s string) string {
 	if len(s) > maxSVGName {
-		end := maxSVGName
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		s = s[:end] + "…"
+		s = cut(s, maxSVGName) + "…"
 	}
 	var out bytes.Buffer
 	_ = xml.EscapeText(&out, []byte(s)) // never fails

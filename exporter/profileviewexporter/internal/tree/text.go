@@ -106,16 +106,13 @@ func (t *Tree) Collapsed() ([]byte, error) {
 	return out.bytes, out.err
 }
 
-// speedscopeSchema names the format.
-const speedscopeSchema = "https://www.speedscope.app/file-format-schema.json"
-
 // speedscopeUnits are the units of speedscope.
 var speedscopeUnits = map[string]bool{"nanoseconds": true, "microseconds": true, "milliseconds": true, "seconds": true, "bytes": true}
 
 // Speedscope returns a file for speedscope. It leaves out values that are not above 0.
 func (t *Tree) Speedscope(title, unit string) ([]byte, error) {
 	out := text{tree: t}
-	out.add(`{"$schema":"`, speedscopeSchema, `","exporter":"otelpprof","name":`)
+	out.add(`{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"otelpprof","name":`)
 	out.quoted(title)
 	out.add(`,"activeProfileIndex":0,"shared":{"frames":[`)
 	for i, name := range t.names.Rows {

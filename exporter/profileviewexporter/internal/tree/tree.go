@@ -78,7 +78,7 @@ func (t *Tree) grow(nodes int, extra int64) error {
 
 // name returns the index of the name of a function. A function without a known place gets this one.
 func (t *Tree) name(text string, at place) uint32 {
-	text, at.file = cut(text), cut(at.file)
+	text, at.file = cut(text, maxName), cut(at.file, maxName)
 	if text == RootName {
 		text += " " // The root has this name, and no function.
 	}
@@ -96,11 +96,10 @@ func (t *Tree) name(text string, at place) uint32 {
 const maxName = 1024
 
 // cut returns the beginning of a name.
-func cut(name string) string {
-	if len(name) <= maxName {
+func cut(name string, end int) string {
+	if len(name) <= end {
 		return name
 	}
-	end := maxName
 	for !utf8.RuneStart(name[end]) {
 		end--
 	}
