@@ -203,7 +203,7 @@ test('the table has exact sums, in one form', async () => {
   const first = functions.toSorted((a, b) => b.total - a.total)[0]
   const row = await shown(page, '#table tbody tr')
   assert.ok(row.startsWith(first.name), row)
-  assert.ok(row.endsWith(`${Number((100 * first.total / total).toFixed(1))} %`), row)
+  assert.ok(row.endsWith(`${(100 * first.total / total).toFixed(1)} %`), row)
   await page.getByRole('link', { name: 'Function', exact: true }).click()
   await settled(page)
   const names = await page.locator('#table tbody a').allInnerTexts()

@@ -16,24 +16,26 @@ function scaleOf (magnitude, unit) {
   return { divisor: divisor / factor, suffix: suffix && ` ${suffix}` }
 }
 
-// value writes a value with three significant digits and its unit.
+// value writes a value with three digits and its unit, so that the decimals of a column stand below each other.
 export function value (x, unit) {
   if (x < 0) return `−${value(-x, unit)}`
-  if (x === 0) return '0'
   const { divisor, suffix } = scaleOf(x, unit)
   const scaled = x / divisor
-  return (scaled >= 1000 ? Math.round(scaled).toLocaleString('en-US') : Number(scaled.toPrecision(3))) + suffix
+  return (scaled >= 1000 ? Math.round(scaled).toLocaleString('en-US') : Number.isInteger(x) && divisor === 1 ? x : scaled.toPrecision(3)) + (x ? suffix : '')
 }
+
+// round writes a round value, such as that of a tick, without zeros that say nothing.
+export const round = (x, unit) => value(x, unit).replace(/\.(\d*?)0+(?= |$)/, (_, digits) => digits && `.${digits}`)
 
 // change writes a value with its sign.
 export function change (x, unit) {
   return x > 0 ? `+${value(x, unit)}` : value(x, unit)
 }
 
-// percent has one decimal, or one digit below 0.1.
+// percent has one decimal, none from 100, or one digit below 0.1.
 function percent (ratio) {
   const p = 100 * ratio
-  return Number(p < 0.1 ? Math.max(p, 0.001).toPrecision(1) : p.toFixed(1))
+  return p < 0.1 ? Number(Math.max(p, 0.001).toPrecision(1)) : p.toFixed(p < 99.95 ? 1 : 0)
 }
 
 // share writes a part of a whole in percent.

@@ -6,7 +6,7 @@
 import * as api from './api.js'
 import { Bar } from './bar.js'
 import { byId, element } from './dom.js'
-import { typeName, unitOf, value } from './format.js'
+import { round, typeName, unitOf } from './format.js'
 import { presets } from './fields.js'
 import { parse, valuesOf } from './selectors.js'
 import { Services, best } from './services.js'
@@ -15,9 +15,7 @@ import { before, moment, read, write } from './state.js'
 import { Timelines, stepOf } from './timeline.js'
 import { decode } from './tree.js'
 
-let state = read(location.search)
-let now = Date.now()
-let turn = 0
+let [state, now, turn] = [read(location.search), Date.now(), 0]
 const loads = new Map()
 
 const link = changes => write({ ...state, ...changes })
@@ -138,7 +136,7 @@ function showStacks (selection, base, whenCurrent) {
 
 function nothing (selection, what) {
   const other = (text, href) => [' ', element('a', { href }, text)]
-  return element('p', {}, `${what} in these ${value((selection.until - selection.from) * 1e6, 'nanoseconds')}.`,
+  return element('p', {}, `${what} in these ${round((selection.until - selection.from) * 1e6, 'nanoseconds')}.`,
     ...['-1h', '-24h'].flatMap(from => other(presets[from], link({ from, until: 'now' }))), ...state.service ? other('All services', '?') : [])
 }
 

@@ -4,7 +4,7 @@
 // The timeline: the values of profiles over time as bars, with axes. Dragging over it, or the arrow keys with Shift, selects a time.
 
 import { byId, drawing, element } from './dom.js'
-import { clock, count, timeTicks, unitOf, value, valueTicks } from './format.js'
+import { clock, count, round, timeTicks, unitOf, value, valueTicks } from './format.js'
 import { added } from './selectors.js'
 
 const margin = { left: 60, right: 10, top: 8, bottom: 18 }
@@ -51,7 +51,7 @@ class Timeline {
     const text = (x, y, anchor, text) => drawing('text', { class: 'axis', x, y, 'text-anchor': anchor }, text)
     const parts = valueTicks(this.greatest, this.unit).flatMap(tick => [
       drawing('path', { class: 'grid', d: `M${margin.left} ${y(tick)}H${width - margin.right}` }),
-      text(margin.left - 6, y(tick) + 4, 'end', value(tick, this.unit))
+      text(margin.left - 6, y(tick) + 4, 'end', round(tick, this.unit))
     ])
     for (const tick of timeTicks(this.from, this.until, Math.max((width - margin.left) / 90, 2))) {
       if (this.x(tick) < width - 24) parts.push(text(this.x(tick), height - 4, 'middle', clock(tick, this.until - this.from)))

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { change, clock, share, signed, timeTicks, value, valueTicks } from '../format.js'
+import { change, clock, round, share, signed, timeTicks, value, valueTicks } from '../format.js'
 import { fitting, forms, packageOf } from '../names.js'
 import { added, completing, parse, query, split, valuesOf } from '../selectors.js'
 import { before, moment, read, write } from '../state.js'
@@ -55,20 +55,21 @@ test('the functions of a package have one colour', () => {
 
 test('a value has one form', () => {
   for (const [x, unit, text] of [
-    [157.48e9, 'nanoseconds', '2.62 min'], [2.82e9, 'nanoseconds', '2.82 s'], [999.9e6, 'nanoseconds', '1 s'], [59.97e9, 'nanoseconds', '1 min'],
-    [20e6, 'nanoseconds', '20 ms'], [0, 'nanoseconds', '0'], [1, 'nanoseconds', '1 ns'], [7200e9, 'nanoseconds', '2 h'], [3600e12, 'nanoseconds', '1,000 h'],
-    [1500, 'milliseconds', '1.5 s'], [191033840, 'bytes', '182 MiB'], [1023, 'bytes', '1,023 B'], [1024, 'bytes', '1 KiB'],
+    [157.48e9, 'nanoseconds', '2.62 min'], [2.82e9, 'nanoseconds', '2.82 s'], [999.9e6, 'nanoseconds', '1.00 s'], [59.97e9, 'nanoseconds', '1.00 min'],
+    [20e6, 'nanoseconds', '20.0 ms'], [0, 'nanoseconds', '0'], [1, 'nanoseconds', '1 ns'], [7200e9, 'nanoseconds', '2.00 h'], [3600e12, 'nanoseconds', '1,000 h'],
+    [1500, 'milliseconds', '1.50 s'], [191033840, 'bytes', '182 MiB'], [1023, 'bytes', '1,023 B'], [1024, 'bytes', '1.00 KiB'],
     [7, 'count', '7'], [12345, 'count', '12,345'], [123456, 'count', '123 k'], [1234567, 'objects', '1.23 M'], [-5e8, 'nanoseconds', '−500 ms']
   ]) assert.equal(value(x, unit), text)
   assert.equal(change(5e8, 'nanoseconds'), '+500 ms')
   assert.equal(change(0, 'nanoseconds'), '0')
+  assert.deepEqual([value(300e9, 'nanoseconds'), round(300e9, 'nanoseconds'), round(100 << 20, 'bytes'), round(1536, 'bytes')], ['5.00 min', '5 min', '100 MiB', '1.5 KiB'])
   assert.deepEqual([share(1, 3), share(1, 1), share(0, 5), share(5, 0), share(1, 2500)], ['33.3 %', '100 %', '0 %', '0 %', '0.04 %'])
-  assert.deepEqual([signed(0.0312), signed(-0.0004), signed(0), signed(0.5, '%')], ['+3.1 pp', '−0.04 pp', '0 pp', '+50 %'])
+  assert.deepEqual([signed(0.0312), signed(-0.0004), signed(0), signed(0.5, '%')], ['+3.1 pp', '−0.04 pp', '0 pp', '+50.0 %'])
 })
 
 test('axes have round values', () => {
   assert.deepEqual(valueTicks(1.7e9, 'nanoseconds'), [0, 5e8, 1e9, 1.5e9])
-  assert.deepEqual(valueTicks(90e9, 'nanoseconds').map(tick => value(tick, 'nanoseconds')), ['0', '30 s', '1 min', '1.5 min'])
+  assert.deepEqual(valueTicks(90e9, 'nanoseconds').map(tick => round(tick, 'nanoseconds')), ['0', '30 s', '1 min', '1.5 min'])
   assert.deepEqual(valueTicks(0, 'count'), [])
   const ticks = timeTicks(1795462861000, 1795463161000, 6)
   assert.deepEqual(ticks.map(tick => tick % 60000), [0, 0, 0, 0, 0])
