@@ -57,11 +57,7 @@ func newViewExporter(set exporter.Settings, cfg *Config, telemetry *telemetry) *
 		settings:  set.TelemetrySettings,
 		encoder:   cfg.Encoding.SearchEncoder(),
 		telemetry: telemetry,
-		store: store.New(store.Limits{
-			Memory:    cfg.MaxMemory,
-			Age:       cfg.MaxAge,
-			PerSeries: cfg.MaxProfilesPerSeries,
-		}, telemetry.evicted),
+		store:     store.New(store.Limits{Memory: cfg.MaxMemory, Age: cfg.MaxAge, PerSeries: cfg.MaxProfilesPerSeries}, telemetry.evicted),
 	}
 }
 
