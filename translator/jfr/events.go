@@ -21,7 +21,7 @@ func (t *decoding) readEvents() error {
 		events := chunk.Events()
 		for events.Next() {
 			if e := eventOf(events.Class); e.role >= executionSample {
-				t.addEvent(e, events.Values(), &t.settings[i])
+				t.addEvent(e, events.Values())
 			}
 			if err := t.meter.Err(); err != nil {
 				return err
@@ -46,7 +46,8 @@ func (t *decoding) note(time uint64) {
 }
 
 // addEvent adds an event to the lists of its kinds.
-func (t *decoding) addEvent(e *eventType, v *reader.Values, s *settings) {
+func (t *decoding) addEvent(e *eventType, v *reader.Values) {
+	s := t.settingsAt(v[reader.StartTime])
 	o := observation{
 		ticks: v[reader.StartTime], thread: v[reader.Thread], stack: v[reader.Stack], state: v[reader.State],
 		context: spanContext{v[reader.ContextID], v[reader.SpanID], v[reader.SpanName], v[reader.TraceHigh], v[reader.TraceLow]},
@@ -55,8 +56,8 @@ func (t *decoding) addEvent(e *eventType, v *reader.Values, s *settings) {
 	t.stats.Events++
 	switch e.role {
 	case executionSample:
-		if t.last.chunk != t.chunk || t.last.state != o.state {
-			t.last.chunk, t.last.state = t.chunk, o.state
+		if t.last.settings != s || t.last.state != o.state {
+			t.last.settings, t.last.state = s, o.state
 			t.last.cpu, t.last.wall = t.clocksOf(o.state, s)
 		}
 		if t.last.cpu {

@@ -56,6 +56,36 @@ func TestSettingsOfChunks(t *testing.T) {
 	}
 }
 
+// TestSettingsWithinAChunk checks that a sample has the period that is in force at its time, wherever the setting is in the chunk.
+func TestSettingsWithinAChunk(t *testing.T) {
+	for name, test := range map[string]struct {
+		times   []uint64 // of the settings, which are 20 ms, 10 ms and so on
+		samples []uint64
+		want    int64
+	}{
+		"changed once":            {times: []uint64{1000, 3000}, samples: []uint64{2000, 3000, 4000}, want: 40e6},
+		"changed several times":   {times: []uint64{1000, 3000, 5000}, samples: []uint64{2000, 4000, 6000, 2500}, want: 55e6},
+		"set after the sample":    {times: []uint64{5000}, samples: []uint64{2000}, want: 20e6},
+		"two at the same time":    {times: []uint64{0, 0}, samples: []uint64{2000}, want: 10e6},
+		"before the first sample": {times: []uint64{0, 1000}, samples: []uint64{2000, 3000}, want: 20e6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := jfrtest.New()
+			for _, at := range test.samples {
+				r.ExecutionSample(at, 0, r.Stack(false), 0, jfrtest.Context{})
+			}
+			for i, at := range test.times {
+				r.SettingAt(at, jfrtest.ClassExecutionSample, "period", []string{"20 ms", "10 ms", "5 ms"}[i])
+			}
+			next := jfrtest.New() // has the last setting of the chunk before
+			next.ExecutionSample(2000, 0, next.Stack(false), 0, jfrtest.Context{})
+			last := []int64{20e6, 10e6, 5e6}[len(test.times)-1]
+			pd, _ := mustDecode(t, append(r.Bytes(), next.Bytes()...), Source{})
+			assert.Equal(t, map[string]int64{"process_cpu cpu/nanoseconds": test.want + last}, sumsOf(t, pd))
+		})
+	}
+}
+
 // TestReferencesToStrings checks texts that are references to constants, which can refer to nothing or to each other.
 func TestReferencesToStrings(t *testing.T) {
 	r := jfrtest.New()

@@ -37,6 +37,8 @@ const (
 	identityBytes = 5*(8+8) + 48
 	// threadBytes is the memory of the attributes of a thread in decoding.threads, while that grows.
 	threadBytes = 96
+	// settingsBytes is the memory of settings in decoding.settings, while that grows, and of the texts of the event.
+	settingsBytes = 5*48 + 2*32
 	// frameEntryBytes and sampleEntryBytes are the sizes of an entry of decoding.frames and decoding.samples.
 	frameEntryBytes  = 32
 	sampleEntryBytes = 112

@@ -54,6 +54,11 @@ func TestMemory(t *testing.T) {
 				r.Event(jfrtest.ClassMalloc, 1000+i, 1, 1, 5, 6)
 			}
 		},
+		"settings": func(r *jfrtest.Recording) {
+			for i := range uint64(50_000) {
+				r.SettingAt(1000+i, jfrtest.ClassExecutionSample, "interval", []string{"1", "2"}[i%2])
+			}
+		},
 		"latin1": func(r *jfrtest.Recording) {
 			for i := range uint64(20_000) {
 				text := append([]byte(strings.Repeat("\xe4", 100)), numbers(i+1<<20)...)
@@ -87,6 +92,10 @@ func TestMemory(t *testing.T) {
 	t.Run("chunks", func(t *testing.T) {
 		memorytest.Check(t, translating(bytes.Repeat(jfrtest.Example().Bytes(), 500), nil))
 	})
+	t.Run("original payload", func(t *testing.T) {
+		options := Options{IncludeOriginalPayload: true}
+		memorytest.Check(t, translatingWith(options, bytes.Repeat(jfrtest.Example().Bytes(), 500), nil))
+	})
 	t.Run("gzip", func(t *testing.T) {
 		memorytest.Check(t, translating(gz(t, bytes.Repeat(jfrtest.Example().Bytes(), 500)), nil))
 	})
@@ -94,8 +103,12 @@ func TestMemory(t *testing.T) {
 
 // translating returns the translation of a recording.
 func translating(recording, labels []byte) memorytest.Work {
+	return translatingWith(Options{}, recording, labels)
+}
+
+func translatingWith(options Options, recording, labels []byte) memorytest.Work {
 	return func(reserve func(int64) error) error {
-		_, _, err := NewDecoder(Options{}).Decode(recording, Source{Labels: labels, Reserve: reserve})
+		_, _, err := NewDecoder(options).Decode(recording, Source{Labels: labels, Reserve: reserve})
 		return err
 	}
 }

@@ -5,6 +5,7 @@ package jfr
 
 import (
 	"cmp"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -12,8 +13,11 @@ import (
 	"github.com/otelpprof/otelpprof/translator/jfr/internal/reader"
 )
 
-// settings are the settings of the recorder for one chunk. Their zero values mean that the chunk does not have them.
+// settings are the settings of the recorder for one chunk, or for the part of it that begins when one of them changes. Their zero
+// values mean that the chunk does not have them.
 type settings struct {
+	// from is the time of the change in ticks, or 0 at the start of a chunk.
+	from uint64
 	// event is what async-profiler samples, such as cpu or wall.
 	event string
 	// execution and native are the times between two execution samples and between two samples of native methods. wall is that
@@ -34,7 +38,29 @@ func (s *settings) samplesBoth() bool { return s.wall > 0 && s.event != eventWal
 // wallPeriod is the time between two samples of the wall clock, or 0.
 func (s *settings) wallPeriod() time.Duration { return cmp.Or(s.wall, s.execution) }
 
-// readSetting notes the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the
+// addSetting notes the setting of an event. One that the chunk did not have is for all of the chunk, others are from their time on.
+func (t *decoding) addSetting(v *reader.Values) {
+	last := &t.settings[len(t.settings)-1]
+	next := *last
+	t.readSetting(&next, v)
+	merged := *last
+	merged.inherit(&next)
+	if from := v[reader.StartTime]; merged == next || from <= last.from {
+		*last = next
+	} else if t.meter.Use(settingsBytes) == nil {
+		next.from = from
+		t.settings = append(t.settings, next)
+	}
+}
+
+// settingsAt returns the settings of the current chunk at a time.
+func (t *decoding) settingsAt(ticks uint64) *settings {
+	of := t.settings[t.firstSettings[t.number]:t.firstSettings[t.number+1]]
+	i := sort.Search(len(of)-1, func(i int) bool { return of[i+1].from > ticks })
+	return &of[i]
+}
+
+// readSetting sets the setting of an event, if samples depend on it. A period that is not a time, such as everyChunk, is not known: the
 // JDK writes it for events that are off.
 func (t *decoding) readSetting(s *settings, v *reader.Values) {
 	of := eventOf(t.chunk.Class(v[reader.ID])).role
@@ -44,10 +70,10 @@ func (t *decoding) readSetting(s *settings, v *reader.Values) {
 	case name == "event":
 		s.event = value
 	case of == nativeMethodSample && name == "period":
-		s.native = parsePeriod(value)
+		s.native = cmp.Or(parsePeriod(value), s.native)
 	case of != executionSample:
 	case name == "period":
-		s.execution = parsePeriod(value)
+		s.execution = cmp.Or(parsePeriod(value), s.execution)
 	case name == "interval":
 		s.execution = parseNanos(value)
 		if s.execution == 0 {
@@ -67,7 +93,7 @@ func (s *settings) inherit(from *settings) {
 }
 
 // completeSettings gives each chunk the settings that it does not have: those of the chunk before it, or else of the first that has
-// them, or else of the caller.
+// them, or else of the caller. all are in the order of their times.
 func completeSettings(all []settings, period time.Duration) {
 	for i := 1; i < len(all); i++ {
 		all[i].inherit(&all[i-1])

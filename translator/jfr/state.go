@@ -22,11 +22,12 @@ type decoding struct {
 	inflated, inflatedLabels []byte
 
 	chunks []*reader.Chunk
-	// settings are those of the chunks. counts are the numbers of events of all chunks, by role.
-	settings []settings
-	counts   [numRoles]int
-	scopes   scopes
-	labels   labels
+	// settings are those of the chunks, in order. firstSettings has the index of the first ones of each chunk, and their number. counts are the numbers of events of all chunks, by role.
+	settings      []settings
+	firstSettings []int
+	counts        [numRoles]int
+	scopes        scopes
+	labels        labels
 
 	dict  *dictionary.Builder
 	lists [numKinds]eventList
@@ -41,7 +42,7 @@ type decoding struct {
 	clock  clock
 	// last is the state of the previous execution sample, and its result of clocksOf.
 	last struct {
-		chunk     *reader.Chunk
+		settings  *settings
 		state     uint64
 		cpu, wall bool
 	}
@@ -74,8 +75,8 @@ func (t *decoding) begin(opts *Options, src Source) {
 // release drops all references to the caller's data, and returns the size of the memory that it keeps, in bytes.
 func (t *decoding) release() (bytes int) {
 	t.src, t.stats, t.chunks, t.chunk, t.labels = Source{}, Stats{}, nil, nil, labels{}
-	t.last.chunk = nil
-	t.settings, t.scopes, t.threads = nil, scopes{}, nil
+	t.last.settings = nil
+	t.settings, t.firstSettings, t.scopes, t.threads = nil, nil, scopes{}, nil
 	t.meter = meter.Meter{}
 	t.dict.Reset(dictionary.Sizes{})
 	bytes = cap(t.inflated) + cap(t.inflatedLabels) + cap(t.text) + scratch.Bytes(t.samples) + frameEntryBytes<<frameBits + scratch.Bytes(t.attributes) + int(t.dict.Kept())

@@ -16,11 +16,14 @@ import (
 // survey counts the events of all chunks, reads their settings, and finds when threads worked on which span. Both can be written after
 // the samples that they are for. It reserves the memory for the events.
 func (t *decoding) survey() error {
-	t.settings = scratch.Zeroed(t.settings, len(t.chunks))
+	t.settings = make([]settings, 0, len(t.chunks))
+	t.firstSettings = make([]int, 0, len(t.chunks)+1)
 	skippedTypes := map[string]int{}
 	var values [numKinds]int
-	for i, chunk := range t.chunks {
+	for _, chunk := range t.chunks {
 		t.openChunk(chunk)
+		t.firstSettings = append(t.firstSettings, len(t.settings))
+		t.settings = append(t.settings, settings{})
 		events := chunk.Events()
 		for events.Next() && t.meter.Err() == nil {
 			if events.Class == nil {
@@ -32,7 +35,7 @@ func (t *decoding) survey() error {
 			case skipped:
 				skippedTypes[events.Class.Name]++
 			case setting:
-				t.readSetting(&t.settings[i], events.Values())
+				t.addSetting(events.Values())
 			case attached, scoped:
 				t.addScope(e.role, events.Values())
 			case value:
@@ -46,6 +49,7 @@ func (t *decoding) survey() error {
 	for _, name := range slices.Sorted(maps.Keys(skippedTypes)) {
 		t.stats.Skipped = append(t.stats.Skipped, SkippedEvents{strings.Clone(name), skippedTypes[name]})
 	}
+	t.firstSettings = append(t.firstSettings, len(t.settings))
 	completeSettings(t.settings, t.src.Period)
 	t.scopes.sort()
 	return t.plan(values)

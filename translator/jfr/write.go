@@ -40,16 +40,10 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 			t.addProfile(scope.Profiles(), k, kinds[k].count, true, &ids)
 		}
 		t.stats.Samples += columns * list.samples.Len()
-		if t.opts.IncludeOriginalPayload {
-			message += int64(columns * len(payload))
-		}
 		message += int64(columns) * (profileBytes + sampleBytes*int64(list.samples.Len()) + messageEventBytes*int64(len(list.events)))
 	}
-	if t.opts.IncludeOriginalPayload && t.meter.Err() == nil {
-		for _, profile := range scope.Profiles().All() {
-			profile.SetOriginalPayloadFormat(originalPayloadFormat)
-			profile.OriginalPayload().FromRaw(payload)
-		}
+	if t.opts.IncludeOriginalPayload {
+		message += t.addOriginal(scope.Profiles(), payload)
 	}
 	if err := t.meter.Err(); err != nil {
 		return pprofile.Profiles{}, err
@@ -57,6 +51,19 @@ func (t *decoding) write(payload []byte) (pprofile.Profiles, error) {
 	t.dict.WriteTo(pd.Dictionary())
 	t.stats.MessageBytes = message + t.textBytes + t.dict.MessageBytes()
 	return pd, nil
+}
+
+// addOriginal adds the payload to each profile, and returns the memory of the copies.
+func (t *decoding) addOriginal(profiles pprofile.ProfilesSlice, payload []byte) (bytes int64) {
+	bytes = int64(profiles.Len()) * int64(len(payload))
+	if t.meter.Use(bytes) != nil {
+		return 0
+	}
+	for _, profile := range profiles.All() {
+		profile.SetOriginalPayloadFormat(originalPayloadFormat)
+		profile.OriginalPayload().FromRaw(payload)
+	}
+	return bytes
 }
 
 // valueType returns the type of the values of a kind. If the period is not known, the values are numbers of samples.

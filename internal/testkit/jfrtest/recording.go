@@ -135,12 +135,21 @@ func (r *Recording) Event(class int, values ...uint64) {
 
 // Setting adds an event for a setting of a class.
 func (r *Recording) Setting(class int, name, value string) {
-	r.RawSetting(class, name, AppendText(nil, value))
+	r.SettingAt(0, class, name, value)
+}
+
+// SettingAt adds an event for a setting of a class from a time on.
+func (r *Recording) SettingAt(ticks uint64, class int, name, value string) {
+	r.rawSetting(ticks, class, name, AppendText(nil, value))
 }
 
 // RawSetting adds an event for a setting of a class, with a value in any encoding.
 func (r *Recording) RawSetting(class int, name string, value []byte) {
-	fields := []byte{0, 0, 0, 0} // startTime, duration, eventThread, stackTrace
+	r.rawSetting(0, class, name, value)
+}
+
+func (r *Recording) rawSetting(ticks uint64, class int, name string, value []byte) {
+	fields := append(AppendLong(nil, ticks), 0, 0, 0) // duration, eventThread, stackTrace
 	r.RawEvent(ClassActiveSetting, append(AppendText(AppendLong(fields, uint64(class)), name), value...))
 }
 
