@@ -106,7 +106,9 @@ func (t *Tables) addMapping(m *pprofwire.Mapping) int32 {
 const htlhashDigits = 32
 
 // buildIDKey returns the attribute for a build id. A pprof does not tell its kind, but the kinds have different forms: one of
-// Go has slashes, an htlhash has fewer digits than the usual SHA-1 of GNU.
+// Go has slashes, an htlhash has fewer digits than the usual SHA-1 of GNU. A GNU build id that is an MD5 or a UUID has the form of
+// an htlhash. It gets the wrong key, and keeps its value: as a GNU id, every htlhash would come back from pprof with the wrong key,
+// and executables without a GNU id have nothing else.
 func buildIDKey(id []byte) string {
 	switch {
 	case bytes.IndexByte(id, '/') >= 0:
