@@ -22,12 +22,14 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 func gzipped(t *testing.T, plain []byte) []byte {
@@ -82,10 +84,11 @@ func TestHTTPReservation(t *testing.T) {
 	})
 	require.NoError(t, err)
 	r := run(t, nil, next)
-	body := marshaled(t, records(1000, 10))
-	require.Equal(t, 200, r.post(t, protoType, "", body).code)
-	assert.Greater(t, reserved, int64(1000*(128+8+10)))
-	assert.Less(t, reserved, int64(1000*3*(128+8+16+16+10)))
+	memorytest.CheckHeld(t, memorytest.Most, 1, func() (plogotlp.ExportRequest, int64) {
+		logs := records(1000, 10)
+		require.Equal(t, 200, r.post(t, protoType, "", marshaled(t, logs)).code)
+		return logs, reserved
+	})
 	r.requireFree(t)
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/jfrtest"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/translator/jfr"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -199,31 +200,18 @@ func TestRecordingRefusals(t *testing.T) {
 
 // TestRecordingMemory: memory is reserved before it is allocated, also for containers.
 func TestRecordingMemory(t *testing.T) {
-	recording := jfrtest.Example().Bytes()
-	format := containerFormat{content: jfrFormat{decoder: jfr.NewDecoder(jfr.Options{})}, suffix: suffixJFR, limit: 1 << 20}
-	refused := errors.New("refused")
+	recording := bytes.Repeat(jfrtest.Example().Bytes(), 100)
 	for name, payload := range map[string][]byte{
 		"plain": recording, "gzip": gz(t, recording), "lz4": lz4Of(t, bytes.NewReader(recording)),
 		"zip": zipOf(t, func() io.Reader { return bytes.NewReader(recording) }, "a.jfr"),
 	} {
-		calls := 0
-		for allowed := range 1000 {
-			calls = 0
-			last := int64(0)
-			_, _, err := format.Decode(payload, pprof.Source{}, meter.New(0, func(bytes int64) error {
-				assert.GreaterOrEqual(t, bytes, last, "the total never decreases")
-				last = bytes
-				if calls++; calls > allowed {
-					return refused
-				}
-				return nil
-			}))
-			if err == nil {
-				break
-			}
-			require.ErrorIs(t, err, refused, name)
-		}
-		assert.Positive(t, calls, name)
+		t.Run(name, func(t *testing.T) {
+			memorytest.Check(t, func(reserve func(int64) error) error {
+				format := containerFormat{content: jfrFormat{decoder: jfr.NewDecoder(jfr.Options{})}, suffix: suffixJFR, limit: 1 << 20}
+				_, _, err := format.Decode(payload, pprof.Source{}, meter.New(0, reserve))
+				return err
+			})
+		})
 	}
 }
 

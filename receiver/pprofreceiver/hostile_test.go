@@ -19,6 +19,8 @@ import (
 	"github.com/golang/snappy"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 type zeroReader struct{}
@@ -282,15 +284,14 @@ func TestBrokenChunks(t *testing.T) {
 // TestAnnouncedLengthIsNotTrusted announces 5 MB and sends little, many times.
 func TestAnnouncedLengthIsNotTrusted(t *testing.T) {
 	r := run(t, nil)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	const senders = 20
-	for range senders {
-		r.raw(t, unfinished(5_000_000, 70_000))
-	}
-	r.waitArriving(t, senders)
-	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(senders<<20), "5 MB each were announced")
+	used := memorytest.Allocated(func() {
+		for range senders {
+			r.raw(t, unfinished(5_000_000, 70_000))
+		}
+		r.waitArriving(t, senders)
+	})
+	assert.Less(t, used, int64(senders<<20), "5 MB each were announced")
 }
 
 // waitArriving waits until n bodies are arriving.

@@ -4,7 +4,6 @@
 package pprof_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/testkit/profiletest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
@@ -168,20 +168,9 @@ func TestTimestampLabelsReserveTheirMemory(t *testing.T) {
 	for i := range int64(10_000) {
 		p.sample([]uint32{1}, []int64{1}, num("timestamp", i+1, "nanoseconds"), num("id", i, ""))
 	}
-	reserved := func(options pprof.DecodeOptions) (most int64) {
-		_, _, err := pprof.NewDecoder(options).Decode(p.bytes(), pprof.Source{Reserve: func(bytes int64) error { most = bytes; return nil }})
-		require.NoError(t, err)
-		return most
-	}
-	with := pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}}
-	assert.Greater(t, reserved(with), int64(10_000*160))
-
-	full := errors.New("full")
-	_, _, err := pprof.NewDecoder(with).Decode(p.bytes(), pprof.Source{Reserve: func(bytes int64) error {
-		if bytes > reserved(with)/2 {
-			return full
-		}
-		return nil
-	}})
-	assert.ErrorIs(t, err, full)
+	memorytest.Check(t, func(reserve func(int64) error) error {
+		options := pprof.DecodeOptions{TimestampLabels: []pprof.TimestampLabel{pprof.EncoderTimestampLabel()}}
+		_, _, err := pprof.NewDecoder(options).Decode(p.bytes(), pprof.Source{Reserve: reserve})
+		return err
+	})
 }

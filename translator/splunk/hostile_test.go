@@ -8,15 +8,16 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 )
 
 // TestHostileBodies: a record above a limit is refused, with the limit and the number, in bounded memory. The other
@@ -118,14 +119,13 @@ func TestHostileBodiesByDefault(t *testing.T) {
 				r.addText(body)
 			}
 			r.addText(oneFrame)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			pd, result := NewDecoder(Options{}).Decode(r.logs, received)
-			runtime.ReadMemStats(&after)
+			var pd pprofile.Profiles
+			var result Result
+			used := memorytest.Allocated(func() { pd, result = NewDecoder(Options{}).Decode(r.logs, received) })
 			require.Len(t, result.Refused, 1)
 			assert.Equal(t, ReasonTooLarge, result.Refused[0].Reason)
 			assert.Len(t, profilesOf(pd), 2)
-			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "memory taken in all")
+			assert.Less(t, used, int64(64<<20), "memory taken in all")
 		})
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"runtime"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -18,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
+	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/receiver/pprofreceiver/internal/label"
 )
 
@@ -230,11 +230,9 @@ func TestJSONCostsLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			message := []byte(text)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			series, err := PushRequest.ReadJSON(message, limits)
-			runtime.ReadMemStats(&after)
-			assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<10))
+			var series []Series
+			var err error
+			assert.Less(t, memorytest.Allocated(func() { series, err = PushRequest.ReadJSON(message, limits) }), int64(64<<10))
 			switch name {
 			case "nesting":
 				require.ErrorIs(t, err, ErrMalformed)
@@ -251,21 +249,26 @@ func TestJSONCostsLittle(t *testing.T) {
 	}
 }
 
-// TestReserve: the bytes of all labels are reserved before labels are copied.
+// TestReserve: memory is reserved before it is allocated.
 func TestReserve(t *testing.T) {
-	series := []Series{{Labels: []label.Label{{Name: "ab", Value: "c"}, {Name: "d"}}}, {Labels: []label.Label{{Value: "efgh"}}}}
-	refused := errors.New("no more")
+	series := make([]Series, 100)
+	for i := range series {
+		for n := range 20 {
+			series[i].Labels = append(series[i].Labels, label.Label{Name: fmt.Sprint("name", n), Value: strings.Repeat("v", 1000)})
+		}
+	}
 	for _, m := range kinds {
+		wire, text := m.write(series), m.writeJSON(t, series)
+		message := make([]byte, len(text))
 		for _, read := range []func(Limits) error{
-			func(l Limits) error { _, err := m.Read(m.write(series), l); return err },
-			func(l Limits) error { _, err := m.ReadJSON(m.writeJSON(t, series), l); return err },
+			func(l Limits) error { _, err := m.Read(wire, l); return err },
+			func(l Limits) error { copy(message, text); _, err := m.ReadJSON(message, l); return err }, // It is parsed in place.
 		} {
-			l := limits
-			l.Memory = &meter.Meter{}
-			require.NoError(t, read(l))
-			assert.EqualValues(t, 3*labelBytes+8, l.Memory.Used())
-			l.Memory = meter.New(0, func(int64) error { return refused })
-			require.ErrorIs(t, read(l), refused)
+			memorytest.Check(t, func(reserve func(int64) error) error {
+				l := limits
+				l.MaxSeries, l.Memory = len(series), meter.New(0, reserve)
+				return read(l)
+			})
 		}
 	}
 }
