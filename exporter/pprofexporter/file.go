@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/internal/filestore"
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -91,21 +92,21 @@ func (d *fileDestination) consume(ctx context.Context, pd pprofile.Profiles) err
 	ctx, working := delivery.BeginWork(ctx)
 	defer working.Release()
 	payloads := d.encoder.AllReserving(pd, working.Part(ctx))
-	reserve := working.Part(ctx)
+	gzip := working.Part(ctx)
 	return delivery.Deliver(ctx, pd, payloads, d.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		return d.write(ctx, payload, working, reserve)
+		return d.write(ctx, payload, working, meter.New(0, gzip))
 	})
 }
 
-// write writes one file. reserve reserves the memory of the compressed pprof. Its error is a refusal if a retry would fail in the same way.
-func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory, reserve func(bytes int64) error) error {
+// write writes one file. Its error is a refusal if a retry would fail in the same way.
+func (d *fileDestination) write(ctx context.Context, payload *pprof.Payload, working *delivery.WorkingMemory, work *meter.Meter) error {
 	name := d.template.Path(pathname.Values{
 		Resource:    payload.Resource.Attributes(),
 		ProfileType: payload.ProfileType,
 		ProfileID:   identity(payload),
 		Time:        d.timeOf(payload),
 	}, d.store.FoldsCase())
-	result, err := d.store.Write(name, payload.Pprof, reserve)
+	result, err := d.store.Write(name, payload.Pprof, work)
 	if err == nil || result.Written() {
 		d.telemetry.wrote(ctx, result, payload)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/series"
 	"github.com/otelpprof/otelpprof/exporter/internal/summary"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -92,7 +93,7 @@ func (s *baseSender) encode(batch *httpBatch, payload *pprof.Payload) ([]summary
 }
 
 func (s *baseSender) gzip(batch *httpBatch, payload *pprof.Payload) ([]byte, error) {
-	body, err := pprof.AppendGzipReserving(nil, payload.Pprof, s.cfg.CompressionLevel, batch.reserveGzip)
+	body, err := pprof.AppendGzipMetered(nil, payload.Pprof, s.cfg.CompressionLevel, meter.New(0, batch.reserveGzip))
 	if err != nil {
 		return nil, memoryError(err, payload)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/delivery"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
@@ -28,9 +29,9 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 	ctx, working := delivery.BeginWork(context.WithoutCancel(ctx))
 	defer working.Release()
 	payloads := v.encoder.AllReserving(pd, working.Part(ctx))
-	reserve := working.Part(ctx)
+	storing := working.Part(ctx)
 	return delivery.Deliver(ctx, pd, payloads, v.telemetry.Telemetry, func(payload *pprof.Payload) error {
-		err := v.addPprof(ctx, payload, tenant, reserve)
+		err := v.addPprof(ctx, payload, tenant, storing)
 		if errors.Is(err, pprof.ErrTooLarge) {
 			return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
 		}
@@ -39,7 +40,7 @@ func (v *viewExporter) consume(ctx context.Context, pd pprofile.Profiles) error 
 }
 
 // addPprof adds one pprof to the store, and to the directory. A pprof that is larger than max_memory is refused.
-func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
+func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, tenant string, part func(bytes int64) error) error {
 	u := store.Upload{
 		Resource: store.NewResource(tenant, payload.Resource.Attributes()), Type: payload.ProfileType, ID: payload.ProfileID,
 		Duration: time.Duration(min(payload.DurationNano, math.MaxInt64)), Pprof: payload.Pprof,
@@ -47,7 +48,7 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 	if nanos := int64(payload.Time); nanos > 0 {
 		u.Time = time.Unix(0, nanos)
 	}
-	p, err := v.store.Add(u, reserve)
+	p, err := v.store.Add(u, meter.New(0, part))
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
 		return delivery.Refuse(payload, delivery.ReasonTooLarge, err)
@@ -57,7 +58,7 @@ func (v *viewExporter) addPprof(ctx context.Context, payload *pprof.Payload, ten
 		return fmt.Errorf("cannot store a profile: %w", err)
 	}
 	if p != nil {
-		v.directory.write(ctx, payload, tenant, reserve)
+		v.directory.write(ctx, payload, tenant, meter.New(0, part))
 	}
 	v.telemetry.Wrote(ctx, payload.Profiles, payload.Samples, payload.Lost)
 	return nil

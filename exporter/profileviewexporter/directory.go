@@ -85,17 +85,17 @@ type description struct {
 }
 
 // write writes a profile. If it cannot be written, it is missing after a restart, and is counted.
-func (d *directory) write(ctx context.Context, payload *pprof.Payload, tenant string, reserve func(bytes int64) error) {
+func (d *directory) write(ctx context.Context, payload *pprof.Payload, tenant string, work *meter.Meter) {
 	if d == nil {
 		return
 	}
-	if err := d.tryWrite(payload, tenant, reserve); err != nil {
+	if err := d.tryWrite(payload, tenant, work); err != nil {
 		d.telemetry.storageFailed(ctx, operationWrite)
 		d.logger.Warn("Cannot write a profile to the directory: it will be missing after a restart", zap.Error(err))
 	}
 }
 
-func (d *directory) tryWrite(payload *pprof.Payload, tenant string, reserve func(bytes int64) error) error {
+func (d *directory) tryWrite(payload *pprof.Payload, tenant string, work *meter.Meter) error {
 	about := description{
 		Tenant: tenant, Type: payload.ProfileType, Time: int64(payload.Time),
 		Duration: time.Duration(payload.DurationNano), Attributes: map[string]string{},
@@ -115,7 +115,7 @@ func (d *directory) tryWrite(payload *pprof.Payload, tenant string, reserve func
 		return err
 	}
 	size := int64(len(payload.Pprof) + 2*len(text))
-	if err := reserve(size); err != nil {
+	if err := work.Use(size); err != nil {
 		return err
 	}
 	described := pprofwire.AppendString(slices.Clip(payload.Pprof), store.CommentPrefix+string(text))
@@ -123,7 +123,7 @@ func (d *directory) tryWrite(payload *pprof.Payload, tenant string, reserve func
 	name := d.template.Path(pathname.Values{
 		Resource: payload.Resource.Attributes(), ProfileType: payload.ProfileType, ProfileID: id, Time: payload.Time,
 	}, d.store.FoldsCase())
-	_, err = d.store.Write(name, described, func(bytes int64) error { return reserve(size + bytes) })
+	_, err = d.store.Write(name, described, work)
 	return err
 }
 
@@ -150,7 +150,7 @@ const (
 const maxRestored = 256 << 20
 
 // restore adds the newest profiles in the directory to a store, the oldest of them first.
-func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, reserve func(bytes int64) error) error {
+func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, grow func(total int64) error) error {
 	if d == nil {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, r
 	}
 	restored := 0
 	for _, f := range slices.Backward(files) {
-		added, err := d.restoreFile(to, f, reserve)
+		added, err := d.restoreFile(to, f, grow)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -177,20 +177,22 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, r
 
 var errNoDescription = errors.New("the file has no description: another program wrote it")
 
-func (d *directory) restoreFile(to *store.Store, f filestore.File, reserve func(bytes int64) error) (added bool, err error) {
+func (d *directory) restoreFile(to *store.Store, f filestore.File, grow func(total int64) error) (added bool, err error) {
 	compressed, err := d.store.Read(f.Name, maxRestored)
 	if err != nil {
 		return false, err
 	}
-	held := int64(len(compressed))
-	raw, _, err := inflate.AppendMetered(nil, compressed, maxRestored, meter.New(held, reserve))
+	work := meter.New(int64(len(compressed)), grow)
+	raw, _, err := inflate.AppendMetered(nil, compressed, maxRestored, work)
+	if err == nil {
+		err = work.Use(int64(cap(raw)))
+	}
 	if err != nil {
 		return false, err
 	}
-	held += int64(cap(raw))
 	var parsed pprofwire.Profile
 	limits := pprofwire.NoLimits()
-	limits.Reserve = func(bytes int64) error { return reserve(held + bytes) }
+	limits.Memory = work
 	if err := parsed.Read(raw, limits); err != nil {
 		return false, err
 	}
@@ -206,7 +208,7 @@ func (d *directory) restoreFile(to *store.Store, f filestore.File, reserve func(
 		return false, err
 	}
 	u.Pprof, u.Arrived = raw, f.Time
-	p, err := to.Add(u, func(bytes int64) error { return reserve(held + bytes) })
+	p, err := to.Add(u, work)
 	return p != nil, err
 }
 

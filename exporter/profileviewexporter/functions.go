@@ -12,6 +12,7 @@ import (
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // functionTable is the answer with the values of functions. Sums are exact. The base is the other side of a comparison.
@@ -49,8 +50,8 @@ func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
 	if err := checkParameters(values, functionsParameters); err != nil {
 		return err
 	}
-	table, err := working(p, r, func(reserve func(int64) error) (*functionTable, error) {
-		sides, err := p.sides(r, values, reserve)
+	table, err := working(p, r, func(work *meter.Meter) (*functionTable, error) {
+		sides, err := p.sides(r, values, work)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +62,7 @@ func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
 		if p.notModified(w, r, lists...) {
 			return nil, errNotModified
 		}
-		return functionTableOf(sides, values.Get(functionParameter), reserve)
+		return functionTableOf(sides, values.Get(functionParameter), work)
 	})
 	if err != nil {
 		return err
@@ -70,7 +71,7 @@ func (p *pages) serveFunctions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sides returns what a request selects: one selection, or two if there are parameters of a base.
-func (p *pages) sides(r *http.Request, values url.Values, reserve func(bytes int64) error) ([]selected, error) {
+func (p *pages) sides(r *http.Request, values url.Values, work *meter.Meter) ([]selected, error) {
 	compared := maps.Clone(values)
 	isComparison := false
 	for name := range values {
@@ -79,17 +80,17 @@ func (p *pages) sides(r *http.Request, values url.Values, reserve func(bytes int
 			compared.Set(own, values.Get(name))
 		}
 	}
-	s, err := p.selectBy(r, values, reserve)
+	s, err := p.selectBy(r, values, work)
 	if err != nil || !isComparison {
 		return []selected{s}, err
 	}
-	base, err := p.selectBy(r, compared, reserve)
+	base, err := p.selectBy(r, compared, work)
 	return []selected{s, base}, err
 }
 
 // functionTableOf returns the values of all functions, or of one.
-func functionTableOf(sides []selected, function string, reserve func(bytes int64) error) (*functionTable, error) {
-	t, err := treeOf(reserve, sides...)
+func functionTableOf(sides []selected, function string, work *meter.Meter) (*functionTable, error) {
+	t, err := treeOf(work, sides...)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func functionTableOf(sides []selected, function string, reserve func(bytes int64
 	for i := range all {
 		bytes += rowBytes + textCost*int64(len(all[i].Name)+len(all[i].File))
 	}
-	if err := t.Reserve(bytes); err != nil {
+	if err := t.Need(bytes); err != nil {
 		return nil, err
 	}
 	table.Functions = make([]functionRow, len(all))
@@ -157,8 +158,8 @@ func (p *pages) serveDownload(w http.ResponseWriter, r *http.Request) error {
 	if !isTree && name != "pprof" && name != "pgo" {
 		return fail(http.StatusNotFound, "%.40q is not a format: these are pprof, collapsed, speedscope, svg and pgo", name)
 	}
-	body, err := working(p, r, func(reserve func(int64) error) ([]byte, error) {
-		s, err := p.selectBy(r, values, reserve)
+	body, err := working(p, r, func(work *meter.Meter) ([]byte, error) {
+		s, err := p.selectBy(r, values, work)
 		if err != nil {
 			return nil, err
 		}
@@ -170,11 +171,11 @@ func (p *pages) serveDownload(w http.ResponseWriter, r *http.Request) error {
 		}
 		switch name {
 		case "pprof":
-			return merged(s.Selection, reserve, 0, gzipOf)
+			return merged(s.Selection, work, 0, gzipOf)
 		case "pgo":
-			return merged(s.Selection, reserve, defaultDepth, pgoOf)
+			return merged(s.Selection, work, defaultDepth, pgoOf)
 		}
-		t, err := treeOf(reserve, s)
+		t, err := treeOf(work, s)
 		if err != nil {
 			return nil, err
 		}

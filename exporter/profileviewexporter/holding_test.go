@@ -74,7 +74,7 @@ func (h holding) hold(tb testing.TB, pprof []byte, profileType string, attribute
 	if parsed.TimeNanos > 0 {
 		u.Time = time.Unix(0, parsed.TimeNanos)
 	}
-	p, err := h.store.Add(u, func(int64) error { return nil })
+	p, err := h.store.Add(u, nil)
 	require.NoError(tb, err)
 	require.NotNil(tb, p)
 }

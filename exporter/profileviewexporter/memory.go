@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // leastWork is the initial reservation of a request that works, in bytes.
@@ -29,35 +30,35 @@ func (p *pages) accounted(next http.Handler) http.Handler {
 	})
 }
 
-// begin waits until a request may work, for at most concurrency_wait. reserve reserves memory until the answer is written, with the
-// total that the request needs, and fails if the client has left. The caller must call end after the work: writing the answer is outside of
-// the limit of concurrent requests, since a client can be slow.
-func (p *pages) begin(ctx context.Context) (reserve func(bytes int64) error, end func(), err error) {
+// begin waits until a request may work, for at most concurrency_wait. work counts the memory until the answer is written, and fails if the
+// client has left. The caller must call end after the work: writing the answer is outside of the limit of concurrent requests, since a
+// client can be slow.
+func (p *pages) begin(ctx context.Context) (work *meter.Meter, end func(), err error) {
 	if err := p.acquire(ctx); err != nil {
 		return nil, nil, err
 	}
 	reservation, _ := ctx.Value(reservationKey{}).(*memory.Reservation)
-	reserve = func(bytes int64) error {
+	grow := func(total int64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return reservation.Grow(ctx, leastWork+bytes)
+		return reservation.Grow(ctx, total)
 	}
-	if err := reserve(0); err != nil {
+	if err := grow(leastWork); err != nil {
 		<-p.working
 		return nil, nil, err
 	}
-	return reserve, func() { <-p.working }, nil
+	return meter.New(leastWork, grow), func() { <-p.working }, nil
 }
 
-// working calls work while the request may work, and returns its result.
-func working[T any](p *pages, r *http.Request, work func(reserve func(bytes int64) error) (T, error)) (result T, err error) {
-	reserve, end, err := p.begin(r.Context())
+// working calls do while the request may work, and returns its result.
+func working[T any](p *pages, r *http.Request, do func(work *meter.Meter) (T, error)) (result T, err error) {
+	work, end, err := p.begin(r.Context())
 	if err != nil {
 		return result, err
 	}
 	defer end()
-	return work(reserve)
+	return do(work)
 }
 
 // acquire waits until the request may work.

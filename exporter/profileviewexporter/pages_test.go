@@ -18,6 +18,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/deliverytest"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/page"
 	"github.com/otelpprof/otelpprof/internal/memory"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // Without a wait, a request is refused only if no place is free.
@@ -77,7 +78,7 @@ func TestAcquireWaits(t *testing.T) {
 func TestPanicReleasesMemory(t *testing.T) {
 	d := newHolding(t, 1<<20)
 	handler := d.pages.accounted(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = working(d.pages, r, func(func(int64) error) (int, error) { panic("drawing") })
+		_, _ = working(d.pages, r, func(*meter.Meter) (int, error) { panic("drawing") })
 	}))
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 	assert.PanicsWithValue(t, "drawing", func() { handler.ServeHTTP(httptest.NewRecorder(), r) })

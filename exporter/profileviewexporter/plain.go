@@ -19,6 +19,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 //go:embed plain.html
@@ -146,13 +147,13 @@ func (p *pages) servePlainFunctions(w http.ResponseWriter, r *http.Request) erro
 		return err
 	}
 	unit := ""
-	table, err := working(p, r, func(reserve func(int64) error) (*functionTable, error) {
-		s, err := p.selectBy(r, values, reserve)
+	table, err := working(p, r, func(work *meter.Meter) (*functionTable, error) {
+		s, err := p.selectBy(r, values, work)
 		if err != nil {
 			return nil, err
 		}
 		unit = s.unit
-		return functionTableOf([]selected{s}, "", reserve)
+		return functionTableOf([]selected{s}, "", work)
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/merge"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -28,16 +29,16 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 	}
 	scraper, named := p.scraperOf(r)
 	var chosen []*store.Profile
-	body, err := working(p, r, func(reserve func(int64) error) ([]byte, error) {
+	body, err := working(p, r, func(work *meter.Meter) ([]byte, error) {
 		var filter *query.Filter
 		var err error
-		if chosen, filter, err = p.choose(r, r.PathValue("type"), reserve); err != nil {
+		if chosen, filter, err = p.choose(r, r.PathValue("type"), work); err != nil {
 			return nil, err
 		}
 		if !named && p.notModified(w, r, chosen) {
 			return nil, errNotModified
 		}
-		return merged(query.Select(chosen, filter, query.All), reserve, 0, gzipOf)
+		return merged(query.Select(chosen, filter, query.All), work, 0, gzipOf)
 	})
 	given := len(chosen) > 0 && errors.Is(err, errNoSamples) // A scraper goes on after profiles without the samples that it wants.
 	if err == nil {
@@ -52,13 +53,13 @@ func (p *pages) serveProfile(w http.ResponseWriter, r *http.Request) error {
 
 // choose returns the profiles that the path and the parameters of a request select, at least one. Without a type, these are those of CPU
 // time.
-func (p *pages) choose(r *http.Request, profileType string, reserve func(bytes int64) error) ([]*store.Profile, *query.Filter, error) {
+func (p *pages) choose(r *http.Request, profileType string, work *meter.Meter) ([]*store.Profile, *query.Filter, error) {
 	values, now := r.URL.Query(), p.now()
 	filter, err := p.filterOf(values)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := reserve(filter.Bytes()); err != nil {
+	if err := work.Need(filter.Bytes()); err != nil {
 		return nil, nil, err
 	}
 	q := store.Query{Tenant: p.tenant(r.Header), Service: r.PathValue("service"), Type: profileType, Matches: func(one *store.Profile) bool {
@@ -95,9 +96,11 @@ func (p *pages) choose(r *http.Request, profileType string, reserve func(bytes i
 var errNoSamples = &failure{http.StatusNotFound, "none of these profiles has a sample of this trace or span with these labels"}
 
 // merged returns the merged samples of a selection, as write writes them. leafFrames is the number of locations of each stack, 0 for all.
-func merged(s *query.Selection, reserve func(bytes int64) error, leafFrames int, write func(*merge.Merger) ([]byte, error)) ([]byte, error) {
-	kept := s.Bytes()
-	m := merge.New(func(bytes int64) error { return reserve(kept + bytes) })
+func merged(s *query.Selection, work *meter.Meter, leafFrames int, write func(*merge.Merger) ([]byte, error)) ([]byte, error) {
+	if err := work.Use(s.Bytes()); err != nil {
+		return nil, err
+	}
+	m := merge.New(work)
 	m.LeafFrames = leafFrames
 	s.KeepLatest()
 	if err := m.Add(s); err != nil {
@@ -178,15 +181,15 @@ func (p *pages) servePGO(w http.ResponseWriter, r *http.Request) error {
 		}
 		depth = number
 	}
-	body, err := working(p, r, func(reserve func(int64) error) ([]byte, error) {
-		chosen, filter, err := p.choose(r, "", reserve)
+	body, err := working(p, r, func(work *meter.Meter) ([]byte, error) {
+		chosen, filter, err := p.choose(r, "", work)
 		if err != nil {
 			return nil, err
 		}
 		if p.notModified(w, r, chosen) {
 			return nil, errNotModified
 		}
-		return merged(query.Select(chosen, filter, query.All), reserve, depth, pgoOf)
+		return merged(query.Select(chosen, filter, query.All), work, depth, pgoOf)
 	})
 	if err != nil {
 		return err

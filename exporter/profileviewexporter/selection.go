@@ -12,6 +12,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/tree"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // seriesPerAnswer limits the series in one answer.
@@ -36,8 +37,8 @@ func (p *pages) list(r *http.Request, values url.Values, filter *query.Filter) (
 	if q.From, q.Until, err = bounds(values, "", p.now()); err != nil {
 		return nil, "", err
 	}
-	found, err = working(p, r, func(reserve func(int64) error) ([]store.Series, error) {
-		if err := reserve(filter.Bytes()); err != nil {
+	found, err = working(p, r, func(work *meter.Meter) ([]store.Series, error) {
+		if err := work.Need(filter.Bytes()); err != nil {
 			return nil, err
 		}
 		found, more := p.store.List(&q, [2]string{values.Get(afterServiceParameter), values.Get(afterTypeParameter)}, seriesPerAnswer)
@@ -52,7 +53,7 @@ func (p *pages) list(r *http.Request, values url.Values, filter *query.Filter) (
 		for _, s := range found {
 			bytes += seriesBytes + namesCost*int64(len(s.Service)+len(s.Type)) + queryCost*int64(len(r.URL.RawQuery))
 		}
-		return found, errors.Join(filter.Err(), reserve(bytes))
+		return found, errors.Join(filter.Err(), work.Need(bytes))
 	})
 	return found, next, err
 }
@@ -86,7 +87,7 @@ type selected struct {
 }
 
 // selectBy returns what the parameters with a prefix select: a profile type, selectors, a time, a trace and a span.
-func (p *pages) selectBy(r *http.Request, values url.Values, reserve func(bytes int64) error) (s selected, err error) {
+func (p *pages) selectBy(r *http.Request, values url.Values, work *meter.Meter) (s selected, err error) {
 	id := values.Get(typeParameter)
 	if id == "" {
 		return s, fail(http.StatusBadRequest, "the parameter type is missing: the ID of a profile type, such as process_cpu:cpu:nanoseconds:cpu:nanoseconds")
@@ -99,7 +100,7 @@ func (p *pages) selectBy(r *http.Request, values url.Values, reserve func(bytes 
 	if err != nil {
 		return s, err
 	}
-	if err := reserve(filter.Bytes()); err != nil {
+	if err := work.Need(filter.Bytes()); err != nil {
 		return s, err
 	}
 	from, until, err := bounds(values, "", p.now())
@@ -124,12 +125,13 @@ func (p *pages) selectBy(r *http.Request, values url.Values, reserve func(bytes 
 }
 
 // treeOf returns the merged samples of one or two sides.
-func treeOf(reserve func(bytes int64) error, sides ...selected) (*tree.Tree, error) {
-	kept := int64(0)
+func treeOf(work *meter.Meter, sides ...selected) (*tree.Tree, error) {
 	for _, s := range sides {
-		kept += s.Bytes()
+		if err := work.Use(s.Bytes()); err != nil {
+			return nil, err
+		}
 	}
-	t := tree.New(func(bytes int64) error { return reserve(kept + bytes) })
+	t := tree.New(work)
 	for side, s := range sides {
 		s.KeepLatest()
 		if err := t.Merge(s.Selection, side); err != nil {

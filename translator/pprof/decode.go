@@ -117,9 +117,7 @@ func (d *Decoder) decode(t *decoding, payload []byte, src Source) (pprofile.Prof
 		return pprofile.Profiles{}, DecodeStats{InflatedBytes: size}, err
 	}
 	limits := d.opts.Limits.wire()
-	if src.Reserve != nil {
-		limits.Reserve = t.meter.Need
-	}
+	limits.Memory = &t.meter
 	if err := t.wire.Read(raw, limits); err != nil {
 		switch {
 		case IsLegacy(raw):

@@ -8,6 +8,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/scratch"
 )
 
@@ -22,20 +23,19 @@ var gzipWriters [gzip.BestCompression + 1]scratch.Keeper[gzipWriter]
 
 // gzipWriter compresses to out.
 type gzipWriter struct {
-	out     []byte
-	reserve func(bytes int64) error
-	zip     *gzip.Writer
+	out  []byte
+	work *meter.Meter
+	zip  *gzip.Writer
 }
 
 // AppendGzip appends pprof in gzip to dst. level is 1 (fastest) to 9 (smallest); 0 means the default, 6. It is safe for
 // concurrent use, and pools its writers.
 func AppendGzip(dst, pprof []byte, level int) ([]byte, error) {
-	return AppendGzipReserving(dst, pprof, level, nil)
+	return AppendGzipMetered(dst, pprof, level, nil)
 }
 
-// AppendGzipReserving is like [AppendGzip], but calls reserve before it allocates memory, with the total number of bytes,
-// dst included. If reserve returns an error, it stops and returns an error that wraps it.
-func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64) error) ([]byte, error) {
+// AppendGzipMetered is like [AppendGzip], and counts its memory, dst included, before it allocates it. An error of work ends it.
+func AppendGzipMetered(dst, pprof []byte, level int, work *meter.Meter) ([]byte, error) {
 	if level == 0 {
 		level = defaultGzipLevel
 	}
@@ -47,8 +47,8 @@ func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64)
 		w = &gzipWriter{}
 		w.zip, _ = gzip.NewWriterLevel(w, level) // the level was checked
 	}
-	w.out, w.reserve = dst, reserve
-	err := w.reserveOutput(cap(dst))
+	w.out, w.work = dst, work
+	err := work.Need(gzipWriterBytes + int64(cap(dst)))
 	if err == nil {
 		w.zip.Reset(w)
 		_, err = w.zip.Write(pprof)
@@ -57,7 +57,7 @@ func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64)
 		}
 	}
 	dst = w.out
-	w.out, w.reserve = nil, nil
+	w.out, w.work = nil, nil
 	gzipWriters[level].Put(w, gzipWriterBytes)
 	if err != nil {
 		return dst, fmt.Errorf("cannot compress a pprof: %w", err)
@@ -65,19 +65,11 @@ func AppendGzipReserving(dst, pprof []byte, level int, reserve func(bytes int64)
 	return dst, nil
 }
 
-// reserveOutput reserves memory for the writer and this many bytes of output.
-func (w *gzipWriter) reserveOutput(bytes int) error {
-	if w.reserve == nil {
-		return nil
-	}
-	return w.reserve(gzipWriterBytes + int64(bytes))
-}
-
 // Write appends compressed bytes to the output.
 func (w *gzipWriter) Write(piece []byte) (int, error) {
 	if free := cap(w.out) - len(w.out); free < len(piece) {
 		size := max(2*cap(w.out), len(w.out)+len(piece), smallestGzip)
-		if err := w.reserveOutput(cap(w.out) + size); err != nil {
+		if err := w.work.Need(gzipWriterBytes + int64(cap(w.out)+size)); err != nil {
 			return 0, err
 		}
 		grown := make([]byte, len(w.out), size)

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/otelpprof/otelpprof/internal/dictionary"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -33,10 +34,10 @@ func (t *decoding) translatePprof() *refusal {
 	w := &t.wire
 	defer w.Reset()
 	limits := t.opts.Limits.wire(t.samplesLeft)
-	limits.Reserve = func(bytes int64) error {
-		t.reserve(bytes)
+	limits.Memory = meter.New(0, func(total int64) error {
+		t.reserve(total)
 		return t.memory.Err()
-	}
+	})
 	if err := w.ReadRepeats(t.pprof, limits); err != nil {
 		if t.memory.Err() != nil {
 			return t.memoryRefusal()

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/translator/pprof"
 )
 
@@ -41,15 +42,14 @@ func (r Result) Written() bool { return r.Size > 0 }
 // file is on disk. A failed write can be repeated. The result is valid even if there is an error: the file can be complete, but a
 // power failure could still remove it.
 //
-// Write calls reserve before it allocates memory, with the total of bytes that it then has. If reserve fails, Write returns its
-// error, wrapped. reserve can be nil.
-func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
+// work counts the memory. If that fails, Write returns its error, wrapped. work can be nil.
+func (s *Store) Write(name string, pprof []byte, work *meter.Meter) (Result, error) {
 	if !fs.ValidPath(name) {
 		return Result{}, fmt.Errorf("cannot write %q: %w: not a relative path without dots", name, ErrBlocked)
 	}
-	result, err := s.writeAs(name, pprof, reserve)
+	result, err := s.writeAs(name, pprof, work)
 	if errors.Is(err, errTaken) {
-		result, err = s.writeAs(pathname.WithSuffix(name, sha256.Sum256(pprof)), pprof, reserve)
+		result, err = s.writeAs(pathname.WithSuffix(name, sha256.Sum256(pprof)), pprof, work)
 		result.Renamed = true
 	}
 	if errors.Is(err, errTaken) {
@@ -62,13 +62,13 @@ func (s *Store) Write(name string, pprof []byte, reserve func(bytes int64) error
 }
 
 // writeAs writes to this name or returns errTaken. It starts again if others change the directory meanwhile.
-func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) error) (Result, error) {
+func (s *Store) writeAs(name string, pprof []byte, work *meter.Meter) (Result, error) {
 	result := Result{Name: name}
 	var d directory
 	var err error
 	for again, attempt := true, 0; again && attempt < maxAttempts; attempt++ {
 		d = s.directory()
-		result.Size, err = s.tryWrite(d, name, pprof, reserve)
+		result.Size, err = s.tryWrite(d, name, pprof, work)
 		switch {
 		case result.Written():
 			again = false
@@ -89,7 +89,7 @@ func (s *Store) writeAs(name string, pprof []byte, reserve func(bytes int64) err
 }
 
 // tryWrite writes the file once. It returns the size of the file, or 0 if a file with the same pprof exists.
-func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(bytes int64) error) (int64, error) {
+func (s *Store) tryWrite(d directory, name string, pprof []byte, work *meter.Meter) (int64, error) {
 	parent := path.Dir(name)
 	same, err := hasPprof(d, name, pprof)
 	switch {
@@ -100,7 +100,7 @@ func (s *Store) tryWrite(d directory, name string, pprof []byte, reserve func(by
 	case !isAbsent(err):
 		return 0, err
 	}
-	temporary, err := s.writeTemporary(d, parent, pprof, reserve)
+	temporary, err := s.writeTemporary(d, parent, pprof, work)
 	if err == nil {
 		err = s.usage.publish(name, onDisk(temporary.size, temporary.directories), func() error {
 			return giveName(d, temporary.name, name)
@@ -129,14 +129,14 @@ type temporaryFile struct {
 // writeTemporary writes the gzipped pprof to a temporary file and syncs it. The result has the created directories even if there is
 // an error.
 func (s *Store) writeTemporary(
-	d directory, parent string, data []byte, reserve func(bytes int64) error,
+	d directory, parent string, data []byte, work *meter.Meter,
 ) (result temporaryFile, err error) {
 	buffer := s.buffers.Get()
 	if buffer == nil {
 		buffer = new([]byte)
 	}
 	defer func() { s.buffers.Put(buffer, cap(*buffer)) }()
-	if *buffer, err = pprof.AppendGzipReserving((*buffer)[:0], data, s.options.Level, reserve); err != nil {
+	if *buffer, err = pprof.AppendGzipMetered((*buffer)[:0], data, s.options.Level, work); err != nil {
 		return result, err
 	}
 	result.name, result.size = s.temporary(parent), int64(len(*buffer))

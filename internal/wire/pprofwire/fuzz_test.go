@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 )
 
@@ -58,11 +59,11 @@ func checkCount(t *testing.T, raw []byte) {
 	t.Helper()
 	reserved := int64(0)
 	limits := NoLimits()
-	limits.Reserve = func(bytes int64) error {
+	limits.Memory = meter.New(0, func(bytes int64) error {
 		require.GreaterOrEqual(t, bytes, reserved)
 		reserved = bytes
 		return nil
-	}
+	})
 	var p Profile
 	err := p.Read(raw, limits)
 	n, countErr := count(raw, &limits)
@@ -80,6 +81,7 @@ func checkCount(t *testing.T, raw []byte) {
 
 	var repeats Profile
 	reserved = 0
+	limits.Memory = meter.New(0, func(bytes int64) error { reserved = bytes; return nil })
 	require.Equal(t, err, repeats.ReadRepeats(raw, limits))
 	n.repeats = n.samples
 	require.LessOrEqual(t, repeats.Kept(), n.bytes())

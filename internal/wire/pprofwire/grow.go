@@ -30,10 +30,8 @@ func (p *Profile) growTables(more int, limits *Limits) (err error) {
 		n.labels = min(n.labels, stepFrom(len(p.Labels), more))
 		n.repeats = n.samples
 	}
-	if limits.Reserve != nil {
-		if err := limits.Reserve(n.bytes()); err != nil {
-			return err
-		}
+	if err := limits.Memory.Need(n.bytes()); err != nil {
+		return err
 	}
 	p.SampleTypes = withCapacity(p.SampleTypes, n.sampleTypes)
 	p.Samples = withCapacity(p.Samples, n.samples)

@@ -6,6 +6,8 @@ package pprofwire
 import (
 	"fmt"
 	"math"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // Limits limits the payloads that [Profile.Read] accepts. All numbers must be positive.
@@ -19,9 +21,8 @@ type Limits struct {
 	// StringBytes limits the length of one string.
 	StringBytes int
 
-	// Reserve is called before tables grow, with the bytes that all of them will need then. Read returns its error. It may
-	// be nil.
-	Reserve func(bytes int64) error
+	// Memory counts the tables before they grow, beside what it has in use. Read returns its error. It may be nil.
+	Memory *meter.Meter
 }
 
 // NoLimits returns limits that no payload exceeds.

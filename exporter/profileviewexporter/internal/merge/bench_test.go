@@ -50,7 +50,7 @@ func window(b *testing.B, p *profile.Profile) (held *store.Store, gzipped [][]by
 	}
 	for i := range windowOf {
 		u := store.Upload{Resource: store.NewResource("", pcommon.NewMap()), Type: "cpu", Pprof: raw[i%variants], Time: time.Unix(int64(i+1), 0)}
-		_, err := held.Add(u, unlimited)
+		_, err := held.Add(u, nil)
 		require.NoError(b, err)
 		gzipped = append(gzipped, bytes.Clone(zipped[i%variants]))
 	}
@@ -77,7 +77,7 @@ func BenchmarkWindow(b *testing.B) {
 				found, _ := held.Search(&store.Query{})
 				filter, err := query.NewFilter(nil)
 				require.NoError(b, err)
-				m := merge.New(unlimited)
+				m := merge.New(nil)
 				require.NoError(b, m.Add(query.Select(found, filter, query.All)))
 				_, err = m.Pprof()
 				require.NoError(b, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/query"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // ErrDiffers is the error for profiles that cannot be one pprof.
@@ -24,7 +25,7 @@ type Merger struct {
 	// LeafFrames is the number of locations that stacks keep, the innermost, without labels. 0 means all.
 	LeafFrames int
 
-	reserve func(bytes int64) error
+	work    *meter.Meter
 	table   *symbols.Table
 	samples symbols.Set[sample]
 	// values are the values of the samples, by sample type.
@@ -43,12 +44,12 @@ type head struct {
 	columns []summary.Type
 }
 
-// New returns a merger. It calls reserve before it allocates memory, with the total that it needs.
-func New(reserve func(bytes int64) error) *Merger {
-	return &Merger{reserve: reserve, table: symbols.New()}
+// New returns a merger, whose memory work counts.
+func New(work *meter.Meter) *Merger {
+	return &Merger{work: work, table: symbols.New()}
 }
 
-// Add adds a selection. The error is [ErrDiffers], that of reserve, or that of the selection.
+// Add adds a selection. The error is [ErrDiffers], that of work, or that of the selection.
 func (m *Merger) Add(s *query.Selection) error {
 	for i := range s.Parts {
 		part := &s.Parts[i]

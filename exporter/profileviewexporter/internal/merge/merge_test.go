@@ -25,21 +25,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func unlimited(int64) error { return nil }
-
 // merged returns the profiles of a store as one pprof.
 func merged(tb testing.TB, profiles ...[]byte) []byte {
 	tb.Helper()
 	s := store.New(store.Limits{Memory: math.MaxInt64, PerSeries: math.MaxInt}, func(store.Reason) {})
 	for _, raw := range profiles {
-		p, err := s.Add(store.Upload{Resource: store.NewResource("", pcommon.NewMap()), Type: "x", Pprof: raw, Time: time.Unix(1, 0)}, unlimited)
+		p, err := s.Add(store.Upload{Resource: store.NewResource("", pcommon.NewMap()), Type: "x", Pprof: raw, Time: time.Unix(1, 0)}, nil)
 		require.NoError(tb, err)
 		require.NotNil(tb, p)
 	}
 	found, _ := s.Search(&store.Query{})
 	filter, err := query.NewFilter(nil)
 	require.NoError(tb, err)
-	m := merge.New(unlimited)
+	m := merge.New(nil)
 	require.NoError(tb, m.Add(query.Select(found, filter, query.All)))
 	out, err := m.Pprof()
 	require.NoError(tb, err)

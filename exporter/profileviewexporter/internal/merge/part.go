@@ -50,7 +50,7 @@ func (m *Merger) addPart(of *query.Part) error {
 		{&p.labels, len(from.Labels.Rows)},
 	} {
 		p.bytes += 4 * int64(indices.rows)
-		if err := m.reserve(m.table.Bytes() + p.bytes); err != nil {
+		if err := m.work.Need(m.table.Bytes() + p.bytes); err != nil {
 			return err
 		}
 		*indices.of = make(copied, indices.rows)
@@ -62,7 +62,7 @@ func (m *Merger) addPart(of *query.Part) error {
 		p.mapping(uint32(row))
 	}
 	for i := range of.Profiles {
-		if err := p.grow(0); err != nil { // The request can be over.
+		if err := p.work.Continue(); err != nil {
 			return err
 		}
 		if err := p.profile(&of.Profiles[i]); err != nil {
@@ -95,11 +95,11 @@ func (p *part) profile(c *query.Chosen) error {
 	return nil
 }
 
-// grow reserves memory for one more sample with a number of new stacks. Of all other symbols, there are not more than in the part.
+// grow counts memory for one more sample with a number of new stacks. Of all other symbols, there are not more than in the part.
 func (p *part) grow(stacks int) error {
 	const valueBytes = 3 * 8 // the old memory and the new of the double size
 	to, from := p.table, p.from
-	return p.reserve(p.bytes + p.samples.MostBytes(1) + valueBytes*int64(len(p.types)*(len(p.samples.Rows)+1)) + to.Stacks.MostBytes(stacks) +
+	return p.work.Need(p.bytes + p.samples.MostBytes(1) + valueBytes*int64(len(p.types)*(len(p.samples.Rows)+1)) + to.Stacks.MostBytes(stacks) +
 		to.Strings.MostBytes(len(from.Strings.Rows)) + to.Functions.MostBytes(len(from.Functions.Rows)) +
 		to.Mappings.MostBytes(len(from.Mappings.Rows)) + to.Lines.MostBytes(len(from.Lines.Rows)) +
 		to.Locations.MostBytes(len(from.Locations.Rows)) + to.Labels.MostBytes(len(from.Labels.Rows)))

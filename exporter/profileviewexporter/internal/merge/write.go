@@ -84,12 +84,12 @@ const (
 	valueBytes = 10
 )
 
-// measure reserves memory for the pprof, and allocates it.
+// measure allocates the memory of the pprof.
 func (w *writer) measure() error {
 	t := w.table
 	rows := len(t.Stacks.Rows)
 	held := t.Bytes() + w.samples.Bytes() + 8*int64(len(w.types)*cap(w.samples.Rows))
-	if err := w.reserve(held + 5*int64(rows)); err != nil {
+	if err := w.work.Need(held + 5*int64(rows)); err != nil {
 		return err
 	}
 	w.depths, w.used = make([]uint32, rows), make([]bool, rows)
@@ -106,7 +106,7 @@ func (w *writer) measure() error {
 		s := w.samples.Rows[i]
 		size += entryBytes/4 + idBytes*int64(w.depths[s.stack]) + int64(valueBytes*len(w.columns)) + entryBytes/2*int64(labels[s.labels])
 	}
-	if err := w.reserve(held + 9*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
+	if err := w.work.Need(held + 9*int64(rows) + 2*size); err != nil { // The caller compresses the pprof.
 		return err
 	}
 	w.out = make([]byte, 0, size)

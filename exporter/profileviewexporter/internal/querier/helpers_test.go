@@ -17,6 +17,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/querier"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/selector"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -38,13 +39,13 @@ func newServer(tb testing.TB) *server {
 	api := &querier.Server{
 		Store: s.store, TraceLabel: "trace_id", SpanLabel: "span_id",
 		Tenant: func(h http.Header) string { return h.Get("X-Scope-OrgID") },
-		Begin: func(ctx context.Context) (func(int64) error, func(), error) {
-			return func(bytes int64) error {
+		Begin: func(ctx context.Context) (*meter.Meter, func(), error) {
+			return meter.New(0, func(bytes int64) error {
 				if bytes > s.limit {
 					return errTooLarge
 				}
 				return ctx.Err()
-			}, func() {}, nil
+			}), func() {}, nil
 		},
 		Code: func(err error) connect.Code {
 			switch {
@@ -83,7 +84,7 @@ func (s *server) addAt(tb testing.TB, profileType string, pprof []byte, attribut
 	p, err := s.store.Add(store.Upload{
 		Resource: store.NewResource("", resource), Type: profileType, Time: at,
 		Duration: time.Duration(parsed.DurationNanos), Pprof: raw,
-	}, func(int64) error { return nil })
+	}, nil)
 	require.NoError(tb, err)
 	require.NotNil(tb, p)
 }

@@ -43,7 +43,7 @@ func timesOf(start, end int64) (t times, err error) {
 
 // search returns the profiles of a time range that a filter does not exclude.
 func (c *call) search(t times, filter *query.Filter) ([]*store.Profile, error) {
-	if err := c.keep(filter.Bytes()); err != nil {
+	if err := c.work.Use(filter.Bytes()); err != nil {
 		return nil, err
 	}
 	profiles, _ := c.server.Store.Search(&store.Query{Tenant: c.tenant, Matches: func(p *store.Profile) bool {
@@ -51,7 +51,7 @@ func (c *call) search(t times, filter *query.Filter) ([]*store.Profile, error) {
 		return within && c.Err() == nil && filter.Profile(p)
 	}})
 	const profileBytes = 64
-	if err := c.keep(profileBytes * int64(len(profiles))); err != nil {
+	if err := c.work.Use(profileBytes * int64(len(profiles))); err != nil {
 		return nil, err
 	}
 	return profiles, filter.Err()
@@ -107,7 +107,7 @@ func (c *call) selection(r *selecting) (*query.Selection, times, error) {
 		return nil, t, err
 	}
 	s := query.Select(profiles, filter, query.OfType(id))
-	return s, t, c.keep(s.Bytes())
+	return s, t, c.work.Use(s.Bytes())
 }
 
 // callSite returns the functions with which stacks must begin.

@@ -115,7 +115,7 @@ func (g *grouping) addSamples(part *query.Part, p *query.Chosen, at time.Time, l
 			slices.SortFunc(own, func(a, b *typesv1.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
 			key = keyOf(own)
 			keys[s.Labels], groups[key] = key, own
-			if err := g.reserve(pointBytes * (g.points + int64(len(keys)))); err != nil {
+			if err := g.work.Need(pointBytes * (g.points + int64(len(keys)))); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (g *grouping) add(labels []*typesv1.LabelPair, at time.Time, p *query.Chose
 	to := in.points[step]
 	if to == nil {
 		g.points++
-		if err := g.reserve(pointBytes * g.points); err != nil {
+		if err := g.work.Need(pointBytes * g.points); err != nil {
 			return err
 		}
 		to = &point{}

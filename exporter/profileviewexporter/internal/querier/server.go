@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // Prefix is the start of the paths of all methods.
@@ -29,7 +30,7 @@ type Server struct {
 	// TraceLabel and SpanLabel are the labels of samples with the IDs. SpanLabel can be empty.
 	TraceLabel, SpanLabel string
 	// Begin waits until a request may work. The caller must call end when the answer is complete.
-	Begin func(ctx context.Context) (reserve func(bytes int64) error, end func(), err error)
+	Begin func(ctx context.Context) (work *meter.Meter, end func(), err error)
 	// Code returns the code for an error that is not one of this package.
 	Code func(err error) connect.Code
 }
@@ -63,25 +64,15 @@ type call struct {
 	context.Context
 	server *Server
 	tenant string
-	// total reserves memory for the request, and kept is the part of it that stays in use.
-	total func(bytes int64) error
-	kept  int64
-}
-
-// reserve reserves memory for a part of the work, with the total of that part.
-func (c *call) reserve(bytes int64) error { return c.total(c.kept + bytes) }
-
-// keep reserves memory that stays in use until the answer is written.
-func (c *call) keep(bytes int64) error {
-	c.kept += bytes
-	return c.total(c.kept)
+	// work counts the memory of the request. What it has in use stays until the answer is written.
+	work *meter.Meter
 }
 
 func handle[Request, Response any](s *Server, mux *http.ServeMux, method string, answer func(*call, *Request) (*Response, error)) {
 	mux.Handle(Prefix+method, s.working(connect.NewUnaryHandler(Prefix+method,
 		func(ctx context.Context, r *connect.Request[Request]) (*connect.Response[Response], error) {
-			reserve, _ := ctx.Value(reserveKey{}).(func(bytes int64) error)
-			response, err := answer(&call{Context: ctx, server: s, tenant: s.Tenant(r.Header()), total: reserve}, r.Msg)
+			work, _ := ctx.Value(workKey{}).(*meter.Meter)
+			response, err := answer(&call{Context: ctx, server: s, tenant: s.Tenant(r.Header()), work: work}, r.Msg)
 			if err != nil {
 				return nil, s.fault(err)
 			}
@@ -90,7 +81,7 @@ func handle[Request, Response any](s *Server, mux *http.ServeMux, method string,
 		connect.WithReadMaxBytes(maxRequest), connect.WithCompressMinBytes(leastCompressed), connect.WithCodec(jsonCodec{}), fastGzip)))
 }
 
-type reserveKey struct{}
+type workKey struct{}
 
 // working reads a request, and waits until it may work. Only then it is decompressed and decoded, which takes much more memory than the
 // bytes that wait.
@@ -98,10 +89,10 @@ func (s *Server) working(next http.Handler) http.Handler {
 	faults := connect.NewErrorWriter()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
-		var reserve func(bytes int64) error
+		var work *meter.Meter
 		var end func()
 		if err == nil {
-			reserve, end, err = s.Begin(r.Context())
+			work, end, err = s.Begin(r.Context())
 		}
 		if err != nil {
 			_ = faults.Write(w, r, s.fault(err)) // the client can be disconnected
@@ -109,7 +100,7 @@ func (s *Server) working(next http.Handler) http.Handler {
 		}
 		end = sync.OnceFunc(end)
 		defer end()
-		r = r.WithContext(context.WithValue(r.Context(), reserveKey{}, reserve))
+		r = r.WithContext(context.WithValue(r.Context(), workKey{}, work))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(answering{w, end}, r)
 	})

@@ -87,7 +87,7 @@ func (c *call) draw(t *tree.Tree, r *querierv1.SelectMergeStacktracesRequest, ma
 	for _, name := range graph.Names {
 		bytes += nameCost * int64(len(name))
 	}
-	return graph, c.keep(bytes)
+	return graph, c.work.Use(bytes)
 }
 
 // The memory of a node in an answer, as values and as text, and of a name as a multiple of its length.
@@ -97,7 +97,7 @@ const (
 )
 
 func (c *call) flameGraph(r *querierv1.SelectMergeStacktracesRequest) (*querierv1.FlameGraph, error) {
-	t := tree.New(c.reserve)
+	t := tree.New(c.work)
 	if err := c.merge(t, r, 0); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (c *call) flameGraph(r *querierv1.SelectMergeStacktracesRequest) (*querierv
 }
 
 func (s *Server) diff(c *call, r *querierv1.DiffRequest) (*querierv1.DiffResponse, error) {
-	t := tree.New(c.reserve)
+	t := tree.New(c.work)
 	for side, one := range []*querierv1.SelectMergeStacktracesRequest{r.GetLeft(), r.GetRight()} {
 		if err := checkStacktraces(one); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (c *call) profile(r *selecting) (*googlev1.Profile, error) {
 		return nil, err
 	}
 	selection.KeepLatest()
-	m := merge.New(c.reserve)
+	m := merge.New(c.work)
 	if err := m.Add(selection); err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (c *call) profile(r *selecting) (*googlev1.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.keep(messageCost * int64(len(pprof))); err != nil {
+	if err := c.work.Use(messageCost * int64(len(pprof))); err != nil {
 		return nil, err
 	}
 	profile := &googlev1.Profile{}

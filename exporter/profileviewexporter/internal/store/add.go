@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -54,9 +55,9 @@ const (
 const maxDuration = 24 * time.Hour
 
 // Add adds a pprof, and evicts the oldest profiles until all limits are met. It drops a profile that is too old or already in the store: then
-// the result is nil without an error. Add calls reserve before it allocates memory, with the total that it needs. The error is that of
-// reserve, [ErrTooLarge], or that of an invalid pprof.
-func (s *Store) Add(u Upload, reserve func(bytes int64) error) (*Profile, error) {
+// the result is nil without an error. work counts the memory that Add needs. The error is that of
+// work, [ErrTooLarge], or that of an invalid pprof.
+func (s *Store) Add(u Upload, work *meter.Meter) (*Profile, error) {
 	u.identify()
 	now := s.now()
 	if age := now.Sub(u.Arrived); !u.Arrived.IsZero() && age > 0 {
@@ -68,15 +69,18 @@ func (s *Store) Add(u Upload, reserve func(bytes int64) error) (*Profile, error)
 	if s.has(u.identity) {
 		return nil, nil
 	}
-	limits, tables := pprofwire.NoLimits(), int64(0)
-	limits.Reserve = func(bytes int64) error { tables = bytes; return reserve(bytes) }
+	limits := pprofwire.NoLimits()
+	limits.Memory = work
 	var parsed pprofwire.Profile
 	if err := parsed.Read(u.Pprof, limits); err != nil {
 		return nil, err
 	}
+	if err := work.Use(parsed.Kept()); err != nil {
+		return nil, err
+	}
 	k := key{tenant: u.Resource.Tenant, service: u.Resource.Service}
 	b := s.block(k, len(u.Pprof), now)
-	p, bytes, err := b.add(&u, &parsed, func(more int64) error { return reserve(tables + more) })
+	p, bytes, err := b.add(&u, &parsed, work)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b.pending--

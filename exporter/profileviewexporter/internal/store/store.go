@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
@@ -186,11 +187,11 @@ func (b *Block) publish() {
 }
 
 // add adds a pprof, and returns the memory of the block.
-func (b *Block) add(u *Upload, parsed *pprofwire.Profile, reserve func(bytes int64) error) (p *Profile, bytes int64, err error) {
+func (b *Block) add(u *Upload, parsed *pprofwire.Profile, work *meter.Meter) (p *Profile, bytes int64, err error) {
 	b.adding.Lock()
 	defer b.adding.Unlock()
 	defer func() { bytes = blockBytes + b.table.Bytes() + b.sharedBytes }()
-	samples, err := b.table.Import(parsed, reserve)
+	samples, err := b.table.Import(parsed, work)
 	if err != nil {
 		return nil, 0, err
 	}

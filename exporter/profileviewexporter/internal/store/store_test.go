@@ -14,11 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/testkit/memorytest"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
-
-func unlimited(int64) error { return nil }
 
 // upload returns an upload of a service with stacks of its own if seed is above 0.
 func upload(service string, seed, stacks int) Upload {
@@ -41,7 +40,7 @@ func upload(service string, seed, stacks int) Upload {
 
 func add(t *testing.T, s *Store, u Upload) *Profile {
 	t.Helper()
-	p, err := s.Add(u, unlimited)
+	p, err := s.Add(u, nil)
 	require.NoError(t, err)
 	require.NotNil(t, p)
 	return p
@@ -71,7 +70,7 @@ func TestMemoryLimit(t *testing.T) {
 		assert.EqualValues(t, 200*201/2, sum)
 	}
 
-	_, err := s.Add(upload("large", 1, 50_000), unlimited)
+	_, err := s.Add(upload("large", 1, 50_000), nil)
 	require.ErrorIs(t, err, ErrTooLarge)
 	_, memory := s.Held()
 	assert.LessOrEqual(t, memory, int64(limit))
@@ -112,7 +111,7 @@ func TestAgeAndSeries(t *testing.T) {
 	assert.Equal(t, 2, evicted[ReasonSeries])
 	old := upload("s", 9, 1)
 	old.Arrived = now.Add(-2 * time.Hour)
-	p, err := s.Add(old, unlimited)
+	p, err := s.Add(old, nil)
 	require.NoError(t, err)
 	assert.Nil(t, p, "it is too old")
 	now = now.Add(2 * time.Hour)
@@ -145,7 +144,7 @@ func TestEqualUploads(t *testing.T) {
 	u := upload("s", 1, 1)
 	u.ID[0] = 1
 	add(t, s, u)
-	p, err := s.Add(u, unlimited)
+	p, err := s.Add(u, nil)
 	require.NoError(t, err)
 	assert.Nil(t, p)
 	profiles, _ := s.Held()
@@ -159,7 +158,7 @@ func TestConcurrency(t *testing.T) {
 	for worker := range 4 {
 		all.Go(func() {
 			for i := range 50 {
-				_, err := s.Add(upload("s"+strconv.Itoa(i%3), worker*50+i, 50), unlimited)
+				_, err := s.Add(upload("s"+strconv.Itoa(i%3), worker*50+i, 50), nil)
 				assert.NoError(t, err)
 				found, _ := s.Search(&Query{})
 				for _, p := range found {
@@ -192,12 +191,12 @@ func TestConcurrency(t *testing.T) {
 func TestWithoutMemory(t *testing.T) {
 	s := New(Limits{Memory: 1 << 30, PerSeries: 1000}, func(Reason) {})
 	for limit := int64(0); ; limit += 5000 {
-		p, err := s.Add(upload("s", 1, 500), func(bytes int64) error {
+		p, err := s.Add(upload("s", 1, 500), meter.New(0, func(bytes int64) error {
 			if bytes > limit {
 				return ErrTooLarge
 			}
 			return nil
-		})
+		}))
 		if err == nil {
 			require.NotNil(t, p)
 			break

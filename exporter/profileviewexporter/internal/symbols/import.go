@@ -10,16 +10,17 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
 
 // ErrInvalid is the error for a pprof that refers to an entry that it does not have, or whose samples do not have a value for each type.
 var ErrInvalid = errors.New("the pprof is invalid")
 
-// Import adds the samples of a pprof and all symbols that they refer to. It calls reserve before it allocates memory, with the total
-// that it needs beside the table as it was. After an error, the table can have symbols that no sample refers to.
-func (t *Table) Import(p *pprofwire.Profile, reserve func(bytes int64) error) (Samples, error) {
-	i := importer{table: t, pprof: p, before: t.Bytes(), reserve: reserve}
+// Import adds the samples of a pprof and all symbols that they refer to. work counts the memory that it needs beside
+// the table as it was. After an error, the table can have symbols that no sample refers to.
+func (t *Table) Import(p *pprofwire.Profile, work *meter.Meter) (Samples, error) {
+	i := importer{table: t, pprof: p, before: t.Bytes(), work: work}
 	if err := i.grow(0, 0); err != nil {
 		return Samples{}, err
 	}
@@ -53,16 +54,16 @@ func (t *Table) Import(p *pprofwire.Profile, reserve func(bytes int64) error) (S
 
 // importer has the indices of the entries of a pprof in the table.
 type importer struct {
-	table   *Table
-	pprof   *pprofwire.Profile
-	before  int64
-	reserve func(bytes int64) error
+	table  *Table
+	pprof  *pprofwire.Profile
+	before int64
+	work   *meter.Meter
 	// strings are indices plus 1, 0 for texts that were not needed yet.
 	strings                        []uint32
 	functions, mappings, locations map[uint64]uint32
 }
 
-// grow reserves memory for a number of stacks, for all other symbols of the pprof, and for samples.
+// grow counts memory for a number of stacks, for all other symbols of the pprof, and for samples.
 func (i *importer) grow(stacks int, samples int64) error {
 	t, p := i.table, i.pprof
 	bytes := t.Bytes() - i.before + samples
@@ -74,7 +75,7 @@ func (i *importer) grow(stacks int, samples int64) error {
 	bytes += t.Labels.MostBytes(len(p.Labels)) - t.Labels.Bytes()
 	bytes += t.Strings.MostBytes(p.NumStrings()) - t.Strings.Bytes() + 2*int64(p.StringBytes()) + 4*int64(p.NumStrings())
 	bytes += idBytes * int64(len(p.Functions)+len(p.Mappings)+len(p.Locations))
-	return i.reserve(bytes)
+	return i.work.Need(bytes)
 }
 
 func (i *importer) text(index uint32) uint32 {

@@ -25,7 +25,7 @@ const (
 
 // Functions returns all functions, the heaviest first: by the values of the first side, or by their differences if there are two sides.
 func (t *Tree) Functions() ([]Function, error) {
-	if err := t.Reserve(functionsBytes*int64(len(t.names.Rows)) + walkBytes*int64(len(t.nodes.Rows))); err != nil {
+	if err := t.Need(functionsBytes*int64(len(t.names.Rows)) + walkBytes*int64(len(t.nodes.Rows))); err != nil {
 		return nil, err
 	}
 	t.add(false)

@@ -34,7 +34,7 @@ type Box struct {
 func (t *Tree) Draw(maxNodes int) (*Graph, error) {
 	const perName, perNode, perKept = 8, 24, 256
 	nodes := int64(len(t.values))
-	if err := t.Reserve(perName*int64(len(t.names.Rows)) + perNode*nodes + perKept*min(nodes, MaxNodes)); err != nil {
+	if err := t.Need(perName*int64(len(t.names.Rows)) + perNode*nodes + perKept*min(nodes, MaxNodes)); err != nil {
 		return nil, err
 	}
 	t.add(true)

@@ -57,7 +57,7 @@ const mostNewNodes = 64 << 10
 func (m *merger) merge() error {
 	stacks := m.table.Stacks.Rows
 	m.extra = stackBytes*int64(len(stacks)) + functionBytes*int64(len(m.table.Functions.Rows))
-	if err := m.Reserve(m.extra); err != nil {
+	if err := m.Need(m.extra); err != nil {
 		return err
 	}
 	self, err := m.sum()
@@ -98,7 +98,7 @@ func (m *merger) merge() error {
 func (m *merger) sum() ([]int64, error) {
 	self := make([]int64, len(m.table.Stacks.Rows))
 	for _, p := range m.part.Profiles {
-		if err := m.Reserve(m.extra); err != nil { // The request can be over.
+		if err := m.work.Continue(); err != nil {
 			return nil, err
 		}
 		if len(p.Columns) == 0 {

@@ -40,7 +40,7 @@ func (t *text) grow(n int) bool {
 	}
 	capacity := min(max(2*cap(t.bytes), size, 4<<10), maxText)
 	// Both buffers are in memory during the copy, and the answer has a compressed copy.
-	if t.err = t.tree.Reserve(int64(cap(t.bytes) + 2*capacity)); t.err != nil {
+	if t.err = t.tree.Need(int64(cap(t.bytes) + 2*capacity)); t.err != nil {
 		return false
 	}
 	t.bytes = append(make([]byte, 0, capacity), t.bytes...)

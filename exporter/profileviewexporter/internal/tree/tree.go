@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/symbols"
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 )
 
 // RootName is the name of the root.
@@ -26,9 +27,8 @@ type Tree struct {
 	values   [][2]sum
 	Profiles [2]int
 
-	// reserve reserves memory for the tree. held is what it was called with.
-	reserve func(bytes int64) error
-	text    int64
+	work *meter.Meter
+	text int64
 }
 
 type node struct{ parent, name uint32 }
@@ -42,9 +42,9 @@ type place struct {
 	line int64
 }
 
-// New returns an empty tree. It calls reserve before it allocates memory, with the total that it needs.
-func New(reserve func(bytes int64) error) *Tree {
-	t := &Tree{reserve: reserve, places: []place{{}}, values: make([][2]sum, 1)}
+// New returns an empty tree, whose memory work counts.
+func New(work *meter.Meter) *Tree {
+	t := &Tree{work: work, places: []place{{}}, values: make([][2]sum, 1)}
 	t.names.Add(RootName)
 	t.nodes.Add(node{})
 	return t
@@ -56,19 +56,17 @@ const (
 	valueBytes = 3 * 32
 )
 
-// Reserve reserves memory for one more node and name, and for extra bytes.
-func (t *Tree) Reserve(extra int64) error {
-	return t.reserveNodes(1, extra)
-}
+// Need counts the memory of the tree with one more node and name, and of extra bytes.
+func (t *Tree) Need(extra int64) error { return t.need(1, extra) }
 
-func (t *Tree) reserveNodes(nodes int, extra int64) error {
-	return t.reserve(t.nodes.MostBytes(nodes) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+nodes) +
+func (t *Tree) need(nodes int, extra int64) error {
+	return t.work.Need(t.nodes.MostBytes(nodes) + t.names.MostBytes(1) + valueBytes*int64(len(t.nodes.Rows)+nodes) +
 		nameBytes*int64(len(t.names.Rows)+1) + t.text + extra)
 }
 
-// grow reserves memory and makes place for more nodes.
+// grow makes place for more nodes.
 func (t *Tree) grow(nodes int, extra int64) error {
-	if err := t.reserveNodes(nodes, extra); err != nil {
+	if err := t.need(nodes, extra); err != nil {
 		return err
 	}
 	t.nodes.Grow(nodes)
