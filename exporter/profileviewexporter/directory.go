@@ -24,6 +24,7 @@ import (
 	"github.com/otelpprof/otelpprof/exporter/internal/pathname"
 	"github.com/otelpprof/otelpprof/exporter/profileviewexporter/internal/store"
 	"github.com/otelpprof/otelpprof/internal/attributevalue"
+	"github.com/otelpprof/otelpprof/internal/memory"
 	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
@@ -150,7 +151,7 @@ const (
 const maxRestored = 256 << 20
 
 // restore adds the newest profiles in the directory to a store, the oldest of them first.
-func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, grow func(total int64) error) error {
+func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, reservation *memory.Reservation) error {
 	if d == nil {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, g
 	}
 	restored := 0
 	for _, f := range slices.Backward(files) {
-		added, err := d.restoreFile(to, f, grow)
+		added, err := d.restoreFile(ctx, to, f, reservation)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -177,12 +178,12 @@ func (d *directory) restore(ctx context.Context, to *store.Store, bytes int64, g
 
 var errNoDescription = errors.New("the file has no description: another program wrote it")
 
-func (d *directory) restoreFile(to *store.Store, f filestore.File, grow func(total int64) error) (added bool, err error) {
+func (d *directory) restoreFile(ctx context.Context, to *store.Store, f filestore.File, reservation *memory.Reservation) (added bool, err error) {
 	compressed, err := d.store.Read(f.Name, maxRestored)
 	if err != nil {
 		return false, err
 	}
-	work := meter.New(int64(len(compressed)), grow)
+	work := reservation.Meter(ctx, int64(len(compressed)))
 	raw, _, err := inflate.AppendMetered(nil, compressed, maxRestored, work)
 	if err == nil {
 		err = work.Use(int64(cap(raw)))

@@ -118,7 +118,7 @@ func (v *viewExporter) restore(ctx context.Context) (err error) {
 		return err
 	}
 	defer reservation.Release()
-	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, func(bytes int64) error { return reservation.Grow(ctx, bytes) })
+	return v.directory.restore(ctx, v.store, v.cfg.MaxMemory, reservation)
 }
 
 // expire evicts old profiles until ctx ends, even if no profile arrives.

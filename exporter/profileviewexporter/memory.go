@@ -38,17 +38,15 @@ func (p *pages) begin(ctx context.Context) (work *meter.Meter, end func(), err e
 		return nil, nil, err
 	}
 	reservation, _ := ctx.Value(reservationKey{}).(*memory.Reservation)
-	grow := func(total int64) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return reservation.Grow(ctx, total)
+	err = ctx.Err()
+	if err == nil {
+		err = reservation.Grow(ctx, leastWork)
 	}
-	if err := grow(leastWork); err != nil {
+	if err != nil {
 		<-p.working
 		return nil, nil, err
 	}
-	return meter.New(leastWork, grow), func() { <-p.working }, nil
+	return reservation.Meter(ctx, leastWork), func() { <-p.working }, nil
 }
 
 // working calls do while the request may work, and returns its result.

@@ -112,7 +112,7 @@ func (s *grpcServer) inflateMessage(inflate inflater, compressed io.Reader) *inf
 	if _, err = io.ReadFull(compressed, whole); err != nil {
 		return &inflatedMessage{err: err, reservation: reservation}
 	}
-	work := meter.New(size, func(total int64) error { return reservation.Grow(ctx, total) })
+	work := reservation.Meter(ctx, size)
 	plain, err := inflate(whole, s.config.MaxInflatedMiB<<20, work)
 	return &inflatedMessage{plain: plain, err: err, reservation: reservation}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/otelpprof/otelpprof/internal/badrequest"
 	"github.com/otelpprof/otelpprof/internal/dictionary/walk"
 	"github.com/otelpprof/otelpprof/internal/memory"
-	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/otlpwire"
 )
@@ -94,7 +93,7 @@ func (m *memoryBudget) tryRecord(record []byte, wait time.Duration) (pprofile.Pr
 func (m *memoryBudget) readRecord(ctx context.Context, record []byte, reservation *memory.Reservation) (pd pprofile.Profiles, err error) {
 	plain := record
 	if !inflate.Plain(record) {
-		work := meter.New(requestBytes, func(total int64) error { return reservation.Grow(ctx, total) })
+		work := reservation.Meter(ctx, requestBytes)
 		if plain, _, err = inflate.AppendMetered(nil, record, m.config.MaxInflatedMiB<<20, work); err != nil {
 			return pd, err
 		}

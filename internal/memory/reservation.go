@@ -3,7 +3,11 @@
 
 package memory
 
-import "context"
+import (
+	"context"
+
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
+)
 
 // Reservation is the part of a budget that one request or message holds. All sizes are in bytes. A nil reservation is valid and has
 // no limit: its methods reserve nothing and succeed. Safe for concurrent use, but only one holder at a time may call Grow.
@@ -21,14 +25,19 @@ type Reservation struct {
 	holders int
 }
 
-// Bytes returns the number of reserved bytes.
-func (r *Reservation) Bytes() int64 {
-	if r == nil {
-		return 0
+// locked calls f with the lock of the budget, unless r is nil.
+func (r *Reservation) locked(f func()) {
+	if r != nil {
+		r.budget.mu.Lock()
+		defer r.budget.mu.Unlock()
+		f()
 	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	return r.bytes
+}
+
+// Bytes returns the number of reserved bytes.
+func (r *Reservation) Bytes() (bytes int64) {
+	r.locked(func() { bytes = r.bytes })
+	return bytes
 }
 
 // Grow increases the reservation to this total number of bytes, if it is smaller. It waits and fails as [Budget.Reserve] does. After
@@ -46,15 +55,18 @@ func (r *Reservation) grow(ctx context.Context, total int64, arriving bool) erro
 	return r.budget.await(ctx, r, more, arriving)
 }
 
-// Shrink reduces the reservation to this total number of bytes, if it is larger.
-func (r *Reservation) Shrink(total int64) {
-	if r == nil {
-		return
-	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	r.shrink(total)
+// Meter returns a meter of work that uses this many bytes of the reservation already. It grows the reservation. The work ends with ctx.
+func (r *Reservation) Meter(ctx context.Context, used int64) *meter.Meter {
+	return meter.New(used, func(total int64) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return r.Grow(ctx, total)
+	})
 }
+
+// Shrink reduces the reservation to this total number of bytes, if it is larger.
+func (r *Reservation) Shrink(total int64) { r.locked(func() { r.shrink(total) }) }
 
 // shrink is Shrink with the lock held.
 func (r *Reservation) shrink(total int64) {
@@ -66,58 +78,39 @@ func (r *Reservation) shrink(total int64) {
 }
 
 // Split moves at most this many bytes to a new reservation, for a message that outlives its request. The caller must release it.
-func (r *Reservation) Split(bytes int64) *Reservation {
-	if r == nil {
-		return nil
-	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	bytes = min(bytes, r.bytes)
-	r.bytes -= bytes
-	return &Reservation{budget: r.budget, number: r.number, accepted: r.accepted, bytes: bytes, holders: 1}
+func (r *Reservation) Split(bytes int64) (part *Reservation) {
+	r.locked(func() {
+		bytes = min(bytes, r.bytes)
+		r.bytes -= bytes
+		part = &Reservation{budget: r.budget, number: r.number, accepted: r.accepted, bytes: bytes, holders: 1}
+	})
+	return part
 }
 
 // Join moves all bytes of another reservation of the same budget to this one, and leaves the other empty.
 func (r *Reservation) Join(other *Reservation) {
-	if r == nil || other == nil {
-		return
+	if other != nil {
+		r.locked(func() { r.bytes, other.bytes = r.bytes+other.bytes, 0 })
 	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	r.bytes += other.bytes
-	other.bytes = 0
 }
 
 // Accept marks the reservation as that of a message whose sender has its answer. It may use the whole budget from then on, and never
 // gives up in favor of others.
-func (r *Reservation) Accept() {
-	if r != nil {
-		r.budget.mu.Lock()
-		defer r.budget.mu.Unlock()
-		r.accepted = true
-	}
-}
+func (r *Reservation) Accept() { r.locked(func() { r.accepted = true }) }
 
 // Retain adds a holder: the bytes stay reserved until each holder has called Release. It returns r.
 func (r *Reservation) Retain() *Reservation {
-	if r != nil {
-		r.budget.mu.Lock()
-		defer r.budget.mu.Unlock()
-		r.holders++
-	}
+	r.locked(func() { r.holders++ })
 	return r
 }
 
 // Release ends the use by one holder. The last one gives all bytes back.
 func (r *Reservation) Release() {
-	if r == nil {
-		return
-	}
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	if r.holders--; r.holders <= 0 {
-		r.shrink(0)
-	}
+	r.locked(func() {
+		if r.holders--; r.holders <= 0 {
+			r.shrink(0)
+		}
+	})
 }
 
 type contextKey struct{}

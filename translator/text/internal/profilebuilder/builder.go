@@ -244,27 +244,23 @@ func (b *Builder) Stack(locations []int32, rootFirst bool) int32 {
 // StringAttribute returns the index of an attribute with a string value.
 func (b *Builder) StringAttribute(key string, value []byte) int32 {
 	value = b.text(value)
-	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
-	if b.err != nil {
-		return 0
-	}
-	return b.dict.StringBytesAttribute(b.dict.String(key), 0, value)
+	return b.attribute(key, func(key int32) int32 { return b.dict.StringBytesAttribute(key, 0, value) })
 }
 
 // IntAttribute returns the index of an attribute with an int value.
 func (b *Builder) IntAttribute(key string, value int64) int32 {
-	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
-	if b.err != nil {
-		return 0
-	}
-	return b.dict.IntAttribute(b.dict.String(key), 0, value)
+	return b.attribute(key, func(key int32) int32 { return b.dict.IntAttribute(key, 0, value) })
 }
 
 // TrueAttribute returns the index of an attribute with the value true.
 func (b *Builder) TrueAttribute(key string) int32 {
+	return b.attribute(key, func(key int32) int32 { return b.dict.BoolAttribute(key, 0, true) })
+}
+
+func (b *Builder) attribute(key string, add func(key int32) int32) int32 {
 	b.Reserve(dictionary.AttributeBytes + int64(len(key)))
 	if b.err != nil {
 		return 0
 	}
-	return b.dict.BoolAttribute(b.dict.String(key), 0, true)
+	return add(b.dict.String(key))
 }
