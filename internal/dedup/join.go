@@ -9,7 +9,7 @@ import (
 	"github.com/otelpprof/otelpprof/internal/dictionary"
 )
 
-// Join appends all messages to the first one, see [Concat]. It reserves the capacity of the tables once, so that growing
+// Join appends all messages to the first one, see [Concat]. It sets the capacity of the tables once, so that growing
 // tables leave no garbage. Without messages, the result is empty.
 func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) == 0 {
@@ -23,15 +23,15 @@ func Join(messages []pprofile.Profiles) pprofile.Profiles {
 	if len(messages) > 1 {
 		shift(joined, dictionary.Lengths{}) // An index out of range must not become one of an entry of the next message.
 	}
-	reserve(joined, messages)
+	ensureCapacity(joined, messages)
 	for _, message := range messages[1:] {
 		Concat(joined, message)
 	}
 	return joined
 }
 
-// reserve reserves capacity in a message for the content of all messages.
-func reserve(joined pprofile.Profiles, messages []pprofile.Profiles) {
+// ensureCapacity makes room in a message for the content of all messages.
+func ensureCapacity(joined pprofile.Profiles, messages []pprofile.Profiles) {
 	var all dictionary.Lengths
 	resources := 0
 	for _, message := range messages {

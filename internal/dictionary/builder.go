@@ -86,7 +86,7 @@ func (b *Builder) Reset(expect Sizes) {
 	b.Link(Link{})
 }
 
-// ExpectParts reserves capacity for this number of lines in all locations, and of frames in all stacks. It only avoids
+// ExpectParts makes room for this number of lines in all locations, and of frames in all stacks. It only avoids
 // reallocations.
 func (b *Builder) ExpectParts(lines, frames int) {
 	b.lines = slices.Grow(b.lines, lines)

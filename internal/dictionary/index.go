@@ -16,7 +16,7 @@ type hashIndex struct {
 
 const smallestIndex = 64
 
-// reset empties the index and reserves capacity for n entries.
+// reset empties the index and makes room for n entries.
 func (x *hashIndex) reset(n int) {
 	size := indexSize(n)
 	if size > cap(x.slots) {

@@ -50,14 +50,14 @@ type ListTable struct {
 	index hashIndex
 }
 
-// Reset removes all lists and reserves capacity for n.
+// Reset removes all lists and makes room for n.
 func (t *ListTable) Reset(n int) {
 	t.lists.reset()
 	t.lists.ends = slices.Grow(t.lists.ends, n+1)
 	t.index.reset(n)
 }
 
-// grow reserves capacity for n more indices in new lists.
+// grow makes room for n more indices in new lists.
 func (t *ListTable) grow(n int) { t.lists.items = slices.Grow(t.lists.items, n) }
 
 // Len returns the number of lists.

@@ -9,7 +9,7 @@ type PairSet struct {
 	slots []uint64
 }
 
-// Reset empties the set and reserves capacity for n pairs.
+// Reset empties the set and makes room for n pairs.
 func (s *PairSet) Reset(n int) {
 	size := indexSize(n)
 	if size > cap(s.slots) {
@@ -20,7 +20,7 @@ func (s *PairSet) Reset(n int) {
 	clear(s.slots)
 }
 
-// Add adds a pair, and reports whether it is new. There must be no more pairs than Reset reserved capacity for.
+// Add adds a pair, and reports whether it is new. There must be no more pairs than Reset made room for.
 func (s *PairSet) Add(a, b int32) (added bool) {
 	const full = 1 << 63 // no index is below 0
 	pair := full | uint64(uint32(a))<<32 | uint64(uint32(b))

@@ -19,7 +19,7 @@ type SampleIdentity struct {
 	Stack, Link int32
 }
 
-// Reset removes all samples and reserves capacity for n.
+// Reset removes all samples and makes room for n.
 func (t *SampleTable) Reset(n int) {
 	t.samples = t.samples[:0]
 	t.next = 0

@@ -91,7 +91,7 @@ func tableOf(d pprofile.ProfilesDictionary, t Table) anyTable {
 	return nil
 }
 
-// EnsureCapacity reserves capacity for these numbers of entries in the tables.
+// EnsureCapacity makes room for these numbers of entries in the tables.
 func EnsureCapacity(d pprofile.ProfilesDictionary, lengths Lengths) {
 	for t := range NumTables {
 		tableOf(d, t).EnsureCapacity(lengths[t])

@@ -108,7 +108,7 @@ func (b *Builder) writeLinks(table pprofile.LinkSlice) {
 	}
 }
 
-// setIndices fills an empty list. It reserves the capacity first, since appending to an empty list allocates more.
+// setIndices fills an empty list. It sets the capacity first, since appending to an empty list allocates more.
 func setIndices(to pcommon.Int32Slice, indices []int32) {
 	if len(indices) > 0 {
 		to.EnsureCapacity(len(indices))

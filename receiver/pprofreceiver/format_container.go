@@ -56,7 +56,7 @@ func (f containerFormat) Decode(payload []byte, source pprof.Source, work *meter
 }
 
 // open returns the content of a payload, which can still be compressed with gzip or zstd. A payload that is no container is returned
-// unchanged. It reserves memory before it allocates it, and leaves that in use.
+// unchanged. Its memory stays in use.
 func (f containerFormat) open(payload []byte, work *meter.Meter) (content []byte, err error) {
 	defer func() {
 		// Some of the decoders can panic on untrusted input.

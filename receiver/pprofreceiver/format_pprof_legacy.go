@@ -32,7 +32,7 @@ func newLegacyFormats(allowed bool, hint string, inflatedBytes int) legacyFormat
 }
 
 // convert returns the payload as profile.proto, and its decompressed size, which is the size up to the error if decompression fails.
-// It reserves memory before it allocates it, and leaves that of the result in use.
+// The memory of the result stays in use.
 func (f legacyFormats) convert(payload []byte, work *meter.Meter) (converted []byte, size int, err error) {
 	plain, size, err := inflate.AppendMetered(nil, payload, f.limit, work)
 	if err != nil {
