@@ -172,3 +172,30 @@ func TestReserveNeverEnough(t *testing.T) {
 	}
 	assert.Equal(t, 2, all)
 }
+
+// TestOriginalPayloadIsCounted: the tables of an original payload are counted before it is read.
+func TestOriginalPayloadIsCounted(t *testing.T) {
+	raw := smallestEntries()["mappings"]
+	m := newMessage()
+	p := m.profile("a/1")
+	m.sample(p, 0, []int64{1})
+	p.SetOriginalPayloadFormat("pprof")
+	p.OriginalPayload().FromRaw(raw)
+	pd, most := m.done(), int64(0)
+	encoder := pprof.NewEncoder(pprof.EncodeOptions{PreferOriginalPayload: true})
+	reserve := func(bytes int64) error { most = bytes; return nil }
+	for payload, err := range encoder.AllReserving(pd, reserve) {
+		require.NoError(t, err)
+		assert.Equal(t, []byte(raw), payload.Pprof)
+	}
+	assert.Greater(t, most, int64(10*len(raw)))
+	noRoom := func(bytes int64) error {
+		if bytes > int64(10*len(raw)) {
+			return pprof.ErrTooLarge
+		}
+		return nil
+	}
+	for _, err := range encoder.AllReserving(pd, noRoom) {
+		require.ErrorIs(t, err, pprof.ErrTooLarge)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/otelpprof/otelpprof/internal/memory/meter"
 	"github.com/otelpprof/otelpprof/internal/wire/inflate"
 	"github.com/otelpprof/otelpprof/internal/wire/pprofwire"
 )
@@ -148,10 +149,11 @@ func (t *encoding) original(g *group) (found bool, err error) {
 	if err == nil {
 		err = t.memory.growTo(&t.outReserved, payload.Len()+cap(t.out))
 	}
+	found = err == nil && isPprof(t.out, &t.memory.Meter)
 	if t.memory.Err() != nil {
 		return false, t.memory.grow(0)
 	}
-	return err == nil && isPprof(t.out), nil
+	return found, nil
 }
 
 // hasOnePayload reports whether all profiles of a group have the same pprof as their payload. Captures without a time can be in one group,
@@ -167,9 +169,11 @@ func (g *group) hasOnePayload() bool {
 }
 
 // isPprof reports whether a payload is a pprof by its content.
-func isPprof(raw []byte) bool {
+func isPprof(raw []byte, work *meter.Meter) bool {
 	var wire pprofwire.Profile
-	return wire.Read(raw, DefaultLimits().wire()) == nil
+	limits := DefaultLimits().wire()
+	limits.Memory = work
+	return wire.Read(raw, limits) == nil
 }
 
 // sampleTypeOrder maps each sample type of the pprof to a profile of the group. The attribute of the scope determines the
