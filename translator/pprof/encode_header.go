@@ -99,7 +99,7 @@ func (t *encoding) commentsOf(g *group) (comments []uint32, err error) {
 				known = map[int32]bool{}
 			}
 			known[a] = true
-			if err := t.labels.reserveItems(t.dict.AttributeAt(a)); err != nil {
+			if err := t.labels.countItems(t.dict.AttributeAt(a)); err != nil {
 				return nil, err
 			}
 			attributes = append(attributes, a)

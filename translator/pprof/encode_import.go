@@ -48,11 +48,11 @@ type encoding struct {
 	tableBytes int
 
 	// out is the pprof. tail is the part after its samples and before its strings.
-	out, tail   []byte
-	outReserved int
-	locals      locals
-	labels      labelWriter
-	wireLines   []pprofwire.Line
+	out, tail []byte
+	outReused reused
+	locals    locals
+	labels    labelWriter
+	wireLines []pprofwire.Line
 }
 
 // group is a set of profiles that become one pprof.
@@ -96,7 +96,7 @@ func (t *encoding) begin(opts *EncodeOptions, pd pprofile.Profiles, reserve func
 	t.opts = opts
 	t.memory = encodeMemory{*meter.New(0, reserve)}
 	t.written, t.wasted, t.tableBytes = 0, 0, 0
-	t.outReserved, t.joining.rowsReserved, t.joining.attributesReserved, t.labels.itemsReserved = 0, 0, 0, 0
+	t.outReused, t.joining.rowsReused, t.joining.attributesReused, t.labels.itemsReused = reused{}, reused{}, reused{}, reused{}
 	if err := t.memory.grow(max(t.kept(), tablesMemory(pd))); err != nil {
 		return err
 	}

@@ -26,8 +26,9 @@ type joining struct {
 	stacks byteRanges
 	// size is the most bytes that the samples need in the pprof, without their values.
 	size int
-	// rowBytes is the memory of the rows. rowsReserved and attributesReserved are the reserved bytes.
-	rowBytes, rowsReserved, attributesReserved int
+	// rowBytes is the memory of the rows so far.
+	rowBytes                     int
+	rowsReused, attributesReused reused
 	// lostTimestamps counts the timestamps whose values are summed.
 	lostTimestamps int
 
@@ -88,7 +89,7 @@ func (t *encoding) join(g *group, scope pcommon.InstrumentationScope) error {
 		most = max(most, g.profiles[i].source.Samples().Len())
 	}
 	j.rowBytes = rowMemory / 4 * most // the index
-	if err := t.memory.growTo(&j.rowsReserved, j.rowBytes); err != nil {
+	if err := j.rowsReused.growTo(&t.memory, j.rowBytes); err != nil {
 		return err
 	}
 	j.rows.Reset(most)
@@ -162,7 +163,7 @@ func (t *encoding) joinEvents(sample pprofile.Sample, id dictionary.SampleIdenti
 	j := &t.joining
 	values := sample.Values()
 	attributes := t.dict.Len().Attributes + sample.TimestampsUnixNano().Len()
-	if err := t.memory.growTo(&j.attributesReserved, attributeMemory*attributes); err != nil {
+	if err := j.attributesReused.growTo(&t.memory, attributeMemory*attributes); err != nil {
 		return err
 	}
 	for i, at := range sample.TimestampsUnixNano().All() {

@@ -25,7 +25,8 @@ type labelWriter struct {
 	// lostUnits counts the attributes whose unit is lost.
 	lostUnits int
 	// items counts the items of the arrays in the pprof.
-	items, itemsReserved int
+	items       int
+	itemsReused reused
 }
 
 // begin prepares for a message.
@@ -56,7 +57,7 @@ func (w *labelWriter) size(attributes []int32) (bytes int, err error) {
 // encode encodes the labels of an attribute and returns their range.
 func (w *labelWriter) encode(a int32) (byteRange, error) {
 	attribute := w.t.dict.AttributeAt(a)
-	if err := w.reserveItems(attribute); err != nil {
+	if err := w.countItems(attribute); err != nil {
 		return byteRange{}, err
 	}
 	start := len(w.encoded)
@@ -67,13 +68,13 @@ func (w *labelWriter) encode(a int32) (byteRange, error) {
 	return w.ranges.set(a, start, len(w.encoded)), nil
 }
 
-// reserveItems reserves memory for the texts of the items of an array.
-func (w *labelWriter) reserveItems(a dictionary.Attribute) error {
+// countItems counts the memory for the texts of the items of an array.
+func (w *labelWriter) countItems(a dictionary.Attribute) error {
 	if a.Kind != pcommon.ValueTypeSlice {
 		return nil
 	}
 	w.items += a.Value.Slice().Len()
-	return w.t.memory.growTo(&w.itemsReserved, itemMemory*w.items)
+	return w.itemsReused.growTo(&w.t.memory, itemMemory*w.items)
 }
 
 const (

@@ -46,15 +46,18 @@ func (m *encodeMemory) grow(bytes int) error {
 	return err
 }
 
-// growTo grows the reservation for memory that is reused: only by the bytes above the largest size so far.
-func (m *encodeMemory) growTo(most *int, bytes int) error {
-	if bytes <= *most {
+// reused is memory that is used again and again. Only its largest size counts.
+type reused struct{ largest int }
+
+// growTo makes sure that this size counts.
+func (r *reused) growTo(m *encodeMemory, bytes int) error {
+	if bytes <= r.largest {
 		return nil
 	}
-	if err := m.grow(bytes - *most); err != nil {
+	if err := m.grow(bytes - r.largest); err != nil {
 		return err
 	}
-	*most = bytes
+	r.largest = bytes
 	return nil
 }
 

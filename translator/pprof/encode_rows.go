@@ -16,7 +16,7 @@ const maxSampleBytes = 3 * (1 + 5)
 // maxValueBytes is the most bytes that a value needs.
 const maxValueBytes = 10
 
-// rowsAhead is the number of rows for which memory is reserved at once.
+// rowsAhead is the number of rows whose memory counts at once.
 const rowsAhead = 64
 
 // beginRow checks the entries that a new row refers to, adds its size, and adds space for its values.
@@ -41,8 +41,8 @@ func (t *encoding) beginRow(id dictionary.SampleIdentity, attributes []int32) er
 		return err
 	}
 	j.rowBytes += rowMemory + indexMemory*len(attributes)
-	if j.rowBytes > j.rowsReserved {
-		if err := t.memory.growTo(&j.rowsReserved, j.rowBytes+rowsAhead*rowMemory); err != nil {
+	if j.rowBytes > j.rowsReused.largest {
+		if err := j.rowsReused.growTo(&t.memory, j.rowBytes+rowsAhead*rowMemory); err != nil {
 			return err
 		}
 	}

@@ -42,10 +42,10 @@ func FuzzEncodeSize(f *testing.F) {
 			if err != nil {
 				return true
 			}
-			require.LessOrEqual(t, len(payload.Pprof), x.outReserved)
-			require.LessOrEqual(t, x.outReserved, 8*len(payload.Pprof)+256)
+			require.LessOrEqual(t, len(payload.Pprof), x.outReused.largest)
+			require.LessOrEqual(t, x.outReused.largest, 8*len(payload.Pprof)+256)
 			total += len(payload.Pprof)
-			x.out, x.outReserved = nil, 0 // so that each message reserves anew
+			x.out, x.outReused.largest = nil, 0 // so that each message reserves anew
 			return true
 		})
 		require.LessOrEqual(t, total, limit)

@@ -62,7 +62,7 @@ func (t *encoding) write(g *group, resource pcommon.Resource, scope pcommon.Inst
 	}
 	t.needed = size
 	if cap(t.out) < size {
-		if err := t.memory.growTo(&t.outReserved, size); err != nil {
+		if err := t.outReused.growTo(&t.memory, size); err != nil {
 			return 0, err
 		}
 		t.out = make([]byte, 0, size)
@@ -142,12 +142,12 @@ func (t *encoding) original(g *group) (found bool, err error) {
 	}
 	payload := g.profiles[0].source.OriginalPayload()
 	limit := min(DefaultLimits().InflatedBytes, t.opts.PprofBytes-t.written)
-	if err := t.memory.growTo(&t.outReserved, payload.Len()); err != nil {
+	if err := t.outReused.growTo(&t.memory, payload.Len()); err != nil {
 		return false, err
 	}
 	t.out, _, err = inflate.AppendMetered(t.out[:0], payload.AsRaw(), limit, &t.memory.Meter)
 	if err == nil {
-		err = t.memory.growTo(&t.outReserved, payload.Len()+cap(t.out))
+		err = t.outReused.growTo(&t.memory, payload.Len()+cap(t.out))
 	}
 	found = err == nil && isPprof(t.out, &t.memory.Meter)
 	if t.memory.Err() != nil {
