@@ -6,7 +6,6 @@ package jfr
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,9 +96,4 @@ func gz(tb testing.TB, content []byte) []byte {
 	require.NoError(tb, err)
 	require.NoError(tb, w.Close())
 	return out.Bytes()
-}
-
-// isOfRecording tells whether an error has a class.
-func isOfRecording(err error) bool {
-	return errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge)
 }

@@ -44,7 +44,7 @@ func (t *encoding) checkTotal(resource pprofile.ResourceProfiles) (err error) {
 	if int64(t.written)+t.mostBytes(resource) <= int64(t.opts.PprofBytes) {
 		return nil
 	}
-	if err = t.checkWaste(); err != nil {
+	if err := t.checkWaste(); err != nil {
 		return err
 	}
 	before, wasted, total := t.written, t.wasted, 0

@@ -6,6 +6,7 @@ package pprof_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -130,7 +131,7 @@ func TestPprofsThatFitExactly(t *testing.T) {
 	for i := range 6 {
 		scope := m.pd.ResourceProfiles().At(0).ScopeProfiles().At(0)
 		if i%3 == 0 {
-			scope = m.addResource(fmt.Sprint(i))
+			scope = m.addResource(strconv.Itoa(i))
 		}
 		p := m.profileIn(scope, "a/1")
 		p.SetTime(pcommon.Timestamp(i + 1))
