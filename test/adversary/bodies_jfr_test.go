@@ -232,7 +232,7 @@ func deepMetadata() []byte {
 // unknownEvents has events of a class that nothing reads.
 func unknownEvents() []byte {
 	r := jfrtest.Example()
-	r.Classes = append(r.Classes, jfrtest.Class{ID: 1000, Name: "datadog.ExecutionSample"})
+	r.Classes = append(r.Classes, jfrtest.Class{ID: 1000, Name: "jdk.CPULoad"})
 	for range 15_000_000 {
 		r.RawEvent(1000, nil)
 	}

@@ -75,6 +75,10 @@ func (t *decoding) addEvent(e *eventType, v *reader.Values) {
 		t.addTime(kindWall, &o, v[reader.Samples], s.wallPeriod())
 	case nativeMethodSample:
 		t.addTime(kindWall, &o, 1, s.native)
+	case datadogCPUSample:
+		t.addTime(kindCPU, &o, max(v[reader.Weight], 1), s.execution)
+	case datadogWallSample:
+		t.addTime(kindWall, &o, max(v[reader.Weight], 1), s.native)
 	case value:
 		amount := uint64(1)
 		if e.value == reader.Duration {

@@ -121,6 +121,35 @@ func TestSamplesOfTheJDK(t *testing.T) {
 	assert.EqualValues(t, 10*time.Millisecond, profilesOf(t, pd)["process_cpu cpu/nanoseconds"].Period())
 }
 
+// TestSamplesOfDatadog checks the samples of Datadog's native profiler. Each kind has an interval of its own, and a sample can stand for
+// several.
+func TestSamplesOfDatadog(t *testing.T) {
+	r := jfrtest.New()
+	fields := []jfrtest.Field{
+		{Name: "startTime", Class: jfrtest.ClassLong},
+		{Name: "eventThread", Class: jfrtest.ClassThread, Pool: true},
+		{Name: "stackTrace", Class: jfrtest.ClassStackTrace, Pool: true},
+		{Name: "state", Class: jfrtest.ClassThreadState, Pool: true},
+		{Name: "weight", Class: jfrtest.ClassLong},
+		{Name: "spanId", Class: jfrtest.ClassLong},
+	}
+	const cpu, wall = 900, 901
+	r.Classes = append(r.Classes,
+		jfrtest.Class{ID: cpu, Name: "datadog.ExecutionSample", Fields: fields}, jfrtest.Class{ID: wall, Name: "datadog.MethodSample", Fields: fields})
+	stack, parked := r.Stack(false, jfrtest.Frame{Method: r.Method("A", "b"), Line: 1}), r.State("PARKED")
+	r.Event(cpu, 1000, 0, stack, parked, 1, 7)
+	r.Event(wall, 2000, 0, stack, parked, 3, 0)
+	pd, _ := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, map[string]int64{"process_cpu samples/count": 1, "wall samples/count": 3}, sumsOf(t, pd), "without settings")
+	r.Setting(cpu, "interval", "10000000")
+	r.Setting(wall, "interval", "50000000")
+	pd, stats := mustDecode(t, r.Bytes(), Source{})
+	assert.Equal(t, map[string]int64{"process_cpu cpu/nanoseconds": 10e6, "wall wall/nanoseconds": 150e6}, sumsOf(t, pd))
+	assert.Empty(t, stats.Skipped)
+	assert.Equal(t, []string{"A.b:1(jvm) | profile_id=0000000000000007 | | 10000000@0"},
+		samplesOf(pd, profilesOf(t, pd)["process_cpu cpu/nanoseconds"], jfrtest.Start))
+}
+
 // TestSkippedEvents checks that events without a profile are counted by type.
 func TestSkippedEvents(t *testing.T) {
 	r := jfrtest.Example()

@@ -91,6 +91,9 @@ const (
 	cpuTimeSample
 	wallClockSample
 	nativeMethodSample
+	// datadogCPUSample and datadogWallSample are the roles of samples of Datadog's native profiler.
+	datadogCPUSample
+	datadogWallSample
 	// value is the role of events with one kind, and one field with their value.
 	value
 	numRoles
@@ -116,6 +119,8 @@ var eventTypes = []eventType{
 	{name: "jdk.CPUTimeSample", role: cpuTimeSample},
 	{name: "profiler.WallClockSample", role: wallClockSample},
 	{name: "jdk.NativeMethodSample", role: nativeMethodSample},
+	{name: "datadog.ExecutionSample", role: datadogCPUSample},
+	{name: "datadog.MethodSample", role: datadogWallSample},
 	{"jdk.ObjectAllocationInNewTLAB", value, kindInNewTLAB, reader.TLABSize},
 	{"jdk.ObjectAllocationOutsideTLAB", value, kindOutsideTLAB, reader.AllocationSize},
 	{"jdk.ObjectAllocationSample", value, kindAllocationSample, reader.Weight},

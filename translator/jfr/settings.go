@@ -20,8 +20,8 @@ type settings struct {
 	from uint64
 	// event is what async-profiler samples, such as cpu or wall.
 	event string
-	// execution and native are the times between two execution samples and between two samples of native methods. wall is that
-	// between two samples of the wall clock, if async-profiler takes both.
+	// execution and native are the times between two execution samples and between two samples of native methods, or of Datadog's
+	// two kinds of samples. wall is that between two samples of the wall clock, if async-profiler takes both.
 	execution, native, wall time.Duration
 }
 
@@ -71,7 +71,9 @@ func (t *decoding) readSetting(s *settings, v *reader.Values) {
 		s.event = value
 	case of == nativeMethodSample && name == "period":
 		s.native = cmp.Or(parsePeriod(value), s.native)
-	case of != executionSample:
+	case of == datadogWallSample && name == "interval":
+		s.native = parseNanos(value)
+	case of != executionSample && of != datadogCPUSample:
 	case name == "period":
 		s.execution = cmp.Or(parsePeriod(value), s.execution)
 	case name == "interval":

@@ -57,8 +57,8 @@ func (t *decoding) survey() error {
 
 // plan reserves the memory of the lists of events, and begins the lists. expected has the number of events with values.
 func (t *decoding) plan(expected [numKinds]int) error {
-	expected[kindCPU] = t.counts[executionSample] + t.counts[cpuTimeSample]
-	expected[kindWall] = t.counts[wallClockSample] + t.counts[nativeMethodSample]
+	expected[kindCPU] = t.counts[executionSample] + t.counts[cpuTimeSample] + t.counts[datadogCPUSample]
+	expected[kindWall] = t.counts[wallClockSample] + t.counts[nativeMethodSample] + t.counts[datadogWallSample]
 	samples := expected[kindCPU] + expected[kindWall]
 	values := samples
 	for k := kindWall + 1; k < numKinds; k++ {
